@@ -24,7 +24,7 @@ from copydesk.tui.keys import KEYS, Key, first_key_label
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, FirstPageLoaded, JobFinished, RunChanged
 from copydesk.tui.runtime.desk_tasks import DeskTask, DeskTasks, DeskWork, to_copydesk_error
 from copydesk.tui.runtime.gc_tuning import GcTuning, trim_memory
-from copydesk.tui.runtime.key_buffer import TypeAhead
+from copydesk.tui.runtime.key_buffer import Hold, TypeAhead
 from copydesk.tui.runtime.notifications import NotifyingApp
 
 if TYPE_CHECKING:
@@ -126,23 +126,18 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         work: DeskWork,
         *,
         name: str | None = None,
-        hold_keys: bool = False,
-        opens_screen: bool = False,
-        on_finished: Callable[[], None] | None = None,
+        hold_keys: Hold | None = None,
+        on_finished: Callable[[], object] | None = None,
     ) -> DeskTask:
         """Run `work` with the desk in a task of its own; show errors as a one-line notification.
 
-        With `hold_keys`, keys typed from now on wait until the task has finished, except those that do the same in any
-        state, such as quit. With `opens_screen` they are meant for the screen that the task opens with
-        `push_if_current`, and all of them wait. `on_finished` is called in every case, also if the desk was closed and
-        nothing was done.
+        With `hold_keys`, keys typed from now on wait for the task. `on_finished` is called in every case, also if the
+        desk was closed and nothing was done.
         """
-        return self.desk_tasks.run(
-            work, name=name, hold_keys=hold_keys, opens_screen=opens_screen, on_finished=on_finished
-        )
+        return self.desk_tasks.run(work, name=name, hold_keys=hold_keys, on_finished=on_finished)
 
     def enqueue_write(
-        self, work: DeskWork, *, hold_keys: bool = False, on_finished: Callable[[], None] | None = None
+        self, work: DeskWork, *, hold_keys: Hold | None = None, on_finished: Callable[[], object] | None = None
     ) -> None:
         """Run `work` like `run_desk_task`, but after all earlier writes, and to its end even if the user quits."""
         self.desk_tasks.enqueue_write(work, hold_keys=hold_keys, on_finished=on_finished)

@@ -21,6 +21,7 @@ from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import KeyContext
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, RunChanged
 from copydesk.tui.runtime.desk_tasks import DeskWork, to_copydesk_error
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.widgets.key_hints import KeyLine
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import ROLE_CLASSES, LineScrollView, TooSmall
@@ -81,7 +82,8 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     def load_with_retry(self, work: DeskWork, *, keys_wait: bool = False) -> None:
         """Load data with `work` in the background; retry automatically after RETRY_DELAY as long as it fails."""
-        self.app.run_desk_task(lambda desk: self._load_or_retry(desk, work), hold_keys=keys_wait)
+        keys_wait = keys_wait or self.app.type_ahead.holds_by_default
+        self.app.run_desk_task(lambda desk: self._load_or_retry(desk, work), hold_keys=Hold.DATA if keys_wait else None)
 
     async def _load_or_retry(self, desk: "Desk", work: DeskWork, previous: str = "") -> None:
         """Run `work`; schedule a retry if it fails.

@@ -189,6 +189,20 @@ def unexpected_error(error: Exception) -> str:
     return f"Unexpected error: {error!r}."
 
 
+MAX_DISCARDED_TEXT = 500
+"""Characters of discarded text that a toast repeats."""
+
+
+def keys_kept() -> str:
+    return f"Still loading. Keys typed now are kept; {key_label('hold.leave')} discards them."
+
+
+def keys_discarded(text: str, count: int = 0) -> str:
+    cut = text if len(text) <= MAX_DISCARDED_TEXT else f"{text[:MAX_DISCARDED_TEXT]}…"
+    shown = f"“{cut}”" if text else plural(count, "key")
+    return f"Typed while loading, and not used: {shown}"
+
+
 def wait_message(message: str) -> str:
     return f"{message} · {key_label('hold.leave')} cancel"
 
@@ -262,6 +276,7 @@ LINK_CARD, PLAIN_LINK = "Link card:", "Plain link:"
 # Dialogs.
 TIME_EXAMPLES = "tomorrow 9 · fri 14:30 · in 2 hours"
 POST_LOADING = "Post now? Loading accounts…"
+POST_TOO_EARLY = "Loading accounts… y counts once they are shown."
 POST_QUESTION = "Post now?"
 POST_YES, POST_NOT_POSSIBLE = "post", "close"
 ALREADY_POSTED = "Already posted to every matching account."

@@ -17,10 +17,11 @@ from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.dialogs.autosaved_form import AutosavedText
 from copydesk.tui.dialogs.base import PageDialog
 from copydesk.tui.review.dialogs import FilterDialog
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.sources.messages import FeedsLoaded
 from copydesk.tui.widgets.inputs import SafeTextArea
-from delayed_responses import DelayedResponse, assert_stays, wait_until
+from delayed_responses import DelayedResponse, wait_until
 from review_driver import TEXTS, ReviewDriver, open_review
 from schedule_driver import open_schedule
 from schedule_fixtures import insert_drafts
@@ -91,16 +92,6 @@ async def test_number_after_opening_key_does_not_switch_screen(tmp_path: Path, k
         await review.wait()
         assert review.app.current_mode == "review"
         assert isinstance(top_screen(review), FilterDialog | PageDialog)
-
-
-async def test_keys_for_slow_form_do_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with composing_held(tmp_path, monkeypatch) as (review, held):
-        await type_held_keys(review, *"quick")
-        review.app.type_ahead._expire_hold(next(iter(review.app.type_ahead._active_holds)))
-        await assert_stays(review, lambda: not review.app._exit)
-        held.released.set()
-        await review.wait()
-        assert isinstance(top_screen(review), ComposeDialog)
 
 
 async def test_compose_waits_for_open_desk() -> None:
@@ -204,7 +195,7 @@ async def test_voice_form_does_not_open_elsewhere(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         assert ui.app.desk is not None
         held = DelayedResponse(ui.app.desk.voice, "get")
-        ui.app.run_desk_task(ui.app.screen._edit_voice, opens_screen=True)
+        ui.app.run_desk_task(ui.app.screen._edit_voice, hold_keys=Hold.SCREEN)
         await switch_away_and_release(ui, held)
         assert len(ui.app.screen_stack) == 1
 

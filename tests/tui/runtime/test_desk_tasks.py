@@ -7,6 +7,7 @@ from pathlib import Path
 from console_driver import FakeDesk, open_console, type_text
 from copydesk.errors import StoreBusyError
 from copydesk.tui.dialogs.prompt import ConfirmDialog
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.sources.source_dialogs import SourceDialog
 from delayed_responses import wait_until
@@ -37,7 +38,7 @@ async def test_task_cancelled_before_start_finishes() -> None:
         async def fail(_: object) -> None:
             raise AssertionError
 
-        task = ui.app.run_desk_task(fail, hold_keys=True, on_finished=lambda: finished.append("asked"))
+        task = ui.app.run_desk_task(fail, hold_keys=Hold.RESULT, on_finished=lambda: finished.append("asked"))
         task.cancel()
         await ui.wait()
         assert finished == ["asked"]

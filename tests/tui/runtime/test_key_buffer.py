@@ -10,6 +10,7 @@ from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idl
 from copydesk.model.draft import Status
 from copydesk.tui.keymap import textual_key_name
 from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.schedule.actions import PickDraftDialog
 from copydesk.tui.schedule.screen import ScheduleScreen
 from review_driver import TEXTS, open_review
@@ -156,7 +157,7 @@ async def test_cursor_moves_during_slow_write(monkeypatch: pytest.MonkeyPatch) -
 
     async with app.run_test(size=(120, 32)) as pilot:
         await wait_until_idle(pilot)
-        app.enqueue_write(work, hold_keys=True)
+        app.enqueue_write(work, hold_keys=Hold.RESULT)
         for key in "JJJ":
             app.simulate_key(key)
         try:

@@ -25,6 +25,7 @@ from copydesk.tui.compose.dialog import (
 )
 from copydesk.tui.dialogs.autosaved_form import AutosavedText
 from copydesk.tui.review.screen import ReviewScreen
+from copydesk.tui.runtime.key_buffer import Hold
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -40,7 +41,7 @@ NEW_DRAFT_NAME = "new"
 def open_compose(app: "DeskApp") -> None:
     """Compose a new draft, or continue one that was typed but not created."""
     # The base screen, not the top one: that may be the command palette, which is about to close.
-    app.run_desk_task(partial(_open, app, app.screen_stack[0]), opens_screen=True)
+    app.run_desk_task(partial(_open, app, app.screen_stack[0]), hold_keys=Hold.SCREEN)
 
 
 async def _open(app: "DeskApp", base: Screen[Any], desk: "Desk") -> None:
@@ -80,7 +81,7 @@ async def _create(app: "DeskApp", desk: "Desk", composed: ComposeState) -> str:
         # Generating takes long: the dialog closes, and keys are not held.
         app.run_desk_task(partial(_generate, app, created))
     else:
-        app.run_desk_task(partial(_apply_next_step, app, created.drafts[0].id, composed.then), hold_keys=True)
+        app.run_desk_task(partial(_apply_next_step, app, created.drafts[0].id, composed.then), hold_keys=Hold.RESULT)
     return ""
 
 

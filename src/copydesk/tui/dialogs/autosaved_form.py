@@ -20,6 +20,7 @@ from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog
 from copydesk.tui.runtime.desk_tasks import to_copydesk_error
+from copydesk.tui.runtime.key_buffer import Hold
 
 AUTOSAVE_DELAY = 0.3
 """Seconds between a keystroke and the autosave: at most this much is lost in a crash."""
@@ -124,7 +125,7 @@ class AutosavedForm(Dialog[bool], inherit_bindings=False):
         if not self._saving and self.app.desk is not None:
             self.set_editable(editable=False)
             # As a queued write it is completed even if the console is closing.
-            self.app.enqueue_write(lambda _: self._save(), hold_keys=True)
+            self.app.enqueue_write(lambda _: self._save(), hold_keys=Hold.FORM)
 
     def set_editable(self, *, editable: bool) -> None:
         """Unlock the fields, or lock them while saving: text typed then would be lost."""

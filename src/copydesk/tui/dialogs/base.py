@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -84,6 +85,8 @@ class WaitDialog(Dialog[None], inherit_bindings=False):
         self._message = message
         self.cancelled = False
         """True if the user stopped waiting."""
+        self.typed_text = ""
+        """Text typed meanwhile, which nothing takes."""
 
     def compose(self) -> ComposeResult:
         yield Static(Content(labels.wait_message(self._message)), id="hold")
@@ -92,6 +95,15 @@ class WaitDialog(Dialog[None], inherit_bindings=False):
     def is_waiting(self) -> bool:
         """Always True: there is nothing to type or answer."""
         return True
+
+    def on_key(self, event: events.Key) -> None:
+        """Remember typed text."""
+        if event.is_printable and event.character:
+            self.typed_text += event.character
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Remember pasted text."""
+        self.typed_text += event.text
 
     def finish(self) -> None:
         """Close, because the wait is over."""

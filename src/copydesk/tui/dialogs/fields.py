@@ -19,6 +19,7 @@ from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.desk_tasks import DeskTask, to_copydesk_error
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.lines import ROLE_CLASSES
 
@@ -110,7 +111,7 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
         # Without a desk the task reports that and ends: neither message would arrive to reset the flag.
         self._is_submitting = self.app.desk is not None
         values = {field.name: line.value.strip() for field, line in zip(self._fields, self.inputs, strict=True)}
-        self._submit_task = self.app.run_desk_task(partial(self._save, values), hold_keys=True)
+        self._submit_task = self.app.run_desk_task(partial(self._save, values), hold_keys=Hold.FORM)
 
     async def _save(self, values: Mapping[str, str], desk: "Desk") -> None:
         try:

@@ -26,6 +26,7 @@ from copydesk.tui.dialogs.prompt import PromptDialog
 from copydesk.tui.experiments.page import ExperimentView, experiment_page, experiment_row, no_experiments
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import set_title
@@ -200,7 +201,7 @@ class ExperimentsScreen(DeskScreen):
             self.app.notify(labels.experiment_concluded(experiment.name))
             await self._loader.submit_and_wait(desk)
 
-        self.app.run_desk_task(work, hold_keys=True)
+        self.app.run_desk_task(work, hold_keys=Hold.RESULT)
 
     def action_archive(self) -> None:
         """Archive the experiment under the cursor."""
@@ -219,7 +220,7 @@ class ExperimentsScreen(DeskScreen):
             self.app.notify(labels.experiment_archived(view.experiment.name))
             await self._loader.submit_and_wait(desk)
 
-        self.app.run_desk_task(work, hold_keys=True)
+        self.app.run_desk_task(work, hold_keys=Hold.RESULT)
 
 
 def _to_views(experiments: Sequence[Experiment]) -> tuple[ExperimentView, ...]:

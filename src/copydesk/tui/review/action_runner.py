@@ -24,6 +24,7 @@ from copydesk.tui.review.local_changes import DraftState, LocalChanges
 from copydesk.tui.review.marks import Selection
 from copydesk.tui.review.queue_pane import QueuePane
 from copydesk.tui.runtime.desk_tasks import DRAFT_DELETED_MESSAGE, to_copydesk_error
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.runtime.notifications import is_refusal
 from copydesk.tui.undo_stack import UndoSkipList
 
@@ -187,7 +188,7 @@ class ActionRunner:
                 # Without a desk the write fails at once, and the marks must stay.
                 selection.on_start()
             self.app.enqueue_write(
-                lambda desk: self._change_many(desk, steps[-1], selection, on_success), hold_keys=True
+                lambda desk: self._change_many(desk, steps[-1], selection, on_success), hold_keys=Hold.RESULT
             )
             return
         draft = selection.draft
@@ -321,7 +322,7 @@ class ActionRunner:
 
     def undo_or_redo(self, kind: EventKind) -> None:
         """Undo or redo the user's last change."""
-        self.app.enqueue_write(lambda desk: self._undo_or_redo(desk, kind), hold_keys=True)
+        self.app.enqueue_write(lambda desk: self._undo_or_redo(desk, kind), hold_keys=Hold.RESULT)
 
     async def _undo_or_redo(self, desk: "Desk", kind: EventKind) -> None:
         undo, should_stop = kind is EventKind.UNDO, lambda: self.app.stopping

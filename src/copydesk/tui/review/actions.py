@@ -21,6 +21,7 @@ from copydesk.tui.review.edit_actions import EditActions
 from copydesk.tui.review.local_changes import LocalChanges
 from copydesk.tui.review.publish_actions import APPROVE, PublishActions
 from copydesk.tui.review.queue_pane import QueuePane
+from copydesk.tui.runtime.key_buffer import Hold
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -92,7 +93,7 @@ class InspectActions:
     def history(self) -> None:
         """Show the draft's history."""
         if draft := self._queue.current:
-            self.app.run_desk_task(lambda desk: self._history(desk, draft.id), opens_screen=True)
+            self.app.run_desk_task(lambda desk: self._history(desk, draft.id), hold_keys=Hold.SCREEN)
 
     async def _history(self, desk: "Desk", draft_id: str) -> None:
         from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - for those who read it
@@ -104,7 +105,7 @@ class InspectActions:
     def diff(self) -> None:
         """Show the difference to the next version or, if there is none, to the previous one."""
         if draft := self._queue.current:
-            self.app.run_desk_task(lambda desk: self._difference(desk, draft), opens_screen=True)
+            self.app.run_desk_task(lambda desk: self._difference(desk, draft), hold_keys=Hold.SCREEN)
 
     async def _difference(self, desk: "Desk", draft: "ListedDraft") -> None:
         from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - for those who read it

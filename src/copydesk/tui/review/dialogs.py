@@ -27,6 +27,7 @@ from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import SafeTextArea
@@ -270,8 +271,9 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
             self._load(request)
 
     def cancel_loading(self, load_id: int) -> None:
-        """Close the dialog, because the text with this id could not be loaded."""
-        if load_id == self._load_id:
+        """Close the dialog if the text with this id was not loaded."""
+        if load_id == self._load_id and self._request is None:
+            self._load_id += 1
             self.close(False)  # noqa: FBT003 - `dismiss` takes it by position
 
     def on_screen_resume(self) -> None:
@@ -385,7 +387,7 @@ class TimePrompt(PromptDialog):
     def _submit_parsed(self, event: Input.Submitted) -> None:
         # Parse once more before answering: the interpretation on the screen may belong to an earlier keystroke.
         event.prevent_default()
-        self.app.run_desk_task(lambda _: self._answer_if_valid(event.value), hold_keys=True)
+        self.app.run_desk_task(lambda _: self._answer_if_valid(event.value), hold_keys=Hold.FORM)
 
     async def _answer_if_valid(self, text: str) -> None:
         meaning = await self._parse(text)
@@ -411,6 +413,7 @@ class PostDialog(ConfirmDialog):
     def __init__(self, load_plan: Callable[[], Awaitable[PostPlan]]) -> None:
         super().__init__(labels.POST_QUESTION)
         self._load_plan = load_plan
+        self._loaded = False
         self._ready = False
 
     def compose(self) -> ComposeResult:
@@ -443,9 +446,11 @@ class PostDialog(ConfirmDialog):
             if plan.possible
             else key_hints("yes", {"no": labels.POST_NOT_POSSIBLE})
         )
-        self._ready = plan.possible
+        self._loaded, self._ready = True, plan.possible
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
-        """Close with the answer; ignore a yes until the plan is shown."""
+        """Close with the answer; a yes does not count until the plan is shown."""
         if not yes or self._ready:
             self.close(yes)
+        elif not self._loaded:
+            self.query_one(".-question", Static).update(Content(labels.POST_TOO_EARLY))

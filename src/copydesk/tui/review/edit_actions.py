@@ -21,6 +21,7 @@ from copydesk.tui import labels
 from copydesk.tui.dialogs.base import WaitDialog
 from copydesk.tui.review.action_runner import ActionResult, ActionRunner, Outcome, error_message
 from copydesk.tui.review.dialogs import relevant_platforms
+from copydesk.tui.runtime.key_buffer import Hold
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -72,21 +73,21 @@ class EditActions:
             self.app.install_screen(EditDialog(), EDIT_SCREEN)
         screen = self.app.get_screen(EDIT_SCREEN)
         assert isinstance(screen, EditDialog)
-        # Push the screen before the draft is loaded: keys typed ahead must not be taken for review actions.
-        self.app.push_screen(screen)
         opening = screen.start_loading()
-        self.app.enqueue_write(lambda desk: self._edit(desk, draft.id, screen, opening), hold_keys=True)
+        self.app.enqueue_write(
+            lambda desk: self._edit(desk, draft.id, screen, opening),
+            hold_keys=Hold.SCREEN,
+            on_finished=lambda: screen.call_later(screen.cancel_loading, opening),
+        )
+        # Push the screen before the draft is loaded: the user sees that the key was taken.
+        self.app.push_screen(screen)
 
     async def _edit(self, desk: "Desk", draft_id: str, screen: "EditDialog", opening: int) -> None:
         self._opened_ids.add(draft_id)
-        try:
-            draft = await desk.drafts.get(draft_id)
-            status_after_edit(draft.status, archived=draft.archived_at is not None)  # raises before anything is typed
-            saved = await asyncio.to_thread(self._texts(desk).find, draft_id)
-            connected = [account.details.platform for account in await desk.accounts.list()]
-        except BaseException:
-            screen.call_later(screen.cancel_loading, opening)
-            raise
+        draft = await desk.drafts.get(draft_id)
+        status_after_edit(draft.status, archived=draft.archived_at is not None)  # raises before anything is typed
+        saved = await asyncio.to_thread(self._texts(desk).find, draft_id)
+        connected = [account.details.platform for account in await desk.accounts.list()]
         screen.call_later(screen.start, self._edit_session(desk, draft, saved, connected), opening)
 
     def _edit_session(
@@ -159,6 +160,9 @@ class EditActions:
                 await self._edit_outside(desk, draft_id, dialog)
         finally:
             dialog.call_later(dialog.finish)
+            if dialog.typed_text:
+                # The editor reads the terminal: what was typed before it started cannot be passed to it.
+                self.app.notify(labels.keys_discarded(dialog.typed_text), severity="warning")
 
     async def _edit_outside(self, desk: "Desk", draft_id: str, dialog: WaitDialog) -> None:
         self._opened_ids.add(draft_id)

@@ -12,6 +12,7 @@ from copydesk.text.formatting import plural
 from copydesk.tui import labels
 from copydesk.tui.review.action_runner import ActionRunner
 from copydesk.tui.review.marks import Selection, select_draft
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.runtime.notifications import is_refusal
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class PublishActions:
 
         def on_answer(text: str | None) -> None:
             if text is not None:
-                self.app.run_desk_task(lambda desk: self._schedule_at(desk, text, selection), hold_keys=True)
+                self.app.run_desk_task(lambda desk: self._schedule_at(desk, text, selection), hold_keys=Hold.RESULT)
 
         self.app.push_screen(TimePrompt(labels.schedule_prompt(drafts), preview), on_answer)
 

@@ -24,6 +24,7 @@ from copydesk.tui.review.marks import MarkedDrafts, Marks, Precedes, Selection, 
 from copydesk.tui.review.queue_header import QueueHeader
 from copydesk.tui.review.row_window import PAGE_SIZE, RowRequest, Window
 from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import set_title
 
@@ -240,7 +241,7 @@ class QueuePane(Container):
         number, request = self._list_number, message.request
         if self.queue.current is None:  # the next keys act on that row, so they wait for it
             self.app.run_desk_task(
-                lambda desk: self._row_loader.submit_and_wait((desk, number, request)), hold_keys=True
+                lambda desk: self._row_loader.submit_and_wait((desk, number, request)), hold_keys=Hold.RESULT
             )
         else:
             self.app.run_desk_task(lambda desk: self._row_loader.submit((desk, number, request)))
@@ -372,7 +373,7 @@ class QueuePane(Container):
 
     def open_filter(self) -> None:
         """Load the sources and tags to filter by, then open the filter dialog."""
-        self.app.run_desk_task(self._load_filter_options, opens_screen=True)
+        self.app.run_desk_task(self._load_filter_options, hold_keys=Hold.SCREEN)
 
     async def _load_filter_options(self, desk: "Desk") -> None:
         self.call_later(self._open_filter_dialog, await desk.sources.list(), await desk.drafts.views.tags())
@@ -461,7 +462,9 @@ class QueuePane(Container):
             self.queue.focus()
             return
         switches = self._list_switches
-        self.app.run_desk_task(lambda desk: self._locator.submit_and_wait((desk, draft_id, switches)), hold_keys=True)
+        self.app.run_desk_task(
+            lambda desk: self._locator.submit_and_wait((desk, draft_id, switches)), hold_keys=Hold.RESULT
+        )
 
     async def _locate(self, request: "tuple[Desk, str, int]") -> None:
         from copydesk.model.filters import Tab  # noqa: PLC0415 - not needed for the first paint

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from copydesk.errors import CopydeskError, DraftNotFoundError, NotFoundError
 from copydesk.tui import labels
-from copydesk.tui.runtime.key_buffer import MAX_WRITE_HOLD, TypeAhead
+from copydesk.tui.runtime.key_buffer import MAX_WRITE_HOLD, Hold, TypeAhead
 
 if TYPE_CHECKING:
     # Imported at run time only by the function that opens the desk: SQLAlchemy costs as much as Textual itself.
@@ -75,19 +75,22 @@ class DeskTasks:
         work: DeskWork,
         *,
         name: str | None = None,
-        hold_keys: bool = False,
-        opens_screen: bool = False,
-        on_finished: Callable[[], None] | None = None,
+        hold_keys: Hold | None = None,
+        on_finished: Callable[[], object] | None = None,
     ) -> DeskTask:
         """Run `work` in a task of its own; see `DeskApp.run_desk_task`."""
-        exit_stack = self._app.type_ahead.start_hold(hold_keys, opens_screen=opens_screen)
-        return DeskTask(self._start_task(work, exit_stack, on_finished, name=name))
+        task: asyncio.Task[None]
+        # Escape stops what opens a screen; loading data goes on without its keys.
+        cancel = (lambda: task.cancel()) if hold_keys is Hold.SCREEN else None  # noqa: PLW0108 - assigned below
+        exit_stack = self._app.type_ahead.start_hold(hold_keys, cancel=cancel)
+        task = self._start_task(work, exit_stack, on_finished, name=name)
+        return DeskTask(task)
 
     def _start_task(
         self,
         work: DeskWork,
         exit_stack: ExitStack,
-        on_finished: Callable[[], None] | None,
+        on_finished: Callable[[], object] | None,
         *,
         name: str | None = None,
         previous: asyncio.Task[None] | None = None,
@@ -123,7 +126,7 @@ class DeskTasks:
             await asyncio.wait(reads, timeout=READ_TIMEOUT)
 
     def enqueue_write(
-        self, work: DeskWork, *, hold_keys: bool = False, on_finished: Callable[[], None] | None = None
+        self, work: DeskWork, *, hold_keys: Hold | None = None, on_finished: Callable[[], object] | None = None
     ) -> None:
         """Run `work` like `run`, but after all earlier writes, and to its end even if the user quits."""
         exit_stack = self._app.type_ahead.start_hold(hold_keys, MAX_WRITE_HOLD)
@@ -156,17 +159,19 @@ class DeskTasks:
         self.stopping = True
 
     async def _run_work(self, work: DeskWork, exit_stack: ExitStack, previous: asyncio.Task[None] | None) -> None:
-        with exit_stack:
-            if previous is not None:
-                await _wait_for_task(previous)
-            # The desk may have been closed while this task waited for earlier writes.
-            if self._app.desk is None:
-                self._app.notify_error(self._app.open_error or CopydeskError(labels.DESK_NOT_OPEN))
-                return
-            try:
-                await work(self._app.desk)
-            except Exception as error:
-                self._app.notify_error(to_copydesk_error(error))
+        try:
+            with exit_stack:
+                if previous is not None:
+                    await _wait_for_task(previous)
+                await work(self._require_desk())
+        except Exception as error:
+            self._app.notify_error(to_copydesk_error(error))
+
+    def _require_desk(self) -> "Desk":
+        """Return the desk, which may have been closed while a task waited for earlier writes."""
+        if self._app.desk is None:
+            raise self._app.open_error or CopydeskError(labels.DESK_NOT_OPEN)
+        return self._app.desk
 
     async def cancel(self) -> None:
         """Cancel all unfinished tasks and wait for them."""

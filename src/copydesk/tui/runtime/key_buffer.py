@@ -8,23 +8,30 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from enum import Enum
 from typing import Any, Protocol
 
 from textual.events import Key, Paste
 from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
+from copydesk.tui import labels
 from copydesk.tui.keymap import textual_key_name
 from copydesk.tui.keys import Key as KeyAction
 from copydesk.tui.keys import KeyContext
 
 MAX_HOLD = 2.0
-"""Maximum seconds that keys are held for one operation, and for all pending operations together."""
+"""Seconds after which an operation is slow: keys are no longer held for its result, or Escape cancels it."""
 MAX_WRITE_HOLD = 0.5
 """The same for writes: a bulk write can take long, and must not block a user who moves on."""
+TYPING_PAUSE = 0.5
+"""Seconds without a key that end the text which is discarded: its last letters must not become commands."""
 COMPOSE_KEY_ID = "console.compose"
 """The only global key that needs the desk: it is held until that is open."""
+CANCEL_KEY_ID = "hold.leave"
+"""The key that cancels what keys are held for, once that is slow."""
 MAX_FINISH = 5.0
 """Seconds in which the keys typed before the console is closed must take effect."""
 _PUMP_TIMEOUT = 0.5
@@ -35,6 +42,39 @@ _QUIET_ROUNDS = 2
 
 KeyInput = Key | Paste
 """A paste counts as one key."""
+
+
+class Hold(Enum):
+    """Which keys wait for an operation, and what becomes of them if it fails."""
+
+    RESULT = "result"
+    """All but global keys, until the operation is slow; then they act on what is displayed."""
+    DATA = "data"
+    """All but global keys, until the data that they act on is loaded; discarded if it cannot be."""
+    SCREEN = "screen"
+    """All keys, until the screen that they are meant for has opened; discarded if it does not open."""
+    FORM = "form"
+    """All keys, until the form that was submitted has closed; discarded if it is refused."""
+
+
+class _Operation:
+    """An unfinished operation for which keys may be held."""
+
+    def __init__(self, hold: Hold, screens: tuple[Screen[Any], ...], cancel: Callable[[], object] | None) -> None:
+        self.hold = hold
+        self.screens = screens
+        """The screen stack when it started."""
+        self.cancel = cancel
+        self.is_slow = False
+        self.failed = False
+
+    def has_failed(self, screens: list[Screen[Any]]) -> bool:
+        """Return True if its keys have nothing to act on: nothing opened, closed or was loaded."""
+        if self.hold is Hold.SCREEN:
+            return screens[0] is not self.screens[0] or screens[-1] in self.screens
+        if self.hold is Hold.FORM:
+            return self.screens[-1] in screens
+        return self.hold is Hold.DATA and self.failed
 
 
 class KeyBufferApp(Protocol):
@@ -51,6 +91,7 @@ class KeyBufferApp(Protocol):
     def screen_stack(self) -> list[Screen[Any]]: ...
     def post_message(self, message: Message) -> bool: ...
     def call_later(self, callback: Callable[..., Any]) -> bool: ...
+    def notify(self, message: str, *, severity: SeverityLevel = ...) -> None: ...
 
 
 class TypeAhead:
@@ -61,13 +102,13 @@ class TypeAhead:
         self._held: deque[KeyInput] = deque()
         self._released: KeyInput | None = None
         self._deliver_task: asyncio.Task[None] | None = None
-        self._operations: set[object] = set()
+        self._operations: set[_Operation] = set()
         """Unfinished operations for which keys may be held."""
-        self._active_holds: set[object] = set()
+        self._active_holds: set[_Operation] = set()
         """Those for which keys are still held."""
-        self._opening_screens: set[object] = set()
-        """Those that open a screen: all keys are held, because they are meant for that screen."""
-        self._hold_all = False
+        self._ended: list[_Operation] = []
+        """Those that ended since a key was delivered, and decide what becomes of the held ones."""
+        self.holds_by_default = False
         self._changed = asyncio.Event()
 
     # Operations.
@@ -78,54 +119,63 @@ class TypeAhead:
         return bool(self._active_holds) or self._app.is_opening
 
     @contextmanager
-    def hold_keys(self, timeout: float | None = None, *, opens_screen: bool = False) -> Iterator[None]:
-        """Hold keys until the block has finished, at most `timeout` seconds."""
-        operation = object()
+    def hold_keys(
+        self,
+        hold: Hold = Hold.RESULT,
+        timeout: float | None = None,
+        *,
+        cancel: Callable[[], object] | None = None,
+    ) -> Iterator[None]:
+        """Hold keys until the block has finished. After `timeout` seconds it is slow, and Escape calls `cancel`."""
+        operation = _Operation(hold, tuple(self._app.screen_stack), cancel)
         self._operations.add(operation)
         self._active_holds.add(operation)
-        if opens_screen:
-            self._opening_screens.add(operation)
         seconds = MAX_HOLD if timeout is None else timeout
-        timer = asyncio.get_running_loop().call_later(seconds, self._expire_hold, operation)
+        timer = asyncio.get_running_loop().call_later(seconds, self._mark_slow, operation)
         try:
             yield
+        except BaseException:
+            operation.failed = True
+            raise
         finally:
             timer.cancel()
             self._operations.discard(operation)
+            if self._held and operation in self._active_holds:
+                self._ended.append(operation)
             self._release_hold(operation)
 
-    def _expire_hold(self, operation: object) -> None:
-        if operation in self._opening_screens:
-            # They were meant for a screen that did not open: a `q` among them would quit the console.
-            self._held.clear()
-        self._release_hold(operation)
+    def _mark_slow(self, operation: _Operation) -> None:
+        operation.is_slow = True
+        if operation.hold is Hold.RESULT:
+            self._release_hold(operation)
+        elif self._held:
+            self._app.notify(labels.keys_kept())
 
-    def _release_hold(self, operation: object) -> None:
+    def _release_hold(self, operation: _Operation) -> None:
         self._active_holds.discard(operation)
-        self._opening_screens.discard(operation)
         self.wake()
 
     def start_hold(
         self,
-        hold_keys: bool = True,  # noqa: FBT001, FBT002 - passed on from the caller's keyword
+        hold: Hold | None = Hold.RESULT,
         timeout: float | None = None,
         *,
-        opens_screen: bool = False,
+        cancel: Callable[[], object] | None = None,
     ) -> ExitStack:
         """Start holding keys if requested, and return the exit stack that stops it."""
         exit_stack = ExitStack()
-        if hold_keys or opens_screen or self._hold_all:
-            exit_stack.enter_context(self.hold_keys(timeout, opens_screen=opens_screen))
+        if hold is not None or self.holds_by_default:
+            exit_stack.enter_context(self.hold_keys(hold or Hold.RESULT, timeout, cancel=cancel))
         return exit_stack
 
     @contextmanager
     def hold_by_default(self) -> Iterator[None]:
         """Hold keys for every operation started in this block."""
-        self._hold_all = True
+        self.holds_by_default = True
         try:
             yield
         finally:
-            self._hold_all = False
+            self.holds_by_default = False
 
     @contextmanager
     def suspend_holds(self) -> Iterator[None]:
@@ -157,14 +207,52 @@ class TypeAhead:
 
     def intercept(self, key: KeyInput) -> bool:
         """Return True if this key must wait; it is posted again later, and the keys after it wait behind it."""
-        must_wait = key is not self._released and not self._may_pass(key)
+        is_new = key is not self._released
+        if is_new and self._is_cancel(key) and (slow := self._slow_holds()):
+            return self._cancel(slow)
+        must_wait = is_new and not self._may_pass(key)
         if must_wait:
             self._held.append(key)
             self.wake()
+            if self._slow_holds():
+                self._app.notify(labels.keys_kept())
         self._released = None if key is self._released else self._released
         if self._deliver_task is None:
             self._deliver_task = asyncio.create_task(self._deliver())
         return must_wait
+
+    def _slow_holds(self) -> list[_Operation]:
+        # Without held keys there is nothing to cancel about data that is loading.
+        return [
+            operation
+            for operation in self._active_holds
+            if operation.is_slow and (self._held or operation.hold is not Hold.DATA)
+        ]
+
+    def _is_cancel(self, key: KeyInput) -> bool:
+        return isinstance(key, Key) and any(
+            action.id == CANCEL_KEY_ID and key.key in map(textual_key_name, action.keys.split(","))
+            for action in self._app.keys
+        )
+
+    def _cancel(self, slow: list[_Operation]) -> bool:
+        """Cancel what keys are held for, and discard them. Return False if Escape is for the open dialog."""
+        cancelled = [operation for operation in slow if operation.hold is not Hold.FORM]
+        for operation in cancelled:
+            self._release_hold(operation)
+            if operation.cancel is not None:
+                operation.cancel()
+        if cancelled:
+            self._discard_held()
+        return len(self._app.screen_stack) == 1
+
+    def _discard_held(self) -> None:
+        """Discard held keys, and tell the user the text: it was typed for something that did not open."""
+        keys = [*self._held]
+        self._held.clear()
+        if keys:
+            secret = any(getattr(field, "password", False) for field in self._app.screen.query("Input"))
+            self._app.notify(labels.keys_discarded("" if secret else _typed_text(keys), len(keys)), severity="warning")
 
     async def finish(self) -> None:
         """Wait until the keys typed so far have taken effect, at most MAX_FINISH seconds."""
@@ -187,8 +275,8 @@ class TypeAhead:
         # A key must not overtake those typed before it.
         if self._held or self._released is not None:
             return False
-        # Not even a global key passes: it is meant for the screen that opens.
-        if not self._opening_screens.isdisjoint(self._active_holds):
+        # Not even a global key passes: it is meant for the screen that opens, or the one below the form.
+        if any(operation.hold in {Hold.SCREEN, Hold.FORM} for operation in self._active_holds):
             return False
         if self.is_waiting:
             return self._is_search_input(key) or self._is_global(key)
@@ -226,6 +314,7 @@ class TypeAhead:
         try:
             while True:
                 await self._wait_until_settled()
+                await self._discard_if_failed()
                 if not self._held:
                     return
                 self._released = self._held.popleft()
@@ -235,19 +324,43 @@ class TypeAhead:
         finally:
             self._deliver_task = None
 
+    async def _discard_if_failed(self) -> None:
+        """Discard the keys that were held for operations which failed, and those that follow without a pause."""
+        ended, self._ended = self._ended, []
+        screens = self._app.screen_stack
+        if screens and any(operation.has_failed(screens) for operation in ended):
+            count = 0
+            while count != len(self._held):
+                count = len(self._held)
+                await self._typing_pause()
+            self._discard_held()
+
+    async def _typing_pause(self) -> None:
+        await asyncio.sleep(TYPING_PAUSE)
+
     async def _wait_until_settled(self) -> None:
         """Wait until the last key has taken effect and its result is available."""
-        # No time limit while the desk opens; for anything else, MAX_HOLD.
-        await self._until(lambda: not self._app.is_opening)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(MAX_HOLD):
-                quiet, previous = 0, self._focus_state()
-                while quiet < _QUIET_ROUNDS:
-                    await self._until(self._is_ready)
-                    await self._process_messages()
-                    current = self._focus_state()
-                    quiet = quiet + 1 if current == previous and self._is_ready() else 0
-                    previous = current
+        while True:
+            # No time limit while the desk opens, or what the keys are meant for; for anything else, MAX_HOLD.
+            await self._until(lambda: not self._keeps_keys or self._is_ready())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MAX_HOLD):
+                    await self._wait_for_quiet()
+            if not self._keeps_keys or self._is_ready():
+                return
+
+    @property
+    def _keeps_keys(self) -> bool:
+        return self._app.is_opening or any(operation.hold is not Hold.RESULT for operation in self._active_holds)
+
+    async def _wait_for_quiet(self) -> None:
+        quiet, previous = 0, self._focus_state()
+        while quiet < _QUIET_ROUNDS:
+            await self._until(self._is_ready)
+            await self._process_messages()
+            current = self._focus_state()
+            quiet = quiet + 1 if current == previous and self._is_ready() else 0
+            previous = current
 
     def _focus_state(self) -> tuple[object, object]:
         stack = self._app.screen_stack
@@ -261,6 +374,16 @@ class TypeAhead:
             # A key bubbles from the focused widget up to the app, so its effects are in these queues.
             for pump in getattr(start, "ancestors_with_self", ()):
                 await _drain(pump)
+
+
+def _typed_text(keys: list[KeyInput]) -> str:
+    """Return the text of the keys, without those that type none."""
+    texts = [
+        key.text if isinstance(key, Paste) else (key.character or "") if key.is_printable else " "
+        for key in keys
+        if isinstance(key, Paste) or key.is_printable or key.key in {"enter", "tab"}
+    ]
+    return "".join(texts).strip()
 
 
 async def _drain(pump: MessagePump | KeyBufferApp) -> None:

@@ -22,6 +22,7 @@ from copydesk.tui.dialogs.prompt import PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, Table, paragraph
 from copydesk.tui.review.draft_row import draft_row
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.schedule.week import GridPosition, format_day, format_slot, shift_time
 from copydesk.tui.schedule.week_pane import WeekEdits, WeekPane
 from copydesk.tui.terminal.cells import safe_line
@@ -157,7 +158,7 @@ class DraftActions:
             best = sorted(page.items, key=lambda draft: (-draft.confidence, draft.created_at))
             self._screen.post_message(ApprovedLoaded(best, at, time_label))
 
-        self._app.run_desk_task(offer, opens_screen=True)
+        self._app.run_desk_task(offer, hold_keys=Hold.SCREEN)
 
     def _time_under_cursor(self) -> datetime | None:
         """Return the time of the selected or else the first free slot, or the start of the hour.
@@ -206,7 +207,7 @@ class DraftActions:
         async def plan(desk: "Desk") -> None:
             self._screen.post_message(PlanReady(await desk.schedule.auto_schedule(dry_run=True)))
 
-        self._app.run_desk_task(plan, opens_screen=True)
+        self._app.run_desk_task(plan, hold_keys=Hold.SCREEN)
 
     def preview(self, plan: AutoSchedule) -> None:
         """Show the automatic schedule and apply it if it is accepted; notify if it schedules nothing."""

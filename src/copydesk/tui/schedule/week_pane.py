@@ -18,6 +18,7 @@ from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import key_label
 from copydesk.tui.layout import Paragraph
 from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.schedule.week import (
     CalendarEntry,
     ClockChange,
@@ -258,7 +259,11 @@ class WeekEdits:
             app.notify_error(app.open_error or CopydeskError(labels.DESK_NOT_LOADED))
             return
         self._pane.start_write()
-        app.enqueue_write(work, hold_keys=keys_wait, on_finished=lambda: self._pane.finish_write(keys_wait=keys_wait))
+        app.enqueue_write(
+            work,
+            hold_keys=Hold.RESULT if keys_wait else None,
+            on_finished=lambda: self._pane.finish_write(keys_wait=keys_wait),
+        )
 
     def undo(self) -> None:
         """Undo the last change."""

@@ -20,6 +20,7 @@ from copydesk.tui.dialogs.prompt import ConfirmDialog, prompt_time_zone
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, paragraph
 from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.setup.pages import (
     Section,
     SetupSnapshot,
@@ -245,7 +246,7 @@ class SetupScreen(DeskScreen):
         if self._setup is None:
             return
         if self.section in {Section.VOICE, Section.WRITER}:
-            self.app.run_desk_task(self._edit_voice, opens_screen=True)
+            self.app.run_desk_task(self._edit_voice, hold_keys=Hold.SCREEN)
         elif self.section is Section.ZONE:
             self._prompt_zone(self._setup.zone)
         elif self.section is Section.ACCOUNTS:
@@ -267,7 +268,7 @@ class SetupScreen(DeskScreen):
     def _prompt_zone(self, zone: str, value: str = "", error: CopydeskError | None = None) -> None:
         def apply(name: str | None) -> None:
             if name and name.strip() and name.strip() != zone:
-                self.app.enqueue_write(lambda desk: self._set_zone(desk, zone, name.strip()), hold_keys=True)
+                self.app.enqueue_write(lambda desk: self._set_zone(desk, zone, name.strip()), hold_keys=Hold.RESULT)
 
         prompt_time_zone(self, zone, apply, value, error)
 
@@ -285,7 +286,7 @@ class SetupScreen(DeskScreen):
 
     def action_connect(self) -> None:
         """Choose a platform, then open its form."""
-        self.app.run_desk_task(self._choose_platform, opens_screen=True)
+        self.app.run_desk_task(self._choose_platform, hold_keys=Hold.SCREEN)
 
     async def _choose_platform(self, desk: "Desk") -> None:
         from copydesk.tui.setup.connect_dialogs import PlatformDialog  # noqa: PLC0415 - not needed for the first paint
@@ -298,7 +299,7 @@ class SetupScreen(DeskScreen):
 
     def connect(self, platform: str) -> None:
         """Open the form to connect an account of `platform`, or to sign in to it again."""
-        self.app.run_desk_task(partial(self._open_form, platform), opens_screen=True)
+        self.app.run_desk_task(partial(self._open_form, platform), hold_keys=Hold.SCREEN)
 
     async def _open_form(self, platform: str, desk: "Desk") -> None:
         """Open the form with the platform's credential fields."""
@@ -362,7 +363,7 @@ class SetupScreen(DeskScreen):
 
     def _remove_if_confirmed(self, account: ConnectedAccount, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
         if yes:
-            self.app.enqueue_write(partial(self._delete_account, account), hold_keys=True)
+            self.app.enqueue_write(partial(self._delete_account, account), hold_keys=Hold.RESULT)
 
     async def _delete_account(self, account: ConnectedAccount, desk: "Desk") -> None:
         removed = await desk.accounts.remove(account.id)

@@ -23,6 +23,7 @@ from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import paragraph
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.sources.messages import ExportFileExists, FeedImported, FeedImportFinished, FeedsLoaded
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.themes import stylesheet_path
@@ -164,7 +165,7 @@ class FeedTransfer:
 
     def _import_from(self, path: str | None) -> None:
         if path and path.strip():
-            self._screen.app.run_desk_task(lambda desk: self._load_feeds(desk, path.strip()), opens_screen=True)
+            self._screen.app.run_desk_task(lambda desk: self._load_feeds(desk, path.strip()), hold_keys=Hold.SCREEN)
 
     async def _load_feeds(self, desk: "Desk", path: str) -> None:
         body = await asyncio.to_thread(_read_file, path)
@@ -182,7 +183,7 @@ class FeedTransfer:
     def _export_to(self, path: str | None, *, overwrite: bool = False) -> None:
         if path and path.strip():
             self._screen.app.run_desk_task(
-                lambda desk: self._write_opml(desk, path.strip(), overwrite=overwrite), opens_screen=True
+                lambda desk: self._write_opml(desk, path.strip(), overwrite=overwrite), hold_keys=Hold.DATA
             )
 
     async def _write_opml(self, desk: "Desk", path: str, *, overwrite: bool) -> None:

@@ -17,6 +17,7 @@ from copydesk.tui.keys import KeyContext, bindings, key_label
 from copydesk.tui.layout import Block, Paragraph, paragraph
 from copydesk.tui.messages import RunChanged
 from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.sources import pages
 from copydesk.tui.sources.feed_transfer import FeedTransfer
 from copydesk.tui.sources.messages import ExportFileExists, FeedsLoaded, RecentItemsLoaded, SourceSaved, SourcesLoaded
@@ -304,7 +305,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
         """Disable the source, or enable it again."""
         source = self._current_source
         if source is not None:
-            self.app.run_desk_task(lambda desk: self._toggle(desk, source), hold_keys=True)
+            self.app.run_desk_task(lambda desk: self._toggle(desk, source), hold_keys=Hold.RESULT)
 
     async def _toggle(self, desk: "Desk", source: "Source") -> None:
         changed = await desk.sources.update(source.id, {"enabled": not source.enabled})
@@ -324,7 +325,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
 
         def delete_if_confirmed(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
             if yes:
-                self.app.run_desk_task(lambda desk: self._delete_source(desk, source), hold_keys=True)
+                self.app.run_desk_task(lambda desk: self._delete_source(desk, source), hold_keys=Hold.RESULT)
 
         self.app.push_screen(ConfirmDialog(deletion_prompt(row), yes=labels.DELETE), delete_if_confirmed)
 
@@ -354,7 +355,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
             raise SkipAction
         example = EXAMPLES[number]
         if self.app.desk is not None and self.is_new_desk and example.url not in self.source_urls:
-            self.app.run_desk_task(lambda desk: self._add_example(desk, example), hold_keys=True)
+            self.app.run_desk_task(lambda desk: self._add_example(desk, example), hold_keys=Hold.RESULT)
 
     async def _add_example(self, desk: "Desk", example: Example) -> None:
         config = example.config or None

@@ -23,6 +23,7 @@ from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, paragraph
 from copydesk.tui.runtime.desk_tasks import DeskTask
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.sources.form_state import (
     SourceFields,
     SourceLocation,
@@ -249,7 +250,9 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         if form.location.url and not self._busy and self.app.desk is not None:
             # No task to cancel: saving is not interrupted by leaving.
             self._busy, self._test_task = True, None
-            self.app.run_desk_task(lambda desk: self._save(desk, form), hold_keys=True, on_finished=self._clear_busy)
+            self.app.run_desk_task(
+                lambda desk: self._save(desk, form), hold_keys=Hold.FORM, on_finished=self._clear_busy
+            )
 
     async def _save(self, desk: "Desk", form: SourceFields) -> None:
         try:
