@@ -24,7 +24,7 @@ from copydesk.model.experiment import (
     VariantResults,
 )
 from copydesk.model.serialization import Json, Struct
-from copydesk.model.validation import FieldReader
+from copydesk.model.validation import FieldReader, as_whole_number
 from copydesk.model.voice import FormatVoice, Voice, setting_problem
 
 
@@ -71,6 +71,7 @@ def apply_variant(voice: Voice, format: Format, parameter: str, value: object) -
 
     A null value leaves the voice unchanged; such a variant is valid.
     """
+    value = as_whole_number(value)
     if value is None:
         return VariantVoice(voice, is_followed=True)
     if parameter_problem(parameter, value):
@@ -87,6 +88,7 @@ def apply_variant(voice: Voice, format: Format, parameter: str, value: object) -
 
 def parameter_problem(parameter: str, value: object) -> str:
     """Return why `value` is invalid for `parameter`, or "" if it is valid. Only the voice's own settings have rules."""
+    value = as_whole_number(value)
     if parameter in VOICE_PARAMETERS:
         return setting_problem(parameter, value)
     if parameter == "length" and not isinstance(value, str) and value is not None:

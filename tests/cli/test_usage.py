@@ -47,6 +47,8 @@ def test_unknown_id_is_one_line(tmp_path, args, json):
         (["source", "add", "gopher", "x"], "Invalid value for 'TYPE': 'gopher' is not one of 'rss'"),
         (["draft", "list", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range 1<=x<=100."),
         (["draft", "list", "--cursor", "x"], "cursor is invalid; leave it out"),
+        (["draft", "list", "--cursor", ""], "cursor is invalid; leave it out"),
+        (["run", "list", "--cursor", ""], "cursor is invalid; leave it out"),
         (["account", "connect", "mastodon"], "url is missing. Pass the address of your Mastodon server: --url https"),
         (
             ["source", "add", "hackernews", "https://news.ycombinator.com/", "--config", '{"qery": "x"}'],

@@ -79,10 +79,10 @@ def test_config_must_hold_parameter_value(config):
 @pytest.mark.parametrize(
     ("parameter", "good", "invalid"),
     [
-        ("hashtags", [0, 5], [6, -1, "two", True]),
+        ("hashtags", [0, 5, 2.0], [6, 2.5, -1, "two", True]),
         ("emoji", ["never", "sparing", "free"], ["often", 3]),
         ("link", ["always", "never", "auto"], ["maybe", False]),
-        ("length", [50, 50_000, "short"], [49, 50_001, 120.5, True, ["short"]]),
+        ("length", [50, 50_000, 280.0, "short"], [49, 50_001, 120.5, True, ["short"]]),
     ],
 )
 def test_voice_setting_values_are_checked(parameter, good, invalid):

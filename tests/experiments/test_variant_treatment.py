@@ -29,6 +29,7 @@ BRIEF = Brief(
         (Format.SHORT, "emoji", "never", {"emoji": Emoji.NEVER}),
         (Format.SHORT, "link", "always", {"link": Link.ALWAYS}),
         (Format.SHORT, "length", 120, {"max_length": 120}),
+        (Format.SHORT, "length", 120.0, {"max_length": 120}),
         (Format.THREAD, "length", 200, {"max_length": 200}),
         (Format.BLOG, "length", 600, {"target_words": 600}),
     ],

@@ -145,6 +145,15 @@ class TestCreate:
             NewImage(url=PAGE_URL, source=ImageSource.UPLOAD, alt="A cat", position=0),
         )
 
+    @pytest.mark.parametrize(("position", "accepted"), [(1.0, True), (0.0, True), (1.5, False), (float("nan"), False)])
+    def test_number_without_fraction_is_whole(self, position, accepted):
+        fields = {"text": "x", "images": [{"url": PAGE_URL, "source": "OG", "position": position}]}
+        if accepted:
+            (image,) = create(**fields).images
+            assert (image.position, type(image.position)) == (int(position), int)
+        else:
+            assert set(find_problems(create, **fields)) == {"images[0].position"}
+
     def test_at_most_ten_images(self):
         image = {"url": PAGE_URL, "source": "OG"}
         assert len(create(text="x", images=[image] * 10).images) == 10

@@ -17,7 +17,7 @@ from copydesk.model.validation import wire_fields
 from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, VoiceProfile, merge, validate_voice_change
 from copydesk.store import items, users
 from copydesk.store.database import Transaction
-from copydesk.store.ids import new_id
+from copydesk.store.ids import creation_time
 
 MAX_CANDIDATES = 20
 """Newest items among which one with text and tags is preferred, then one with text, then any."""
@@ -31,9 +31,8 @@ class Voices:
 
     @operation
     async def get(self) -> VoiceProfile:
-        """Return the voice profile, or an empty one that is not stored if there is none yet."""
-        found = await self._ctx.read(users.load_voice)
-        return found or _empty_profile(self._ctx.clock())
+        """Return the voice profile; an empty one, the same each time, if none is stored yet."""
+        return await self._ctx.read(users.load_voice) or _empty_profile(self._ctx.user_id)
 
     @operation
     async def update(self, changes: ChangeVoice | Mapping[str, object], *, merge_formats: bool = False) -> VoiceProfile:
@@ -73,7 +72,7 @@ def unsupported_fields(voice: Voice) -> tuple[str, ...]:
 def _update(
     conn: Transaction, user_id: str, request: ChangeVoice | Mapping[str, object], now: datetime, *, merge_formats: bool
 ) -> VoiceProfile:
-    before = users.load_voice(conn, user_id) or _empty_profile(now)
+    before = users.load_voice(conn, user_id) or msgspec.structs.replace(_empty_profile(user_id), created_at=now)
     if merge_formats and isinstance(formats := wire_fields(request).get("formats"), Mapping):
         request = {**wire_fields(request), "formats": merge(before, formats)}
     validated = validate_voice_change(request)
@@ -84,8 +83,10 @@ def _update(
     return profile
 
 
-def _empty_profile(now: datetime) -> VoiceProfile:
-    return VoiceProfile(id=new_id(now), created_at=now, updated_at=now)
+def _empty_profile(user_id: str) -> VoiceProfile:
+    """Return the profile that a user has from the start. It keeps its id when it is stored: there is one per user."""
+    created_at = creation_time(user_id)
+    return VoiceProfile(id=user_id, created_at=created_at, updated_at=created_at)
 
 
 async def _write_preview(item: Item, format: Format, voice: Voice) -> VoicePreview:

@@ -65,11 +65,15 @@ class DraftCounts(Struct, frozen=True):
         return sum(self.by_status[status] for status in statuses)
 
 
+# A quoted tag, or everything up to the next comma.
+_TAG = re.compile(r'\s*(?:"((?:[^"]|"")*)"(?=\s*(?:,|\Z))|([^,]*))\s*(?:,|\Z)')
+
+
 class FilterParams(TypedDict, total=False):
     """Filters as keyword arguments, by their Python names: `list(status="approved", tags=["sea"])`.
 
     Strings are accepted for enumerations. A single status or tag needs no sequence; a string of tags is split at
-    commas, as on the wire. None is no filter.
+    commas, as on the wire, where a tag that contains one is quoted. None is no filter.
     """
 
     status: str | Sequence[str] | None
@@ -108,8 +112,14 @@ def _wire_fields(narrowed: Mapping[str, object]) -> dict[str, object]:
     """Return the parameters by their names on the wire, under which `FieldReader` reads and reports them."""
     fields = {_WIRE_NAMES.get(name, name): value for name, value in narrowed.items()}
     if isinstance(tags := fields.get("tags"), str):
-        fields["tags"] = [tag for tag in tags.split(",") if tag.strip()]
+        fields["tags"] = split_tags(tags)
     return fields
+
+
+def split_tags(line: str) -> list[str]:
+    """Split at commas, except inside quotes: `sea,"Smith, John"`. A quote in quotes is doubled."""
+    tags = (match[2] if match[1] is None else match[1].replace('""', '"') for match in _TAG.finditer(line))
+    return [tag for tag in map(str.strip, tags) if tag]
 
 
 def _statuses(reader: FieldReader, value: object) -> tuple[Status, ...]:

@@ -149,6 +149,7 @@ class FieldReader:
         value = self._fields.get(name)
         if value is None:
             return None
+        value = as_whole_number(value)
         # Not isinstance: True is an int.
         if type(value) is int and minimum <= value <= maximum:
             return value
@@ -256,6 +257,20 @@ class FieldReader:
         return None
 
 
+def as_whole_number(value: object) -> object:
+    """Return a float without fraction as an int: JSON knows one kind of number, and some writers send 1.0 for 1."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _with_whole_numbers(value: object) -> object:
+    """Return `value` with `as_whole_number` applied to everything in it."""
+    if isinstance(value, Mapping):
+        return {name: _with_whole_numbers(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_whole_numbers(inner) for inner in value]
+    return as_whole_number(value)
+
+
 def wire_fields(request: object, *, name: str = "body") -> Mapping[str, object]:
     """Return the fields of a request by their names on the wire.
 
@@ -325,7 +340,12 @@ def _address_problem(address: str) -> str:
 def convert(field: str, value: object, target: type[T]) -> T:
     """Return `value` converted to `target`. Raise InvalidError naming `field`, or the path below it, and the rule."""
     try:
-        return msgspec.convert(value, target)
+        try:
+            return msgspec.convert(value, target)
+        except msgspec.ValidationError as error:
+            if "got `float`" not in str(error):
+                raise
+            return msgspec.convert(_with_whole_numbers(value), target)
     except msgspec.ValidationError as error:
         # msgspec words it "Expected `int`, got `str` - at `$.a[0]`": the path belongs to the field, not the message.
         problem, _, where = str(error).partition(" - at `$")

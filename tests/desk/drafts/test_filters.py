@@ -245,6 +245,8 @@ VALID_FILTERS = {
     "several states": ({"status": ["approved", Status.MISSED]}, Filters(status=(Status.APPROVED, Status.MISSED))),
     "no state of several": ({"status": ()}, Filters()),
     "tags as on the wire": ({"tags": " a,b ,,a,"}, Filters(tags=("a", "b"))),
+    "a quoted tag": ({"tags": 'sea, "Smith, John" ,"a ""b"""'}, Filters(tags=("sea", "Smith, John", 'a "b"'))),
+    "a quote within a tag": ({"tags": 'a"b,"c'}, Filters(tags=('a"b', '"c'))),
     "a comma alone": ({"tags": ","}, Filters()),
     "tags as a list": ({"tags": ["ä, c"]}, Filters(tags=("ä, c",))),
     "an offset": ({"scheduled_after": format_iso(NOW)[:-1] + "+00:00"}, Filters(scheduled_after=NOW)),
@@ -299,7 +301,7 @@ def test_all_invalid_filters_are_listed():
     ]
 
 
-@pytest.mark.parametrize("limit", [True, 2.0, "25", None, 10**30])
+@pytest.mark.parametrize("limit", [True, 2.5, "25", None, 10**30])
 async def test_limit_is_a_whole_number(tmp_path, limit):
     async with open_desk_at(tmp_path) as desk:
         with pytest.raises(InvalidError, match="limit: takes 1 to 100"):

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -275,6 +276,13 @@ async def test_run_pages_are_stable(tmp_path):
 
     assert [run.id for page in (first, second, third) for run in page.items] == ids[::-1]
     assert third.next_cursor is None
+
+
+async def test_empty_cursor_is_refused(tmp_path):
+    async with open_desk_at(tmp_path, FakeWeb()) as desk:
+        for pages in (desk.pipeline.list, desk.drafts.list, partial(desk.drafts.search, "sea")):
+            with pytest.raises(InvalidError, match="cursor"):
+                await pages(cursor="")
 
 
 async def test_invalid_run_request_is_not_queued(tmp_path):

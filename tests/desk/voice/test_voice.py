@@ -60,6 +60,15 @@ async def test_missing_profile_is_empty(desk):
     assert (profile.style, profile.avoid, profile.examples, profile.formats) == ("", (), (), {})
 
 
+async def test_missing_profile_has_stable_id(desk, clock):
+    profile = await desk.voice.get()
+    clock.now = clock.now.replace(hour=15)
+
+    assert await desk.voice.get() == profile
+    stored = await desk.voice.update({"style": "Dry."})
+    assert (stored.id, stored.created_at) == (profile.id, clock.now)
+
+
 async def test_profile_as_json(desk):
     profile = await desk.voice.update(FULL_PROFILE)
 

@@ -151,8 +151,11 @@ class Pipeline:
 
     @operation
     async def list(self, limit: PageSize = 10, cursor: str | None = None) -> Page[Run]:
-        """Return a page of the user's runs, newest first. Raise InvalidError for a limit outside 1 to 100."""
-        before = decode_cursor(cursor, "runs") if cursor else None
+        """Return a page of the user's runs, newest first.
+
+        Raise InvalidError for a limit outside 1 to 100 and for an invalid cursor.
+        """
+        before = decode_cursor(cursor, "runs") if cursor is not None else None
         # One more than the page holds, which shows if there is another page.
         rows = await self._ctx.read(runs.list_newest, limit + 1, before)
         next_cursor = encode_cursor(rows[limit - 1].id, "runs") if len(rows) > limit else None
