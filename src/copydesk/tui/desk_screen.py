@@ -82,8 +82,9 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     def load_with_retry(self, work: DeskWork, *, keys_wait: bool = False) -> None:
         """Load data with `work` in the background; retry automatically after RETRY_DELAY as long as it fails."""
+        hold = Hold.RESULT if self.is_loaded else Hold.DATA
         keys_wait = keys_wait or self.app.type_ahead.holds_by_default
-        self.app.run_desk_task(lambda desk: self._load_or_retry(desk, work), hold_keys=Hold.DATA if keys_wait else None)
+        self.app.run_desk_task(lambda desk: self._load_or_retry(desk, work), hold_keys=hold if keys_wait else None)
 
     async def _load_or_retry(self, desk: "Desk", work: DeskWork, previous: str = "") -> None:
         """Run `work`; schedule a retry if it fails.

@@ -82,7 +82,7 @@ async def test_closed_dialog_closes_no_other(tmp_path: Path) -> None:
 
 
 async def test_saving_voice_twice_saves_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.runtime.key_buffer.MAX_HOLD", 0.05)
+    monkeypatch.setattr("copydesk.tui.runtime.desk_tasks.MAX_WRITE_HOLD", 0.05)
     gate = Gate(monkeypatch, Voices, "update")
     async with open_setup_desk(tmp_path) as desk:
         gate.open.set()
@@ -187,7 +187,7 @@ async def test_create_can_be_retried_after_unexpected_error(tmp_path: Path, monk
 
 
 async def test_saving_text_ignores_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.tui.runtime.key_buffer.MAX_HOLD", 0.05)
+    monkeypatch.setattr("copydesk.tui.runtime.desk_tasks.MAX_WRITE_HOLD", 0.05)
     gate = Gate(monkeypatch, Drafts, "edit")
     async with open_review(tmp_path) as review:
         first = review.current

@@ -283,7 +283,7 @@ async def test_failed_editor_closes_on_closed_desk(tmp_path: Path) -> None:
 # Forms
 
 
-async def test_keys_wait_for_slow_save(tmp_path: Path) -> None:
+async def test_keys_typed_during_slow_save_are_said(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=TEXTS[:2]) as review:
         first, second = review.screen.queue.window.rows
         await review.press("e", "x")
@@ -292,7 +292,22 @@ async def test_keys_wait_for_slow_save(tmp_path: Path) -> None:
         held.released.set()
         await review.wait()
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text}x"
-        assert await review.get_status(second.id) is Status.APPROVED
+        assert await review.get_status(second.id) is not Status.APPROVED
+        assert "Typed while loading, and not used: “ja”" in review.toasts
+
+
+async def test_early_escape_leaves_slow_key(tmp_path: Path) -> None:
+    async with open_review(tmp_path, texts=TEXTS[:2]) as review:
+        held = DelayedResponse(review.desk.accounts, "list")
+        review.app.simulate_key("e")
+        await held.wait_until_called()
+        review.app.simulate_key("escape")
+        await wait_until(lambda: review.app.type_ahead._held, lambda: review.pilot.pause(0))
+        make_slow(review)
+        await review.wait_for(lambda: review.app.screen is review.screen)
+        held.released.set()
+        await review.wait()
+        assert review.app.screen is review.screen
 
 
 async def test_keys_after_refused_save_are_said(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class Hold(Enum):
     SCREEN = "screen"
     """All keys, until the screen that they are meant for has opened; discarded if it does not open."""
     FORM = "form"
-    """All keys, until the form that was submitted has closed; discarded if it is refused."""
+    """All keys, until the form that was submitted has closed; discarded if it is refused, or slow: they may be text."""
 
 
 class _Operation:
@@ -73,7 +73,7 @@ class _Operation:
         if self.hold is Hold.SCREEN:
             return screens[0] is not self.screens[0] or screens[-1] in self.screens
         if self.hold is Hold.FORM:
-            return self.screens[-1] in screens
+            return self.is_slow or self.screens[-1] in screens
         return self.hold is Hold.DATA and self.failed
 
 
@@ -148,7 +148,17 @@ class TypeAhead:
         operation.is_slow = True
         if operation.hold is Hold.RESULT:
             self._release_hold(operation)
+        elif cancel_key := next(filter(self._is_cancel, self._held), None):
+            self._held.remove(cancel_key)
+            if not self._cancel(self._slow_holds()):
+                self._released = cancel_key
+                self._app.post_message(cancel_key)
         elif self._held:
+            self._notify_kept()
+
+    def _notify_kept(self) -> None:
+        """Tell why a key has no effect yet."""
+        if any(operation.hold is not Hold.FORM for operation in self._slow_holds()):
             self._app.notify(labels.keys_kept())
 
     def _release_hold(self, operation: _Operation) -> None:
@@ -214,8 +224,7 @@ class TypeAhead:
         if must_wait:
             self._held.append(key)
             self.wake()
-            if self._slow_holds():
-                self._app.notify(labels.keys_kept())
+            self._notify_kept()
         self._released = None if key is self._released else self._released
         if self._deliver_task is None:
             self._deliver_task = asyncio.create_task(self._deliver())
