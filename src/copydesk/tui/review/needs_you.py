@@ -20,6 +20,7 @@ from copydesk.tui.keys import KeyContext, bindings, key_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.queue_header import TabsLine
 from copydesk.tui.runtime.coalescer import Coalescer
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import set_title
@@ -175,7 +176,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
 
     def _mark_posted(self, question: DeliveryQuestion, url: str | None) -> None:
         if url is not None:
-            self.app.enqueue_write(partial(self._save_posted, question, url.strip()), hold_keys=True)
+            self.app.enqueue_write(partial(self._save_posted, question, url.strip()), hold_keys=Hold.RESULT)
 
     async def _save_posted(self, question: DeliveryQuestion, url: str, desk: "Desk") -> None:
         await desk.posting.mark_posted(question.delivery.id, url)
@@ -211,7 +212,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
 
     def _drop(self, question: DeliveryQuestion, *, yes: bool) -> None:
         if yes:
-            self.app.enqueue_write(partial(self._save_dropped, question), hold_keys=True)
+            self.app.enqueue_write(partial(self._save_dropped, question), hold_keys=Hold.RESULT)
 
     async def _save_dropped(self, question: DeliveryQuestion, desk: "Desk") -> None:
         await desk.posting.give_up(question.delivery.id)
