@@ -118,27 +118,27 @@ async def test_review_key_keeps_text(
             assert area_text(review).endswith("3")
 
 
+class _Gate:
+    """Delays a method of a class, for `DelayedResponse`."""
+
+    async def wait(self) -> None:
+        """Return at once."""
+
+
 def delay(monkeypatch: pytest.MonkeyPatch, method: tuple[Any, str]) -> DelayedResponse:
     """Delay a method of an object, or of a class until the end of the test."""
     target, name = method
     if not isinstance(target, type):
         return DelayedResponse(target, name)
-    original = getattr(target, name)
-    held = DelayedResponse(target, name)
-    delayed = getattr(target, name)
-    monkeypatch.setattr(target, name, original)
+    original, gate = getattr(target, name), _Gate()
+    held = DelayedResponse(gate, "wait")
 
     async def wait(self: object) -> object:
-        result = await original(self)
-        held._original = lambda: _return(result)
-        return await delayed()
+        await gate.wait()
+        return await original(self)
 
     monkeypatch.setattr(target, name, wait)
     return held
-
-
-async def _return(value: object) -> object:
-    return value
 
 
 @pytest.mark.parametrize(
