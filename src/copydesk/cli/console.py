@@ -46,7 +46,10 @@ def run_console(context: Context) -> None:
         qualify_commands=context.with_desk_options,
         theme_file=settings.data_home / THEME_FILE,
     )
-    sys.exit(app.run() or 0)
+    code = app.run() or 0
+    # The interpreter collects garbage when it ends, which would visit every object of the console.
+    gc.freeze()
+    sys.exit(code)
 
 
 def serve_console(context: Context, port: int | None) -> None:
