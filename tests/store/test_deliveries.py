@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, event
 
+from copydesk.posting.fake import FakeServer, Fault
 from copydesk.store import deliveries
 from posting_fixtures import NOW, connect_account, create_approved_draft, fake_platforms, open_posting_desk
 
@@ -63,3 +64,26 @@ async def test_delivery_query_uses_index(tmp_path: Path, query: Query, expected:
         await desk._context.write(lambda conn, _: conn.exec_driver_sql("ANALYZE").close())
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
         assert f"SEARCH {expected}" in await desk._context.database.read(plan)
+
+
+async def test_deliveries_that_need_the_user_are_found_without_a_scan(tmp_path: Path) -> None:
+    def plans(conn: Connection, user_id: str) -> list[str]:
+        executed: list[tuple[str, tuple[object, ...]]] = []
+        event.listen(conn, "before_cursor_execute", lambda _c, _k, text, values, *_: executed.append((text, values)))
+        assert len(deliveries.list_needing_user(conn, user_id)) == 1
+        return [
+            str(step)
+            for text, values in tuple(executed)
+            for step in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)
+        ]
+
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        await desk.posting.post(await create_approved_draft(desk))
+        server.faults.append(Fault.REFUSED)
+        await desk.posting.post(await create_approved_draft(desk, "Another one."))
+        await desk._context.write(lambda conn, _: conn.exec_driver_sql("ANALYZE").close())
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        # There are few accounts.
+        assert [step for step in await desk._context.read(plans) if "SCAN" in step and "SCAN account" not in step] == []

@@ -115,14 +115,18 @@ _UNFINISHED = (
     .where(draft.c.user_id == bindparam("b_user"), draft.c.status == Status.POSTING)
     .where(text("+delivery.user_id = :b_user"), _IS_UNFINISHED)
 )
-# The draft of an ended delivery may have been rejected or archived since: then nobody waits for it any more.
-_ENDED_UNANSWERED = (
+_ENDED_UNSENT = (
     select(*_COLUMNS)
-    .join(engagement, engagement.c.id == delivery.c.id)
-    .join(draft, draft.c.id == delivery.c.draft_id)
+    .join(delivery, delivery.c.id == engagement.c.id)
     .where(engagement.c.user_id == bindparam("b_user"))
     .where(engagement.c.status.in_([RecordStatus.FAILED, RecordStatus.ABANDONED]), _IS_FAILED)
-    .where(draft.c.archived_at.is_(None), draft.c.status.in_([Status.APPROVED, Status.POSTED]))
+)
+# The draft of an ended delivery may have been rejected or archived since: then nobody waits for it any more. A query of
+# its own: joined, SQLite would scan all drafts where its statistics are old.
+_WAITED_FOR = select(draft.c.id).where(
+    draft.c.id.in_(bindparam("b_drafts", expanding=True)),
+    draft.c.archived_at.is_(None),
+    draft.c.status.in_([Status.APPROVED, Status.POSTED]),
 )
 _LOGIN_MISSING = select(account.c.id).where(account.c.user_id == bindparam("b_user"), account.c.trouble.is_not(None))
 _RECENTLY_FAILED = _JOINED.where(_IS_FAILED, delivery.c.id >= bindparam("b_first"))
@@ -202,15 +206,19 @@ def list_needing_user(conn: Connection, user_id: str) -> tuple[DeliveryRow, ...]
     values = {"b_user": user_id}
     without_login = frozenset(conn.execute(_LOGIN_MISSING, values).scalars())
     unfinished = [DeliveryRow(**row._mapping) for row in conn.execute(_UNFINISHED, values)]
-    ended = [DeliveryRow(**row._mapping) for row in conn.execute(_ENDED_UNANSWERED, values)]
+    ended = [DeliveryRow(**row._mapping) for row in conn.execute(_ENDED_UNSENT, values)]
+    unanswered = [row for row in ended if row.progress.given_up is not GiveUpReason.USER]
+    draft_ids = frozenset[str]()
+    if unanswered:
+        draft_ids = frozenset(conn.execute(_WAITED_FOR, {"b_drafts": [row.draft_id for row in unanswered]}).scalars())
     waiting = [
         row
         for row in unfinished
         if row.progress.state in _UNCERTAIN
         or (row.progress.state is DeliveryState.PLANNED and row.account_id in without_login)
     ]
-    unanswered = [row for row in ended if row.progress.given_up is not GiveUpReason.USER]
-    return tuple(sorted(waiting + unanswered, key=lambda row: row.id))
+    failed = [row for row in unanswered if row.draft_id in draft_ids]
+    return tuple(sorted(waiting + failed, key=lambda row: row.id))
 
 
 def list_ready(conn: Connection, user_id: str, account_id: str, now: datetime) -> tuple[DeliveryRow, ...]:

@@ -32,7 +32,7 @@ class NeedsYouDriver(ConsoleDriver):
 
 @asynccontextmanager
 async def open_needs_you(
-    home: Path, *, login: bool = False, size: tuple[int, int] = (120, 32)
+    home: Path, *, login: bool = False, size: tuple[int, int] = (120, 32), key: str = "0"
 ) -> AsyncIterator[NeedsYouDriver]:
     """Open the tab Needs you; with `login` the account needs one, too."""
     server = FakeServer()
@@ -48,7 +48,7 @@ async def open_needs_you(
         await wait_until_idle(pilot)
         ui = NeedsYouDriver(app, pilot)
         ui.server = server
-        await ui.press("0")
+        await ui.press(key)
         yield ui
 
 
@@ -68,6 +68,11 @@ async def test_tab_shows_what_is_known_with_a_key_for_each_answer(tmp_path: Path
             assert text in ui.text
         await ui.press("j")
         assert "Not posted: The platform does not take this post." in ui.text
+
+
+async def test_every_screen_counts_them(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path, key="4") as ui:
+        assert (ui.app.current_mode, ui.lines[0].rstrip().endswith("2 need you 0")) == ("experiments", True)
 
 
 async def test_mark_as_posted_takes_a_url(tmp_path: Path) -> None:
