@@ -83,6 +83,14 @@ def test_title_match_counts_three_times() -> None:
     assert math.isclose(1 - in_title, (1 - in_text) ** 3, abs_tol=0.001)
 
 
+def test_interest_matches_hyphenated_words() -> None:
+    interests = ScoringContext(interests=("open source",))
+    fillers = [make_item(f"O{n}", id=f"o{n}") for n in range(3)]
+    assert (
+        part("interest", make_item("An open-source editor"), *fillers, context=interests).why == "matches open source"
+    )
+
+
 def test_rare_interest_outweighs_common_one() -> None:
     interests = ScoringContext(interests=("sqlite", "news"))
     fillers = [make_item(f"News {n}", id=f"o{n}") for n in range(9)]

@@ -91,6 +91,8 @@ KEYS = (
     Key("review.archive", KeyContext.REVIEW, "x", "archive", "Archive"),
     Key("review.undo", KeyContext.REVIEW, "u", "undo", "Undo your last change", "undo"),
     Key("review.redo", KeyContext.REVIEW, "ctrl+r", "redo", "Redo the last undone change"),
+    Key("review.merge_stories", KeyContext.REVIEW, "M", "merge_stories", "Merge the stories of the marked drafts"),
+    Key("review.split_story", KeyContext.REVIEW, "B", "split_story", "Split the draft's source off its story"),
     Key("review.copy_text", KeyContext.REVIEW, "y", "copy_text", "Copy the text"),
     Key("review.copy_link", KeyContext.REVIEW, "Y", "copy_link", "Copy the source's link"),
     Key("review.difference", KeyContext.REVIEW, "d", "difference", "Show changes between versions"),

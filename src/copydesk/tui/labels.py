@@ -181,6 +181,22 @@ def undone(description: str) -> str:
     return f"Undid {description}"
 
 
+def stories_merged(count: int) -> str:
+    return f"Merged {plural(count, 'story')}. {key_label('review.undo')} undo"
+
+
+def stories_to_mark() -> str:
+    return f"Mark at least two drafts with {key_label('review.mark')} to merge their stories"
+
+
+def story_split(name: str) -> str:
+    return f"Split {name} off its story. {key_label('review.undo')} undo"
+
+
+SAME_STORY = "The marked drafts tell one story already"
+MERGE_NAME, SPLIT_NAME = "merge of stories", "split of a story"
+
+
 def undo_next_hint(action_id: str) -> str:
     return f"{key_label(action_id)} undoes the change before it."
 

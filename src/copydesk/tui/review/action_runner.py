@@ -26,7 +26,7 @@ from copydesk.tui.review.queue_pane import QueuePane
 from copydesk.tui.runtime.desk_tasks import DRAFT_DELETED_MESSAGE, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.runtime.notifications import is_refusal
-from copydesk.tui.undo_stack import UndoSkipList
+from copydesk.tui.undo_stack import UndoSkipList, UndoStep
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -160,6 +160,9 @@ class ActionRunner:
         self.queue = pane.queue
         self.changes = changes
         self._undo_skip_list = UndoSkipList()
+        self._undo_steps: list[UndoStep | None] = []
+        """The user's changes here in order; None for changes of drafts, whose history the desk keeps."""
+        self._redo_steps: list[UndoStep | None] = []
         self._recent_actions: Counter[str] = Counter()
         """Actions by past participle since the last pause, for the toast."""
         self._has_unreported = False
@@ -324,7 +327,27 @@ class ActionRunner:
         """Undo or redo the user's last change."""
         self.app.enqueue_write(lambda desk: self._undo_or_redo(desk, kind), hold_keys=Hold.RESULT)
 
+    def record_step(self, step: UndoStep | None) -> None:
+        """Record a change; what was undone can no longer be redone."""
+        self._undo_steps.append(step)
+        self._redo_steps.clear()
+
     async def _undo_or_redo(self, desk: "Desk", kind: EventKind) -> None:
+        steps, reverse_steps = self._undo_steps, self._redo_steps
+        if kind is not EventKind.UNDO:
+            steps, reverse_steps = reverse_steps, steps
+        # A refused step is dropped: the next undo goes on with the one before.
+        step = steps.pop() if steps and steps[-1] else None
+        if step is None:
+            await self._undo_or_redo_drafts(desk, kind)
+            reverse_steps.append(None)
+            del steps[-1:]
+            return
+        await (step.undo if kind is EventKind.UNDO else step.redo)(desk)
+        reverse_steps.append(step)
+        self.app.notify((labels.undone if kind is EventKind.UNDO else labels.redone)(step.description))
+
+    async def _undo_or_redo_drafts(self, desk: "Desk", kind: EventKind) -> None:
         undo, should_stop = kind is EventKind.UNDO, lambda: self.app.stopping
         result = await (
             self._undo_skip_list.undo(desk, should_stop) if undo else desk.drafts.redo(is_cancelled=should_stop)
@@ -354,6 +377,8 @@ class ActionRunner:
 
     def finish(self, result: ActionResult) -> None:
         """Show the result of an action; called from the action's task, which touches no widgets."""
+        if result.outcome.kind is EventKind.CHANGE and result.outcome.succeeded:
+            self.record_step(None)
         self.screen.call_later(self._show_result, result)
 
     def _show_result(self, result: ActionResult) -> None:

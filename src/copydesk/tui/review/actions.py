@@ -19,13 +19,16 @@ from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.review.action_runner import ActionRunner, OnSuccess
 from copydesk.tui.review.edit_actions import EditActions
 from copydesk.tui.review.local_changes import LocalChanges
+from copydesk.tui.review.marks import Selection
 from copydesk.tui.review.publish_actions import APPROVE, PublishActions
 from copydesk.tui.review.queue_pane import QueuePane
 from copydesk.tui.runtime.key_buffer import Hold
+from copydesk.tui.undo_stack import UndoStep
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.draft import ListedDraft
+    from copydesk.model.item import StoryChange
 
 
 PROMPT_FOLDER = "answers"
@@ -152,6 +155,60 @@ class InspectActions:
         self.app.notify_latest(labels.copied_link(url))
 
 
+class StoryActions:
+    """Merge and split the stories that drafts were written from. The drafts stay as they are."""
+
+    def __init__(self, runner: ActionRunner) -> None:
+        self._runner = runner
+        self.app = runner.app
+
+    def merge(self) -> None:
+        """Merge the stories of the marked drafts."""
+        selection = self._runner.pane.selection()
+        if selection is None or selection.draft is not None or selection.number < 2:
+            self.app.notify(labels.stories_to_mark(), severity="warning")
+        else:
+            selection.on_start()
+            self.app.enqueue_write(lambda desk: self._merge(desk, selection), hold_keys=Hold.RESULT)
+
+    async def _merge(self, desk: "Desk", selection: Selection) -> None:
+        assert selection.resolve is not None
+        changes: list[StoryChange] = []
+        try:
+            drafts = await desk.drafts.views.by_ids(tuple((await selection.resolve(desk)).ids))
+            first, *others = dict.fromkeys(draft.item_id for draft in drafts)
+            for item_id in others:
+                if item_id not in {item.id for item in await desk.stories.get(first)}:
+                    # One by one: if one fails, undo covers those before it.
+                    changes.append(await desk.stories.merge(first, item_id))  # noqa: PERF401 - as above
+        except BaseException:
+            self._runner.screen.call_later(selection.on_finish, None)
+            raise
+        finally:
+            if changes:
+                self._record(labels.MERGE_NAME, changes)
+        self.app.notify(labels.stories_merged(len(changes) + 1) if changes else labels.SAME_STORY)
+
+    def split(self) -> None:
+        """Make the item of the draft under the cursor a story of its own."""
+        if draft := self._runner.queue.current:
+            self.app.enqueue_write(lambda desk: self._split(desk, draft), hold_keys=Hold.RESULT)
+
+    async def _split(self, desk: "Desk", draft: "ListedDraft") -> None:
+        change = await desk.stories.split([draft.item_id])
+        self._record(labels.SPLIT_NAME, [change])
+        self.app.notify(labels.story_split(labels.draft_name(draft.text)))
+
+    def _record(self, name: str, changes: "Sequence[StoryChange]") -> None:
+        """Let the next undo undo these changes, and a redo after that apply them again."""
+        applied = list(changes)
+
+        async def reverse(desk: "Desk") -> None:
+            applied[:] = [await desk.stories.undo(change) for change in reversed(applied)]
+
+        self._runner.record_step(UndoStep(name, reverse, reverse))
+
+
 class ReviewActions:
     """All actions of the review screen: decisions here, the others in objects of their own."""
 
@@ -160,6 +217,7 @@ class ReviewActions:
         self.publishing = PublishActions(self.runner)
         self.editing = EditActions(self.runner)
         self.inspecting = InspectActions(self.runner)
+        self.stories = StoryActions(self.runner)
         self.app = screen.app
         self.prompt_autosave = PromptAutosave()
         self.reasons: tuple[str, ...] = ()

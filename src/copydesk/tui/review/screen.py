@@ -305,6 +305,14 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         """Show the draft's history."""
         self.review_actions.inspecting.history()
 
+    def action_merge_stories(self) -> None:
+        """Merge the stories of the marked drafts."""
+        self.review_actions.stories.merge()
+
+    def action_split_story(self) -> None:
+        """Make the item of the draft a story of its own."""
+        self.review_actions.stories.split()
+
     def action_copy_text(self) -> None:
         self.review_actions.inspecting.copy_text()
 

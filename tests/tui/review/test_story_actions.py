@@ -1,0 +1,73 @@
+"""Tests for merging and splitting stories on the review screen, and their undo."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from console_driver import wait_until_idle
+from copydesk.model.draft import Status
+from copydesk.tui.app import Console
+from desk_fixtures import NOW, URL_ONE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at, query_db
+from review_driver import ReviewDriver
+
+
+@asynccontextmanager
+async def open_two_stories(home: Path) -> AsyncIterator[ReviewDriver]:
+    """Open the review of two drafts of different stories."""
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1)))
+    web.put(URL_TWO, feed(entry(2)))
+    async with open_desk_at(home, web, Watch()) as desk:
+        for url in (URL_ONE, URL_TWO):
+            await create_source(desk, url)
+        await desk.pipeline.run()
+    app = Console(lambda: open_desk_at(home, web, Watch()), clock=lambda: NOW)
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        yield ReviewDriver(app, pilot)
+
+
+def count_stories(home: Path) -> object:
+    return query_db(home, "SELECT count(DISTINCT story_id) FROM item")[0][0]
+
+
+async def test_merge_of_marked_drafts_is_undone_and_redone(tmp_path: Path) -> None:
+    async with open_two_stories(tmp_path) as review:
+        assert count_stories(tmp_path) == 2
+        await review.press("space", "space", "M")
+        assert count_stories(tmp_path) == 1
+        assert any(toast.startswith("Merged 2 stories.") for toast in review.toasts)
+        await review.press("u")
+        assert count_stories(tmp_path) == 2
+        assert "Undid merge of stories" in review.toasts
+        await review.press("ctrl+r")
+        assert count_stories(tmp_path) == 1
+
+
+async def test_split_and_decision_are_undone_in_order(tmp_path: Path) -> None:
+    async with open_two_stories(tmp_path) as review:
+        await review.press("space", "space", "M", "escape", "g")
+        draft_id = review.current.id
+        await review.press("B", "a")
+        assert count_stories(tmp_path) == 2
+        await review.press("u")
+        assert await review.get_status(draft_id) is Status.PENDING_REVIEW
+        assert count_stories(tmp_path) == 2
+        await review.press("u")
+        assert count_stories(tmp_path) == 1
+        await review.press("ctrl+r", "ctrl+r")
+        assert await review.get_status(draft_id) is Status.APPROVED
+        assert count_stories(tmp_path) == 2
+
+
+async def test_one_draft_cannot_be_merged(tmp_path: Path) -> None:
+    async with open_two_stories(tmp_path) as review:
+        await review.press("M")
+        assert "Mark at least two drafts with Space to merge their stories" in review.toasts
+
+
+async def test_single_item_is_not_split(tmp_path: Path) -> None:
+    async with open_two_stories(tmp_path) as review:
+        await review.press("B")
+        assert "A story keeps at least one item." in review.toasts
+        assert count_stories(tmp_path) == 2
