@@ -33,7 +33,7 @@ class Recorder:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.told: list[ActionResult | str] = []
         self.changed: list[str] = []
-        for owner, name in ((ActionRunner, "_show_result"), (Console, "notify")):
+        for owner, name in ((ActionRunner, "_show_result"), (Console, "notify"), (Console, "notify_latest")):
             monkeypatch.setattr(owner, name, self._recording(getattr(owner, name)))
         for name in ("change", "bulk_all", "undo", "redo"):
             monkeypatch.setattr(Drafts, name, self._following(getattr(Drafts, name)))
