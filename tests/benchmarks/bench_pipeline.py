@@ -1,7 +1,7 @@
 """The complete pipeline on 200 feeds, against `reader` fetching and storing them.
 
 The feeds are copies of the captured ones (of the sample desk's where those are not beside the checkout) under other
-hosts and with other titles, links and ids, so that no story is in two of them. Each side runs in a process of its own,
+hosts and with other titles, texts, links and ids, so that no story is in two of them. Each side runs in a process of its own,
 with the same server in a third one. Imports are not measured on either side.
 """
 
@@ -23,6 +23,7 @@ from table_row import Row
 
 import copydesk
 from copydesk.ingest.registry import load_readers
+from copydesk.ranking.tokens import STOP_WORDS
 from copydesk.sample.server import fill
 
 FEEDS = Path(__file__).resolve().parents[3] / "shared" / "feeds"
@@ -36,9 +37,9 @@ MAX_PEAK = 110
 """MB of resident memory at the end of the first run."""
 CONSONANTS = "bcdfghjklmnpqrstvwxz"
 _ADDRESS = re.compile(r"""<(?:link|guid|id)\b[^<>]*>(?:<!\[CDATA\[)?\s*https?://|<link\b[^<>]*href=["']https?://""")
-_TITLE = re.compile(r"(<title\b[^<>]*>)(.*?)(</title>)", re.DOTALL)
-_WORD = re.compile(r"(?<![&\[#])\b[A-Za-z]+(?![;\[])")
-"""A word that is neither a character reference nor part of a CDATA marker."""
+_TEXT = re.compile(r"<(title|description|summary|content(?::encoded)?)\b[^<>]*(?<!/)>.*?</\1>", re.DOTALL)
+_WORD = re.compile(r"<!\[CDATA\[|<[^<>]*>|&lt;.*?&gt;|&#?\w+;|https?://\S+|([A-Za-z]+)", re.DOTALL)
+"""A word, after everything in a text that is no word: tags, escaped ones too, character references, addresses."""
 
 
 def serve() -> None:
@@ -70,15 +71,18 @@ def build_feeds() -> list[bytes]:
 
 
 def vary(document: str, copy: int) -> str:
-    """Return the feed with other titles, links and ids; copy 0 is the document itself."""
+    """Return the feed with other titles, texts, links and ids; copy 0 is the document itself."""
     if copy == 0:
         return document
     document = _ADDRESS.sub(rf"\g<0>copy{copy}.", document)
     shifted = CONSONANTS[copy:] + CONSONANTS[:copy]
     letters = str.maketrans(CONSONANTS + CONSONANTS.upper(), shifted + shifted.upper())
-    return _TITLE.sub(
-        lambda title: title[1] + _WORD.sub(lambda word: word[0].translate(letters), title[2]) + title[3], document
-    )
+
+    def vary_word(match: re.Match[str]) -> str:
+        # Articles and the like stay: a text without them would be like none.
+        return match[0] if not match[1] or match[1].lower() in STOP_WORDS else match[1].translate(letters)
+
+    return _TEXT.sub(lambda text: _WORD.sub(vary_word, text[0]), document)
 
 
 def _build_responses(number: int, body: bytes) -> tuple[bytes, tuple[bytes, bytes, bytes]]:
