@@ -1,5 +1,7 @@
 """Tests for wrong usage and unknown ids: one line on stderr and a distinct exit code."""
 
+import atexit
+import gc
 import re
 
 import pytest
@@ -142,3 +144,12 @@ def test_only_commands_are_extended_in_advice():
     advice = Context(home=None, sample=True, debug=False).with_desk_options
     assert advice("copydesk daily: `copydesk run list`") == "copydesk daily: `copydesk --sample run list`"
     assert advice("copydesk --run-pipeline") == "copydesk --sample --run-pipeline"
+
+
+def test_process_ends_without_collecting_garbage(tmp_path, monkeypatch):
+    at_exit = []
+    monkeypatch.setattr(atexit, "register", at_exit.append)
+
+    run_in_process(tmp_path, "--version")
+
+    assert gc.freeze in at_exit

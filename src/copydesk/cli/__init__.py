@@ -3,7 +3,9 @@
 Command modules are imported when they are called, so that `copydesk --help` is as fast as click itself.
 """
 
+import atexit
 import errno
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -152,6 +154,8 @@ def _validate_options(
 
 def main() -> None:
     """Run the command line. An error is one line on stderr; `--debug` shows the traceback."""
+    # The interpreter collects garbage when it ends, which would visit every object.
+    atexit.register(gc.freeze)
     _open_missing_streams()
     _run()
 

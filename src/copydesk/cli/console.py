@@ -46,10 +46,7 @@ def run_console(context: Context) -> None:
         qualify_commands=context.with_desk_options,
         theme_file=settings.data_home / THEME_FILE,
     )
-    code = app.run() or 0
-    # The interpreter collects garbage when it ends, which would visit every object of the console.
-    gc.freeze()
-    sys.exit(code)
+    sys.exit(app.run() or 0)
 
 
 def serve_console(context: Context, port: int | None) -> None:

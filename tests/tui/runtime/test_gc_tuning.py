@@ -4,16 +4,12 @@ import asyncio
 import gc
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from console_driver import FakeDesk, make_console, wait_until_idle
-from copydesk.cli.console import run_console
-from copydesk.cli.context import Context
 from copydesk.switch_interval import SWITCH_INTERVAL
 from copydesk.tui import desk_app
-from copydesk.tui.app import Console
 from copydesk.tui.runtime import gc_tuning
 from copydesk.tui.runtime.gc_tuning import GcTuning
 
@@ -127,18 +123,3 @@ async def test_console_restores_gc_settings() -> None:
         assert app.desk is not None
         assert app.desk.is_interactive
     assert (gc.get_threshold(), sys.getswitchinterval()) == before
-
-
-def test_process_ends_without_collecting_console(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def end(app: Console) -> int:
-        gc.unfreeze()
-        return 3
-
-    monkeypatch.setattr(Console, "run", end)
-    try:
-        with pytest.raises(SystemExit, match="3"):
-            run_console(Context(home=tmp_path, sample=True, debug=False))
-        assert gc.get_freeze_count()
-    finally:
-        gc.unfreeze()
-        gc.enable()
