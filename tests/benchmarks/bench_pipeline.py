@@ -1,8 +1,8 @@
 """The complete pipeline on 200 feeds, against `reader` fetching and storing them.
 
 The feeds are copies of the captured ones (of the sample desk's where those are not beside the checkout) under other
-hosts and with other titles, texts, links and ids, so that no story is in two of them. Each side runs in a process of its own,
-with the same server in a third one. Imports are not measured on either side.
+hosts and with other titles, texts, links and ids, so that no story is in two of them. Each side runs in a process of
+its own, with the same server in a third one. Imports are not measured on either side.
 """
 
 import asyncio
