@@ -271,7 +271,7 @@ async def test_top_limits_posts(desk):
     assert len((await desk.engagement.summary(top=2)).top_posts) == 2
 
 
-@pytest.mark.parametrize("top", [0, 51, -1, True, "3", 2.0])
+@pytest.mark.parametrize("top", [0, 51, -1, True, "3", 2.5])
 async def test_top_is_1_to_50(desk, top):
     with pytest.raises(InvalidError) as error:
         await desk.engagement.summary(top=top)

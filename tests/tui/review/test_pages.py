@@ -11,7 +11,7 @@ from console_driver import NOW, FakeDesk, make_draft, make_item, open_console
 from copydesk.desk.drafts.versions import Difference
 from copydesk.drafting.diff import Piece, PieceKind
 from copydesk.errors import CopydeskError
-from copydesk.model.delivery import DeliveredPost, DeliveryReport, DeliveryState, Evidence
+from copydesk.model.delivery import DeliveredPost, DeliveryReport, DeliverySituation, DeliveryState, Evidence, NextBy
 from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Severity, Status
 from copydesk.tui.empty_states import desk_error
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
@@ -110,6 +110,9 @@ def report(*posts: DeliveredPost, account: str) -> DeliveryReport:
         draft_id="draft-0",
         account=account,
         state=DeliveryState.SENT,
+        situation=DeliverySituation.POSTED,
+        next_by=NextBy.NOBODY,
+        in_doubt=False,
         says="",
         due_at=NOW,
         posts=posts,
