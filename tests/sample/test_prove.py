@@ -6,10 +6,11 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from cli_runner import COMMAND, make_environment, run_command
+from cli_runner import COMMAND, assert_one_line_error, make_environment, run_command
 from copydesk.sample.prove import ProofResult, SenderResult, count
 from sampling import EXHAUSTIVE
 
@@ -46,18 +47,27 @@ def test_doubled_or_lost_post_fails_the_proof(doubled: int, lost: int, ok: bool)
 
 
 def test_killed_senders_double_and_lose_nothing(tmp_path: Path) -> None:
-    home, temporary = tmp_path / "home", tmp_path / "temporary"
-    temporary.mkdir()
+    home = tmp_path / "home"
     arguments = ("--kills", str(KILLS), "--seconds", "50", "--seed", "3", "--json")
-    result = run_command(home, "prove", *arguments, tmpdir=str(temporary))
-    assert (result.code, result.err) == (0, "")
+    # Not in tmp_path: a socket's path must be short.
+    with TemporaryDirectory() as temporary:
+        result = run_command(home, "prove", *arguments, tmpdir=temporary)
+        assert (result.code, result.err) == (0, "")
+        assert [path.name for path in Path(temporary).iterdir() if path.name.startswith("copydesk")] == []
     proof = json.loads(result.out)
     assert (proof["sender"]["doubled"], proof["sender"]["lost"], proof["seed"]) == (0, 0, 3)
     assert proof["sender"]["kills"] > 0
     assert proof["posts"] >= 3 * (1 + proof["sender"]["kills"])
     # The user's own folder is not even created.
     assert not home.exists()
-    assert [path.name for path in temporary.iterdir() if path.name.startswith("copydesk")] == []
+
+
+def test_long_path_of_temporary_files_is_one_line(tmp_path: Path) -> None:
+    temporary = tmp_path / ("long" * 25)
+    temporary.mkdir()
+    result = run_command(tmp_path / "home", "prove", "--kills", "1", tmpdir=str(temporary))
+    assert_one_line_error(result, 1)
+    assert "TMPDIR" in result.err
 
 
 @pytest.mark.skipif(not EXHAUSTIVE, reason="a proof of its own")

@@ -254,7 +254,15 @@ async def _run_sender(
     """Run a sender, killed after this many seconds if given; return its seconds, or None if it was killed."""
     receiver, sender = _PROCESSES.Pipe(duplex=False)
     process = _PROCESSES.Process(target=target, args=(str(folder), port, now, sender), daemon=True)
-    process.start()
+    try:
+        process.start()
+    except OSError as error:
+        # Not an error of the system: Python checks the length of the path of the socket to the fork server.
+        if "AF_UNIX" not in str(error):
+            raise
+        raise CopydeskError(
+            "The path of the folder for temporary files is too long.", hint="Set TMPDIR to a folder with a short path."
+        ) from error
     sender.close()
     try:
         await asyncio.to_thread(receiver.poll, START_TIMEOUT)
