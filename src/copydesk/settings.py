@@ -112,7 +112,7 @@ class Schedule(_Section, frozen=True, kw_only=True):
     grace_blog_hours: Annotated[int, msgspec.Meta(ge=1, le=168)] = 24
     """Hours for a BLOG."""
     hold_changed: bool = True
-    """Hold approved and scheduled drafts whose source changed or vanished since, until you approve them again."""
+    """Hold approved and scheduled drafts whose source changed or vanished since, until you approve or edit them."""
 
 
 class Posting(_Section, frozen=True, kw_only=True):
