@@ -4,10 +4,26 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from console_driver import wait_until_idle
+from copydesk.desk.stories import Stories
+from copydesk.errors import StoreBusyError
 from copydesk.model.draft import Status
 from copydesk.tui.app import Console
-from desk_fixtures import NOW, URL_ONE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at, query_db
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    URL_TWO,
+    FakeWeb,
+    Watch,
+    create_source,
+    entry,
+    execute_sql,
+    feed,
+    open_desk_at,
+    query_db,
+)
 from review_driver import ReviewDriver
 
 
@@ -58,6 +74,31 @@ async def test_split_and_decision_are_undone_in_order(tmp_path: Path) -> None:
         await review.press("ctrl+r", "ctrl+r")
         assert await review.get_status(draft_id) is Status.APPROVED
         assert count_stories(tmp_path) == 2
+
+
+async def test_undo_that_meets_a_locked_database_can_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise StoreBusyError
+
+    async with open_two_stories(tmp_path) as review:
+        await review.press("space", "space", "M")
+        with monkeypatch.context() as patch:
+            patch.setattr(Stories, "undo", fail)
+            await review.press("u")
+        assert count_stories(tmp_path) == 1
+        await review.press("u")
+        assert count_stories(tmp_path) == 2
+
+
+async def test_merge_of_deleted_drafts_changes_nothing(tmp_path: Path) -> None:
+    async with open_two_stories(tmp_path) as review:
+        await review.press("space", "space")
+        execute_sql(tmp_path, "DELETE FROM draft")
+        await review.press("M")
+        assert count_stories(tmp_path) == 2
+        assert not any("Unexpected error" in toast for toast in review.toasts)
 
 
 async def test_one_draft_cannot_be_merged(tmp_path: Path) -> None:

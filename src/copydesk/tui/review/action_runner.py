@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.timer import Timer
 
-from copydesk.errors import ConflictError, CopydeskError
+from copydesk.errors import ConflictError, CopydeskError, NotFoundError
 from copydesk.model.draft import Action, Draft, ListedDraft, Status
 from copydesk.model.requests import TIME_ACTIONS, ChangeDraft
 from copydesk.model.transitions import ACTIONS, EDIT, EventKind, UndoResult, change_name, next_status, status_after_edit
@@ -336,15 +336,19 @@ class ActionRunner:
         steps, reverse_steps = self._undo_steps, self._redo_steps
         if kind is not EventKind.UNDO:
             steps, reverse_steps = reverse_steps, steps
-        # A refused step is dropped: the next undo goes on with the one before.
-        step = steps.pop() if steps and steps[-1] else None
+        step = steps[-1] if steps else None
         if step is None:
             await self._undo_or_redo_drafts(desk, kind)
             reverse_steps.append(None)
             del steps[-1:]
             return
-        await (step.undo if kind is EventKind.UNDO else step.redo)(desk)
-        reverse_steps.append(step)
+        try:
+            await (step.undo if kind is EventKind.UNDO else step.redo)(desk)
+        except (ConflictError, NotFoundError):
+            # Refused for good: the next undo goes on with the change before.
+            steps.pop()
+            raise
+        reverse_steps.append(steps.pop())
         self.app.notify((labels.undone if kind is EventKind.UNDO else labels.redone)(step.description))
 
     async def _undo_or_redo_drafts(self, desk: "Desk", kind: EventKind) -> None:

@@ -176,11 +176,11 @@ class StoryActions:
         changes: list[StoryChange] = []
         try:
             drafts = await desk.drafts.views.by_ids(tuple((await selection.resolve(desk)).ids))
-            first, *others = dict.fromkeys(draft.item_id for draft in drafts)
-            for item_id in others:
-                if item_id not in {item.id for item in await desk.stories.get(first)}:
+            item_ids = list(dict.fromkeys(draft.item_id for draft in drafts))
+            for item_id in item_ids[1:]:
+                if item_id not in {item.id for item in await desk.stories.get(item_ids[0])}:
                     # One by one: if one fails, undo covers those before it.
-                    changes.append(await desk.stories.merge(first, item_id))  # noqa: PERF401 - as above
+                    changes.append(await desk.stories.merge(item_ids[0], item_id))  # noqa: PERF401 - as above
         except BaseException:
             self._runner.screen.call_later(selection.on_finish, None)
             raise
