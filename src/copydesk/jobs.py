@@ -286,7 +286,7 @@ class Jobs:
                 if _without_jobs(await self._desk.job_leases.due_work()) != _without_jobs(seen):
                     return True  # until a tick has seen it
                 self._change_counter = counter
-        except CopydeskError as error:
+        except Exception as error:  # the watch goes on, as the ticks do
             log.debug("The check for new work failed; the next tick reports it", exc_info=error)
         return False
 

@@ -449,6 +449,17 @@ async def test_draft_scheduled_by_another_process_is_new_work(tmp_path: Path) ->
         assert not await jobs.has_new_work()
 
 
+async def test_unexpected_error_does_not_end_the_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail() -> int:
+        raise MemoryError
+
+    async with open_desk_at(tmp_path) as desk:
+        jobs = Jobs(desk)
+        await tick_and_finish(jobs)
+        monkeypatch.setattr(desk, "change_counter", fail)
+        assert not await jobs.has_new_work()
+
+
 async def test_draft_moved_ahead_while_waiting_is_new_work(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
         draft = await insert_scheduled(desk, NOW + HOUR)

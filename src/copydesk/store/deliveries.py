@@ -14,6 +14,7 @@ from copydesk.model.engagement import RecordStatus
 from copydesk.model.serialization import Struct
 from copydesk.store.column_types import UtcDateTime
 from copydesk.store.ids import min_id
+from copydesk.store.raw_sql import chunked
 from copydesk.store.tables import account, delivery, delivery_event, draft, engagement
 
 SENDING_EVENT = "sending"
@@ -199,23 +200,23 @@ def list_unsettled(conn: Connection, user_id: str, since: datetime) -> tuple[Del
 
 
 def list_needing_user(conn: Connection, user_id: str) -> tuple[DeliveryRow, ...]:
-    """Return the deliveries whose outcome is unknown, that wait for a login, or that ended without success.
-
-    Those that the user gave up are left out. By id.
+    """Return the deliveries whose outcome is unknown, that wait for a login or a new connection of their account, or
+    that ended without success, by id. Those that the user gave up are left out.
     """
     values = {"b_user": user_id}
-    without_login = frozenset(conn.execute(_LOGIN_MISSING, values).scalars())
+    # A delivery whose account was disconnected is not sent either.
+    unusable = {None, *conn.execute(_LOGIN_MISSING, values).scalars()}
     unfinished = [DeliveryRow(**row._mapping) for row in conn.execute(_UNFINISHED, values)]
     ended = [DeliveryRow(**row._mapping) for row in conn.execute(_ENDED_UNSENT, values)]
     unanswered = [row for row in ended if row.progress.given_up is not GiveUpReason.USER]
-    draft_ids = frozenset[str]()
-    if unanswered:
-        draft_ids = frozenset(conn.execute(_WAITED_FOR, {"b_drafts": [row.draft_id for row in unanswered]}).scalars())
+    draft_ids: set[str] = set()
+    for rows in chunked(unanswered):
+        draft_ids.update(conn.execute(_WAITED_FOR, {"b_drafts": [row.draft_id for row in rows]}).scalars())
     waiting = [
         row
         for row in unfinished
         if row.progress.state in _UNCERTAIN
-        or (row.progress.state is DeliveryState.PLANNED and row.account_id in without_login)
+        or (row.progress.state is DeliveryState.PLANNED and row.account_id in unusable)
     ]
     failed = [row for row in unanswered if row.draft_id in draft_ids]
     return tuple(sorted(waiting + failed, key=lambda row: row.id))

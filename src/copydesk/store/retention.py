@@ -161,12 +161,14 @@ def find_undone(events: Sequence[UndoneStep], redo_rid: int | None, before: int)
         for event in takewhile(lambda event: event.at < before, events)
         if event.kind == EventKind.UNDO.value and event.of_rid is not None and event.rid not in reverted
     }
-    removed: set[int] = set()
     # An event that stays must not refer to one that is gone, so one pair that stays may keep another.
-    while removed != (removed := {rid for pair in pairs.items() for rid in pair}):
+    while True:
+        removed = {rid for pair in pairs.items() for rid in pair}
         kept |= {event.of_rid for event in events if event.rid not in removed and event.of_rid is not None}
-        pairs = {undo: change for undo, change in pairs.items() if not kept & {undo, change}}
-    return sorted(removed), keeps_redo
+        removable = {undo: change for undo, change in pairs.items() if not kept & {undo, change}}
+        if len(removable) == len(pairs):
+            return sorted(removed), keeps_redo
+        pairs = removable
 
 
 def vacuum(conn: Connection, user_id: str, kept_pages: int, max_pages: int) -> bool:  # noqa: ARG001 - of all users

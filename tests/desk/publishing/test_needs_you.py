@@ -10,7 +10,7 @@ from copydesk.errors import ConflictError
 from copydesk.posting.fake import FakeServer, Fault
 from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.settings import load
-from desk_fixtures import Watch
+from desk_fixtures import Watch, execute_sql
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 MINUTE = timedelta(minutes=1)
@@ -43,6 +43,17 @@ async def test_list_and_answers_by_situation(tmp_path: Path) -> None:
             ("posted", "again", "drop"),
             ("posted", "again", "drop"),
         ]
+
+
+async def test_delivery_without_account_is_listed(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.append(Fault.LOGIN)
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk)
+        await desk.posting.post(await create_approved_draft(desk), wait=60)
+        execute_sql(tmp_path, "UPDATE delivery SET account_id = NULL")
+        (question,) = await desk.posting.list_needing_user()
+        assert (question.delivery.situation, question.answers) == ("disconnected", ("drop",))
 
 
 async def test_unknown_outcome_that_is_checked_cannot_be_sent_again(tmp_path: Path) -> None:
