@@ -138,7 +138,7 @@ async def test_impossible_changes_are_refused(tmp_path, desk, web, clock):
     await run_later(desk, clock)
     drafted, other = query_db(tmp_path, "SELECT id FROM item ORDER BY state = 'duplicate'")
 
-    with pytest.raises(ConflictError, match="one story already"):
+    with pytest.raises(ConflictError, match="already belong to one story"):
         await desk.stories.merge(drafted[0], other[0])
     await desk.stories.split([other[0]])
     with pytest.raises(ConflictError, match="at least one item"):

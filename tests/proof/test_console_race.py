@@ -1,4 +1,4 @@
-"""Tests that a console among other processes, with a database that is locked now and then, tells the truth."""
+"""Tests that a console among other processes, with a database that is locked now and then, reports what it did."""
 
 import random
 from collections.abc import Awaitable, Callable

@@ -51,7 +51,7 @@ def assert_posted_in_slots(simulated: SimulatedDesk) -> None:
     times = [(at.date(), at.time()) for at in local]
     assert sorted(set(times)) == times
     assert set(times) <= set(slots)
-    # On a few days the feeds have less to say.
+    # On a few days the feeds have fewer entries.
     assert len(times) >= 0.95 * len(slots)
     texts = [text for (text,) in query_db(simulated.home, "SELECT text FROM draft WHERE status = 'posted'")]
     assert sorted(texts) == sorted(post.text for post in simulated.server.posts)

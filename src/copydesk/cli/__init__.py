@@ -203,7 +203,7 @@ def _run() -> NoReturn:
 
 
 def _discard_output() -> None:
-    """Write what stdout could not take to nowhere: at exit Python would report the error again."""
+    """Redirect stdout to the null device: at exit Python would report the error again."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="With --status: print JSON.")
 @pass_context
 def daemon(context: Context, *, once: bool, status: bool, as_json: bool) -> None:
-    """Read sources, post due drafts, mark missed ones, generate texts, back up, delete old data until SIGTERM/Ctrl-C.
+    """Fetch sources, post due drafts, generate texts, back up and delete old data, until SIGTERM or Ctrl-C.
 
     Prints one line per job that did something. It may run next to the console and other daemons: each job runs in one
     of them only. With --once the exit code is 1 if a job failed, or a delivery did or needs you.

@@ -38,8 +38,8 @@ def prove(context: Context, *, seconds: float, kills: int | None, seed: int | No
         click.echo(f"{_format_counts(ours.kills, result.posts)}, {ours.doubled} doubled, {ours.lost} lost")
         if ours.unknown:
             click.echo(f"{plural(ours.unknown, 'delivery')} would wait for your decision")
-        without = f"{plural(naive.kills, 'kill')}, {naive.doubled} doubled, {naive.lost} lost"
-        click.echo(f"Without it, a sender that notes a post after the response: {without}")
+        naive_counts = f"{plural(naive.kills, 'kill')}, {naive.doubled} doubled, {naive.lost} lost"
+        click.echo(f"For comparison, a naive sender that records a post after the response: {naive_counts}")
         click.echo(f"{result.seconds:g} seconds. With the same random numbers: --seed {actual_seed}", err=True)
     sys.exit(0 if result.ok else 1)
 

@@ -69,7 +69,7 @@ def _load_story(conn: Transaction, user_id: str, item_id: str) -> tuple[Item, ..
 def _merge(conn: Transaction, user_id: str, item_id: str, other_id: str) -> StoryChange:
     story_ids = sorted({_load_item(conn, user_id, one).story_id for one in (item_id, other_id)})
     if len(story_ids) == 1:
-        raise ConflictError("Both items tell one story already.")
+        raise ConflictError("Both items already belong to one story.")
     drafted = drafts.find_drafted_stories(conn, user_id, story_ids)
     # The story with a draft stays, because the draft keeps runs from drafting it again.
     kept, dropped = sorted(story_ids, key=lambda story_id: (story_id not in drafted, story_id))

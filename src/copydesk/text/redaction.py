@@ -1,4 +1,4 @@
-"""Replace all known secrets in a text by •••.
+"""Replace all known secrets in a text with •••.
 
 The vault registers every secret that it reads or stores, the clients of platforms everything that they send as a
 credential. A secret is found verbatim and in the encodings in which requests, responses and errors may contain it:

@@ -190,11 +190,11 @@ def stories_to_mark() -> str:
 
 
 def story_split(name: str) -> str:
-    return f"Split {name} off its story. {key_label('review.undo')} undo"
+    return f"Split {name} from its story. {key_label('review.undo')} undo"
 
 
-SAME_STORY = "The marked drafts tell one story already"
-MERGE_NAME, SPLIT_NAME = "merge of stories", "split of a story"
+SAME_STORY = "The marked drafts already belong to one story"
+MERGE_NAME, SPLIT_NAME = "story merge", "story split"
 
 
 def undo_next_hint(action_id: str) -> str:
@@ -216,7 +216,7 @@ def keys_kept() -> str:
 def keys_discarded(text: str, count: int = 0) -> str:
     cut = text if len(text) <= MAX_DISCARDED_TEXT else f"{text[:MAX_DISCARDED_TEXT]}…"
     shown = f"“{cut}”" if text else plural(count, "key")
-    return f"Typed while loading, and not used: {shown}"
+    return f"Discarded, typed while loading: {shown}"
 
 
 def wait_message(message: str) -> str:
@@ -263,8 +263,8 @@ ANSWERS = {
 }
 """Answers to a delivery -> what the key does."""
 ANSWER_NOT_POSSIBLE = {
-    "posted": "Nothing was sent yet.",
-    "again": "Copydesk still checks or sends it. Sending it again is possible once it asks you.",
+    "posted": "Not possible: nothing was sent yet, or the draft has another status by now.",
+    "again": "Not possible now: Copydesk still sends or checks it, or the account is disconnected.",
     "drop": "It cannot be dropped.",
     "sign_in": "The account needs no login.",
 }
@@ -292,7 +292,7 @@ LINK_CARD, PLAIN_LINK = "Link card:", "Plain link:"
 # Dialogs.
 TIME_EXAMPLES = "tomorrow 9 · fri 14:30 · in 2 hours"
 POST_LOADING = "Post now? Loading accounts…"
-POST_TOO_EARLY = "Loading accounts… y counts once they are shown."
+POST_TOO_EARLY = "Loading accounts… Press y once they are shown."
 POST_QUESTION = "Post now?"
 POST_YES, POST_NOT_POSSIBLE = "post", "close"
 ALREADY_POSTED = "Already posted to every matching account."

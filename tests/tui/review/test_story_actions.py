@@ -55,7 +55,7 @@ async def test_merge_of_marked_drafts_is_undone_and_redone(tmp_path: Path) -> No
         assert any(toast.startswith("Merged 2 stories.") for toast in review.toasts)
         await review.press("u")
         assert count_stories(tmp_path) == 2
-        assert "Undid merge of stories" in review.toasts
+        assert "Undid story merge" in review.toasts
         await review.press("ctrl+r")
         assert count_stories(tmp_path) == 1
 

@@ -212,7 +212,7 @@ async def test_text_of_failed_key_is_said(tmp_path: Path, key: str, slow: Callab
         assert review.app.screen is review.screen
         assert not review.app._exit
         assert str(StoreBusyError()) in review.toasts
-        assert "Typed while loading, and not used: “aqua”" in review.toasts
+        assert "Discarded, typed while loading: “aqua”" in review.toasts
         assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 0
 
 
@@ -229,7 +229,7 @@ async def test_letters_after_failure_are_no_commands(tmp_path: Path) -> None:
         review.app.type_ahead._typing_pause = type_on  # type: ignore[method-assign]
         held.released.set()
         await review.wait()
-        assert "Typed while loading, and not used: “aqqa”" in review.toasts
+        assert "Discarded, typed while loading: “aqqa”" in review.toasts
 
 
 async def _type_one(ui: ConsoleDriver, key: str) -> None:
@@ -245,7 +245,7 @@ async def test_keys_of_unloaded_screen_are_said(tmp_path: Path) -> None:
         await type_while_slow(ui, held, "jDy", opening_key="3")
         held.released.set()
         await ui.wait()
-        assert "Typed while loading, and not used: “jDy”" in ui.toasts
+        assert "Discarded, typed while loading: “jDy”" in ui.toasts
 
 
 async def test_escape_cancels_slow_key(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ async def test_escape_cancels_slow_key(tmp_path: Path) -> None:
         held = DelayedResponse(review.desk.sources, "list")
         await type_while_slow(review, held, "ab", opening_key="f")
         await press_without_waiting(review, "escape")
-        assert "Typed while loading, and not used: “ab”" in review.toasts
+        assert "Discarded, typed while loading: “ab”" in review.toasts
         held.released.set()
         await review.wait()
         assert review.app.screen is review.screen
@@ -268,7 +268,7 @@ async def test_escape_leaves_loading_editor(tmp_path: Path) -> None:
         held.released.set()
         await review.wait()
         assert review.app.screen is review.screen
-        assert "Typed while loading, and not used: “ab”" in review.toasts
+        assert "Discarded, typed while loading: “ab”" in review.toasts
 
 
 async def test_failed_editor_closes_on_closed_desk(tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ async def test_keys_typed_during_slow_save_are_said(tmp_path: Path) -> None:
         await review.wait()
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text}x"
         assert await review.get_status(second.id) is not Status.APPROVED
-        assert "Typed while loading, and not used: “ja”" in review.toasts
+        assert "Discarded, typed while loading: “ja”" in review.toasts
 
 
 async def test_early_escape_leaves_slow_key(tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ async def test_keys_after_refused_save_are_said(tmp_path: Path) -> None:
         held.released.set()
         await review.wait()
         assert area_text(review) == f"{first.text}x"
-        assert "Typed while loading, and not used: “ja”" in review.toasts
+        assert "Discarded, typed while loading: “ja”" in review.toasts
 
 
 async def test_discarded_password_is_not_shown(tmp_path: Path) -> None:
@@ -331,7 +331,7 @@ async def test_discarded_password_is_not_shown(tmp_path: Path) -> None:
         await type_while_slow(ui, held, "word", opening_key="enter")
         held.released.set()
         await ui.wait()
-        assert "Typed while loading, and not used: 4 keys" in ui.toasts
+        assert "Discarded, typed while loading: 4 keys" in ui.toasts
 
 
 async def test_early_yes_to_posting_is_said(tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ async def test_early_yes_to_posting_is_said(tmp_path: Path) -> None:
         review.app.simulate_key("p")
         await held.wait_until_called()
         await press_without_waiting(review, "y")
-        assert "y counts once they are shown" in review.text
+        assert "Press y once they are shown" in review.text
         held.released.set()
         await review.wait()
 
@@ -354,4 +354,4 @@ async def test_text_typed_before_external_editor_is_said(tmp_path: Path, monkeyp
         await press_without_waiting(review, *"hi")
         held.released.set()
         await review.wait()
-        assert "Typed while loading, and not used: “hi”" in review.toasts
+        assert "Discarded, typed while loading: “hi”" in review.toasts
