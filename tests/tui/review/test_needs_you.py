@@ -52,6 +52,14 @@ async def open_needs_you(
         yield ui
 
 
+async def test_click_on_the_count_in_the_top_line_opens_the_tab(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path, key="2") as ui:
+        assert ui.app.current_mode == "schedule"
+        await ui.pilot.click(offset=(ui.lines[0].index("2 need you"), 0))
+        await ui.wait()
+        assert ui.app.current_mode == "needs_you"
+
+
 async def test_tab_shows_what_is_known_with_a_key_for_each_answer(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path, login=True) as ui:
         assert ui.lines[0].rstrip().endswith("3 need you 0")

@@ -29,8 +29,8 @@ class TopLine(StaticLines):
         self._screen = screen.lower()
         self._desk_name = desk_name
         self._work = Content("")
-        self._problems_width = 0
-        """Cells of the problem count at the end of the line."""
+        self._click_areas: list[tuple[range, str]] = []
+        """Cells of the line's right part, and the action of a click on them."""
 
     def on_mount(self) -> None:
         """Follow what is shared by all screens."""
@@ -52,25 +52,31 @@ class TopLine(StaticLines):
 
     def lines(self, width: int) -> list[Content]:
         """Return the line. The right part has priority: it is news, and numbers are sufficient for the screens."""
-        for *news, problems in self._right_variants():
-            right = Content("  ").join(part for part in (*news, problems) if part)
+        for *news, need, problems in self._right_variants():
+            right = Content("  ").join(part for part in (*news, need, problems) if part)
             for left in self._left_variants():
                 gap = width - left.cell_length - right.cell_length
                 if gap >= (_MIN_GAP if right else 0):
-                    # For clicks on the problem count.
-                    self._problems_width = problems.cell_length
+                    problems_at = width - problems.cell_length
+                    need_end = problems_at - (2 if problems else 0)
+                    self._click_areas = [
+                        (range(problems_at, width), "log"),
+                        (range(need_end - need.cell_length, need_end), "show_screen('needs_you')"),
+                    ]
                     return [left.pad_right(gap) + right]
-        self._problems_width = 0
+        self._click_areas = []
         return [self._tabs(full_names=False).truncate(max(width, 1))]
 
     async def on_click(self, event: events.Click) -> None:
-        """Switch to the clicked screen, or open the log."""
+        """Switch to the clicked screen or the deliveries that need the user, or open the log."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        if offset.x >= self.drawable_size.width - self._problems_width:
-            await self.app.run_action("log")
-        elif screen := self._tab_at(offset.x):
+        for cells, action in self._click_areas:
+            if offset.x in cells:
+                await self.app.run_action(action)
+                return
+        if screen := self._tab_at(offset.x):
             await self.app.run_action(f"show_screen('{screen}')")
 
     def _tab_at(self, x: int) -> str:
