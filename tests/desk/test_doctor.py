@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import asynccontextmanager, closing
 from datetime import timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -71,6 +72,29 @@ def test_database_that_cannot_be_read_is_not_called_damaged(tmp_path: Path, monk
     finding = _check_database(path)
     assert finding.verdict is Verdict.ERROR
     assert finding.found == f"Cannot open or write {path}."
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (sqlite3.SQLITE_IOERR_CORRUPTFS, "Cannot read or write the disk with "),
+        (sqlite3.SQLITE_CORRUPT, "is damaged: "),
+    ],
+)
+def test_page_on_a_failing_disk_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, expected: str
+) -> None:
+    path = tmp_path / "copydesk.db"
+    path.touch()
+    # As SQLite reports a page that it cannot read.
+    result = f"*** in database main ***\nPage 229: unable to get the page. error code={code}"
+    connection = Mock()
+    connection.execute.return_value.fetchone.return_value = (result,)
+    monkeypatch.setattr(doctor, "connect_readonly", lambda _: connection)
+    finding = _check_database(path)
+    assert finding.verdict is Verdict.ERROR
+    assert expected in finding.found
+    assert ("Move" in finding.advice) is (code == sqlite3.SQLITE_CORRUPT)
 
 
 def test_size_of_database_is_in_mebibytes(tmp_path: Path) -> None:
