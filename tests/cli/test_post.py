@@ -159,3 +159,27 @@ def test_failure_after_the_start_points_to_deliveries(tmp_path, approved, monkey
     assert result.code == 1
     assert "Deliveries continue while `copydesk --sample daemon` runs" in result.err
     assert "Error: The disk is full" in result.err
+
+
+def test_failure_after_the_last_delivery_does_not_claim_that_nothing_changed(tmp_path, approved, monkeypatch):
+    async def fail(*_):
+        raise StoreFullError
+
+    monkeypatch.setattr(Posting, "list_deliveries", fail)
+    result = run_in_process(tmp_path, "--sample", "draft", "post", approved)
+    assert (result.code, result.err) == (
+        1,
+        "Error: The disk is full. What was sent is recorded. "
+        f"See: copydesk --sample delivery list {approved}\n",
+    )
+
+
+def test_repeated_post_says_what_continues_it(tmp_path, approved, monkeypatch):
+    fail_sending(monkeypatch, NotSentError("No connection.", retry_after=datetime.now(UTC) + timedelta(minutes=10)))
+    for _ in range(2):
+        result = run_in_process(tmp_path, "--sample", "draft", "post", approved)
+    assert (result.code, result.err) == (
+        1,
+        "Error: Already posting. Unfinished deliveries continue while `copydesk --sample daemon` runs or the console is "
+        "open. See: copydesk --sample delivery list\n",
+    )

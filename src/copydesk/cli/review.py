@@ -75,7 +75,12 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
                 if (await desk.drafts.get(draft_id)).status is Status.POSTING:
                     click.echo(continued, err=True)
             raise
-        return result, await desk.posting.list_deliveries(draft_id)
+        try:
+            return result, await desk.posting.list_deliveries(draft_id)
+        except StoreError as error:
+            # It says that nothing changed.
+            message, hint = f"{error.cause}. What was sent is recorded.", f"See: copydesk delivery list {draft_id}"
+            raise type(error)(message, hint=hint) from error
 
     result, reports = context.run(work)
     if as_json:

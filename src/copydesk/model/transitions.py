@@ -90,7 +90,9 @@ SYSTEM_EVENTS: Mapping[SystemEvent, Transition] = {
 _WAIT = {
     _S.PENDING_GENERATION: "Wait until its text is generated.",
     _S.PENDING_REGENERATION: "Wait until its new version is generated.",
-    _S.POSTING: "Wait until its deliveries are finished: copydesk delivery list",
+    _S.POSTING: (
+        "Unfinished deliveries continue while `copydesk daemon` runs or the console is open. See: copydesk delivery list"
+    ),
 }
 COMMAND_NAMES: Mapping[str, str] = {
     **{action: action.value for action in Action},

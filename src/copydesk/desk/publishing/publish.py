@@ -174,5 +174,5 @@ def get_delivery(conn: Transaction, user_id: str, delivery_id: str) -> DeliveryR
     """Return one of the user's deliveries. Raise NotFoundError if there is none with this id."""
     row = deliveries.get(conn, user_id, delivery_id)
     if row is None:
-        raise NotFoundError(f"No delivery {delivery_id[:MAX_ID_LENGTH]!r}.", hint="copydesk delivery list")
+        raise NotFoundError(f"No delivery {delivery_id[:MAX_ID_LENGTH]!r}.", hint="List them: copydesk delivery list")
     return row
