@@ -37,6 +37,6 @@ def test_merge_and_split_undo_each_other(home):
     split = run_in_process(home, *undo[undo.index("story") :])
     assert split.out == "1 item split off.\n"
     assert len(story_of(home, one)) == 1
-    again = run_in_process(home, "story", "split", members[0]["id"])
+    again = run_in_process(home, "story", "split", one)
     assert again.code == 1
-    assert "A story keeps at least one item." in again.err
+    assert "The story has no other items; nothing to split." in again.err

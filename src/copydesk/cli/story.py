@@ -59,18 +59,19 @@ def merge(context: Context, id: str, other: str, *, as_json: bool) -> None:
 
 
 @story.command()
-@click.argument("ids", metavar="ITEM...", nargs=-1, required=True)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @AS_JSON
 @pass_context
 def split(context: Context, ids: tuple[str, ...], *, as_json: bool) -> None:
     """Make items a story of their own.
 
-    They are items of one story, as `copydesk story show` lists them.
+    They are items of one story, as `copydesk story show` lists them. The id of a draft is its item's.
     """
 
     async def work(desk: "Desk") -> tuple[StoryChange, str]:
-        members = await desk.stories.get(ids[0])
-        change = await desk.stories.split(ids)
+        item_ids = [await _item_id(desk, id) for id in ids]
+        members = await desk.stories.get(item_ids[0])
+        change = await desk.stories.split(item_ids)
         return change, next(item.id for item in members if item.id not in change.moves)
 
     change, remaining = context.run(work)

@@ -83,7 +83,7 @@ def _split(conn: Transaction, user_id: str, item_ids: Sequence[str], now: dateti
     story_id = chosen[0].story_id
     remaining = [item for item in items.list_story(conn, user_id, story_id) if item not in chosen]
     if not remaining:
-        raise ConflictError("A story keeps at least one item.")
+        raise ConflictError("The story has no other items; nothing to split.")
     change = _move(conn, user_id, new_id(now), chosen)
     drafted = drafts.find_drafted_stories(conn, user_id, [story_id, change.story_id])
     for members_id, members in ((story_id, remaining), (change.story_id, chosen)):

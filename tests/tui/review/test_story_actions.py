@@ -110,5 +110,5 @@ async def test_one_draft_cannot_be_merged(tmp_path: Path) -> None:
 async def test_single_item_is_not_split(tmp_path: Path) -> None:
     async with open_two_stories(tmp_path) as review:
         await review.press("B")
-        assert "A story keeps at least one item." in review.toasts
+        assert "The story has no other items; nothing to split." in review.toasts
         assert count_stories(tmp_path) == 2

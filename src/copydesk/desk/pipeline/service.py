@@ -295,7 +295,9 @@ class Pipeline:
         now = self._ctx.clock()
         values: dict[str, object] = {"status": status, "ended_at": now}
         if error is not None:
-            values |= {"error": str(error), "error_category": error.category}
+            # What the run stored before it failed stays.
+            message = str(error).replace("; nothing changed", "", 1)
+            values |= {"error": message, "error_category": error.category}
         if progress is not None:
             run_id, values["stats"] = progress.run_id, progress.stats
         assert run_id is not None
