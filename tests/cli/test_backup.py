@@ -76,9 +76,11 @@ def test_restore_is_confirmed(tmp_path: Path) -> None:
 
     unanswered = run_in_process(tmp_path, "restore", str(tmp_path / "copy.db"))
     refused = run_in_process(tmp_path, "restore", str(tmp_path / "copy.db"), stdin="n\n")
+    missing = run_in_process(tmp_path, "restore", str(tmp_path / "none.db"))
 
     assert (unanswered.code, refused.code) == (1, 1)
     assert "Use --yes to skip the confirmation." in unanswered.err
+    assert missing.err == f"Error: {tmp_path / 'none.db'} does not exist.\n"
     assert query_db(tmp_path, COUNT) == [(2,)]
     assert run_in_process(tmp_path, "restore", str(tmp_path / "copy.db"), stdin="y\n").code == 0
     assert query_db(tmp_path, COUNT) == [(1,)]

@@ -56,7 +56,8 @@ def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
         settings = context.settings()
     except CopydeskError as error:
         context.fail(error)
-    if not yes and settings.database_file.exists():
+    # A file that is not there is refused without a question.
+    if not yes and settings.database_file.exists() and file.is_file():
         confirm(
             f"Replace {settings.database_file} by {clean(str(file))}? The current database is kept.",
             declined="Nothing changed.",

@@ -69,7 +69,7 @@ def split(context: Context, ids: tuple[str, ...], *, as_json: bool) -> None:
     """
 
     async def work(desk: "Desk") -> tuple[StoryChange, str]:
-        item_ids = [await _item_id(desk, id) for id in ids]
+        item_ids = [await _item_id(desk, given_id) for given_id in ids]
         members = await desk.stories.get(item_ids[0])
         change = await desk.stories.split(item_ids)
         return change, next(item.id for item in members if item.id not in change.moves)

@@ -91,7 +91,8 @@ _WAIT = {
     _S.PENDING_GENERATION: "Wait until its text is generated.",
     _S.PENDING_REGENERATION: "Wait until its new version is generated.",
     _S.POSTING: (
-        "Unfinished deliveries continue while `copydesk daemon` runs or the console is open. See: copydesk delivery list"
+        "Unfinished deliveries continue while `copydesk daemon` runs or the console is open."
+        " See: copydesk delivery list"
     ),
 }
 COMMAND_NAMES: Mapping[str, str] = {
