@@ -1,4 +1,4 @@
-"""Delete old data that nothing needs, in small transactions: whoever presses a key waits for one of them at most."""
+"""Delete old data that nothing needs, in small transactions, so that other writers wait for one of them at most."""
 
 import asyncio
 import shutil

@@ -135,7 +135,7 @@ def is_stored(folder: Path, url: str) -> bool:
 
 
 def renew(folder: Path, url: str) -> bool:
-    """Return True if the file of `url` exists, and make it as young as one stored now."""
+    """Return True if the file of `url` exists; its age begins anew."""
     if not is_stored(folder, url):
         return False
     try:

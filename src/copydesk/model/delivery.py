@@ -212,7 +212,7 @@ class DeliveredPost(Struct, frozen=True):
 
 
 class DeliverySituation(StrEnum):
-    """What is known about a delivery, and who acts next; `delivery_report.SENTENCES` describes each."""
+    """The known facts about a delivery, and its next actor; `delivery_report.SENTENCES` describes each."""
 
     WAITING = "waiting"
     RETRY = "retry"
@@ -245,7 +245,7 @@ class DeliverySituation(StrEnum):
 
 
 class NextBy(StrEnum):
-    """Who has to act next for a delivery."""
+    """The next actor for a delivery."""
 
     COPYDESK = "copydesk"
     """The jobs of the console and of `copydesk daemon`."""

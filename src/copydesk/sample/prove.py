@@ -49,7 +49,7 @@ ARRIVAL_TIME = 0.03
 
 
 class SenderResult(Struct, frozen=True):
-    """What a kind of sender did to the platform."""
+    """The posts of one kind of sender on the platform, compared with those that were expected."""
 
     kills: int
     doubled: int

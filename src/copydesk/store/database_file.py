@@ -43,7 +43,7 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA schema_version")
     except sqlite3.OperationalError:
         connection.close()
-        # Without a log nobody is writing, and here nobody can begin to.
+        # Without a log nobody is writing now. Another user who may write here and begins to is not noticed.
         return sqlite3.connect(f"{uri}&immutable=1", uri=True, check_same_thread=False)
     return connection
 

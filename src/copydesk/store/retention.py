@@ -137,7 +137,7 @@ def delete_undone(conn: Connection, user_id: str, rids: Sequence[int], before: d
         undone, keeps_redo = find_undone(events, redo_rid, to_microseconds(before))
         if undone and redo_rid is not None and not keeps_redo:
             execute_sql(conn, "UPDATE draft SET redo_rid = NULL WHERE rid = ?", (rid,))
-        count += execute_many(conn, "DELETE FROM draft_event WHERE rid = ?", [(one,) for one in undone])
+        count += execute_many(conn, "DELETE FROM draft_event WHERE rid = ?", [(event_rid,) for event_rid in undone])
     return count
 
 

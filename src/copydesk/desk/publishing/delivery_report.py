@@ -29,7 +29,7 @@ from copydesk.text.formatting import plural
 
 
 class DeliveryContext(Struct, frozen=True):
-    """What decides about a delivery besides its own state."""
+    """The facts that decide about a delivery besides its own state."""
 
     now: datetime
     platform: str

@@ -45,7 +45,7 @@ KeyInput = Key | Paste
 
 
 class Hold(Enum):
-    """Which keys wait for an operation, and what becomes of them if it fails."""
+    """The keys that wait for an operation, and their treatment if it fails."""
 
     RESULT = "result"
     """All but global keys, until the operation is slow; then they act on what is displayed."""
