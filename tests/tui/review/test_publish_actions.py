@@ -1,11 +1,13 @@
 """Tests for scheduling and posting from the review, with a real desk and a fake platform."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from console_driver import wait_until_idle
 from copydesk.desk import open_desk
+from copydesk.desk.drafts.source_changes import hold_drafts
 from copydesk.errors import ConflictError
 from copydesk.model.draft import Status
 from copydesk.posting.fake import FakePlatform, FakeServer
@@ -13,6 +15,8 @@ from copydesk.tui.app import Console
 from copydesk.tui.review.screen import ReviewScreen
 from desk_fixtures import NOW, Watch, settings_at
 from review_driver import ReviewDriver, open_review
+
+HOUR = timedelta(hours=1)
 
 
 async def test_schedule_to_next_slot_undoes_in_two_steps(tmp_path: Path) -> None:
@@ -36,6 +40,21 @@ async def test_schedule_without_slot_approves_nothing(tmp_path: Path) -> None:
         assert review.find_row(first.id).status is first.status
         assert "No weekly slots. Add some: 2, then n." in review.toasts[-1]
         assert "problem" not in review.lines[0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "at"), [(("s",), NOW + HOUR), (("S", *"tomorrow 9", "enter"), datetime(2026, 2, 11, 9, tzinfo=UTC))]
+)
+async def test_held_draft_is_scheduled(tmp_path: Path, keys: tuple[str, ...], at: datetime) -> None:
+    async with open_review(tmp_path, texts=("The ferry sails at dawn.",)) as review:
+        desk, draft = review.desk, review.current
+        await desk.schedule.set_slots([desk.schedule.parse_slot("wed 10:00")])
+        await desk.drafts.approve(draft.id)
+        await desk.drafts.schedule(draft.id, NOW + HOUR)
+        await desk._context.write(hold_drafts, [draft.item_id], "Held: its source deleted it.", NOW)
+        await review.press(".", *keys)
+        scheduled = await desk.drafts.get(draft.id)
+        assert (scheduled.status, scheduled.scheduled_at) == (Status.SCHEDULED, at)
 
 
 async def test_failed_undo_keeps_first_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
 from textual.timer import Timer
 
 from copydesk.errors import ConflictError, CopydeskError, NotFoundError
@@ -255,8 +256,12 @@ class ActionRunner:
         first, *rest = steps
         changed = await self._apply_first_step(desk, draft, first)
         for step in rest:
+            has_time = step.action is Action.SCHEDULE and changed.status is Status.SCHEDULED
+            if has_time and step.scheduled_at is None:
+                # A held draft, whose approval has restored its time.
+                continue
             try:
-                changed = await _change(desk, draft, step)
+                changed = await _change(desk, draft, replace(step, action=Action.RESCHEDULE) if has_time else step)
             except CopydeskError:
                 # The reason of the refusal is what the user needs, even if the earlier steps cannot be undone.
                 with suppress(Exception):
