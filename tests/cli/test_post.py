@@ -116,7 +116,7 @@ def test_needs_you_lists_what_is_known_and_the_answers(tmp_path, unknown):
     assert (result.code, result.err) == (0, "")
     assert [" ".join(line.split()) for line in result.out.splitlines()] == [
         "fake:you: The harbour opens.",
-        "Unknown whether it was posted. No response. 1 check of the account did not tell.",
+        "Unknown whether it was posted. No response. Copydesk cannot check fake.",
         "Profile https://fake.example/you",
         f"It is there copydesk --sample delivery posted {unknown} --url URL",
         f"Send again copydesk --sample delivery again {unknown}",

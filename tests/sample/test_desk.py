@@ -226,3 +226,15 @@ async def test_deleted_sample_source_stays_deleted(tmp_path):
         await desk.sources.delete((await desk.sources.list())[0].id)
     async with open_sample_desk(tmp_path) as desk:
         assert len(await desk.sources.list()) == len(sample.SOURCES) - 1
+
+
+@pytest.mark.parametrize(
+    ("tag", "known"), [("#refused", "Not posted: "), ("#unknown", "Unknown whether it was posted.")]
+)
+async def test_post_with_a_tag_needs_the_user(tmp_path: Path, tag: str, known: str) -> None:
+    async with open_sample_desk(tmp_path) as desk:
+        created = await desk.drafts.create({"text": f"The harbour opens. {tag}"})
+        await desk.drafts.approve(created.drafts[0].id)
+        await desk.posting.post(created.drafts[0].id)
+        (question,) = await desk.posting.list_needing_user()
+    assert question.known.startswith(known)

@@ -143,8 +143,11 @@ class FakePlatform:
         *,
         guarantees: DeliveryGuarantees = DeliveryGuarantees(),  # noqa: B008 - frozen
         latency: float = 0.0,
+        fault_tags: Mapping[str, Fault] | None = None,
     ) -> None:
         self.server = server
+        self._fault_tags = fault_tags or {}
+        """Requests about a post that contains one of these texts fail in this way."""
         self._guarantees = guarantees
         self._latency = latency
 
@@ -180,15 +183,16 @@ class FakePlatform:
         """Create the next post of the thread."""
         step = intent.steps[len(completed)]
         request = (account.id, step.keys[0], str(step.body["text"]), completed[-1].ids[0] if completed else None)
-        await self._apply_fault(request)
+        await self._apply_fault(request, request[2])
         return _step_result(self.server.accept(*request))
 
     async def find_post(
         self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
     ) -> StepResult | None:
         """Return the post with the step's key."""
-        await self._apply_fault(None)
-        key = intent.steps[len(completed)].keys[0]
+        step = intent.steps[len(completed)]
+        await self._apply_fault(None, str(step.body["text"]))
+        key = step.keys[0]
         matches = [post for post in self.server.posts if post.key == key and post.account == account.id]
         return msgspec.structs.replace(_step_result(matches[0]), evidence=Evidence.READ_BACK) if matches else None
 
@@ -207,10 +211,14 @@ class FakePlatform:
             for post_id in ids
         }
 
-    async def _apply_fault(self, request: tuple[str, str, str, str | None] | None) -> None:
-        """Apply the next fault to this request; return if there is none. `request` is the post of a write request."""
+    async def _apply_fault(self, request: tuple[str, str, str, str | None] | None, text: str = "") -> None:
+        """Apply the next fault to this request; return if there is none.
+
+        `request` is the post of a write request, `text` that of the post that is written or looked up.
+        """
         await asyncio.sleep(self._latency)
-        fault = self.server.faults.popleft() if self.server.faults else None
+        tagged = next((fault for tag, fault in self._fault_tags.items() if tag in text), None)
+        fault = self.server.faults.popleft() if self.server.faults else tagged
         if fault is None:
             return
         if fault in _NOT_CREATED:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,11 +31,18 @@ def sample_settings(settings: Settings) -> Settings:
 async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "AsyncIterator[Desk]":
     """Open the sample desk; a new one gets its account, sources and voice."""
     from copydesk.desk import open_desk, utc_now  # noqa: PLC0415 - see above
-    from copydesk.posting.fake import FakePlatform, FakeServer  # noqa: PLC0415
+    from copydesk.posting.fake import FakePlatform, FakeServer, Fault  # noqa: PLC0415
+    from copydesk.posting.platform import DeliveryGuarantees  # noqa: PLC0415
     from copydesk.sample.server import SampleTransport  # noqa: PLC0415
 
     # A platform simulated in a file beside the database: posts can be inspected, and nobody else sees them.
-    platform = FakePlatform(FakeServer(settings.data_home / "posted.jsonl"), latency=LATENCY)
+    platform = FakePlatform(
+        FakeServer(settings.data_home / "posted.jsonl"),
+        # As on LinkedIn: an unknown outcome waits for the user.
+        guarantees=DeliveryGuarantees(can_read_back=False, settle_time=timedelta(0)),
+        latency=LATENCY,
+        fault_tags={"#refused": Fault.REFUSED, "#unknown": Fault.CUT_AFTER},
+    )
     clock = clock or utc_now
     transport = SampleTransport(clock())
     async with open_desk(settings, clock=clock, transport=transport, platforms={PLATFORM: platform}) as desk:
