@@ -334,6 +334,17 @@ async def test_discarded_password_is_not_shown(tmp_path: Path) -> None:
         assert "Discarded, typed while loading: 4 keys" in ui.toasts
 
 
+async def test_password_for_a_form_that_did_not_open_is_not_shown(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        assert ui.app.desk is not None
+        await ui.press("n")
+        held = raise_busy(ui.app.desk.accounts, "connect_method")
+        await type_while_slow(ui, held, "word", opening_key="enter")
+        held.released.set()
+        await ui.wait()
+        assert "Discarded, typed while loading: 4 keys" in ui.toasts
+
+
 async def test_early_yes_to_posting_is_said(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=TEXTS[:1]) as review:
         held = DelayedResponse(review.desk.accounts, "list")

@@ -260,8 +260,12 @@ class TypeAhead:
         keys = [*self._held]
         self._held.clear()
         if keys:
-            secret = any(getattr(field, "password", False) for field in self._app.screen.query("Input"))
-            self._app.notify(labels.keys_discarded("" if secret else _typed_text(keys), len(keys)), severity="warning")
+            screen = self._app.screen
+            may_be_secret = getattr(screen, "OPENS_CREDENTIAL_FORMS", False) or any(
+                getattr(field, "password", False) for field in screen.query("Input")
+            )
+            text = "" if may_be_secret else _typed_text(keys)
+            self._app.notify(labels.keys_discarded(text, len(keys)), severity="warning")
 
     async def finish(self) -> None:
         """Wait until the keys typed so far have taken effect, at most MAX_FINISH seconds."""

@@ -55,6 +55,8 @@ class SetupScreen(DeskScreen):
     BINDINGS = bindings(KeyContext.SETUP)
     CSS_PATH = stylesheet_path("setup.tcss")
     AUTO_FOCUS = "#sections"
+    OPENS_CREDENTIAL_FORMS = True
+    """Text typed ahead here may be a password."""
     # One breakpoint more than other screens have: two panes fit side by side here where a queue would be too narrow.
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (64, "-narrow"), (100, "-medium"), (150, "-wide")]
 
