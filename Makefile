@@ -60,10 +60,12 @@ format: .venv/test ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The tests are compiled while the checks use one core; otherwise each worker would compile all of them.
+# The checks use one core while the tests are compiled; otherwise each worker would compile all of them.
 test: .venv/test ## every check, and every test that needs no server: minutes
-	@$(PYTEST) -q --collect-only >/dev/null & $(MAKE) check; status=$$?; wait; exit $$status
-	$(TESTS) -m "not servers"
+	@$(MAKE) check >.venv/check.log 2>&1 & checks=$$!; \
+	$(PYTEST) -q --collect-only >/dev/null; \
+	$(TESTS) -m "not servers"; tests=$$?; \
+	wait $$checks; checks=$$?; cat .venv/check.log; exit $$((tests | checks))
 
 test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon) and a browser; built once, in ~/.cache
 	$(TESTS) -m servers

@@ -20,7 +20,7 @@ from copydesk.text.thread import split_parts
 from cost_growth import assert_linear
 from drafting_fixtures import SUMMARY, TEXT, assert_traced, make_brief, make_voice
 from platform_lengths import LIMITS, length
-from sampling import sample_size
+from sampling import EXHAUSTIVE, sample_size
 
 
 def write(request: Brief) -> WriterResult:
@@ -498,8 +498,8 @@ def test_hostile_text_takes_linear_time(format: Format, unit: str, field: str) -
         with contextlib.suppress(WriterError):
             asyncio.run(OfflineWriter().write(request))
 
-    assert_linear(make_request, write_or_refuse, 12_500)
-    assert_linear(make_request, write_or_refuse, 100_000)
+    for size in (12_500, 100_000) if EXHAUSTIVE else (12_500,):
+        assert_linear(make_request, write_or_refuse, size)
 
 
 TEXT_PIECES = st.sampled_from(

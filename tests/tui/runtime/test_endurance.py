@@ -8,13 +8,14 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 from textual._styles_cache import StylesCache
 
 from console_driver import ConsoleDriver, FakeDesk, open_console
 from copydesk.tui.terminal.private_api import TEXTUAL_WITH_LEAK
-from sampling import sample_size
+from sampling import EXHAUSTIVE, sample_size
 
-PALETTES, KEYS = sample_size(100), sample_size(3000)
+PALETTES, KEYS = sample_size(100), 3000
 KEY_CYCLE = ("j", "j", "k", "question_mark", "escape", "j", "k", "G", "g", "slash", "escape", "tab")
 BATCH = 12
 """Keys pressed in a row; they wait for each other."""
@@ -83,6 +84,7 @@ async def test_palettes_leave_nothing_behind() -> None:
         assert_bounded(before, measure())
 
 
+@pytest.mark.skipif(not EXHAUSTIVE, reason="a proof of its own: make prove")
 async def test_keys_leave_nothing_behind() -> None:
     async with open_console(FakeDesk(60)) as ui:
         await press_keys(ui, WARM_UP * BATCH)
