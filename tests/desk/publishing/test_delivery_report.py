@@ -198,7 +198,10 @@ ROWS = [
         "inconclusive",
         make_row(replace(ASKED, looks=12)),
         make_context(),
-        f"Unknown whether it was posted. No response. 12 checks of the account did not tell. {CHECK_PROFILE}",
+        (
+            "Unknown whether it was posted. No response. "
+            f"The account was checked 12 times without a clear result. {CHECK_PROFILE}"
+        ),
     ),
     (
         "resent_in_vain",

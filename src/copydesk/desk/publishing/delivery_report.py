@@ -97,7 +97,7 @@ SENTENCES: Mapping[DeliverySituation, Sentence] = {
         f"{_UNKNOWN} {{error}} Copydesk cannot check {{platform}}.", _CHECK_PROFILE, NextBy.USER
     ),
     DeliverySituation.INCONCLUSIVE: Sentence(
-        f"{_UNKNOWN} {{error}} {{checks}} of the account did not tell.", _CHECK_PROFILE, NextBy.USER
+        f"{_UNKNOWN} {{error}} The account was checked {{checks}} without a clear result.", _CHECK_PROFILE, NextBy.USER
     ),
     DeliverySituation.RESENT_IN_VAIN: Sentence(
         f"{_UNKNOWN} {{error}} {{requests}} got no response.{{absent}}", _CHECK_PROFILE, NextBy.USER
@@ -110,6 +110,7 @@ SENTENCES: Mapping[DeliverySituation, Sentence] = {
     DeliverySituation.REJECTED: Sentence(
         "Not posted: {error}", "Copydesk does not send it again by itself.", NextBy.USER
     ),
+    # REJECTED_IN_DOUBT and GIVEN_UP_IN_DOUBT are of earlier versions, which ended them while a request might arrive.
     DeliverySituation.REJECTED_IN_DOUBT: Sentence(
         "Rejected, and not found on the account: {error} An earlier request may have arrived late.",
         _CHECK_PROFILE,
@@ -282,7 +283,7 @@ def _values(row: DeliveryRow, context: DeliveryContext) -> Mapping[str, str]:
         "absent": f" Not found on the account at {_format_local(progress.absent_at)}." if progress.absent_at else "",
         "attempts": plural(progress.attempts, "attempt"),
         "requests": plural(progress.attempts, "request"),
-        "checks": plural(progress.looks, "check"),
+        "checks": plural(progress.looks, "time"),
         "commands": resolution_hint(row),
         "url": f": {url}" if url else ".",
         "gone": f" No longer online as of {_format_local(row.gone_at)}." if row.gone_at else "",
