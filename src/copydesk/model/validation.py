@@ -178,7 +178,7 @@ class FieldReader:
         url = self.text(name, MAX_URL_LENGTH)
         if url is not None and internal is not None and internal.fullmatch(url):
             return url
-        problem = url is not None and _address_problem(url)
+        problem = url is not None and web_address_problem(url)
         if problem:
             self.add_problem(name, problem)
             return None
@@ -320,7 +320,8 @@ def scheduled_time_problem(at: datetime, now: datetime) -> str:
     return "is more than ten years in the future" if at > now + MAX_TIME_AHEAD else ""
 
 
-def _address_problem(address: str) -> str:
+def web_address_problem(address: str) -> str:
+    """Return why `address` is no web address without credentials, or "" if it is one."""
     try:
         parts = urlsplit(address)
         # Reading `port` raises ValueError for an invalid one.

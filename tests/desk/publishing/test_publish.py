@@ -247,6 +247,8 @@ async def test_undecidable_outcome_needs_user(tmp_path: Path) -> None:
         (report,) = await desk.posting.list_deliveries(draft_id)
         assert report.state == "needs_user"
         assert "Unknown whether it was posted." in report.says
+        with pytest.raises(InvalidError, match="url: must start with https://"):
+            await desk.posting.mark_posted(report.id, "URL")
         marked = await desk.posting.mark_posted(report.id, "https://fake.example/1")
         assert marked.says == "Posted (confirmed by you): https://fake.example/1"
         assert await draft_status(desk, draft_id) == "posted"

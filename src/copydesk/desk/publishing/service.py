@@ -34,7 +34,7 @@ from copydesk.desk.publishing.publish import (
 )
 from copydesk.desk.publishing.send_marks import Rollback
 from copydesk.desk.publishing.sender import DUPLICATE_TEXT_WINDOW, Sender
-from copydesk.errors import DeskClosedError, InvalidError, StoreError
+from copydesk.errors import DeskClosedError, FieldError, InvalidError, StoreError
 from copydesk.model.delivery import (
     FINAL_STATES,
     Account,
@@ -53,6 +53,7 @@ from copydesk.model.delivery import (
 from copydesk.model.draft import Action, Format, ListedDraft, Status, without_item
 from copydesk.model.requests import ChangeDraft, validate_change
 from copydesk.model.transitions import allowed_actions
+from copydesk.model.validation import web_address_problem
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, Platform, Post, post_cost
 from copydesk.posting.registry import DEFAULT_PLATFORMS, PLATFORMS
@@ -257,7 +258,12 @@ class Posting:
 
     @operation
     async def mark_posted(self, delivery_id: str, url: str = "") -> DeliveryReport:
-        """Record the user's confirmation that the delivery is live, at `url` if given; return its report."""
+        """Record the user's confirmation that the delivery is live, at `url` if given; return its report.
+
+        Raise InvalidError if `url` is not a web address.
+        """
+        if url and (problem := web_address_problem(url)):
+            raise InvalidError(FieldError("url", problem))
         transition = partial(delivery_states.confirmed_by_user, url=url)
         await self._decide(delivery_id, Decision("you marked it as posted", DOUBTFUL | UNSUCCESSFUL, transition))
         return (await self.get_delivery(delivery_id))[0]
