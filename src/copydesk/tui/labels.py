@@ -579,6 +579,11 @@ def needs_you(count: int) -> tuple[str, str]:
     return f"{count} {'needs' if count == 1 else 'need'} you", f"{NEEDS_YOU_LETTER}{count}"
 
 
+def delivery_needs_you(account: str, known: str) -> str:
+    """Return the notification that a delivery needs the user."""
+    return f"{account}: {known} {key_label('console.needs_you')} {NEEDS_YOU} lists the answers."
+
+
 def posted_question(account: str) -> str:
     """Return the question before a delivery is marked as posted."""
     return f"Is it on {account}? Mark it as posted:"

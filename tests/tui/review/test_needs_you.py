@@ -110,6 +110,15 @@ async def test_send_again_warns_and_asks(tmp_path: Path) -> None:
         assert "Send it to fake:me again?" in ui.text
 
 
+async def test_failed_post_names_the_key_of_the_tab(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path) as ui:
+        ui.server.faults.append(Fault.REFUSED)
+        await ui.press("A", "y")
+        assert ui.toasts[-1] == (
+            "fake:me: Not posted: The platform does not take this post. 0 Needs you lists the answers."
+        )
+
+
 async def test_drop_asks_only_while_something_would_still_be_done(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path) as ui:
         await ui.press("D", "n")

@@ -18,6 +18,7 @@ from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings, key_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.review.publish_actions import describe_outcome
 from copydesk.tui.review.queue_header import TabsLine
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.runtime.key_buffer import Hold
@@ -197,9 +198,8 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
 
     async def _resend(self, question: DeliveryQuestion, desk: "Desk") -> None:
         report = await desk.posting.resend(question.delivery.id)
-        self._report(
-            f"{report.account}: {report.says}", failed=report.state not in FINAL_STATES or report.sent_at is None
-        )
+        failed = report.state not in FINAL_STATES or report.sent_at is None
+        self._report(await describe_outcome(desk, report), failed=failed)
 
     def action_drop(self) -> None:
         """Give the delivery up, after a confirmation if Copydesk would still do something about it."""

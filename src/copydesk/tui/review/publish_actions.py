@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from copydesk.errors import CopydeskError, InvalidError
-from copydesk.model.delivery import DeliveryState, select_accounts
+from copydesk.model.delivery import DeliveryState, NextBy, select_accounts
 from copydesk.model.draft import TO_REVIEW, Action, Status
 from copydesk.model.requests import ChangeDraft
 from copydesk.text.formatting import plural
@@ -17,6 +17,7 @@ from copydesk.tui.runtime.notifications import is_refusal
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.model.delivery import DeliveryReport
     from copydesk.model.draft import ListedDraft
     from copydesk.tui.review.dialogs import ParsedTime, PostPlan
 
@@ -26,6 +27,14 @@ MAX_LISTED = 3
 CHECK_DELAY = 0.5
 """Seconds after an approval: several in a row are checked together."""
 APPROVE = ChangeDraft(action=Action.APPROVE)
+
+
+async def describe_outcome(desk: "Desk", delivery: "DeliveryReport") -> str:
+    """Return the notification of a delivery's outcome. One that needs the user names the key, not the commands."""
+    for question in await desk.posting.list_needing_user() if delivery.next_by is NextBy.USER else ():
+        if question.delivery.id == delivery.id:
+            return labels.delivery_needs_you(delivery.account, question.known)
+    return f"{delivery.account}: {delivery.says}"
 
 
 class PublishActions:
@@ -181,7 +190,7 @@ class PublishActions:
             if attempts_before.get(delivery.id) != delivery.attempts:
                 is_posted = delivery.account in result.posted
                 self.app.notify(
-                    f"{delivery.account}: {delivery.says}", severity="information" if is_posted else "warning"
+                    await describe_outcome(desk, delivery), severity="information" if is_posted else "warning"
                 )
 
     # Blockers.
