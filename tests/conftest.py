@@ -85,6 +85,12 @@ def _spread_terminal_tests(items: list[pytest.Item]) -> list[pytest.Item]:
     return spread
 
 
+def pytest_sessionfinish() -> None:
+    """Collect garbage once: pytest would do it five times, which takes seconds with the objects of all tests."""
+    gc.collect()
+    gc.freeze()
+
+
 ALLOWED_SKIPS = ("captured feeds", "real feeds", "proof of its own")
 """Parts of the reasons for which tests are skipped everywhere."""
 
