@@ -258,7 +258,8 @@ async def _check_held(desk: Desk) -> tuple[CheckFinding, ...]:
     held = [draft.last_error for draft in waiting.items if draft.last_error]
     if not held:
         return ()
-    message = f"{plural(len(held), 'draft')} held. {held[0]}"
+    newest = ", the newest" if len(held) > 1 else ""
+    message = f"{plural(len(held), 'draft')} held{newest}: {held[0].removeprefix('Held: ')}"
     advice = "Approve, edit or reject: copydesk draft list --status awaiting_review"
     return (CheckFinding(what="drafts", verdict=Verdict.WARNING, found=message, advice=advice),)
 

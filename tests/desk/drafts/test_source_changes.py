@@ -200,7 +200,7 @@ async def test_doctor_names_held_drafts(tmp_path: Path) -> None:
         await publish(desk, web, watch, CHANGED)
     findings = await examine(settings_at(tmp_path), lambda: open_desk_at(tmp_path, web, watch))
     assert [(finding.verdict, finding.found) for finding in findings if finding.what == "drafts"] == [
-        ("warning", f"1 draft held. {REASON}")
+        ("warning", f"1 draft held: {REASON.removeprefix('Held: ')}")
     ]
 
 
