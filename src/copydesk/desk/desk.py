@@ -168,7 +168,7 @@ class Desk:
 
     async def count_needing_user(self) -> int:
         """Return the number of deliveries that `posting.list_needing_user` lists; cheap enough for every change."""
-        return len(await self._context.read(deliveries.list_needing_user))
+        return await self._context.read(deliveries.count_needing_user)
 
     async def release_memory(self) -> bool:
         """Release cached memory while the desk is idle; return True if there was any to release."""

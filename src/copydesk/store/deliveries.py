@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import asdict, replace
-from sqlalchemy import Connection, Update, bindparam, func, insert, or_, select, text, update
+from sqlalchemy import Connection, Update, and_, bindparam, exists, func, insert, or_, select, text, union_all, update
 
 from copydesk.model.delivery import Delivery, DeliveryState, GiveUpReason, Intent
 from copydesk.model.draft import Format, Status
@@ -14,7 +14,6 @@ from copydesk.model.engagement import RecordStatus
 from copydesk.model.serialization import Struct
 from copydesk.store.column_types import UtcDateTime
 from copydesk.store.ids import min_id
-from copydesk.store.raw_sql import chunked
 from copydesk.store.tables import account, delivery, delivery_event, draft, engagement
 
 SENDING_EVENT = "sending"
@@ -108,28 +107,48 @@ _PLANNED = _JOINED.where(
     text("delivery.state = 'planned'"), IS_OPEN, delivery.c.due_at < bindparam("b_latest", type_=UtcDateTime)
 )
 _IS_FAILED = text("delivery.state IN ('failed', 'abandoned')")
-# Two queries, one per index: the draft of an unfinished delivery is always POSTING.
-_UNFINISHED = (
-    select(*_COLUMNS)
-    .join(engagement, engagement.c.id == delivery.c.id)
-    .join(draft, draft.c.id == delivery.c.draft_id)
-    .where(draft.c.user_id == bindparam("b_user"), draft.c.status == Status.POSTING)
-    .where(text("+delivery.user_id = :b_user"), _IS_UNFINISHED)
+# The draft of an unfinished delivery is always POSTING: its index leads to the few there are.
+_OF_POSTING_DRAFT = (
+    delivery.c.draft_id == draft.c.id,
+    draft.c.user_id == bindparam("b_user"),
+    draft.c.status == Status.POSTING,
+    text("+delivery.user_id = :b_user"),
+    _IS_UNFINISHED,
 )
-_ENDED_UNSENT = (
-    select(*_COLUMNS)
-    .join(delivery, delivery.c.id == engagement.c.id)
-    .where(engagement.c.user_id == bindparam("b_user"))
-    .where(engagement.c.status.in_([RecordStatus.FAILED, RecordStatus.ABANDONED]), _IS_FAILED)
+_UNFINISHED = select(*_COLUMNS).join(engagement, engagement.c.id == delivery.c.id).where(*_OF_POSTING_DRAFT)
+# A delivery whose account was disconnected is not sent either.
+_HAS_USABLE_ACCOUNT = (
+    exists().where(account.c.id == delivery.c.account_id, account.c.trouble.is_(None)).correlate(delivery)
 )
-# The draft of an ended delivery may have been rejected or archived since: then nobody waits for it any more. A query of
-# its own: joined, SQLite would scan all drafts where its statistics are old.
-_WAITED_FOR = select(draft.c.id).where(
-    draft.c.id.in_(bindparam("b_drafts", expanding=True)),
-    draft.c.archived_at.is_(None),
-    draft.c.status.in_([Status.APPROVED, Status.POSTED]),
+_WAITS_FOR_USER = (
+    *_OF_POSTING_DRAFT,
+    or_(
+        text("delivery.state IN ('unknown', 'needs_user')"),
+        and_(text("delivery.state = 'planned'"), ~_HAS_USABLE_ACCOUNT),
+    ),
 )
-_LOGIN_MISSING = select(account.c.id).where(account.c.user_id == bindparam("b_user"), account.c.trouble.is_not(None))
+# The draft of an ended delivery may have been rejected or archived since: then nobody waits for it any more. Joined,
+# SQLite would scan all drafts where its statistics are old.
+_ENDED_UNANSWERED = (
+    engagement.c.id == delivery.c.id,
+    engagement.c.user_id == bindparam("b_user"),
+    engagement.c.status.in_([RecordStatus.FAILED, RecordStatus.ABANDONED]),
+    _IS_FAILED,
+    func.json_extract(delivery.c.progress, "$.givenUp").is_distinct_from(GiveUpReason.USER.value),
+    exists()
+    .where(
+        draft.c.id == engagement.c.draft_id,
+        draft.c.archived_at.is_(None),
+        draft.c.status.in_([Status.APPROVED, Status.POSTED]),
+    )
+    .correlate(engagement),
+)
+# Two branches, one per index.
+_NEEDING_USER = union_all(
+    select(delivery.c.id).where(*_WAITS_FOR_USER), select(delivery.c.id).where(*_ENDED_UNANSWERED)
+).subquery("needing_user")
+_LIST_NEEDING_USER = _JOINED.where(delivery.c.id.in_(select(_NEEDING_USER.c.id))).order_by(delivery.c.id)
+_COUNT_NEEDING_USER = select(func.count()).select_from(_NEEDING_USER)
 _RECENTLY_FAILED = _JOINED.where(_IS_FAILED, delivery.c.id >= bindparam("b_first"))
 # Drafts that started posting, deliveries that were sent, and those that are sent again soon. By the index that suits
 # each: the draft of an unfinished delivery is always POSTING. Grouped by account, SQLite would scan all deliveries.
@@ -203,23 +222,13 @@ def list_needing_user(conn: Connection, user_id: str) -> tuple[DeliveryRow, ...]
     """Return the deliveries whose outcome is unknown, that wait for a login or a new connection of their account, or
     that ended without success, by id. Those that the user gave up are left out.
     """
-    values = {"b_user": user_id}
-    # A delivery whose account was disconnected is not sent either.
-    unusable = {None, *conn.execute(_LOGIN_MISSING, values).scalars()}
-    unfinished = [DeliveryRow(**row._mapping) for row in conn.execute(_UNFINISHED, values)]
-    ended = [DeliveryRow(**row._mapping) for row in conn.execute(_ENDED_UNSENT, values)]
-    unanswered = [row for row in ended if row.progress.given_up is not GiveUpReason.USER]
-    draft_ids: set[str] = set()
-    for rows in chunked(unanswered):
-        draft_ids.update(conn.execute(_WAITED_FOR, {"b_drafts": [row.draft_id for row in rows]}).scalars())
-    waiting = [
-        row
-        for row in unfinished
-        if row.progress.state in _UNCERTAIN
-        or (row.progress.state is DeliveryState.PLANNED and row.account_id in unusable)
-    ]
-    failed = [row for row in unanswered if row.draft_id in draft_ids]
-    return tuple(sorted(waiting + failed, key=lambda row: row.id))
+    return tuple(DeliveryRow(**row._mapping) for row in conn.execute(_LIST_NEEDING_USER, {"b_user": user_id}))
+
+
+def count_needing_user(conn: Connection, user_id: str) -> int:
+    """Return the number of deliveries that `list_needing_user` returns, without decoding them."""
+    count: int = conn.execute(_COUNT_NEEDING_USER, {"b_user": user_id}).scalar_one()
+    return count
 
 
 def list_ready(conn: Connection, user_id: str, account_id: str, now: datetime) -> tuple[DeliveryRow, ...]:
@@ -339,7 +348,6 @@ def set_sends_marked(conn: Connection) -> None:
 
 OPEN_STATES = (DeliveryState.PLANNED, DeliveryState.SENDING, DeliveryState.UNKNOWN)
 """States in which the worker still has something to do."""
-_UNCERTAIN = frozenset({DeliveryState.UNKNOWN, DeliveryState.NEEDS_USER})
 _INSERT_EVENT = insert(delivery_event)
 
 

@@ -57,7 +57,7 @@ from copydesk.model.validation import web_address_problem
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, Platform, Post, post_cost
 from copydesk.posting.registry import DEFAULT_PLATFORMS, PLATFORMS
-from copydesk.store import accounts, deliveries, draft_queries, draft_updates
+from copydesk.store import accounts, deliveries, draft_queries, draft_updates, queue_window
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryEvent, DeliveryRow
 
@@ -217,9 +217,11 @@ class Posting:
         rows = await self._ctx.read(deliveries.list_needing_user)
         contexts = await self._load_contexts(rows)
         connected = {account.id: account for account in await self._ctx.read(accounts.list_all)} if rows else {}
+        loaded = await self._ctx.read(queue_window.by_ids, list(dict.fromkeys(row.draft_id for row in rows)))
+        drafts = {draft.id: draft for draft in loaded}
         questions: list[DeliveryQuestion] = []
         for row in rows:
-            draft = await self._ctx.read(draft_queries.get, row.draft_id)
+            draft = drafts.get(row.draft_id)
             if draft is None:  # deleted in the meantime
                 continue
             actions = allowed_actions(draft.status, archived=draft.archived_at is not None)
