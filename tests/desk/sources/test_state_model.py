@@ -107,6 +107,8 @@ class SourceSimulation:
                     assert query_db(self.home, "SELECT 1 FROM item WHERE source_id = ?", source.id) == []
                     source, model = await create_source(desk, self.url), SourceModel(self.watch.now)
                 elif event == "move":
+                    # Otherwise the old feed would be discovered when the new address has a page.
+                    self.web.fail(self.url, 404)
                     self.url = self.url + "1"
                     await desk.sources.update(source.id, {"url": self.url}, test=False)
                     model.forget()
