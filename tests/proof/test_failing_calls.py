@@ -53,14 +53,18 @@ def test_failing_system_call(world: FaultyWorld, tmp_path: Path, name: str) -> N
     findings = []
     for fault in faults:
         result = world.runner.run(replace(world.call(world.copy(home), case), inject=fault))
-        findings += [f"{fault}: {finding}" for finding in check_end(result) + check_state(world, home, case, result)]
+        findings += [
+            f"{fault}: {finding}" for finding in check_end(result, fault) + check_state(world, home, case, result)
+        ]
     assert not findings, "\n".join(findings)
 
 
-def check_end(result: CallResult) -> list[str]:
+def check_end(result: CallResult, fault: str) -> list[str]:
     """Return what is wrong with the exit code and the messages of a command."""
     findings = []
-    if result.code not in {0, 1, 2} or (result.code and not (result.err + result.out).strip()):
+    # strace counts the calls of each thread: the write that prints the message may fail as well.
+    is_silent = result.code and not fault.startswith("write:") and not (result.err + result.out).strip()
+    if result.code not in {0, 1, 2} or is_silent:
         findings.append(f"ended with {result}")
     if HALF_CREATED_LOOP not in result.err and any(words in result.err for words in UNEXPECTED):
         findings.append(f"said {result.err}")
@@ -74,7 +78,7 @@ def check_state(world: FaultyWorld, home: Path, case: CommandCase, result: CallR
         if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
             findings.append(f"damaged the database after {result}")
     repeated = result
-    if result.code:
+    if result.code and not (case.once and case.is_done(world, home)):
         repeated = world.runner.run(world.call(home, case))
         # A post that began is finished by the daemon.
         if "Already posting" in repeated.err:

@@ -107,6 +107,8 @@ class CommandCase:
     """With `{name}` for an id or a file of the world."""
     is_done: Callable[[FaultyWorld, Path], bool] = lambda _world, _home: True
     stdin: str = ""
+    once: bool = False
+    """True if the command does more when it is repeated although it took effect."""
 
 
 def has_status(name: str, status: str) -> Callable[[FaultyWorld, Path], bool]:
@@ -144,7 +146,7 @@ COMMANDS: dict[str, CommandCase] = {
     "draft reject": CommandCase(("draft", "reject", "{new}"), has_status("new", "rejected")),
     "draft schedule": CommandCase(("draft", "schedule", "{approved}"), has_status("approved", "scheduled")),
     "draft post": CommandCase(("draft", "post", "{approved}"), is_posted_or_waits),
-    "draft undo": CommandCase(("draft", "undo", "{scheduled}"), has_status("scheduled", "approved")),
+    "draft undo": CommandCase(("draft", "undo", "{scheduled}"), has_status("scheduled", "approved"), once=True),
     "schedule auto": CommandCase(("schedule", "auto", "--yes"), has_status("approved", "scheduled")),
     "slot set": CommandCase(
         ("slot", "set", "fri 12:00"), has_rows("SELECT 1 FROM schedule_slot WHERE day_of_week = 5")
