@@ -20,7 +20,6 @@ from copydesk.desk.backups import list_backups, try_restore
 from copydesk.errors import CopydeskError, CredentialsError, StoreCorruptError
 from copydesk.images.storage import list_stored
 from copydesk.ingest.registry import SOURCE_TYPES
-from copydesk.model.draft import Status
 from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
 from copydesk.model.serialization import Struct
@@ -35,8 +34,6 @@ MAX_BACKUP_AGE = timedelta(days=7)
 """The age of the newest backup from which on it is a warning."""
 MIN_FREE_SPACE = 200 * 1024 * 1024
 """Bytes that should be free: the backup before a migration needs as much space as the database."""
-MAX_HELD = 100
-"""Drafts that are looked at for held ones."""
 MAX_CHECK_TIME = 3.0
 """Seconds after which the check of the database stops, unless all of it is to be checked."""
 MAX_KEPT_SPACE = 16 * 1024 * 1024
@@ -254,8 +251,7 @@ async def _check_bulks(desk: Desk) -> tuple[CheckFinding, ...]:
 
 async def _check_held(desk: Desk) -> tuple[CheckFinding, ...]:
     """Report drafts that are held because their source changed, with the reason of the newest."""
-    waiting = await desk.drafts.list(status=Status.AWAITING_REVIEW, archived="exclude", limit=MAX_HELD)
-    held = [draft.last_error for draft in waiting.items if draft.last_error]
+    held = await desk.drafts.held_reasons()
     if not held:
         return ()
     newest = ", the newest" if len(held) > 1 else ""

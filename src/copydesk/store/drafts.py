@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, literal, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, literal, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Draft, DraftImage, Status, stored_image_digest, stored_image_url
@@ -25,6 +25,14 @@ from copydesk.store.tables import DraftOrigin, draft, draft_count, draft_event, 
 APPROVED_STATUSES: Final = frozenset((Status.APPROVED, Status.SCHEDULED, Status.POSTING, Status.POSTED, Status.MISSED))
 """States of drafts that the user approved, whatever happened to them since."""
 
+IS_HELD = and_(draft.c.status == Status.AWAITING_REVIEW, draft.c.last_error.is_not(None))
+"""`is_held` in SQL."""
+_HELD_REASONS = (
+    select(draft.c.last_error)
+    .where(draft.c.user_id == bindparam("user"), IS_HELD, draft.c.archived_at.is_(None))
+    .order_by(draft.c.id.desc())
+)
+
 _COUNTS = draft_count.c
 _BY_STATUS = (
     select(_COUNTS.status, _COUNTS.archived, func.sum(_COUNTS.drafts))
@@ -38,6 +46,17 @@ _BY_SOURCE = f"""SELECT source_id,
         coalesce(sum(drafts) FILTER (WHERE status = {_REJECTED_VALUE}), 0)
     FROM draft_count WHERE user_id = ? AND source_id <> '' AND status IN ({_APPROVED_VALUES}, {_REJECTED_VALUE})
     GROUP BY source_id"""  # noqa: S608 - words of our own
+
+
+def is_held(status: Status, last_error: str | None) -> bool:
+    """Return True if the draft was approved and is held since, because its source changed."""
+    # Nothing else leaves an error on a draft that awaits review: every change of the status clears it.
+    return status is Status.AWAITING_REVIEW and last_error is not None
+
+
+def list_held_reasons(conn: Connection, user_id: str) -> tuple[str, ...]:
+    """Return the reason of each held draft that is not archived, newest draft first."""
+    return tuple(conn.execute(_HELD_REASONS, {"user": user_id}).scalars())
 
 
 def count_by_status(conn: Connection, user_id: str) -> DraftCounts:

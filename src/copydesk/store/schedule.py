@@ -10,11 +10,12 @@ from copydesk.model.draft import Format, Status
 from copydesk.model.schedule import Slot
 from copydesk.model.serialization import Struct
 from copydesk.store.column_types import UtcDateTime
+from copydesk.store.drafts import IS_HELD
 from copydesk.store.raw_sql import chunked
 from copydesk.store.tables import draft, schedule_slot, user
 
-RESERVING_STATUSES = (Status.SCHEDULED, Status.POSTING)
-"""States in which a draft occupies its scheduled time."""
+RESERVING_STATUSES = (Status.AWAITING_REVIEW, Status.SCHEDULED, Status.POSTING)
+"""States in which a draft that has a time occupies it: one that awaits review is held, and approved again keeps it."""
 
 # Lists show one line, for which a whole article need not be read.
 EXCERPT_LENGTH = 200
@@ -51,7 +52,7 @@ def replace_slots(conn: Connection, user_id: str, slots: Iterable[Slot]) -> None
 
 
 def list_taken_times(conn: Connection, user_id: str, after: datetime) -> frozenset[datetime]:
-    """Return the instants later than `after` at which drafts are scheduled or being posted."""
+    """Return the instants later than `after` at which drafts are scheduled, held or being posted."""
     return frozenset(conn.execute(_TAKEN, {"owner": user_id, "after": after}).scalars())
 
 
@@ -126,7 +127,7 @@ _WEEK_COLUMNS = (
     _POSTED_OR_SCHEDULED_AT,
     draft.c.scheduled_wall.label("wall"),
     draft.c.scheduled_zone.label("zone"),
-    case((draft.c.status == Status.AWAITING_REVIEW, draft.c.last_error)).label("held"),
+    case((IS_HELD, draft.c.last_error)).label("held"),
     _EXCERPT,
 )
 _SCHEDULED_COLUMNS = (
@@ -165,8 +166,7 @@ _RESERVED = select(*_SCHEDULED_COLUMNS).where(*_between(draft.c.scheduled_at <= 
 _HAS_RESERVED = select(exists().where(*_between(draft.c.scheduled_at < _TO)))
 
 
-# Drafts that await review have a time while they are held.
-_WEEK_STATUSES = (Status.AWAITING_REVIEW, Status.SCHEDULED, Status.POSTING, Status.MISSED, Status.POSTED)
+_WEEK_STATUSES = (*RESERVING_STATUSES, Status.MISSED, Status.POSTED)
 _WEEK = (
     select(*_WEEK_COLUMNS)
     .where(
@@ -200,7 +200,7 @@ def list_candidates(conn: Connection, user_id: str, ids: Sequence[str]) -> tuple
 def list_reserved_between(
     conn: Connection, user_id: str, first: datetime, last: datetime
 ) -> tuple[ScheduledDraft, ...]:
-    """Return the drafts scheduled or being posted from `first` to `last`, both included, by time."""
+    """Return the drafts scheduled, held or being posted from `first` to `last`, both included, by time."""
     rows = conn.execute(_RESERVED, {"owner": user_id, "first": first, "last": last})
     return tuple(ScheduledDraft(**row._mapping) for row in rows)
 
@@ -217,7 +217,7 @@ def list_week(conn: Connection, user_id: str, first: datetime, last: datetime, l
 
 
 def has_reserved_between(conn: Connection, user_id: str, first: datetime, before: datetime) -> bool:
-    """Return True if a draft is scheduled or being posted at `first` or later, and before `before`."""
+    """Return True if a draft is scheduled, held or being posted at `first` or later, and before `before`."""
     return bool(conn.execute(_HAS_RESERVED, {"owner": user_id, "first": first, "last": before}).scalar())
 
 

@@ -26,7 +26,7 @@ from desk_fixtures import (
     open_desk_at,
     settings_at,
 )
-from schedule_fixtures import insert_draft
+from schedule_fixtures import insert_draft, insert_drafts, make_slot
 
 HOUR = timedelta(hours=1)
 STORY = Entry(
@@ -191,6 +191,29 @@ async def test_setting_turns_holding_off(tmp_path: Path) -> None:
         draft_id = await scheduled_draft(desk, web, NOW + HOUR)
         await publish(desk, web, watch, CHANGED)
         assert (await desk.drafts.get(draft_id)).status == "scheduled"
+
+
+async def test_time_of_held_draft_is_taken(tmp_path: Path) -> None:
+    web, watch = FakeWeb(), Watch()
+    async with open_desk_at(tmp_path, web, watch) as desk:
+        await desk.schedule.set_slots([make_slot(day, 9) for day in range(7)])
+        draft_id = await scheduled_draft(desk, web, None)
+        held = await desk.drafts.schedule(draft_id)
+        assert held.scheduled_at is not None
+        await publish(desk, web, watch, CHANGED)
+        other = await desk.drafts.schedule(await insert_draft(desk))
+        assert other.scheduled_at == held.scheduled_at + timedelta(days=1)
+        assert (await desk.schedule.conflicts(held.scheduled_at)).count == 1
+
+
+async def test_doctor_counts_held_drafts_behind_many_newer(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        await insert_drafts(desk, 2, status="awaiting_review", last_error="Held: its source deleted it.")
+        await insert_drafts(desk, 101, status="awaiting_review")
+    findings = await examine(settings_at(tmp_path), lambda: open_desk_at(tmp_path))
+    assert [finding.found for finding in findings if finding.what == "drafts"] == [
+        "2 drafts held, the newest: its source deleted it."
+    ]
 
 
 async def test_doctor_names_held_drafts(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from copydesk.store import bulk_actions, draft_queries, draft_updates, schedule
 from copydesk.store.bulk_actions import BulkPlan
 from copydesk.store.database import COMMIT_BATCH_SIZE, Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
+from copydesk.store.drafts import is_held
 from copydesk.store.ids import new_id
 
 MINUTE = timedelta(minutes=1)
@@ -393,16 +394,11 @@ def changed_columns(
         values |= _action_columns(request.action, snapshot, request.feedback, now)
     if at is not None:
         values |= schedule_columns(at)
-    if _is_held(snapshot) and request.action in {None, Action.APPROVE}:
+    if is_held(snapshot.status, snapshot.value("last_error")) and request.action in {None, Action.APPROVE}:
         # Edited or approved again, it goes out as scheduled, unless its time has passed.
         scheduled_at = snapshot.value("scheduled_at")
         status = Status.SCHEDULED if scheduled_at is not None and scheduled_at > now else Status.APPROVED
     return _cleared_columns(snapshot, status) | values | {"status": status}
-
-
-def _is_held(snapshot: DraftSnapshot) -> bool:
-    """Return True if the draft was approved and is held since, because its source changed."""
-    return snapshot.status is Status.AWAITING_REVIEW and bool(snapshot.value("last_error"))
 
 
 def _action_columns(action: Action, snapshot: DraftSnapshot, feedback: str | None, now: datetime) -> dict[str, Any]:

@@ -311,6 +311,11 @@ class Drafts:
         return await self._undo_redo.redo(draft_id, is_cancelled=is_cancelled)
 
     @operation
+    async def held_reasons(self) -> tuple[str, ...]:
+        """Return why drafts are held after their approval, one reason per draft, newest first."""
+        return await self._ctx.read(drafts.list_held_reasons)
+
+    @operation
     async def interrupted_bulks(self) -> tuple[InterruptedBulk, ...]:
         """Return the bulk actions of which some drafts were not reached, because their process was killed."""
         return await self._interrupted_bulks.list()
