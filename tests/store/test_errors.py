@@ -195,6 +195,10 @@ def test_sqlite_code_maps_to_error(code: int, kind: type[StoreError] | None) -> 
     assert (type(translated_error) if translated_error else None) is kind
 
 
+def test_disk_error_without_code_is_recognized() -> None:
+    assert isinstance(to_store_error(Path("desk.db"), sqlite3.OperationalError("disk I/O error")), StoreFullError)
+
+
 async def test_invalid_unicode_in_parameter_is_refused(store: Database) -> None:
     query = text("SELECT name FROM user WHERE id = :id")
     parameters = {"id": "x" * 500 + "Ada \udcff" + "y" * 500}

@@ -41,6 +41,8 @@ ERROR_CONTEXT_LENGTH = 20
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 # SQLite calls it a violation of its locking protocol when the system refuses a lock.
 _DISK = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL}
+_IO_ERROR = "disk I/O error"
+"""The message of the driver, which in rare cases gives this error no code."""
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NOT_UTF8 = "Could not decode to UTF-8"
 """The start of the message of the driver, which gives this error no code."""
@@ -77,7 +79,7 @@ def to_store_error(path: Path, error: Exception) -> StoreError | None:
         return StoreBusyError()
     if primary_code == sqlite3.SQLITE_FULL:
         return StoreFullError()
-    if primary_code in _DISK:
+    if primary_code in _DISK or str(cause) == _IO_ERROR:
         return StoreFullError(
             f"Cannot read or write the disk with {path}; nothing changed.",
             hint="It may be full or failing.",
