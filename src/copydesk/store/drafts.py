@@ -12,10 +12,10 @@ import msgspec
 from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, literal, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from copydesk.model.draft import Draft, DraftImage, Status, stored_image_digest, stored_image_url
+from copydesk.model.draft import Draft, DraftImage, Status, Trace, stored_image_digest, stored_image_url
 from copydesk.model.filters import DraftCounts
 from copydesk.model.serialization import Struct
-from copydesk.model.transitions import CREATE, PIPELINE, SYSTEM, USER, EventKind
+from copydesk.model.transitions import CREATE, PIPELINE, SYSTEM, USER, EventKind, SystemEvent
 from copydesk.store.draft_rows import DRAFT_COLUMNS
 from copydesk.store.ids import min_id, new_id
 from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_sql, placeholders
@@ -220,14 +220,26 @@ POSTABLE_STATUSES = (Status.APPROVED, Status.SCHEDULED, Status.MISSED, Status.PO
 """States of drafts that may still be posted."""
 
 
-def list_approved_ids(conn: Connection, user_id: str, item_ids: Iterable[str]) -> tuple[str, ...]:
-    """Return the ids of the items' drafts that are approved or scheduled, and not archived."""
-    ids: list[str] = []
+class ApprovedDraft(Struct, frozen=True):
+    """A draft that was approved, as far as a change of its source concerns it."""
+
+    id: str
+    item_id: str
+    sentences: tuple[Trace, ...]
+    was_held: bool
+    """True if it was held before, and approved again."""
+
+
+def list_approved(conn: Connection, user_id: str, item_ids: Iterable[str]) -> tuple[ApprovedDraft, ...]:
+    """Return the items' drafts that are approved or scheduled, and not archived, by id."""
+    was_held = exists().where(draft_event.c.draft_id == draft.c.id, draft_event.c.action == SystemEvent.SOURCE_CHANGED)
+    columns = (draft.c.id, draft.c.item_id, draft.c.sentences, was_held.correlate(draft).label("was_held"))
+    found: list[ApprovedDraft] = []
     for chunk in chunked(tuple(item_ids)):
         is_approved = (draft.c.status.in_((Status.APPROVED, Status.SCHEDULED)), draft.c.archived_at.is_(None))
-        query = select(draft.c.id).where(draft.c.user_id == user_id, draft.c.item_id.in_(chunk), *is_approved)
-        ids += conn.execute(query.order_by(draft.c.id)).scalars()
-    return tuple(ids)
+        query = select(*columns).where(draft.c.user_id == user_id, draft.c.item_id.in_(chunk), *is_approved)
+        found += [ApprovedDraft(**row._mapping) for row in conn.execute(query.order_by(draft.c.id))]
+    return tuple(found)
 
 
 def list_stored_image_urls(conn: Connection, user_id: str, image_ids: Sequence[str]) -> dict[str, str]:

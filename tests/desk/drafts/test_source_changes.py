@@ -73,6 +73,27 @@ def test_change_in_substance_is_described(changes: dict[str, object], reason: st
     assert describe_change(STORY, replace(STORY, **changes)) == reason
 
 
+@pytest.mark.parametrize(
+    ("summary", "change"),
+    [
+        ("The bridge opens in May. Read also: 9 tips.", ""),
+        ("Read also: 9 tips. THE bridge opens in May!", ""),
+        ("The bridge opens in June. It took nine years.", "the text changed"),
+        ("Read also: 9 tips.", "the text changed"),
+    ],
+)
+def test_text_counts_where_the_draft_quotes_it(summary: str, change: str) -> None:
+    quoted = ["The bridge opens in May."]
+    assert describe_change(STORY, replace(STORY, summary=summary), quoted) == change
+    moved = replace(STORY, summary=summary, text="More. The bridge opens in May.")
+    assert describe_change(STORY, moved, quoted) == ""
+
+
+def test_number_that_grows_changes_a_quote() -> None:
+    old, new = replace(STORY, summary="It costs 5."), replace(STORY, summary="It costs 50.")
+    assert describe_change(old, new, ["It costs 5"]) == "the text changed"
+
+
 async def scheduled_draft(desk: Desk, web: FakeWeb, at: datetime | None) -> str:
     """Run the pipeline on a feed with one entry, approve its draft and schedule it; return its id."""
     web.put(URL_ONE, feed(entry(1)))
@@ -172,6 +193,32 @@ async def test_change_before_approval_does_not_hold(tmp_path: Path) -> None:
         await desk.drafts.approve(draft_id)
         await publish(desk, web, watch, CHANGED)
         assert (await desk.drafts.get(draft_id)).status == "approved"
+
+
+async def test_change_beside_the_quotes_does_not_hold(tmp_path: Path) -> None:
+    web, watch = FakeWeb(), Watch()
+    async with open_desk_at(tmp_path, web, watch) as desk:
+        draft_id = await scheduled_draft(desk, web, NOW + HOUR)
+        await publish(desk, web, watch, feed(entry(1).replace("The new line", "Advert of the day. The new line")))
+        assert (await desk.drafts.get(draft_id)).status == "scheduled"
+        await publish(desk, web, watch, feed(entry(1).replace("passengers", "tons")))
+        assert (await desk.drafts.get(draft_id)).status == "awaiting_review"
+
+
+async def test_text_that_changes_at_every_fetch_holds_once(tmp_path: Path) -> None:
+    """For lack of quotes: the user wrote the text."""
+    web, watch = FakeWeb(), Watch()
+    async with open_desk_at(tmp_path, web, watch) as desk:
+        draft_id = await scheduled_draft(desk, web, NOW + 10 * HOUR)
+        await desk.drafts.edit(draft_id, "My own words.")
+        held = []
+        for number in range(3):
+            await publish(desk, web, watch, feed(entry(1, text=f"Advert {number} of the day.")))
+            held.append((await desk.drafts.get(draft_id)).last_error)
+            await desk.drafts.approve(draft_id) if held[-1] else None
+        assert held == ["Held: its source changed since you approved it: the text changed.", None, None]
+        await publish(desk, web, watch, CHANGED)
+        assert (await desk.drafts.get(draft_id)).last_error is not None
 
 
 async def test_source_that_is_gone_holds_its_drafts(tmp_path: Path) -> None:

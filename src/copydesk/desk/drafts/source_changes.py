@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from copydesk.model.draft import Field
 from copydesk.model.item import Entry
 from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event
 from copydesk.ranking.canonical_url import canonical_url
 from copydesk.store import draft_updates, drafts, items
 from copydesk.store.database import Transaction
 from copydesk.store.draft_updates import DraftChange
+from copydesk.store.drafts import ApprovedDraft
 
 MAX_TITLE = 120
 """Characters of a title in a reason."""
@@ -22,8 +24,10 @@ _COUNTS = re.compile(rf"\b\d[\d,.]*k?\s{{0,3}}{_COUNTED}\b|\b{_COUNTED}:?\s{{0,3
 _WORDS = re.compile(r"\w+")
 
 
-def describe_change(old: Entry, new: Entry) -> str:
+def describe_change(old: Entry, new: Entry, quoted: Sequence[str] | None = None) -> str:
     """Return the change of a source's entry in a few words; "" if it is none in substance.
+
+    The text changed if one of the passages `quoted` is gone; if they are not known (None), if anything in it differs.
 
     Not in substance: space, case, punctuation, tracking parameters, counts of comments and the like, and a text that is
     shortened or left out, as feeds do with older entries.
@@ -33,7 +37,13 @@ def describe_change(old: Entry, new: Entry) -> str:
         changes.append(f"the title is now “{new.title[:MAX_TITLE]}”")
     if canonical_url(old.url or "") != canonical_url(new.url or ""):
         changes.append(f"the link is now {new.url}" if new.url else "the link is gone")
-    if _is_rewritten(old.summary, new.summary) or _is_rewritten(old.text, new.text):
+    texts = ((old.summary, new.summary), (old.text, new.text))
+    rewritten = [before for before, after in texts if _is_rewritten(before, after)]
+    if quoted is not None:
+        everything = f"{new.summary} {new.text}"
+        lost = [passage for passage in quoted if not _has(everything, passage)]
+        rewritten = [before for before in rewritten if any(_has(before, passage) for passage in lost)]
+    if rewritten:
         changes.append("the text changed")
     return ", ".join(changes)
 
@@ -43,6 +53,11 @@ def _is_rewritten(old: str, new: str) -> bool:
     return bool(_words(old)) and not _words(old).startswith(_words(new))
 
 
+def _has(text: str, passage: str) -> bool:
+    # With spaces around, so that 5 is not found in 50.
+    return f" {_words(passage)} " in f" {_words(text)} "
+
+
 def _words(text: str) -> str:
     return " ".join(_WORDS.findall(_COUNTS.sub(" ", text).casefold()))
 
@@ -50,9 +65,18 @@ def _words(text: str) -> str:
 def hold_changed(conn: Transaction, user_id: str, changed: Sequence[tuple[str, Entry]], now: datetime) -> None:
     """Hold the approved drafts of items whose entries change: (item id, new entry). Call it before they are updated."""
     new_entries = dict(changed)
-    for item in items.list_approved(conn, user_id, new_entries):
-        if change := describe_change(item.entry, new_entries[item.id]):
-            hold_drafts(conn, user_id, [item.id], f"Held: its source changed since you approved it: {change}.", now)
+    old_entries = {item.id: item.entry for item in items.list_approved(conn, user_id, new_entries)}
+    for draft in drafts.list_approved(conn, user_id, old_entries):
+        change = describe_change(old_entries[draft.item_id], new_entries[draft.item_id], _quoted_passages(draft))
+        if change:
+            _hold(conn, user_id, draft.id, f"Held: its source changed since you approved it: {change}.", now)
+
+
+def _quoted_passages(draft: ApprovedDraft) -> Sequence[str] | None:
+    if draft.sentences:
+        return [trace.text for trace in draft.sentences if trace.field in {Field.SUMMARY, Field.TEXT}]
+    # Some feeds change their texts at every fetch: where quotes are not known, the text counts only once.
+    return () if draft.was_held else None
 
 
 def hold_removed(conn: Transaction, user_id: str, source_id: str, idents: Sequence[str], now: datetime) -> None:
@@ -70,11 +94,13 @@ def hold_gone(conn: Transaction, user_id: str, source_id: str, now: datetime) ->
 
 def hold_drafts(conn: Transaction, user_id: str, item_ids: Iterable[str], reason: str, now: datetime) -> None:
     """Move the approved drafts of the items back to review, with the reason."""
-    for draft_id in drafts.list_approved_ids(conn, user_id, item_ids):
-        snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
-        status = status_after_event(SystemEvent.SOURCE_CHANGED, snapshot.status)
-        after = draft_updates.to_column_values({"status": status, "last_error": reason})
-        change = DraftChange(
-            kind=EventKind.PERMANENT, action=SystemEvent.SOURCE_CHANGED, after=after, at=now, actor=SYSTEM
-        )
-        draft_updates.apply_change(conn, user_id, snapshot, change)
+    for draft in drafts.list_approved(conn, user_id, item_ids):
+        _hold(conn, user_id, draft.id, reason, now)
+
+
+def _hold(conn: Transaction, user_id: str, draft_id: str, reason: str, now: datetime) -> None:
+    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+    status = status_after_event(SystemEvent.SOURCE_CHANGED, snapshot.status)
+    after = draft_updates.to_column_values({"status": status, "last_error": reason})
+    change = DraftChange(kind=EventKind.PERMANENT, action=SystemEvent.SOURCE_CHANGED, after=after, at=now, actor=SYSTEM)
+    draft_updates.apply_change(conn, user_id, snapshot, change)
