@@ -187,6 +187,18 @@ class EventKind(StrEnum):
     """Cannot be undone, nor can anything before it: the creation, a change by the system, anything posted."""
 
 
+class HistoryPosition(Struct, frozen=True):
+    """Numbers of events in the history of all of a user's drafts; 0 for none. Later events have higher numbers."""
+
+    newest: int
+    change: int
+    """The user's newest change, even if it was undone."""
+    undo: int
+    """The event that the next undo reverts."""
+    redo: int
+    """The event that the next redo reverts."""
+
+
 class DraftEvent(Struct, frozen=True):
     """One change of a draft."""
 

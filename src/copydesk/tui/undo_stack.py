@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.errors import ConflictError, CopydeskError, NotFoundError, UndoNotAllowedError
+from copydesk.model.transitions import EventKind
 from copydesk.text import clean
 from copydesk.tui import labels
 
@@ -19,7 +20,7 @@ class UndoSkipList:
     """Remembers the changes whose undo was refused, so that the next undo skips them."""
 
     def __init__(self) -> None:
-        self._skipped: set[int] = set()
+        self.skipped: set[int] = set()
 
     async def undo(self, desk: "Desk", should_stop: Callable[[], bool]) -> "UndoResult":
         """Undo the last change that was not refused before, and return what was undone.
@@ -27,9 +28,9 @@ class UndoSkipList:
         Raise ConflictError if it cannot be undone; the change is skipped next time.
         """
         try:
-            return await desk.drafts.undo(skip=self._skipped, is_cancelled=should_stop)
+            return await desk.drafts.undo(skip=self.skipped, is_cancelled=should_stop)
         except UndoNotAllowedError as error:
-            self._skipped.add(error.change_id)
+            self.skipped.add(error.change_id)
             raise ConflictError(error.message, hint=labels.undo_next_hint("review.undo")) from error
 
 
@@ -48,28 +49,45 @@ ShouldStop = Callable[[], bool]
 """Returns True if no further draft of a bulk change should be started."""
 
 
+DraftHistory = Callable[["Desk", EventKind], Awaitable[None]]
+"""Undoes or redoes the user's last change of drafts, and reports it."""
+
+
+class _Entry(NamedTuple):
+    step: UndoStep | DraftIds
+    at: int
+    """The newest event of drafts when the step was done or undone."""
+
+
 class UndoStack:
     """The steps in order. One that cannot be undone is tried once more, then skipped."""
 
-    def __init__(self) -> None:
-        self._undo_steps: list[UndoStep | DraftIds] = []
-        self._redo_steps: list[UndoStep | DraftIds] = []
+    def __init__(self, action_id: str, history: DraftHistory | None = None) -> None:
+        """With `history`, changes of drafts are undone in order of time with the steps, wherever they were made."""
+        self._action_id = action_id
+        self._history = history
+        self._undo_steps: list[_Entry] = []
+        self._redo_steps: list[_Entry] = []
         self._refused: UndoStep | DraftIds = ()
         """The step that was reported as impossible to undo."""
-        self._skip_list = UndoSkipList()
+        self.skip_list = UndoSkipList()
 
-    def record(self, step: UndoStep | DraftIds) -> None:
-        """Record a step; steps that were undone can no longer be redone."""
-        self._undo_steps.append(step)
+    def record(self, step: UndoStep | DraftIds, at: int = 0) -> None:
+        """Record a step made after event number `at`; steps that were undone can no longer be redone."""
+        self._undo_steps.append(_Entry(step, at))
         self._redo_steps.clear()
 
     async def undo(self, desk: "Desk", should_stop: ShouldStop) -> str:
         """Undo the last step, or the user's last change of drafts if there is none; return its description.
 
-        Raise ConflictError if it cannot be undone; the next call skips it if that is still so.
+        The description is empty if `history` has reported it. Raise ConflictError if the step cannot be undone; the
+        next call skips it if that is still so.
         """
         while True:
-            step = self._undo_steps[-1] if self._undo_steps else ()
+            step = await self._next_step(desk, EventKind.UNDO)
+            if not step and self._history is not None:
+                await self._history(desk, EventKind.UNDO)
+                return ""
             try:
                 # The step stays on the stack until this succeeds, so that it can be tried again.
                 description = await self._take_back(desk, step, should_stop)
@@ -80,8 +98,22 @@ class UndoStack:
             else:
                 # A slice, because the stack is empty if the user's last change of drafts was undone.
                 del self._undo_steps[-1:]
-                self._redo_steps.append(step)
+                self._redo_steps.append(_Entry(step, await self._newest_event(desk)))
                 return labels.undone(description)
+
+    async def _next_step(self, desk: "Desk", kind: EventKind) -> UndoStep | DraftIds:
+        """Return the next step to undo or redo; empty if the turn is of the user's last change of drafts."""
+        entries = self._undo_steps if kind is EventKind.UNDO else self._redo_steps
+        if entries and self._history is not None:
+            position = await desk.drafts.history_position(skip=self.skip_list.skipped)
+            if kind is EventKind.REDO and position.change > entries[-1].at:
+                entries.clear()
+            elif (position.undo if kind is EventKind.UNDO else position.redo) > entries[-1].at:
+                return ()
+        return entries[-1].step if entries else ()
+
+    async def _newest_event(self, desk: "Desk") -> int:
+        return (await desk.drafts.history_position()).newest if self._history is not None else 0
 
     async def _take_back(self, desk: "Desk", step: UndoStep | DraftIds, stopped: ShouldStop) -> str:
         if isinstance(step, UndoStep):
@@ -90,7 +122,7 @@ class UndoStack:
         return (
             await _run_for_drafts(desk.drafts.undo, step, stopped, undo=True)
             if step
-            else _describe(await self._skip_list.undo(desk, stopped), undo=True)
+            else _describe(await self.skip_list.undo(desk, stopped), undo=True)
         )
 
     def _raise_if_first_refusal(self, step: UndoStep | DraftIds, error: CopydeskError) -> None:
@@ -100,20 +132,28 @@ class UndoStack:
         # By identity: an equal step that was recorded later has not been reported yet.
         if step is not self._refused:
             self._refused = step
-            hint = labels.undo_next_hint("schedule.undo")
+            hint = labels.undo_next_hint(self._action_id)
             raise ConflictError(error.message, hint=hint) from error
 
     async def redo(self, desk: "Desk", should_stop: ShouldStop) -> str:
-        """Redo the step that was undone last; return its description."""
-        step = self._redo_steps[-1] if self._redo_steps else ()
+        """Redo the step that was undone last; return its description, empty if `history` has reported it."""
+        step = await self._next_step(desk, EventKind.REDO)
+        if not step and self._history is not None:
+            await self._history(desk, EventKind.REDO)
+            return ""
         if isinstance(step, UndoStep):
-            await step.redo(desk)
+            try:
+                await step.redo(desk)
+            except (ConflictError, NotFoundError):
+                # Refused for good: the next redo goes on with the step before.
+                self._redo_steps.pop()
+                raise
             description = step.description
         else:
             description = await _run_for_drafts(desk.drafts.redo, step, should_stop, undo=False)
         # A slice, as the stack may be empty here, too.
         del self._redo_steps[-1:]
-        self._undo_steps.append(step)
+        self._undo_steps.append(_Entry(step, await self._newest_event(desk)))
         return labels.redone(description)
 
 

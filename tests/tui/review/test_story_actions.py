@@ -76,6 +76,36 @@ async def test_split_and_decision_are_undone_in_order(tmp_path: Path) -> None:
         assert count_stories(tmp_path) == 2
 
 
+async def test_change_made_elsewhere_is_undone_before_an_older_merge(tmp_path: Path) -> None:
+    async with open_two_stories(tmp_path) as review:
+        await review.press("space", "space", "M", "escape", "g")
+        draft_id = review.current.id
+        await review.desk.drafts.reject(draft_id)
+        await review.press("u")
+        assert (await review.get_status(draft_id), count_stories(tmp_path)) == (Status.PENDING_REVIEW, 1)
+        await review.press("u")
+        assert count_stories(tmp_path) == 2
+
+
+async def test_change_made_elsewhere_ends_the_redo_of_a_merge(tmp_path: Path) -> None:
+    async with open_two_stories(tmp_path) as review:
+        await review.press("space", "space", "M", "u", "escape", "g")
+        await review.desk.drafts.reject(review.current.id)
+        await review.press("ctrl+r")
+        assert count_stories(tmp_path) == 2
+
+
+async def test_refused_redo_is_not_repeated(tmp_path: Path) -> None:
+    async with open_two_stories(tmp_path) as review:
+        await review.press("space", "space", "M", "u")
+        execute_sql(tmp_path, "UPDATE item SET story_id = 'other'")
+        await review.press("ctrl+r", "ctrl+r")
+        assert [toast for toast in review.toasts if "redo" in toast or "since" in toast] == [
+            "The story has changed since.",
+            "Nothing to redo.",
+        ]
+
+
 async def test_undo_that_meets_a_locked_database_can_be_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from copydesk.desk.drafts.create import DraftCreation
 from copydesk.desk.drafts.history_text import DraftHistory
 from copydesk.desk.drafts.interrupted import InterruptedBulks
 from copydesk.desk.drafts.review import Review
-from copydesk.desk.drafts.undo import IsCancelled, UndoRedo
+from copydesk.desk.drafts.undo import IsCancelled, UndoRedo, load_history_position
 from copydesk.desk.drafts.versions import Difference, Versions
 from copydesk.desk.images.service import DraftImages
 from copydesk.desk.operation import operation
@@ -32,7 +32,7 @@ from copydesk.model.filters import (
 from copydesk.model.item import Item
 from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
 from copydesk.model.requests import BulkChange, BulkOutcome, ChangeDraft, CreatedDrafts, CreateDraft, validate_change
-from copydesk.model.transitions import DraftEvent, InterruptedBulk, UndoResult
+from copydesk.model.transitions import DraftEvent, HistoryPosition, InterruptedBulk, UndoResult
 from copydesk.scheduling.time_text import parse_time
 from copydesk.scheduling.wall_time import instant_of_wall
 from copydesk.store import draft_events, draft_queries, draft_updates, drafts, items, queue_window, schedule, search
@@ -309,6 +309,11 @@ class Drafts:
     async def redo(self, draft_id: str | None = None, *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
         """Redo the last undone change of a draft or of the user. Raise as `undo` does, and after another change."""
         return await self._undo_redo.redo(draft_id, is_cancelled=is_cancelled)
+
+    @operation
+    async def history_position(self, *, skip: Collection[int] = ()) -> HistoryPosition:
+        """Return the events that `undo` with this `skip`, and `redo`, would revert next."""
+        return await self._ctx.read(load_history_position, frozenset(skip))
 
     @operation
     async def held_reasons(self) -> tuple[str, ...]:

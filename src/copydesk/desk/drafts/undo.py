@@ -19,12 +19,13 @@ from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, Sto
 from copydesk.model.draft import Status
 from copydesk.model.requests import MAX_IDS, BulkFailure
 from copydesk.model.serialization import Struct, format_iso
-from copydesk.model.transitions import EventKind, UndoResult, allowed_actions
+from copydesk.model.transitions import EventKind, HistoryPosition, UndoResult, allowed_actions
 from copydesk.store import bulk_actions, draft_events, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.draft_events import EventRow
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
+from copydesk.store.queue_window import latest_event_rid
 
 IsCancelled = Callable[[], bool]
 _TIMING_COLUMNS = {"status", "scheduled_at"}
@@ -179,17 +180,35 @@ def _plan_draft(conn: Transaction, user_id: str, kind: EventKind, draft_id: str)
     return _UndoPlan(action=event.action, bulk=False, steps=((snapshot, event),), sent=sent)
 
 
+def load_history_position(conn: Transaction, user_id: str, skip: frozenset[int]) -> HistoryPosition:
+    """Return the events at which undo and redo of the user's last change would begin; changes in `skip` are passed."""
+    undo, redo = (_find_next(conn, user_id, kind, skip) for kind in (EventKind.UNDO, EventKind.REDO))
+    change = draft_events.get_latest_change(conn, user_id)
+    return HistoryPosition(
+        newest=latest_event_rid(conn, user_id),
+        undo=undo.rid if undo else 0,
+        redo=redo.rid if redo else 0,
+        change=change.rid if change else 0,
+    )
+
+
+def _find_next(conn: Transaction, user_id: str, kind: EventKind, passing: frozenset[int]) -> EventRow | None:
+    event = draft_events.find_next_reversible(conn, user_id, kind)
+    # Continue below a skipped bulk's first event: its other events lead to the same bulk.
+    while event is not None and event.rid in passing:
+        event = draft_events.find_next_reversible(
+            conn, user_id, kind, below_rid=_first_event_number(conn, user_id, event)
+        )
+    return event
+
+
 def _plan_last(conn: Transaction, user_id: str, kind: EventKind, passing: frozenset[int]) -> _UndoPlan:
     event = draft_events.find_next_reversible(conn, user_id, kind)
     newest = draft_events.get_latest_change(conn, user_id)
     # The newest change has no open undo entry: find out if something irreversible happened to its draft.
     if newest and kind is EventKind.UNDO and (event is None or newest.rid > event.rid) and newest.rid not in passing:
         _check_newest_change(conn, user_id, newest, event)
-    # Continue below a skipped bulk's first event: its other events lead to the same bulk.
-    while event is not None and event.rid in passing:
-        event = draft_events.find_next_reversible(
-            conn, user_id, kind, below_rid=_first_event_number(conn, user_id, event)
-        )
+    event = _find_next(conn, user_id, kind, passing)
     if event is None:
         raise ConflictError(f"Nothing to {kind}.")
     if kind is EventKind.REDO and newest and newest.rid > event.rid:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 from textual.timer import Timer
 
-from copydesk.errors import ConflictError, CopydeskError, NotFoundError
+from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.draft import Action, Draft, ListedDraft, Status
 from copydesk.model.requests import TIME_ACTIONS, ChangeDraft
 from copydesk.model.transitions import ACTIONS, EDIT, EventKind, UndoResult, change_name, next_status, status_after_edit
@@ -27,7 +27,7 @@ from copydesk.tui.review.queue_pane import QueuePane
 from copydesk.tui.runtime.desk_tasks import DRAFT_DELETED_MESSAGE, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.runtime.notifications import is_refusal
-from copydesk.tui.undo_stack import UndoSkipList, UndoStep
+from copydesk.tui.undo_stack import UndoStack
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -160,10 +160,8 @@ class ActionRunner:
         self.pane = pane
         self.queue = pane.queue
         self.changes = changes
-        self._undo_skip_list = UndoSkipList()
-        self._undo_steps: list[UndoStep | None] = []
-        """The user's changes here in order; None for changes of drafts, whose history the desk keeps."""
-        self._redo_steps: list[UndoStep | None] = []
+        self.undo_stack = UndoStack("review.undo", self._undo_or_redo_drafts)
+        """Changes of stories; the desk keeps the history of drafts."""
         self._recent_actions: Counter[str] = Counter()
         """Actions by past participle since the last pause, for the toast."""
         self._has_unreported = False
@@ -332,34 +330,15 @@ class ActionRunner:
         """Undo or redo the user's last change."""
         self.app.enqueue_write(lambda desk: self._undo_or_redo(desk, kind), hold_keys=Hold.RESULT)
 
-    def record_step(self, step: UndoStep | None) -> None:
-        """Record a change; what was undone can no longer be redone."""
-        self._undo_steps.append(step)
-        self._redo_steps.clear()
-
     async def _undo_or_redo(self, desk: "Desk", kind: EventKind) -> None:
-        steps, reverse_steps = self._undo_steps, self._redo_steps
-        if kind is not EventKind.UNDO:
-            steps, reverse_steps = reverse_steps, steps
-        step = steps[-1] if steps else None
-        if step is None:
-            await self._undo_or_redo_drafts(desk, kind)
-            reverse_steps.append(None)
-            del steps[-1:]
-            return
-        try:
-            await (step.undo if kind is EventKind.UNDO else step.redo)(desk)
-        except (ConflictError, NotFoundError):
-            # Refused for good: the next undo goes on with the change before.
-            steps.pop()
-            raise
-        reverse_steps.append(steps.pop())
-        self.app.notify((labels.undone if kind is EventKind.UNDO else labels.redone)(step.description))
+        run = self.undo_stack.undo if kind is EventKind.UNDO else self.undo_stack.redo
+        if description := await run(desk, lambda: self.app.stopping):
+            self.app.notify(description)
 
     async def _undo_or_redo_drafts(self, desk: "Desk", kind: EventKind) -> None:
         undo, should_stop = kind is EventKind.UNDO, lambda: self.app.stopping
         result = await (
-            self._undo_skip_list.undo(desk, should_stop) if undo else desk.drafts.redo(is_cancelled=should_stop)
+            self.undo_stack.skip_list.undo(desk, should_stop) if undo else desk.drafts.redo(is_cancelled=should_stop)
         )
         if result.left:
             self.app.exit_message = self.app.qualify_commands(describe_interrupted_undo(result, undo=undo))
@@ -386,8 +365,6 @@ class ActionRunner:
 
     def finish(self, result: ActionResult) -> None:
         """Show the result of an action; called from the action's task, which touches no widgets."""
-        if result.outcome.kind is EventKind.CHANGE and result.outcome.succeeded:
-            self.record_step(None)
         self.screen.call_later(self._show_result, result)
 
     def _show_result(self, result: ActionResult) -> None:

@@ -174,7 +174,9 @@ class StoryActions:
     async def _merge(self, desk: "Desk", selection: Selection) -> None:
         assert selection.resolve is not None
         changes: list[StoryChange] = []
+        at = 0
         try:
+            at = (await desk.drafts.history_position()).newest
             drafts = await desk.drafts.views.by_ids(tuple((await selection.resolve(desk)).ids))
             item_ids = list(dict.fromkeys(draft.item_id for draft in drafts))
             for item_id in item_ids[1:]:
@@ -186,7 +188,7 @@ class StoryActions:
             raise
         finally:
             if changes:
-                self._record(labels.MERGE_NAME, changes)
+                self._record(labels.MERGE_NAME, changes, at)
         self.app.notify(labels.stories_merged(len(changes) + 1) if changes else labels.SAME_STORY)
 
     def split(self) -> None:
@@ -195,18 +197,19 @@ class StoryActions:
             self.app.enqueue_write(lambda desk: self._split(desk, draft), hold_keys=Hold.RESULT)
 
     async def _split(self, desk: "Desk", draft: "ListedDraft") -> None:
+        at = (await desk.drafts.history_position()).newest
         change = await desk.stories.split([draft.item_id])
-        self._record(labels.SPLIT_NAME, [change])
+        self._record(labels.SPLIT_NAME, [change], at)
         self.app.notify(labels.story_split(labels.draft_name(draft.text)))
 
-    def _record(self, name: str, changes: "Sequence[StoryChange]") -> None:
+    def _record(self, name: str, changes: "Sequence[StoryChange]", at: int) -> None:
         """Let the next undo undo these changes, and a redo after that apply them again."""
         applied = list(changes)
 
         async def reverse(desk: "Desk") -> None:
             applied[:] = [await desk.stories.undo(change) for change in reversed(applied)]
 
-        self._runner.record_step(UndoStep(name, reverse, reverse))
+        self._runner.undo_stack.record(UndoStep(name, reverse, reverse), at)
 
 
 class ReviewActions:

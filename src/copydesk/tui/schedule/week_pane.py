@@ -246,7 +246,7 @@ class WeekEdits:
 
     def __init__(self, pane: WeekPane) -> None:
         self._pane = pane
-        self._undo_stack = UndoStack()
+        self._undo_stack = UndoStack("schedule.undo")
 
     def record(self, step: UndoStep | DraftIds) -> None:
         """Record a change that was written, so that it can be undone."""
