@@ -102,8 +102,7 @@ def clock(context: Context, *, accept: bool, as_json: bool) -> None:
         click.echo(f"{_describe_jump(warning)} The current time is accepted; posting resumes.")
     else:
         click.echo(_describe_jump(warning))
-        hint = "Posting is paused. Correct the clock, or accept it: copydesk schedule clock --accept"
-        click.echo(context.with_desk_options(hint), err=True)
+        click.echo(context.with_desk_options(f"Posting is paused. {warning.advice}"), err=True)
     # A script can test the clock by the exit code.
     sys.exit(1 if warning and not accept else 0)
 

@@ -302,8 +302,7 @@ async def _check_clock(desk: Desk) -> tuple[CheckFinding, ...]:
         return ()
     direction = "forward" if warning.seconds > 0 else "back"
     message = f"The clock jumped {direction} by {format_duration(abs(warning.seconds))}. Posting is paused."
-    advice = "Correct the clock, or accept it: copydesk schedule clock --accept"
-    return (CheckFinding(what="clock", verdict=Verdict.ERROR, found=message, advice=advice),)
+    return (CheckFinding(what="clock", verdict=Verdict.ERROR, found=message, advice=warning.advice),)
 
 
 async def _check_accounts(desk: Desk) -> tuple[CheckFinding, ...]:

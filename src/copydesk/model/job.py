@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import ClassVar
 
 from copydesk.model.serialization import Struct
 
@@ -82,6 +83,8 @@ class ClockWarning(Struct, frozen=True):
     """When it was noticed, by the suspect clock."""
     seconds: float
     """Size of the jump; positive is forward."""
+
+    advice: ClassVar[str] = "Correct the clock, or accept it: copydesk schedule clock --accept"
 
 
 class Pruned(Struct, frozen=True):

@@ -21,6 +21,7 @@ from copydesk.model.delivery import (
     Intent,
     NextBy,
 )
+from copydesk.model.job import ClockWarning
 from copydesk.model.serialization import Struct
 from copydesk.posting.delivery_states import can_resend
 from copydesk.posting.platform import DeliveryGuarantees
@@ -53,7 +54,6 @@ class Sentence(NamedTuple):
 
 _UNKNOWN = "Unknown whether it was posted."
 _PAUSED = "Posting is paused: the clock jumped."
-_ACCEPT_CLOCK = "Correct the clock, or accept it: copydesk schedule clock --accept"
 _CHECK_PROFILE = "Check your profile, then run: {commands}"
 
 SENTENCES: Mapping[DeliverySituation, Sentence] = {
@@ -67,7 +67,7 @@ SENTENCES: Mapping[DeliverySituation, Sentence] = {
         "{error} It is too late to send it: it was due at {due}.", "It is given up {when}.", NextBy.COPYDESK
     ),
     DeliverySituation.NEEDS_LOGIN: Sentence("{login}", "It is sent once you sign in{until}.", NextBy.USER),
-    DeliverySituation.PAUSED: Sentence(f"{{error}} {_PAUSED}", _ACCEPT_CLOCK, NextBy.USER),
+    DeliverySituation.PAUSED: Sentence(f"{{error}} {_PAUSED}", ClockWarning.advice, NextBy.USER),
     DeliverySituation.DISCONNECTED: Sentence(
         "{error} The account was disconnected.", "Connect it again and post the draft, or run: {commands}", NextBy.USER
     ),
@@ -89,7 +89,7 @@ SENTENCES: Mapping[DeliverySituation, Sentence] = {
     DeliverySituation.UNKNOWN_NEEDS_LOGIN: Sentence(
         f"{_UNKNOWN} {{login}}", "The account is checked once you sign in.", NextBy.USER
     ),
-    DeliverySituation.UNKNOWN_PAUSED: Sentence(f"{_UNKNOWN} {{error}} {_PAUSED}", _ACCEPT_CLOCK, NextBy.USER),
+    DeliverySituation.UNKNOWN_PAUSED: Sentence(f"{_UNKNOWN} {{error}} {_PAUSED}", ClockWarning.advice, NextBy.USER),
     DeliverySituation.UNKNOWN_DISCONNECTED: Sentence(
         f"{_UNKNOWN} {{error}} The account was disconnected.", _CHECK_PROFILE, NextBy.USER
     ),
