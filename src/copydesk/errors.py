@@ -3,10 +3,12 @@
 CopydeskError
 ├── SettingsError             invalid settings file or environment variable
 ├── InvalidError              a field of a request is invalid
+│   ├── InvalidCursorError    the cursor of a page belongs to another list, or is damaged
 │   └── UnknownTimeZoneError  unknown time zone name
 ├── NotFoundError             the id does not exist, or belongs to another user
 │   └── DraftNotFoundError    the id of a draft
 ├── ConflictError             not allowed in the current state
+│   ├── StaleVersionError     the draft is not at the version that the caller expects
 │   └── UndoNotAllowedError   the last change cannot be undone
 ├── StoreError                the database cannot be used; nothing was changed
 │   ├── StoreBusyError        locked by another process
@@ -87,6 +89,12 @@ class InvalidError(CopydeskError):
         super().__init__(f"{problems}." if hint else problems, hint=hint)
 
 
+class InvalidCursorError(InvalidError):
+    """Invalid cursor."""
+
+    category = "invalid-cursor"
+
+
 class UnknownTimeZoneError(InvalidError):
     """Unknown time zone."""
 
@@ -121,6 +129,12 @@ class ConflictError(CopydeskError):
         self.current_status = current_status
         self.allowed_actions = tuple(allowed)
         super().__init__(message, hint=hint)
+
+
+class StaleVersionError(ConflictError):
+    """The draft changed in the meantime; nothing was saved."""
+
+    category = "stale-version"
 
 
 class UndoNotAllowedError(ConflictError):

@@ -11,7 +11,7 @@ from typing import Annotated, Generic, TypeVar
 
 import msgspec
 
-from copydesk.errors import FieldError, InvalidError
+from copydesk.errors import FieldError, InvalidCursorError
 from copydesk.model.serialization import Struct
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ def encode_cursor(last_id: str, *scope: object) -> str:
 
 
 def decode_cursor(cursor: str, *scope: object) -> str:
-    """Return the row id a cursor names. Raise InvalidError for one that belongs to another list."""
+    """Return the row id a cursor names. Raise InvalidCursorError for one that belongs to another list."""
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         body, checksum = raw[:-_CHECKSUM_BYTES], raw[-_CHECKSUM_BYTES:]
@@ -49,7 +49,7 @@ def decode_cursor(cursor: str, *scope: object) -> str:
                 return last
     except (binascii.Error, ValueError, msgspec.DecodeError):
         pass
-    raise InvalidError(FieldError("cursor", "is invalid; leave it out to start from the beginning"))
+    raise InvalidCursorError(FieldError("cursor", "is invalid; leave it out to start from the beginning"))
 
 
 def _checksum(body: bytes, scope: tuple[object, ...]) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, literal_column, select, text, update
 
-from copydesk.errors import ConflictError, DraftNotFoundError, StoreCorruptError
+from copydesk.errors import ConflictError, DraftNotFoundError, StaleVersionError, StoreCorruptError
 from copydesk.model.draft import Format, Status
 from copydesk.model.requests import MAX_ID_LENGTH
 from copydesk.model.serialization import Struct
@@ -144,14 +144,14 @@ def load_snapshot(
 ) -> DraftSnapshot:
     """Return the current state of the draft.
 
-    Raise NotFoundError if the user has no such draft, and ConflictError if it has another version than
+    Raise NotFoundError if the user has no such draft, and StaleVersionError if it has another version than
     `expected_version`.
     """
     snapshot = load_snapshots(conn, user_id, [draft_id], include_text=include_text).get(draft_id)
     if snapshot is None:
         raise draft_not_found(draft_id)
     if expected_version not in (None, snapshot.version):
-        raise version_conflict(snapshot)
+        raise version_conflict(snapshot, StaleVersionError)
     return snapshot
 
 
@@ -264,10 +264,10 @@ def _update_sql(names: tuple[str, ...]) -> str:
     return to_sql(query)
 
 
-def version_conflict(current: DraftSnapshot) -> ConflictError:
+def version_conflict(current: DraftSnapshot, error_type: type[ConflictError] = ConflictError) -> ConflictError:
     """Return the error for a draft that was changed after its snapshot was taken."""
     state = "archived" if current.archived else current.status.value
-    return ConflictError(
+    return error_type(
         f"This draft changed in the meantime: it is {state} now. Your change was not saved.",
         hint="Review it again.",
         current_status=current.status,

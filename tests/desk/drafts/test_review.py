@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from copydesk.errors import ConflictError, InvalidError, NotFoundError
+from copydesk.errors import ConflictError, InvalidError, NotFoundError, StaleVersionError
 from copydesk.model.draft import Action, Status
 from copydesk.model.schedule import Slot
 from copydesk.model.serialization import to_json_value
@@ -386,7 +386,7 @@ async def test_stale_version_is_refused(desk, tmp_path):
     stale = await desk.drafts.get(draft_id)
     await desk.drafts.edit(draft_id, "Another text.")
     before = snapshot(tmp_path)
-    with pytest.raises(ConflictError, match="changed in the meantime: it is awaiting_review now") as refused:
+    with pytest.raises(StaleVersionError, match="changed in the meantime: it is awaiting_review now") as refused:
         await desk.drafts.change(draft_id, {"action": "approve"}, expected_version=stale.version)
 
     assert refused.value.current_status == "awaiting_review"
@@ -413,7 +413,8 @@ async def test_concurrent_edits_have_one_winner(tmp_path):
             assert len(conflicts) + sum(not isinstance(result, Exception) for result in results) == 2
 
 
-async def test_change_overtaken_before_write_is_refused(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("expected_version", "error_type"), [(None, ConflictError), (1, StaleVersionError)])
+async def test_change_overtaken_before_write_is_refused(tmp_path, monkeypatch, expected_version, error_type):
     async with open_desk_at(tmp_path, FakeWeb()) as first, open_desk_at(tmp_path, FakeWeb()) as second:
         draft_id = await create_draft(first)
         write = first._context.database.write_durable
@@ -424,9 +425,10 @@ async def test_change_overtaken_before_write_is_refused(tmp_path, monkeypatch):
 
         monkeypatch.setattr(first._context.database, "write_durable", late_write)
         with pytest.raises(ConflictError, match="changed in the meantime: it is rejected now") as refused:
-            await first.drafts.approve(draft_id)
+            await first.drafts.change(draft_id, {"action": "approve"}, expected_version=expected_version)
         events = await second.drafts.history(draft_id)
 
+    assert type(refused.value) is error_type
     assert refused.value.allowed_actions == allowed_actions(Status.REJECTED, archived=False)
     assert [event.action for event in events] == ["create", "reject"]
 

@@ -84,7 +84,7 @@ class Review:
     ) -> Draft:
         """Apply a change as `change` does; `request` was validated at the time `now`."""
         change = await prepare_change(self._ctx, draft_id, request, now, expected_version=expected_version)
-        return await self._ctx.write_durable(_apply_request, change)
+        return await self._ctx.write_durable(_apply_request, change, expected_version)
 
     async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
         """Implement `Drafts.bulk`, which documents it."""
@@ -174,7 +174,8 @@ async def prepare_change(
 ) -> PreparedChange:
     """Read the draft and check its new text, which takes too long for a write transaction.
 
-    Raise NotFoundError, and ConflictError for another version than `expected_version` or a text that cannot be edited.
+    Raise NotFoundError, StaleVersionError for another version than `expected_version`, ConflictError for a text that
+    cannot be edited.
     """
     snapshot = await ctx.read(
         draft_updates.load_snapshot,
@@ -349,8 +350,11 @@ def _conflict(snapshot: DraftSnapshot, message: str, hint: str) -> ConflictError
     return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)
 
 
-def _apply_request(conn: Transaction, user_id: str, change: PreparedChange) -> Draft:
+def _apply_request(conn: Transaction, user_id: str, change: PreparedChange, expected_version: int | None) -> Draft:
     snapshot, request, now, edited = change
+    if expected_version is not None:
+        # Checked when the draft was read, too; a change since then is to be reported as the same error.
+        draft_updates.load_snapshot(conn, user_id, snapshot.id, expected_version=expected_version)
     at = resolve_time(conn, user_id, snapshot, request, now)
     write_change(conn, user_id, snapshot, request, now, edited=edited, at=at)
     return without_item(_get_draft(conn, user_id, snapshot.id))

@@ -210,7 +210,8 @@ class Drafts:
         the action post its result, as `desk.posting.post` does.
 
         `expected_version` is the version that the caller displayed; if the draft has another one by now, nothing is
-        written. Raise InvalidError, NotFoundError, or ConflictError with the current status and the actions it allows.
+        written and StaleVersionError is raised. Raise InvalidError, NotFoundError, or ConflictError with the current
+        status and the actions it allows.
         """
         now = self._ctx.clock()
         change = validate_change(request, now)

@@ -49,8 +49,8 @@ def start_posting(
 ) -> tuple[str, ...]:
     """Start posting a draft, after its edit if there is one; return the ids of the new deliveries.
 
-    Raise ConflictError if it has another version than `expected_version` or than the one that was edited, its status
-    does not allow it, no account fits, or it is live, or may be, on all of them already.
+    Raise StaleVersionError if it has another version than `expected_version`, ConflictError if it has another one than
+    was edited, its status does not allow it, no account fits, or it is live, or may be, on all of them already.
     """
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id, expected_version=expected_version)
     next_status(Action.POST, snapshot.status, archived=snapshot.archived)

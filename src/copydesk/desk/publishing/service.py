@@ -153,8 +153,8 @@ class Posting:
         live yet. With `text`, replace its text first; nothing is edited if posting is refused.
 
         Return when every delivery has ended or after `wait` seconds; sending continues in the background. Raise
-        InvalidError for an unknown name or an invalid text, NotFoundError, or ConflictError if the draft's state does
-        not allow it or it has another version than `expected_version`.
+        InvalidError for an unknown name or an invalid text, NotFoundError, ConflictError if the draft's state does
+        not allow it, or StaleVersionError if it has another version than `expected_version`.
         """
         now, resolve, edit = self._ctx.clock(), self._ctx.resolve_accounts, None
         request = ChangeDraft(action=Action.POST, text=text, platforms=tuple(platforms) or None)
