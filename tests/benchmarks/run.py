@@ -40,7 +40,7 @@ def main() -> int:
     """Print the rows as each module ends; return 1 if a target is missed."""
     rows: list[Row] = []
     # As in an installation: otherwise each start would compile the modules again.
-    compileall.compile_dir(next(iter(copydesk.__path__)), settle_time=1)
+    compileall.compile_dir(next(iter(copydesk.__path__)), quiet=1)
     for name in MODULES:
         # In a process of its own: memory left behind by one module would distort the next one's measurements.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
