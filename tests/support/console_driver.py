@@ -518,6 +518,20 @@ class ConsoleDriver:
         return [notification.message for notification in self.app._notifications]
 
 
+def record_frames(ui: ConsoleDriver) -> list[RenderableType]:
+    """Return a list that collects every frame drawn from now on."""
+    frames: list[RenderableType] = []
+    display = ui.app._display
+
+    def record(screen: Screen[object], renderable: RenderableType | None) -> None:
+        if renderable is not None:
+            frames.append(renderable)
+        display(screen, renderable)
+
+    ui.app._display = record  # type: ignore[method-assign]
+    return frames
+
+
 async def type_text(ui: ConsoleDriver, text: str) -> None:
     """Type `text` into the focused widget.
 

@@ -184,6 +184,14 @@ class Console(DeskApp, inherit_bindings=False):
         """Open the desk, now that the first paint is out."""
         self.open()
 
+    def on_resize(self, event: events.Resize) -> None:
+        """Repaint everything if the terminal is back at the size that the screen is laid out for.
+
+        Textual changes nothing then, but the terminal may have cut off or moved lines in between.
+        """
+        if self.screen_stack and event.size == self.screen.outer_size:
+            self.screen.refresh()
+
     def on_click(self, event: events.Click) -> None:
         """Pass clicks on the key line to it even while a dialog, which receives every click, is open."""
         from copydesk.tui.widgets.key_hints import KeyLine  # noqa: PLC0415 - as above

@@ -1,26 +1,12 @@
 """Tests for jumps to rows not loaded yet: the screen changes once, unless loading takes too long."""
 
 import pytest
-from textual.screen import Screen
 
-from console_driver import ConsoleDriver, FakeDesk, open_console
+from console_driver import FakeDesk, open_console, record_frames
 from copydesk.tui.review import draft_queue
 from delayed_responses import DelayedResponse, assert_stays, wait_until
 
 MANY = 1_000
-
-
-def record_frames(ui: ConsoleDriver) -> list[object]:
-    """Return a list that collects every frame drawn from now on."""
-    frames: list[object] = []
-    display = ui.app._display
-
-    def record(screen: Screen[object], renderable: object) -> None:
-        frames.append(renderable)
-        display(screen, renderable)  # type: ignore[arg-type]
-
-    ui.app._display = record  # type: ignore[method-assign]
-    return frames
 
 
 async def test_screen_waits_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:

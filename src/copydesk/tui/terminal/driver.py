@@ -88,6 +88,14 @@ def _corrected(text: str, column: int) -> tuple[str, int]:
     return " ".join(words), column - 1
 
 
+def remove_line_feeds(frame: str) -> str:
+    """Return a frame without the line feeds between its rows; each row has its own position anyway.
+
+    A frame that was laid out before the terminal became smaller would scroll it.
+    """
+    return frame.replace("\n", "")
+
+
 TERMINATION_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 """Sent when the console is stopped from outside, or its terminal is closed."""
 UTF_8 = "utf-8"
@@ -106,7 +114,7 @@ class TerminalDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         """Queue `data` for the terminal."""
-        output = correct_widths(data)
+        output = correct_widths(remove_line_feeds(data))
         super().write(output if self._encoding == UTF_8 else replace_unencodable(output, self._encoding))
 
     def start_application_mode(self) -> None:

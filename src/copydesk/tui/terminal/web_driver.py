@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from textual import events
 from textual.drivers.web_driver import WebDriver
 
-from copydesk.tui.terminal.driver import TERMINATION_SIGNALS
+from copydesk.tui.terminal.driver import TERMINATION_SIGNALS, remove_line_feeds
 
 if TYPE_CHECKING:
     from copydesk.tui.app import Console
@@ -34,6 +34,10 @@ class ConsoleDriver(WebDriver):
         for signal_number in TERMINATION_SIGNALS:
             self._loop.add_signal_handler(signal_number, self._console.shut_down, 128 + signal_number)
         self._app.call_later(self._app.post_message, events.AppFocus())
+
+    def write(self, data: str) -> None:
+        """Send `data` to the page."""
+        super().write(remove_line_feeds(data))
 
     def run_input_thread(self) -> None:
         """Read input until the console exits or the server does, which Textual's own driver would not notice."""
