@@ -15,7 +15,7 @@ import termios
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 
 import pytest
@@ -223,13 +223,22 @@ def test_draft_list_fits_terminal_width(home):
     assert all(len(line) > 90 for line in piped)  # piped lines are not shortened
 
 
-def test_progress_bar_fits_on_one_line(home):
+@pytest.mark.parametrize("environment", [{}, {"COLUMNS": "80"}], ids=["", "terminal made smaller"])
+def test_progress_bar_fits_on_one_line(home, server, environment):
     """A long source name once wrapped the bar, and each step left a line behind."""
-    execute_sql(home, "UPDATE source SET name = ? WHERE id = ?", "\x1b[31m漢字[red]" * 40, source_ids(home)[0])
-    _, output = run_on_terminal(home, "--run-pipeline", columns=60)
+    execute_sql(home, "UPDATE source SET name = ?", "\x1b[31m漢字[red]" * 40)
+    with ExitStack() as held:
+        held.enter_context(hold_page(server, "/two"))
+
+        def release_page(output: bytes) -> None:
+            # Only a bar that is displayed for a while shows a name.
+            if "漢".encode() in output:
+                held.close()
+
+        _, output = run_on_terminal(home, "--run-pipeline", columns=60, on_output=release_page, **environment)
 
     lines = [part for part in re.split(r"\r|\n", _without_sequences(output)) if "━" in part or "╺" in part]
-    assert lines
+    assert any("漢" in line for line in lines)
     assert [line for line in lines if _cells(line.rstrip()) > 60] == []
     assert "\x1b[31m漢" not in output
 
@@ -249,8 +258,10 @@ def _cells(text: str) -> int:
     return sum(2 if char >= "\u1100" and char not in "━╺╸" else 1 for char in text)
 
 
-def run_on_terminal(home, *args: str, columns: int = 100, **variables: str) -> tuple[int, str]:
-    """Run `copydesk` on a pseudo-terminal; return its exit code and output."""
+def run_on_terminal(
+    home, *args: str, columns: int = 100, on_output: Callable[[bytes], object] = bytes, **variables: str
+) -> tuple[int, str]:
+    """Run `copydesk` on a pseudo-terminal; return its exit code and output. `on_output` is given the output so far."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
     env = make_environment(home) | {"TERM": "xterm"} | variables
@@ -261,6 +272,7 @@ def run_on_terminal(home, *args: str, columns: int = 100, **variables: str) -> t
         assert select.select([master], [], [], 60)[0], output
         try:
             output += os.read(master, 65536)
+            on_output(output)
         except OSError:  # the slave is closed
             break
     os.close(master)

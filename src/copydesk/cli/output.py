@@ -1,5 +1,6 @@
 """Output of commands for a terminal or a pipe: tables, times, and the progress of those that take a while."""
 
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -129,13 +130,15 @@ def _create_bars(out: TextIO) -> "Progress":
     from rich.console import Console  # noqa: PLC0415 - only long commands on a terminal need it
     from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415 - the same
 
+    # Bars are redrawn in place, so they must fit the terminal as it is now; COLUMNS may be from before it was resized.
+    environment = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
     # Notes are names from feeds: without markup, square brackets in them are only brackets.
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(BAR_WIDTH),
         TextColumn("{task.fields[count]}", markup=False),
         TextColumn("{task.fields[note]}", markup=False),
-        console=Console(file=out),
+        console=Console(file=out, _environ=environment),
         redirect_stdout=False,
         redirect_stderr=False,
     )
