@@ -34,6 +34,7 @@ from table_row import Row
 from copydesk.desk import Desk, open_desk
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.filters import validate_filters
+from copydesk.model.ids import IdKind
 from copydesk.model.page import encode_cursor
 from copydesk.settings import load
 from copydesk.store.column_types import to_microseconds
@@ -43,6 +44,7 @@ FEW, MANY = 1_000, 1_000_000
 PAGE, PASSES, ROUNDS = 25, 4, 50
 SEARCHES = {"a common word": COMMON_WORD, "a rare word": RARE_WORD, "both": f"{COMMON_WORD} {RARE_WORD}"}
 SQL_TARGET, LAST_PAGE_TARGET, GROWTH_TARGET, SEARCH_TARGET, COUNT_TARGET = 3.0, 1.2, 1.5, 50.0, 5.0
+ID_TARGET = 5.0
 _COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS) + ", item.title, draft.source_type"
 _TAGGED = "JOIN draft_tag {0} ON {0}.draft_id = draft.id AND {0}.tag_id = (SELECT id FROM tag WHERE name = ?)"
 
@@ -201,8 +203,25 @@ async def _measure_other_queries(desk: Desk) -> list[Row]:
     rows.append(
         Row(f"counts of {MANY:,} drafts by status", f"{duration:.2f} ms", "", "", target, duration < COUNT_TARGET)
     )
+    rows += await _measure_short_ids(desk)
     queue_time = statistics.median([await _time(desk.drafts.queue) for _ in range(21)])
     return [*rows, Row(f"the review queue of {MANY:,} drafts, its best 100", f"{queue_time:.1f} ms", "", "", "", None)]
+
+
+async def _measure_short_ids(desk: Desk) -> list[Row]:
+    page = [draft.id for draft in (await desk.drafts.list(limit=PAGE)).items]
+    short_ids = await desk.ids.shorten(IdKind.DRAFT, page)
+    assert await desk.ids.resolve(IdKind.DRAFT, short_ids) == tuple(page)
+    measured = {
+        "find a draft by the end of its id": partial(desk.ids.resolve, IdKind.DRAFT, short_ids[:1]),
+        f"shorten the ids of {PAGE} drafts": partial(desk.ids.shorten, IdKind.DRAFT, page),
+    }
+    rows = []
+    for name, work in measured.items():
+        duration = statistics.median([await _time(work) for _ in range(ROUNDS)])
+        target = f"under {ID_TARGET:g} ms"
+        rows.append(Row(f"{name}, among {MANY:,}", f"{duration:.2f} ms", "", "", target, duration < ID_TARGET))
+    return rows
 
 
 async def _time(work: Callable[[], Awaitable[object]]) -> float:

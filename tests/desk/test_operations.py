@@ -118,6 +118,7 @@ def test_all_resources_are_found():
         "backups",
         "stories",
         "retention",
+        "ids",
     }
     assert set(RESOURCES) == expected
     assert len(OPERATIONS) > 100

@@ -115,6 +115,8 @@ async def test_created_schema_equals_migrated_schema(tmp_path: Path) -> None:
     await upgraded.close()
 
 
+# SQLAlchemy cannot read an index on an expression; the test before this one compares those.
+@pytest.mark.filterwarnings("ignore:.*expression-based index")
 async def test_migrations_match_table_metadata(tmp_path: Path) -> None:
     engines = await open_migrated(tmp_path)
     await engines.close()

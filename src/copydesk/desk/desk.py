@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from copydesk.desk.engagement import Engagements
     from copydesk.desk.experiments import Experiments
     from copydesk.desk.generation.service import Generation
+    from copydesk.desk.ids import Ids
     from copydesk.desk.job_leases import JobLeases
     from copydesk.desk.publishing.service import Posting
     from copydesk.desk.retention import Retention
@@ -146,6 +147,13 @@ class Desk:
         from copydesk.desk.experiments import Experiments  # noqa: PLC0415
 
         return Experiments(self._context)
+
+    @cached_property
+    def ids(self) -> "Ids":
+        """Ids by their ends, and short ids for lists."""
+        from copydesk.desk.ids import Ids  # noqa: PLC0415
+
+        return Ids(self._context)
 
     async def close(self) -> None:
         """Cancel runs, wait for requests in flight (interrupting one would leave its outcome unknown), and refuse

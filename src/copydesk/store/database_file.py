@@ -20,6 +20,7 @@ FINGERPRINTS: Final = {
     "0001": "8b5eeeab26c8ec4b",
     "0002": "641d3ebe12a659ed",
     "0003": "4aaafde48322d0a4",
+    "0004": "925ee57045987a0b",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

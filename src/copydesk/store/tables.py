@@ -200,6 +200,8 @@ run_error = Table(
     sqlite_with_rowid=False,
 )
 
+# An id can be given by its end; see `id_ends`.
+_ID_END = text("substr(id, -4)")
 _SCHEDULED = partial_index("scheduled_at IS NOT NULL")
 _BY_PIPELINE = partial_index("origin = 'pipeline'")
 _PENDING = partial_index("status IN ('pending_generation', 'pending_regeneration')")
@@ -251,6 +253,7 @@ draft = Table(
     Column("score", JsonText(Score)),
     allowed_values("format", Format),
     allowed_values("status", Status),
+    Index("ix_draft_user_id_id_end", "user_id", _ID_END),
     # Lists skip archived drafts, possibly nearly all, within the index.
     Index(None, "user_id", "id", "archived_at"),
     Index(None, "user_id", "status", "id", "archived_at"),
@@ -510,6 +513,7 @@ delivery = Table(
     Index(None, "user_id", "digest"),
     # Ids sort by creation time.
     Index(None, "user_id", "id"),
+    Index("ix_delivery_user_id_id_end", "user_id", _ID_END),
     Index("ix_delivery_user_id_sent_at", "user_id", "sent_at", **partial_index("sent_at IS NOT NULL")),
     Index("ix_delivery_user_id_figures_at", "user_id", "figures_at", **partial_index("figures_at IS NOT NULL")),
 )
