@@ -814,3 +814,19 @@ async def test_write_to_missing_file_is_refused(store: Database, replaced: bool)
         store.path.write_bytes(moved.read_bytes())
     with pytest.raises(StoreMissingError):
         await store.write(add_user, "lost")
+
+
+@pytest.mark.parametrize("mode", ["write", "read"])
+async def test_error_while_closing_does_not_fail_finished_work(
+    store: Database, mode: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    late, close = open_database(store.path), Connection.close
+    await getattr(late, mode)(user_names)
+
+    def fail(connection: Connection) -> None:
+        close(connection)
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(Connection, "close", fail)
+    await late.close()
+    assert caplog.messages == ["Closing the database failed: disk I/O error"]

@@ -4,22 +4,25 @@ The file they open is private to its owner, on a local disk, and still the one t
 """
 
 import asyncio
+import logging
 import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack, closing
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import aiosqlite
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
 
 from copydesk.errors import StoreCorruptError, StoreError, StoreMissingError
 from copydesk.store.database_file import restore_hint
 from copydesk.store.raw_sql import dbapi_connection
 
+_LOG = logging.getLogger("copydesk.store")
 _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"}
 
 
@@ -192,6 +195,15 @@ class _ThreadedConnection(aiosqlite.Connection):
             raise
 
 
+@contextmanager
+def _logged_errors() -> Iterator[None]:
+    """Log errors of the database instead of raising them."""
+    try:
+        yield
+    except (DBAPIError, sqlite3.Error) as error:
+        _LOG.warning("Closing the database failed: %s", error)
+
+
 class ConnectionThread:
     """One SQLite connection and the thread that owns it. Units of work run in order.
 
@@ -268,10 +280,11 @@ class ConnectionThread:
                 await opened.close()
 
     def _close_connection(self, connection: Connection) -> None:
-        try:
+        # An error here concerns no unit of work: each of them was committed, or has failed with an error of its own.
+        with _logged_errors():
             if self._on_close is not None:
                 self._on_close(connection)
-        finally:
+        with _logged_errors():
             connection.close()
 
 
