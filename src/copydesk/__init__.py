@@ -17,7 +17,8 @@ from copydesk.version import __version__
 
 if TYPE_CHECKING:
     from copydesk.desk.backups import restore_desk
-    from copydesk.desk.desk import Desk, open_desk
+    from copydesk.desk.desk import Desk
+    from copydesk.desk.desks import Desks, open_desk, open_desks
     from copydesk.errors import (
         ClockError,
         ConflictError,
@@ -69,6 +70,7 @@ __all__ = [
     "CredentialsError",
     "Desk",
     "DeskClosedError",
+    "Desks",
     "DraftNotFoundError",
     "FetchError",
     "FetchTimeoutError",
@@ -107,6 +109,7 @@ __all__ = [
     "__version__",
     "load_settings",
     "open_desk",
+    "open_desks",
     "restore_desk",
 ]
 
@@ -114,7 +117,9 @@ _PLACES = {
     "Desk": ("copydesk.desk.desk", "Desk"),
     "Settings": ("copydesk.settings", "Settings"),
     "load_settings": ("copydesk.settings", "load"),
-    "open_desk": ("copydesk.desk.desk", "open_desk"),
+    "Desks": ("copydesk.desk.desks", "Desks"),
+    "open_desk": ("copydesk.desk.desks", "open_desk"),
+    "open_desks": ("copydesk.desk.desks", "open_desks"),
     "restore_desk": ("copydesk.desk.backups", "restore_desk"),
 }
 """Name -> module and name there. All others are errors."""

@@ -44,7 +44,7 @@ async def examine_topic(desk: Desk, topic: str) -> list[tuple[Verdict, str]]:
 
 async def save_key(desk: Desk) -> None:
     (account,) = await desk.accounts.list()
-    await desk._context.vault.save(secret_name(account.details), {"password": "planted-1"})
+    await desk._context.vault.save(secret_name(account.details, desk.user), {"password": "planted-1"})
 
 
 def test_database_path_with_special_characters_is_examined(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from copydesk.desk import desk
-from copydesk.desk.desk import local_zone
+from copydesk.desk import users
+from copydesk.desk.users import local_zone
 
 
 @pytest.mark.parametrize("value", ["Europe/Prague", ":Europe/Prague"])
@@ -17,8 +17,8 @@ def test_variable_names_zone(monkeypatch: pytest.MonkeyPatch, value: str) -> Non
 )
 def test_other_values_are_ignored(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("TZ", value)
-    monkeypatch.setattr(desk, "_read_text", lambda path: "Asia/Tokyo")
+    monkeypatch.setattr(users, "_read_text", lambda path: "Asia/Tokyo")
     assert local_zone() == "Asia/Tokyo"
-    monkeypatch.setattr(desk, "_read_text", lambda path: value)
-    monkeypatch.setattr(desk, "_zone_of_link", lambda path: "")
+    monkeypatch.setattr(users, "_read_text", lambda path: value)
+    monkeypatch.setattr(users, "_zone_of_link", lambda path: "")
     assert local_zone() == "UTC"

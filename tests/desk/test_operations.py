@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from copydesk.desk import Desk
-from copydesk.desk.context import DeskContext
+from copydesk.desk.context import DeskContext, SharedContext
 from copydesk.errors import DeskClosedError, InvalidError
 from copydesk.model.draft import Action, Format
 from copydesk.model.engagement import RecordEngagement
@@ -26,13 +26,13 @@ from copydesk.model.run import RunRequest, RunStatus
 from copydesk.model.schedule import Slot
 from copydesk.model.serialization import to_json
 from copydesk.model.source import ChangeSource, NewSource, SourceConfig
+from copydesk.model.user import User
 from copydesk.model.voice import ChangeVoice, FormatVoice
 from copydesk.settings import Settings
-from copydesk.store.users import User
 from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, open_desk_at
 
 OWNER = User(id="0", name="owner", time_zone="UTC", created_at=NOW)
-UNUSED = Desk(DeskContext(Settings(data_home=Path("unused")), cast("Any", None), OWNER))
+UNUSED = Desk(DeskContext(SharedContext(Settings(data_home=Path("unused")), cast("Any", None)), OWNER))
 """A desk without a database, to look at."""
 JUNK = {"junk": 1}
 
@@ -119,6 +119,7 @@ def test_all_resources_are_found():
         "stories",
         "retention",
         "ids",
+        "tokens",
     }
     assert set(RESOURCES) == expected
     assert len(OPERATIONS) > 100

@@ -21,10 +21,12 @@ def test_all_errors_are_public():
     }
     assert set(copydesk.__all__) == defined | {
         "Desk",
+        "Desks",
         "Settings",
         "__version__",
         "load_settings",
         "open_desk",
+        "open_desks",
         "restore_desk",
     }
     assert dir(copydesk) == sorted(copydesk.__all__)

@@ -10,6 +10,7 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
+from copydesk.model.token import Scope
 from populated_desk import open_populated_desk, populate
 from posting_fixtures import create_approved_draft
 
@@ -27,6 +28,7 @@ async def create_desk(home: Path) -> None:
     await populate(home)
     async with open_populated_desk(home) as desk:
         await desk.voice.update({"style": "dry"})
+        await desk.tokens.create("agent", Scope.DRAFT)
         await desk.schedule.set_slots([{"dayOfWeek": 1, "hour": 9, "minute": 0}])
         await desk.pipeline.run()
         await desk.posting.post(await create_approved_draft(desk))

@@ -16,14 +16,27 @@ from copydesk.store import draft_rows
 if TYPE_CHECKING:
     from copydesk.desk.backups import restore_desk
     from copydesk.desk.context import Clock, utc_now
-    from copydesk.desk.desk import Desk, open_desk
+    from copydesk.desk.desk import Desk
+    from copydesk.desk.desks import Desks, open_desk, open_desks
 
-__all__ = ["Clock", "Desk", "load_first_page", "open_desk", "redact", "restore_desk", "utc_now"]
+__all__ = [
+    "Clock",
+    "Desk",
+    "Desks",
+    "load_first_page",
+    "open_desk",
+    "open_desks",
+    "redact",
+    "restore_desk",
+    "utc_now",
+]
 
 _MODULES = {
     "Clock": "context",
     "Desk": "desk",
-    "open_desk": "desk",
+    "Desks": "desks",
+    "open_desk": "desks",
+    "open_desks": "desks",
     "restore_desk": "backups",
     "utc_now": "context",
 }

@@ -2,21 +2,21 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
 
-from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError
+from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError, NotFoundError
 from copydesk.model.delivery import ConnectedAccount, select_accounts
 from copydesk.model.draft import Format
+from copydesk.model.user import User
 from copydesk.network import user_agent
-from copydesk.settings import Settings
-from copydesk.store import sources
+from copydesk.settings import Network, Settings
+from copydesk.store import sources, users
 from copydesk.store.database import Database, Transaction
-from copydesk.store.users import User
 
 if TYPE_CHECKING:
     import httpx
@@ -41,43 +41,41 @@ class _SupportsClose(Protocol):
 
 
 class Platforms:
-    """Platform objects of one desk by name, sharing one HTTP connection pool. Entries of `overrides`
-    replace the real ones.
+    """Platform objects of one desk by name, sharing the HTTP connection pool of all desks. Platforms that the caller
+    gave replace the real ones.
     """
 
-    def __init__(self, ctx: "DeskContext", overrides: Mapping[str, "Platform"]) -> None:
+    def __init__(self, ctx: "DeskContext") -> None:
         self._ctx = ctx
-        # A copy: platforms created later must not appear in the caller's mapping.
-        self._by_name: dict[str, Platform] = dict(overrides)
-        self._transport_pool = _LazyTransport(ctx)
+        self._created: dict[str, Platform] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all platforms to which an account can be connected."""
         from copydesk.posting.registry import PLATFORMS  # noqa: PLC0415 - see `_create`
 
-        return tuple(dict.fromkeys((*PLATFORMS, *self._by_name)))
+        return tuple(dict.fromkeys((*PLATFORMS, *self._ctx.shared.platforms)))
 
     def get(self, name: str) -> "Platform":
         """Return the platform with that name. Raise InvalidError if there is none."""
-        if name not in self._by_name:
-            self._by_name[name] = self._create(name)
-        return self._by_name[name]
+        given = self._ctx.shared.platforms.get(name)
+        if given is not None:
+            return given
+        if name not in self._created:
+            self._created[name] = self._create(name)
+        return self._created[name]
 
     async def load(self, name: str) -> "Platform":
         """Return the platform with that name like `get`, importing its module in a thread so that
         typing is not delayed.
         """
-        if name not in self._by_name:
+        if name not in self._ctx.shared.platforms and name not in self._created:
             await asyncio.to_thread(_import_platform, name)
         return self.get(name)
 
     async def close(self) -> None:
-        """Let the platforms store what they hold in memory, and close pooled connections."""
-        for platform in self._by_name.values():
-            if isinstance(platform, _SupportsClose):
-                await platform.close()
-        await self._transport_pool.close()
+        """Let the platforms store what they hold in memory."""
+        await _close_platforms(self._created.values())
 
     def _create(self, name: str) -> "Platform":
         from copydesk.desk.accounts.credentials import AccountCredentials  # noqa: PLC0415 - most commands do not need the keyring
@@ -86,15 +84,16 @@ class Platforms:
 
         if name not in PLATFORMS:
             raise InvalidError(FieldError("platform", f"must be one of {', '.join(PLATFORMS)}"))
-        caller = PlatformClient(self._ctx.transport or self._transport_pool)
-        return create_platform(name, caller, AccountCredentials(lambda: self._ctx.vault), self._ctx.clock)
+        caller = PlatformClient(self._ctx.transport or self._ctx.shared.transport_pool)
+        credentials = AccountCredentials(lambda: self._ctx.vault, self._ctx.user)
+        return create_platform(name, caller, credentials, self._ctx.clock)
 
 
 class _LazyTransport:
     """The guarded transport, created with the first request: most commands never open a connection."""
 
-    def __init__(self, ctx: "DeskContext") -> None:
-        self._ctx = ctx
+    def __init__(self, network: Network) -> None:
+        self._network = network
         self._transport: GuardedTransport | None = None
 
     async def handle_async_request(self, request: "httpx.Request") -> "httpx.Response":
@@ -102,7 +101,7 @@ class _LazyTransport:
         if self._transport is None:
             from copydesk.network.transport import GuardedTransport  # noqa: PLC0415 - as above
 
-            network = self._ctx.settings.network
+            network = self._network
             self._transport = GuardedTransport(
                 allow_private=network.allow_private, concurrency=network.concurrency, proxy=network.proxy
             )
@@ -128,14 +127,13 @@ def utc_now() -> datetime:
     return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
 
-class DeskContext:
-    """The settings, database, user, clock and network access of one open desk."""
+class SharedContext:
+    """What the desks of all users of one database share."""
 
     def __init__(
         self,
         settings: Settings,
         database: Database,
-        user: User,
         *,
         clock: Clock = utc_now,
         transport: "httpx.AsyncBaseTransport | None" = None,
@@ -144,14 +142,53 @@ class DeskContext:
     ) -> None:
         self.settings = settings
         self.database = database
-        self.user = user
         self.clock = clock
         self.transport = transport
+        self.transport_pool = _LazyTransport(settings.network)
+        self.platforms = dict(platforms or {})
+        """Platforms by name in place of the real ones."""
         self.ask_passphrase = ask_passphrase
         """Asks the user for the vault's passphrase; None if nobody can be asked."""
+        self.is_closed = False
+
+    def check_open(self) -> None:
+        """Raise DeskClosedError once the desks are closed."""
+        if self.is_closed:
+            raise DeskClosedError
+
+    @cached_property
+    def vault(self) -> "Vault":
+        """The vault that stores the accounts' credentials, opened on first use."""
+        from copydesk.desk.accounts.credentials import create_vault  # noqa: PLC0415 - only posting needs the keyring
+
+        return create_vault(self.settings, self.ask_passphrase)
+
+    async def close(self) -> None:
+        """Let the caller's platforms store what they hold in memory, and close pooled connections."""
+        self.is_closed = True
+        await _close_platforms(self.platforms.values())
+        await self.transport_pool.close()
+
+
+async def _close_platforms(platforms: "Iterable[Platform]") -> None:
+    for platform in platforms:
+        if isinstance(platform, _SupportsClose):
+            await platform.close()
+
+
+class DeskContext:
+    """The settings, database, user, clock and network access of one open desk."""
+
+    def __init__(self, shared: SharedContext, user: User) -> None:
+        self.shared = shared
+        self.settings = shared.settings
+        self.database = shared.database
+        self.clock = shared.clock
+        self.transport = shared.transport
+        self.user = user
         self.is_interactive = False
         """A user works at the desk in this process: background work yields to key handling."""
-        self.platforms = Platforms(self, platforms or {})
+        self.platforms = Platforms(self)
         self.is_closed = False
         self._random = random.Random()  # noqa: S311 - jitter, not cryptography
 
@@ -171,16 +208,19 @@ class DeskContext:
         return await self.database.read(work, self.user_id, *args, **kwargs)
 
     async def write(self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `work(connection, user_id, ...)` in one write transaction; see `Database.write`."""
+        """Run `work(connection, user_id, ...)` in one write transaction; see `Database.write`.
+
+        Raise NotFoundError if the user was removed meanwhile.
+        """
         self.check_open()
-        return await self.database.write(work, self.user_id, *args, **kwargs)
+        return await self.database.write(_run_for_user, work, self.user, *args, **kwargs)
 
     async def write_durable(
         self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work` as `write` does, and flush the transaction to disk before returning."""
         self.check_open()
-        return await self.database.write_durable(work, self.user_id, *args, **kwargs)
+        return await self.database.write_durable(_run_for_user, work, self.user, *args, **kwargs)
 
     async def write_batch(
         self, work: Callable[[Transaction, str, A], T], items: Sequence[A]
@@ -188,7 +228,7 @@ class DeskContext:
         """Run `work` for each element as an atomic unit; return results, with errors in place of failed ones."""
 
         def run_for_user(connection: Transaction, item: A) -> T:
-            return work(connection, self.user_id, item)
+            return _run_for_user(connection, work, self.user, item)
 
         self.check_open()
         return await self.database.write_batch(run_for_user, items)
@@ -211,12 +251,10 @@ class DeskContext:
         except InvalidError:  # connected by a newer version that has more platforms
             return False
 
-    @cached_property
+    @property
     def vault(self) -> "Vault":
-        """The vault that stores the accounts' credentials, opened on first use."""
-        from copydesk.desk.accounts.credentials import create_vault  # noqa: PLC0415 - only posting needs the keyring
-
-        return create_vault(self.settings, self.ask_passphrase)
+        """The vault that stores the accounts' credentials."""
+        return self.shared.vault
 
     def jitter(self) -> float:
         """Return a random number from -1 to 1; it keeps many desks from fetching one host at the same time."""
@@ -259,3 +297,17 @@ class DeskContext:
                 # Also after an error or a cancellation: the hosts still expect the wait.
                 if fetcher.cooldowns != before:
                     await self.write(sources.save_cooldowns, dict(fetcher.cooldowns), self.clock())
+
+
+def _run_for_user(
+    conn: Transaction,
+    work: Callable[Concatenate[Transaction, str, P], T],
+    user: User,
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    # Another process may have removed the user, and rows without one cannot be stored.
+    if not users.exists(conn, user.id):
+        raise NotFoundError(f"The user {user.name} was removed; nothing changed.")
+    return work(conn, user.id, *args, **kwargs)

@@ -1,33 +1,21 @@
-"""Open the desk: its database, its user and every operation on them."""
+"""The desk of one user: every operation, grouped by resource."""
 
-import logging
-import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from copydesk.desk.clock_guard import ClockGuard
-from copydesk.desk.context import Clock, DeskContext, utc_now
+from copydesk.desk.context import Clock, DeskContext
 from copydesk.desk.drafts.review import Review
 from copydesk.desk.drafts.service import Drafts
 from copydesk.desk.pipeline.service import Pipeline
 from copydesk.desk.voice import Voices
 from copydesk.errors import StoreError
-from copydesk.model.validation import parse_line
+from copydesk.model.user import User
 from copydesk.settings import Settings
-from copydesk.store import deliveries, users
-from copydesk.store.connection_pool import shield_to_completion
-from copydesk.store.database import Database, open_database
-from copydesk.store.database_file import lock_shared
-from copydesk.store.migrate import prepare_database
-from copydesk.store.users import User
+from copydesk.store import deliveries
 
 if TYPE_CHECKING:
-    import httpx
-
     from copydesk.credentials.vault import AskPassphrase
     from copydesk.desk.accounts.service import Accounts
     from copydesk.desk.backups import Backups
@@ -41,16 +29,7 @@ if TYPE_CHECKING:
     from copydesk.desk.schedule import Schedule
     from copydesk.desk.sources.service import Sources
     from copydesk.desk.stories import Stories
-    from copydesk.posting.platform import Platform
-
-__all__ = ["Desk", "open_desk"]
-
-MAX_USER_NAME_LENGTH = 100
-
-# Without a handler Python prints warnings to stderr, which is the console's screen. Applications add their own
-# handlers.
-for quiet in ("copydesk", "sqlalchemy"):
-    logging.getLogger(quiet).addHandler(logging.NullHandler())
+    from copydesk.desk.tokens import Tokens
 
 
 class Desk:
@@ -142,6 +121,13 @@ class Desk:
         return Backups(self._context)
 
     @cached_property
+    def tokens(self) -> "Tokens":
+        """API tokens of the HTTP service."""
+        from copydesk.desk.tokens import Tokens  # noqa: PLC0415
+
+        return Tokens(self._context)
+
+    @cached_property
     def experiments(self) -> "Experiments":
         """Experiments and their results."""
         from copydesk.desk.experiments import Experiments  # noqa: PLC0415
@@ -204,100 +190,4 @@ class Desk:
         Background work then yields to the handling of keys.
         """
         self._context.is_interactive = True
-        self._context.ask_passphrase = ask_passphrase
-
-
-@asynccontextmanager
-async def open_desk(
-    settings: Settings,
-    *,
-    user: str | None = None,
-    clock: Clock = utc_now,
-    transport: "httpx.AsyncBaseTransport | None" = None,
-    platforms: "Mapping[str, Platform] | None" = None,
-    ask_passphrase: "AskPassphrase | None" = None,
-) -> AsyncIterator[Desk]:
-    """Open the desk that `settings` name, create or migrate its database, and close it on exit.
-
-    `user` chooses by name whose sources, drafts and accounts are read and written; a new name gets an empty desk. By
-    default it is the owner, as on the command line and in the console. Nobody sees what belongs to somebody else.
-
-    `transport` replaces the network and `platforms` (by name) the real platforms, both for the sample desk and tests.
-    `ask_passphrase` prompts for the passphrase of the credentials file. Raise StoreError if the database cannot be
-    used, InvalidError if `user` is no name.
-    """
-    engines = open_database(settings.database_file, busy_timeout=settings.database.busy_timeout)
-    # Before any connection: a restore must not exchange the file below one.
-    lock = await lock_shared(engines.path.parent, settings.database.busy_timeout)
-    try:
-        await prepare_database(settings.database_file, engines, clock())
-        account = await _load_user(engines, user, clock)
-        desk = Desk(
-            DeskContext(
-                settings,
-                engines,
-                account,
-                clock=clock,
-                transport=transport,
-                platforms=platforms,
-                ask_passphrase=ask_passphrase,
-            )
-        )
-        # Mark runs whose process died as interrupted, or the queue would wait for them.
-        if not engines.read_only:
-            await desk.pipeline.recover()
-        try:
-            yield desk
-        finally:
-            await desk.close()
-    finally:
-        # Close even if this task is cancelled: an open SQLite connection keeps its thread and its WAL file.
-        try:
-            await shield_to_completion(engines.close())
-        finally:
-            os.close(lock)
-
-
-async def _load_user(database: Database, name: str | None, clock: Clock) -> User:
-    """Return the user with that name, or the owner, created if missing."""
-    if name is not None:
-        name = parse_line("user", name, 1, MAX_USER_NAME_LENGTH)
-    # Reading first: a write would wait for another process that holds the lock.
-    found = await (database.read(users.get_owner) if name is None else database.read(users.get_by_name, name))
-    if found is not None:
-        return found
-    return await database.write(users.get_or_create, name or users.OWNER_NAME, clock(), local_zone())
-
-
-_MACHINE_ZONES = frozenset({"localtime", "posixrules"})
-"""Names in the zone database whose meaning differs from machine to machine."""
-
-
-def local_zone() -> str:
-    """Return the IANA name of the machine's time zone: from TZ, /etc/timezone or /etc/localtime, else `UTC`."""
-    # Debian has /etc/timezone; elsewhere /etc/localtime links into the zone database.
-    candidates = [os.environ.get("TZ", "").lstrip(":"), _read_text("/etc/timezone"), _zone_of_link("/etc/localtime")]
-    return next((name for name in candidates if _is_valid_zone(name)), "UTC")
-
-
-def _is_valid_zone(name: str) -> bool:
-    # Looked up by name: `available_timezones` reads the whole zone database, which takes longer than opening the desk.
-    if not name or name in _MACHINE_ZONES or name.startswith(("posix/", "right/")):
-        return False
-    try:
-        ZoneInfo(name)
-    except (ValueError, OSError, ZoneInfoNotFoundError):
-        return False
-    return True
-
-
-def _read_text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
-
-
-def _zone_of_link(path: str) -> str:
-    target = os.path.realpath(path)
-    return target.partition("/zoneinfo/")[2]
+        self._context.shared.ask_passphrase = ask_passphrase

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, get_args, get_origin
 
-from copydesk.desk.context import DeskContext
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.validation import convert
 
@@ -27,10 +26,15 @@ _EXPECTATIONS = {
 """Type in msgspec's message -> problem, as `FieldReader` words it."""
 
 
+class _Context(Protocol):
+    def check_open(self) -> None: ...
+
+
 class Resource(Protocol):
     """A part of the desk, such as its drafts."""
 
-    _ctx: DeskContext
+    @property
+    def _ctx(self) -> _Context: ...
 
 
 def operation(method: Callable[Concatenate[R, P], T]) -> Callable[Concatenate[R, P], T]:

@@ -167,6 +167,12 @@ def delete_unused(folder: Path, used: Collection[str], before: datetime) -> int:
     return count
 
 
+def delete_files(folder: Path, digests: Collection[str], before: datetime) -> None:
+    """Delete the files with these SHA-256, unless they were used or stored since `before`."""
+    for digest in digests:
+        _delete_old(folder, digest, before)
+
+
 def _delete_old(folder: Path, name: str, before: datetime) -> bool:
     """Delete a file that was last used before `before`; return True if that was done."""
     with suppress(OSError), _lock(folder, exclusive=True):

@@ -21,6 +21,7 @@ FINGERPRINTS: Final = {
     "0002": "641d3ebe12a659ed",
     "0003": "4aaafde48322d0a4",
     "0004": "925ee57045987a0b",
+    "0005": "d985cdb2004fd5ba",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

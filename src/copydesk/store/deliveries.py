@@ -14,7 +14,7 @@ from copydesk.model.engagement import RecordStatus
 from copydesk.model.serialization import Struct
 from copydesk.store.column_types import UtcDateTime
 from copydesk.store.ids import min_id
-from copydesk.store.tables import account, delivery, delivery_event, draft, engagement
+from copydesk.store.tables import account, delivery, delivery_event, draft, engagement, removed_send
 
 SENDING_EVENT = "sending"
 """Logged by the commit before a request leaves. Never pruned: marks outside the database refer to it."""
@@ -290,6 +290,12 @@ def has_unfinished_for_account(conn: Connection, user_id: str, account_id: str) 
     return conn.execute(_UNFINISHED_OF_ACCOUNT, {"b_user": user_id, "b_account": account_id}).first() is not None
 
 
+def has_unfinished(conn: Connection, user_id: str) -> bool:
+    """Return True if any delivery of the user is unfinished."""
+    query = select(delivery.c.id).where(delivery.c.user_id == user_id, delivery.c.state.in_(OPEN_STATES))
+    return conn.execute(query.limit(1)).first() is not None
+
+
 def list_due_for_metrics(conn: Connection, user_id: str, now: datetime) -> tuple[DeliveryRow, ...]:
     """Return the deliveries whose metrics are due for reading, grouped by account."""
     return tuple(DeliveryRow(**row._mapping) for row in conn.execute(_METRICS_DUE, {"b_user": user_id, "b_now": now}))
@@ -316,12 +322,13 @@ S = TypeVar("S", bound=SendEvent)
 
 
 def find_sends(conn: Connection, sends: Collection[S]) -> set[S]:
-    """Return those of `sends`, at most some hundred, that the log contains; of all users."""
+    """Return those of `sends`, at most some hundred, that the log contains or once contained; of all users."""
     ids = {send.delivery_id for send in sends}
     query = select(delivery_event.c.delivery_id, delivery_event.c.at).where(
         delivery_event.c.delivery_id.in_(ids), delivery_event.c.what == SENDING_EVENT
     )
-    logged = {(row.delivery_id, row.at) for row in conn.execute(query)}
+    removed = select(removed_send.c.delivery_id, removed_send.c.at).where(removed_send.c.delivery_id.in_(ids))
+    logged = {(row.delivery_id, row.at) for row in (*conn.execute(query), *conn.execute(removed))}
     return {send for send in sends if (send.delivery_id, send.at) in logged}
 
 

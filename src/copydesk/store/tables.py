@@ -1,4 +1,5 @@
-"""The tables. Every row belongs to a user, and every query on a user's rows has an index that starts with user_id.
+"""The tables. Every row belongs to a user, but for `removed_send`, and every query on a user's rows has an index that
+starts with user_id.
 
 Long texts are the last columns of their tables: SQLite reads a row from its start and stops at the last column needed.
 """
@@ -31,6 +32,7 @@ from copydesk.model.item import ItemState
 from copydesk.model.requests import ChangeDraft
 from copydesk.model.run import RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import FetchState, Health, SourceConfig
+from copydesk.model.token import Scope
 from copydesk.model.transitions import EventKind
 from copydesk.model.voice import FormatVoice
 from copydesk.store.column_types import (
@@ -75,6 +77,24 @@ user = Table(
     required_column("name", Text),
     required_column("time_zone", Text),
     required_column("created_at", UtcDateTime),
+)
+
+# API tokens.
+token = Table(
+    "token",
+    metadata,
+    id_column(),
+    user_id_column(),
+    required_column("name", Text),
+    required_column("scope", Choice(Scope)),
+    required_column("prefix", Text),
+    # SHA-256 of the secret.
+    required_column("hash", LargeBinary, unique=True),
+    required_column("created_at", UtcDateTime),
+    Column("expires_at", UtcDateTime),
+    Column("revoked_at", UtcDateTime),
+    allowed_values("scope", Scope),
+    Index(None, "user_id", "id"),
 )
 
 source = Table(
@@ -529,6 +549,16 @@ delivery_event = Table(
     required_column("what", Text),
     required_column("says", Text, server_default=""),
     Index(None, "delivery_id", "rid"),
+)
+
+# Requests whose delivery was deleted with its source or its user, maintained by a trigger. The marks outside the
+# database still name them: without these rows it would look as if an older copy of the database had been restored.
+removed_send = Table(
+    "removed_send",
+    metadata,
+    required_column("delivery_id", ID, primary_key=True),
+    required_column("at", UtcDateTime, primary_key=True),
+    sqlite_with_rowid=False,
 )
 
 # Totals of the published posts, maintained by triggers: a summary of a million posts reads a few rows.

@@ -122,6 +122,9 @@ WHEN old.ended_at IS NOT NULL OR new.ended_at IS NOT NULL BEGIN
     "engagement_added": f"CREATE TRIGGER engagement_added AFTER INSERT ON engagement BEGIN\n{_ADD}END",
     "engagement_changed": f"""CREATE TRIGGER engagement_changed AFTER UPDATE OF {_TOTAL_INPUTS} ON engagement BEGIN
 {_SUBTRACT}{_ADD}END""",
+    "send_removed": """CREATE TRIGGER send_removed AFTER DELETE ON delivery_event WHEN old.what = 'sending' BEGIN
+    INSERT INTO removed_send (delivery_id, at) VALUES (old.delivery_id, old.at) ON CONFLICT DO NOTHING;
+END""",
     "engagement_removed": f"CREATE TRIGGER engagement_removed AFTER DELETE ON engagement BEGIN\n{_SUBTRACT}END",
 }
 """By name. INSERT OR REPLACE does not fire delete triggers: use ON CONFLICT DO UPDATE."""

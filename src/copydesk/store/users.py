@@ -1,11 +1,12 @@
-"""The user that everything in the database belongs to: their voice profile and last trusted clock reading."""
+"""The users that everything in the database belongs to: their voice profiles and last trusted clock readings."""
 
 from datetime import datetime
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.serialization import Struct
+from copydesk.model.user import User
 from copydesk.model.voice import VoiceProfile
 from copydesk.store.ids import new_id
 from copydesk.store.raw_sql import ColumnCodec, execute_sql
@@ -14,34 +15,41 @@ from copydesk.store.tables import clock_check, user, voice
 OWNER_NAME = "owner"
 
 
-class User(Struct, frozen=True):
-    """A user row."""
-
-    id: str
-    name: str
-    time_zone: str
-    created_at: datetime
+_FIRST = select(func.min(user.c.id)).scalar_subquery()
+_COLUMNS = (user.c.id, user.c.name, user.c.time_zone, user.c.created_at, (user.c.id == _FIRST).label("is_owner"))
 
 
 def get_owner(conn: Connection) -> User | None:
     """Return the owner of the desk on this machine: the first user, or None before there is one."""
-    columns = (user.c.id, user.c.name, user.c.time_zone, user.c.created_at)
-    row = conn.execute(select(*columns).order_by(user.c.id).limit(1)).first()
+    row = conn.execute(select(*_COLUMNS).order_by(user.c.id).limit(1)).first()
     return User(**row._mapping) if row else None
 
 
-def get_or_create_owner(conn: Connection, now: datetime, time_zone: str) -> User:
-    """Create the owner and return it; return the existing one if another process just created it."""
-    if (existing := get_owner(conn)) is not None:
-        return existing
-    return _create(conn, OWNER_NAME, now, time_zone)
+def get(conn: Connection, user_id: str) -> User | None:
+    """Return the user with that id."""
+    row = conn.execute(select(*_COLUMNS).where(user.c.id == user_id)).first()
+    return User(**row._mapping) if row else None
+
+
+def exists(conn: Connection, user_id: str) -> bool:
+    """Return True if there is a user with that id."""
+    return execute_sql(conn, "SELECT 1 FROM user WHERE id = ?", (user_id,)).fetchone() is not None
 
 
 def get_by_name(conn: Connection, name: str) -> User | None:
     """Return the user with that name."""
-    columns = (user.c.id, user.c.name, user.c.time_zone, user.c.created_at)
-    row = conn.execute(select(*columns).where(user.c.name == name).order_by(user.c.id).limit(1)).first()
+    row = conn.execute(select(*_COLUMNS).where(user.c.name == name).order_by(user.c.id).limit(1)).first()
     return User(**row._mapping) if row else None
+
+
+def list_all(conn: Connection) -> tuple[User, ...]:
+    """Return all users, the owner first, then in the order of their creation."""
+    return tuple(User(**row._mapping) for row in conn.execute(select(*_COLUMNS).order_by(user.c.id)))
+
+
+def get_or_create_owner(conn: Connection, now: datetime, time_zone: str) -> User:
+    """Create the owner and return it; return the existing one if another process just created it."""
+    return get_owner(conn) or _create(conn, OWNER_NAME, now, time_zone, is_owner=True)
 
 
 def get_or_create(conn: Connection, name: str, now: datetime, time_zone: str) -> User:
@@ -49,15 +57,23 @@ def get_or_create(conn: Connection, name: str, now: datetime, time_zone: str) ->
     owner = get_or_create_owner(conn, now, time_zone)
     if name == owner.name:
         return owner
-    if (existing := get_by_name(conn, name)) is not None:
-        return existing
-    return _create(conn, name, now, time_zone)
+    return get_by_name(conn, name) or add(conn, name, now, time_zone)
 
 
-def _create(conn: Connection, name: str, now: datetime, time_zone: str) -> User:
-    created = User(id=new_id(now), name=name, time_zone=time_zone, created_at=now)
+def add(conn: Connection, name: str, now: datetime, time_zone: str) -> User:
+    """Insert a user. There must be an owner."""
+    return _create(conn, name, now, time_zone, is_owner=False)
+
+
+def _create(conn: Connection, name: str, now: datetime, time_zone: str, *, is_owner: bool) -> User:
+    created = User(id=new_id(now), name=name, time_zone=time_zone, created_at=now, is_owner=is_owner)
     conn.execute(insert(user).values(id=created.id, name=name, time_zone=time_zone, created_at=now))
     return created
+
+
+def remove(conn: Connection, user_id: str) -> None:
+    """Delete the user with all rows that belong to them."""
+    conn.execute(delete(user).where(user.c.id == user_id))
 
 
 def set_time_zone(conn: Connection, user_id: str, name: str) -> None:

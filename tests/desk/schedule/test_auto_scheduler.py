@@ -143,7 +143,7 @@ async def test_foreign_draft_is_unknown(tmp_path: Path) -> None:
 
 
 def _create_foreign_user(conn: Connection, user_id: str) -> object:
-    from copydesk.store.users import User
+    from copydesk.model.user import User
     from store_fixtures import add_user
 
     return User(id=add_user(conn, "Bea"), name="Bea", time_zone="UTC", created_at=NOW)

@@ -9,6 +9,7 @@ from copydesk.credentials.log_redaction import redact_crashes, redact_logs
 from copydesk.credentials.vault import open_vault
 from copydesk.errors import CredentialsError
 from copydesk.model.delivery import Account
+from copydesk.model.user import User
 from copydesk.posting.platform import RECONNECT_HINT, LoginError, NotSentError
 from copydesk.posting.registry import PLATFORMS
 from copydesk.text.redaction import DEFAULT_REDACTION
@@ -24,14 +25,15 @@ _SYSTEMD_DIRECTORY = "CREDENTIALS_DIRECTORY"
 class AccountCredentials:
     """The credentials of one desk. Nothing is sent while they are unavailable, and sending is retried."""
 
-    def __init__(self, get_vault: "Callable[[], Vault]") -> None:
+    def __init__(self, get_vault: "Callable[[], Vault]", user: User) -> None:
         # Not the vault itself: opening it may ask for the passphrase.
         self._get_vault = get_vault
+        self._user = user
 
     async def read(self, account: Account) -> Mapping[str, str]:
         """Return an account's secrets. Raise LoginError if there are none, NotSentError if the vault is unavailable."""
         try:
-            secrets = await self._get_vault().load(secret_name(account))
+            secrets = await self._get_vault().load(secret_name(account, self._user))
         except CredentialsError as error:
             raise NotSentError(error.message, hint=error.hint) from None
         if secrets is None:
@@ -44,14 +46,19 @@ class AccountCredentials:
     async def save(self, account: Account, credentials: Mapping[str, str]) -> None:
         """Replace an account's secrets. Raise NotSentError if they cannot be stored."""
         try:
-            await self._get_vault().save(secret_name(account), credentials)
+            await self._get_vault().save(secret_name(account, self._user), credentials)
         except CredentialsError as error:
             raise NotSentError(error.message, hint=error.hint) from None
 
 
-def secret_name(account: Account) -> str:
-    """Return the vault key of an account's secrets; it does not change when the account is renamed."""
-    return f"{account.platform}:{account.id}@{account.server}"
+def secret_name(account: Account, user: User) -> str:
+    """Return the vault key of an account's secrets; it does not change when the account is renamed.
+
+    Two users may connect the same account, each with credentials of their own. Those in the environment, which are
+    found by the start of the key, are the owner's.
+    """
+    name = f"{account.platform}:{account.id}@{account.server}"
+    return name if user.is_owner else f"{user.id}/{name}"
 
 
 def create_vault(settings: "Settings", ask_passphrase: "AskPassphrase | None") -> "Vault":

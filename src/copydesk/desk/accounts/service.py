@@ -99,7 +99,7 @@ class Accounts:
         except LoginError as error:
             hint = "Check the values." if error.hint == RECONNECT_HINT else error.hint
             raise LoginError(error.message, hint=hint) from None
-        env_secrets = await self._ctx.vault.read_environment(secret_name(connected.account))
+        env_secrets = await self._ctx.vault.read_environment(secret_name(connected.account, self._ctx.user))
         # Secrets given by the environment stay there; do not copy them to the vault.
         if env_secrets and env_secrets.items() <= connected.credentials.items():
             connected = replace(connected, credentials={})
@@ -155,7 +155,7 @@ class Accounts:
             if isinstance(platform, _SupportsRevoke):
                 await platform.disconnect(account.details)
         # Credentials first: once the row is gone, nothing could name them to delete them.
-        await self._ctx.vault.remove(secret_name(account.details))
+        await self._ctx.vault.remove(secret_name(account.details, self._ctx.user))
         await self._ctx.write_durable(_remove, account)
         return account
 
@@ -189,7 +189,7 @@ class Accounts:
         """Store the credentials first: an account without them could only fail."""
         async with self._exclusive_access(connected.account):
             if connected.credentials:
-                await self._ctx.vault.save(secret_name(connected.account), connected.credentials)
+                await self._ctx.vault.save(secret_name(connected.account, self._ctx.user), connected.credentials)
             now = self._ctx.clock()
             account_id = await self._ctx.write_durable(accounts.save, new_id(now), connected.account, now)
         return await self._resolve_account(account_id)

@@ -1,0 +1,188 @@
+"""Open the database: the desk of one user, or the desks of all its users."""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from copydesk.desk.context import Clock, DeskContext, SharedContext, utc_now
+from copydesk.desk.desk import Desk
+from copydesk.desk.users import Users, delete_user, local_zone
+from copydesk.errors import NotFoundError
+from copydesk.model.token import Access, hash_secret
+from copydesk.model.user import MAX_USER_NAME_LENGTH, User
+from copydesk.model.validation import parse_line
+from copydesk.settings import Settings
+from copydesk.store import tokens, users
+from copydesk.store.connection_pool import shield_to_completion
+from copydesk.store.database import open_database
+from copydesk.store.database_file import lock_shared
+from copydesk.store.migrate import prepare_database
+
+if TYPE_CHECKING:
+    import httpx
+
+    from copydesk.credentials.vault import AskPassphrase
+    from copydesk.posting.platform import Platform
+
+# Without a handler Python prints warnings to stderr, which is the console's screen. Applications add their own
+# handlers.
+for quiet in ("copydesk", "sqlalchemy"):
+    logging.getLogger(quiet).addHandler(logging.NullHandler())
+
+
+class Desks:
+    """The desks of all users of one database, opened on first use. They share connections, vault and network access."""
+
+    def __init__(self, ctx: SharedContext, owner: User) -> None:
+        self._ctx = ctx
+        self._owner = owner
+        self._desks: dict[str, Desk] = {}
+        # A desk is opened once, and not while its user is being removed.
+        self._lock = asyncio.Lock()
+        self.users = Users(ctx, self._remove)
+        """The users: list, add, remove."""
+
+    @property
+    def owner(self) -> User:
+        """The first user: the one of the console and the command line on this machine."""
+        return self._owner
+
+    async def get(self, user: str | User) -> Desk:
+        """Return the desk of a user, given by id. Raise NotFoundError if there is none, or not any more.
+
+        A User is taken for one that was read just now, as by `authenticate`: if their desk is open, nothing is read.
+        """
+        self._ctx.check_open()
+        user_id = user if isinstance(user, str) else user.id
+        if isinstance(user, User) and user_id in self._desks:
+            return self._desks[user_id]
+        found = await self._ctx.database.read(users.get, user_id)
+        if found is None:
+            # Removed by another process.
+            await self._close(user_id)
+            raise NotFoundError(f"No user {user_id[:200]!r}.", hint="List all users: `copydesk user list`.")
+        async with self._lock:
+            return await self._open(found)
+
+    async def authenticate(self, token: str) -> Access | None:
+        """Return what an API token allows, and to whom; None if it is unknown, malformed, revoked or expired.
+
+        Reads the database each time, so that a revoked token stops working at once.
+        """
+        self._ctx.check_open()
+        secret_hash = hash_secret(token)
+        if secret_hash is None:
+            return None
+        return await self._ctx.database.read(tokens.find_access, secret_hash, self._ctx.clock())
+
+    async def change_counter(self) -> int:
+        """Return a number that differs after every change to the database, whichever process made it."""
+        self._ctx.check_open()
+        return await self._ctx.database.change_counter()
+
+    async def release_memory(self) -> bool:
+        """Release cached memory while nothing is going on; return True if there was any to release."""
+        self._ctx.check_open()
+        return await self._ctx.database.close_idle()
+
+    async def close(self) -> None:
+        """Close all desks as `Desk.close` does, and refuse every operation from then on."""
+        if self._ctx.is_closed:
+            return
+        await asyncio.gather(*(self._close(user_id) for user_id in list(self._desks)))
+        await self._ctx.close()
+
+    async def _open(self, user: User) -> Desk:
+        """Return the user's desk, opened if it is not open yet."""
+        self._ctx.check_open()
+        if user.id not in self._desks:
+            desk = Desk(DeskContext(self._ctx, user))
+            # Mark runs whose process died as interrupted, or the queue would wait for them.
+            if not self._ctx.database.read_only:
+                await desk.pipeline.recover()
+            self._desks[user.id] = desk
+        return self._desks[user.id]
+
+    async def _close(self, user_id: str) -> None:
+        desk = self._desks.pop(user_id, None)
+        if desk is not None:
+            await desk.close()
+
+    async def _remove(self, user: User) -> None:
+        async with self._lock:
+            await delete_user(await self._open(user), self._ctx)
+            await self._close(user.id)
+
+
+@asynccontextmanager
+async def open_desks(
+    settings: Settings,
+    *,
+    clock: Clock = utc_now,
+    transport: "httpx.AsyncBaseTransport | None" = None,
+    platforms: "Mapping[str, Platform] | None" = None,
+    ask_passphrase: "AskPassphrase | None" = None,
+) -> AsyncIterator[Desks]:
+    """Open the database that `settings` name for all its users; create or migrate it, and close it on exit.
+
+    The arguments are those of `open_desk`. Raise StoreError if the database cannot be used.
+    """
+    database = open_database(settings.database_file, busy_timeout=settings.database.busy_timeout)
+    # Before any connection: a restore must not exchange the file below one.
+    lock = await lock_shared(database.path.parent, settings.database.busy_timeout)
+    try:
+        await prepare_database(settings.database_file, database, clock())
+        # Reading first: a write would wait for another process that holds the lock.
+        owner = await database.read(users.get_owner)
+        if owner is None:
+            owner = await database.write(users.get_or_create_owner, clock(), local_zone())
+        context = SharedContext(
+            settings,
+            database,
+            clock=clock,
+            transport=transport,
+            platforms=platforms,
+            ask_passphrase=ask_passphrase,
+        )
+        desks = Desks(context, owner)
+        try:
+            yield desks
+        finally:
+            await desks.close()
+    finally:
+        # Close even if this task is cancelled: an open SQLite connection keeps its thread and its WAL file.
+        try:
+            await shield_to_completion(database.close())
+        finally:
+            os.close(lock)
+
+
+@asynccontextmanager
+async def open_desk(
+    settings: Settings,
+    *,
+    user: str | None = None,
+    clock: Clock = utc_now,
+    transport: "httpx.AsyncBaseTransport | None" = None,
+    platforms: "Mapping[str, Platform] | None" = None,
+    ask_passphrase: "AskPassphrase | None" = None,
+) -> AsyncIterator[Desk]:
+    """Open the desk that `settings` name, create or migrate its database, and close it on exit.
+
+    `user` chooses by name whose sources, drafts and accounts are read and written; a new name gets an empty desk. By
+    default it is the owner, as on the command line and in the console. Nobody sees what belongs to somebody else.
+
+    `transport` replaces the network and `platforms` (by name) the real platforms, both for the sample desk and tests.
+    `ask_passphrase` prompts for the passphrase of the credentials file. Raise StoreError if the database cannot be
+    used, InvalidError if `user` is no name.
+    """
+    if user is not None:
+        user = parse_line("user", user, 1, MAX_USER_NAME_LENGTH)
+    async with open_desks(
+        settings, clock=clock, transport=transport, platforms=platforms, ask_passphrase=ask_passphrase
+    ) as desks:
+        found = desks.owner if user is None else await desks.users.get_or_create(user)
+        yield await desks.get(found)

@@ -1,0 +1,252 @@
+"""Tests that a user is removed with everything that belongs to them, and nothing of anybody else."""
+
+import asyncio
+import os
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+
+import pytest
+from sqlalchemy import Table
+
+from copydesk.credentials.vault import FOLDER_NAME
+from copydesk.desk.accounts.credentials import secret_name
+from copydesk.errors import ConflictError, NotFoundError
+from copydesk.images.storage import list_stored
+from copydesk.model.delivery import DeliveryState
+from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.store import tables
+from copydesk.store.column_types import ID, Choice, JsonText
+from copydesk.store.ids import new_id
+from desk_fixtures import (
+    NOW,
+    URL_ONE,
+    FakeWeb,
+    create_source,
+    entry,
+    execute_sql,
+    feed,
+    integrity_errors,
+    list_drafts,
+    query_db,
+)
+from desks_fixtures import open_desks_at
+from image_samples import drawing, photo
+from posting_fixtures import create_approved_draft
+
+OWNED_TABLES = [table for table in tables.metadata.sorted_tables if "user_id" in table.c]
+
+
+def open_desks_with(home, server=None, **options):
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1), entry(2, hours=70)))
+    platform = FakePlatform(server or FakeServer(), **options)
+    return open_desks_at(home, web, platforms={"fake": platform}, secrets__plain="true", secrets__keyring="false")
+
+
+async def fill(desk, home):
+    """Make the desk that of somebody who uses it, with rows in every table."""
+    await create_source(desk)
+    await desk.pipeline.run()
+    await desk.accounts.connect("fake", {"name": desk.user.name})
+    await desk.posting.post(await create_approved_draft(desk, tags=["sea"]))
+    await desk.tokens.create("agent", "publish")
+    with closing(sqlite3.connect(home / "copydesk.db")) as connection, connection:
+        for table in OWNED_TABLES:
+            if not count_rows(connection, table, desk.user.id):
+                insert_row(connection, table, desk.user.id)
+
+
+def count_rows(connection, table: Table, user_id) -> int:
+    query = f"SELECT count(*) FROM {table.name} WHERE user_id = ?"
+    return connection.execute(query, (user_id,)).fetchone()[0]
+
+
+def insert_row(connection, table: Table, user_id) -> None:
+    """Insert a row of the smallest values that the table allows."""
+    columns = [
+        column for column in table.c if not column.nullable and column.server_default is None and column.name != "rid"
+    ]
+    values = [user_id if column.name == "user_id" else sample_value(connection, column, user_id) for column in columns]
+    names, marks = ", ".join(column.name for column in columns), ", ".join("?" * len(columns))
+    connection.execute(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", values)
+
+
+def sample_value(connection, column, user_id):
+    for key in column.foreign_keys:
+        query = f"SELECT id FROM {key.column.table.name} WHERE user_id = ? LIMIT 1"
+        return connection.execute(query, (user_id,)).fetchone()[0]
+    if isinstance(column.type, Choice):
+        return next(iter(column.type.choices)).value
+    if isinstance(column.type, JsonText):
+        return "{}"
+    return new_id(NOW) if column.type is ID else 0 if column.type.python_type is int else "x"
+
+
+def rows_of(home, user_id):
+    return {
+        table.name: sorted(query_db(home, f"SELECT * FROM {table.name} WHERE user_id = ?", user_id), key=repr)
+        for table in OWNED_TABLES
+    }
+
+
+async def test_rows_of_every_table_are_deleted(tmp_path):
+    async with open_desks_with(tmp_path) as desks:
+        anna = await desks.users.add("anna")
+        for user in (desks.owner, anna):
+            await fill(await desks.get(user), tmp_path)
+        before = rows_of(tmp_path, desks.owner.id)
+        assert [name for name, rows in {**before, **rows_of(tmp_path, anna.id)}.items() if not rows] == []
+        (indexed,) = query_db(tmp_path, "SELECT count(*) FROM draft_words")
+
+        assert await desks.users.remove("anna") == anna
+
+        assert {name: rows for name, rows in rows_of(tmp_path, anna.id).items() if rows} == {}
+        assert rows_of(tmp_path, desks.owner.id) == before
+        assert query_db(tmp_path, "SELECT count(*) FROM draft_words") == [(indexed[0] / 2,)]
+        assert [user.name for user in await desks.users.list()] == ["owner"]
+    assert integrity_errors(tmp_path) == []
+
+
+async def test_every_table_without_a_user_is_known():
+    # Rows of any other would stay when a user is removed.
+    without = {table.name for table in tables.metadata.sorted_tables} - {table.name for table in OWNED_TABLES}
+    assert without == {"user", "removed_send"}
+
+
+async def test_credentials_are_deleted(tmp_path):
+    async with open_desks_with(tmp_path) as desks:
+        anna = await desks.users.add("anna")
+        for user in (desks.owner, anna):
+            desk = await desks.get(user)
+            account = await desk.accounts.connect("fake", {"name": "me"})
+            await desk._context.vault.save(
+                secret_name(account.details, desk.user), {"password": f"secret-of-{user.name}"}
+            )
+        vault = desk._context.vault
+        assert len(await vault.names()) == 2
+
+        await desks.users.remove("anna")
+
+        (kept,) = await vault.names()
+        assert await vault.load(kept) == {"password": "secret-of-owner"}
+    content = b"".join(path.read_bytes() for path in (tmp_path / FOLDER_NAME).iterdir())
+    assert b"secret-of-anna" not in content
+
+
+async def test_images_of_no_other_draft_are_deleted(tmp_path):
+    shared, own = tmp_path / "shared.png", tmp_path / "own.png"
+    shared.write_bytes(drawing())
+    own.write_bytes(photo())
+    async with open_desks_with(tmp_path) as desks:
+        owner, anna = await desks.get(desks.owner), await desks.get(await desks.users.add("anna"))
+        folder = owner.settings.images_folder
+        for desk, files in ((owner, [shared]), (anna, [shared, own])):
+            urls = [await desk.drafts.images.save(file) for file in files]
+            images = [{"url": url, "source": "UPLOAD", "alt": "A square."} for url in urls]
+            await desk.drafts.create({"text": "Look.", "images": images})
+        for name in list_stored(folder):
+            os.utime(folder / name, (NOW.timestamp() - 60,) * 2)
+        assert len(list_stored(folder)) == 2
+
+        await desks.users.remove("anna")
+
+        assert list(list_stored(folder)) == [sha256(shared.read_bytes()).hexdigest()]
+
+
+async def test_image_that_was_just_stored_again_stays(tmp_path):
+    """Somebody else may be about to create a draft with it."""
+    file = tmp_path / "photo.png"
+    file.write_bytes(photo())
+    async with open_desks_with(tmp_path) as desks:
+        anna = await desks.get(await desks.users.add("anna"))
+        image = {"url": await anna.drafts.images.save(file), "source": "UPLOAD", "alt": "A photo."}
+        await anna.drafts.create({"text": "Look.", "images": [image]})
+        await desks.users.remove("anna")
+        assert len(list_stored(anna.settings.images_folder)) == 1
+
+
+async def test_owner_stays(tmp_path):
+    async with open_desks_at(tmp_path) as desks:
+        for owner in (desks.owner, "owner", desks.owner.id):
+            with pytest.raises(ConflictError, match=r"^The owner cannot be removed"):
+                await desks.users.remove(owner)
+        with pytest.raises(NotFoundError, match=r"No user 'ownr'. Did you mean owner"):
+            await desks.users.remove("ownr")
+        assert await desks.users.list() == (desks.owner,)
+
+
+async def test_user_stays_while_a_post_is_unsettled(tmp_path):
+    server = FakeServer()
+    async with open_desks_with(tmp_path, server) as desks:
+        anna = await desks.users.add("anna")
+        desk = await desks.get(anna)
+        await fill(desk, tmp_path)
+        before = rows_of(tmp_path, anna.id)
+        for state in (DeliveryState.PLANNED, DeliveryState.SENDING, DeliveryState.UNKNOWN):
+            execute_sql(tmp_path, "UPDATE delivery SET state = ?", state.value)
+            with pytest.raises(ConflictError, match="A draft of anna is being posted; the user was not removed"):
+                await desks.users.remove("anna")
+        execute_sql(tmp_path, "UPDATE delivery SET state = ?", DeliveryState.SENT.value)
+        assert rows_of(tmp_path, anna.id) == before
+        assert await desks.get(anna) is desk
+        await desks.users.remove("anna")
+
+
+async def test_run_of_this_process_is_cancelled(tmp_path):
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1)))
+    held = web.hold(URL_ONE)
+    async with open_desks_at(tmp_path, web) as desks:
+        desk = await desks.get(await desks.users.add("anna"))
+        await create_source(desk)
+        run = asyncio.create_task(desk.pipeline.run())
+        await held.requested.wait()
+        await desks.users.remove("anna")
+        assert (await run).status == "cancelled"
+    assert query_db(tmp_path, "SELECT * FROM run") == []
+
+
+async def test_user_stays_while_another_process_runs_their_pipeline(tmp_path):
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1)))
+    held = web.hold(URL_ONE)
+    async with open_desks_at(tmp_path, web) as other_process, open_desks_at(tmp_path) as desks:
+        desk = await other_process.get(await desks.users.add("anna"))
+        await create_source(desk)
+        run = asyncio.create_task(desk.pipeline.run())
+        await held.requested.wait()
+        with pytest.raises(ConflictError, match="A run of anna is in progress; the user was not removed"):
+            await desks.users.remove("anna")
+        held.released.set()
+        assert (await run).status == "succeeded"
+        await desks.users.remove("anna")
+
+
+async def test_removed_user_can_write_nothing(tmp_path):
+    async with open_desks_at(tmp_path) as desks, open_desks_at(tmp_path) as other_process:
+        desk = await other_process.get(await desks.users.add("anna"))
+        await desks.users.remove("anna")
+        for work in (desk.drafts.create({"text": "Too late."}), desk.pipeline.queue(), desk.tokens.create("a", "read")):
+            with pytest.raises(NotFoundError, match=r"^The user anna was removed; nothing changed\.$"):
+                await work
+    assert query_db(tmp_path, "SELECT * FROM draft") == []
+
+
+async def test_removed_posts_are_no_sign_of_a_restored_database(tmp_path):
+    """The marks of sends, outside the database, name requests that it does not know any more."""
+    async with open_desks_with(tmp_path) as desks:
+        owner = await desks.get(desks.owner)
+        for user in (await desks.users.add("anna"), desks.owner):
+            await fill(await desks.get(user), tmp_path)
+        assert await owner.posting.missing_sends() is None
+        await desks.users.remove("anna")
+        assert await owner.posting.missing_sends() is None
+        (source,) = await owner.sources.list()
+        draft_id = (await list_drafts(owner))[0].id
+        await owner.drafts.approve(draft_id)
+        await owner.posting.post(draft_id)
+        await owner.sources.delete(source.id)
+        assert await owner.posting.missing_sends() is None
+    async with open_desks_with(tmp_path) as desks:
+        assert await (await desks.get(desks.owner)).posting.missing_sends() is None
