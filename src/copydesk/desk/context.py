@@ -5,7 +5,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
 
@@ -213,25 +213,40 @@ class DeskContext:
         Raise NotFoundError if the user was removed meanwhile.
         """
         self.check_open()
-        return await self.database.write(_run_for_user, work, self.user, *args, **kwargs)
+        return await self.database.write(self._unless_removed(work), self.user_id, *args, **kwargs)
 
     async def write_durable(
         self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work` as `write` does, and flush the transaction to disk before returning."""
         self.check_open()
-        return await self.database.write_durable(_run_for_user, work, self.user, *args, **kwargs)
+        return await self.database.write_durable(self._unless_removed(work), self.user_id, *args, **kwargs)
 
     async def write_batch(
         self, work: Callable[[Transaction, str, A], T], items: Sequence[A]
     ) -> list[T | CopydeskError]:
         """Run `work` for each element as an atomic unit; return results, with errors in place of failed ones."""
 
+        guarded = self._unless_removed(work)
+
         def run_for_user(connection: Transaction, item: A) -> T:
-            return _run_for_user(connection, work, self.user, item)
+            return guarded(connection, self.user_id, item)
 
         self.check_open()
         return await self.database.write_batch(run_for_user, items)
+
+    def _unless_removed(
+        self, work: Callable[Concatenate[Transaction, str, P], T]
+    ) -> Callable[Concatenate[Transaction, str, P], T]:
+        """Return `work`, which raises NotFoundError if another process has removed the user."""
+
+        @wraps(work)
+        def guarded(conn: Transaction, user_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            if not users.exists(conn, user_id):
+                raise NotFoundError(f"The user {self.user.name} was removed; nothing changed.")
+            return work(conn, user_id, *args, **kwargs)
+
+        return guarded
 
     def platform(self, name: str) -> "Platform":
         """Return the platform of this name. Raise InvalidError if there is none."""
@@ -297,17 +312,3 @@ class DeskContext:
                 # Also after an error or a cancellation: the hosts still expect the wait.
                 if fetcher.cooldowns != before:
                     await self.write(sources.save_cooldowns, dict(fetcher.cooldowns), self.clock())
-
-
-def _run_for_user(
-    conn: Transaction,
-    work: Callable[Concatenate[Transaction, str, P], T],
-    user: User,
-    /,
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> T:
-    # Another process may have removed the user, and rows without one cannot be stored.
-    if not users.exists(conn, user.id):
-        raise NotFoundError(f"The user {user.name} was removed; nothing changed.")
-    return work(conn, user.id, *args, **kwargs)
