@@ -16,6 +16,7 @@ from copydesk.cli import copydesk
 from copydesk.cli.commands import COMMANDS
 from copydesk.desk.catalog import PLATFORMS, SOURCE_TYPES
 from copydesk.model.source import SourceConfig
+from copydesk.problems import PROBLEM_TYPES
 from copydesk.settings import SECTIONS, setting_descriptions
 from copydesk.tui.keys import KEYS, KeyContext, format_keys
 
@@ -127,6 +128,13 @@ def _link_test(test: str) -> str:
     return f"[{name.removeprefix('test_').replace('_', ' ')}](../{path})"
 
 
+def problem_types() -> str:
+    """Return the table of the problem types of errors."""
+    lines = ["| type | title | status |", "|---|---|---|"]
+    lines += [f"| `{kind.uri}` | {kind.title} | {kind.status} |" for kind in PROBLEM_TYPES.values()]
+    return "\n".join(lines)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "options": options,
@@ -135,6 +143,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "interface": interface,
     "source-types": source_types,
     "platforms": platforms,
+    "problem-types": problem_types,
 }
 
 

@@ -64,7 +64,7 @@ def test_backups_are_listed(tmp_path: Path) -> None:
 def test_existing_file_needs_force(tmp_path: Path) -> None:
     target = tmp_path / "copy.db"
     target.write_text("mine")
-    assert_one_line_error(run_in_process(tmp_path, "backup", str(target)), 1)
+    assert_one_line_error(run_in_process(tmp_path, "backup", str(target)), 4)
     assert target.read_text() == "mine"
     assert run_in_process(tmp_path, "backup", str(target), "--force").code == 0
 

@@ -1,6 +1,7 @@
 """Tests for what the system may do to a command: closed or full output, endless files, no threads, signals."""
 
 import asyncio
+import json
 import os
 import pty
 import signal
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from cli_runner import COMMAND, assert_one_line_error, make_environment, run_in_process
+from cli_runner import COMMAND, assert_one_line_error, error_text, make_environment, run_in_process
 from copydesk.desk import open_desk
 from copydesk.errors import ClockError
 from copydesk.text import HIDDEN_CHARACTERS
@@ -41,7 +42,7 @@ def close_stream(number: int) -> Limit:
 
 def test_closed_output_is_reported(tmp_path: Path) -> None:
     code, _, err = run_with_streams(tmp_path, "run", "list", "--json", limit=close_stream(1))
-    assert (code, err) == (1, "Error: Cannot write the output: bad file descriptor.\n")
+    assert (code, json.loads(err)["detail"]) == (1, "Cannot write the output: bad file descriptor.")
 
 
 @pytest.mark.parametrize(("number", "args", "code"), [(0, ("run", "list", "--json"), 0), (2, ("run", "nothing"), 2)])
@@ -125,7 +126,7 @@ def test_missing_threads_are_reported(tmp_path: Path, monkeypatch: pytest.Monkey
     result = run_in_process(tmp_path, "doctor") if allowed == 3 else run_in_process(tmp_path, "run", "list", "--json")
     if result.code:
         assert_one_line_error(result, 1)
-        assert result.err == "Error: The system refuses: no more threads. End other programs or raise the limit.\n"
+        assert error_text(result) == "The system refuses: no more threads. End other programs or raise the limit."
     assert len(started) <= allowed or result.code == 1
 
 

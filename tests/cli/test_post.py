@@ -177,7 +177,7 @@ def test_repeated_post_says_what_continues_it(tmp_path, approved, monkeypatch):
     fail_sending(monkeypatch, NotSentError("No connection.", retry_after=datetime.now(UTC) + timedelta(minutes=10)))
     for _ in range(2):
         result = run_in_process(tmp_path, "--sample", "draft", "post", approved)
-    assert result.code == 1
+    assert result.code == 4
     assert result.err == (
         "Error: Already posting. Unfinished deliveries continue while `copydesk --sample daemon` runs "
         "or the console is open. See: copydesk --sample delivery list\n"

@@ -108,12 +108,12 @@ def test_several_ids_print_bulk_result(tmp_path):
 
 def test_refused_action_lists_possible_actions(tmp_path):
     draft_id = create_draft(tmp_path)
-    for command, code in (("unschedule", 1), ("unapprove", 1)):
+    for command in ("unschedule", "unapprove"):
         result = run_in_process(tmp_path, "draft", command, draft_id)
-        assert_one_line_error(result, code)
+        assert_one_line_error(result, 4)
         assert "Use approve, reject, regenerate or archive instead." in result.err
     result = run_in_process(tmp_path, "draft", "approve", UNKNOWN_ID)
-    assert_one_line_error(result, 1)
+    assert_one_line_error(result, 3)
     assert "No draft" in result.err
 
 
@@ -247,7 +247,7 @@ def test_schedule_without_time_takes_next_slot(tmp_path):
     first_id, second_id = create_draft(tmp_path), create_draft(tmp_path)
     run_ok(tmp_path, "draft", "approve", first_id, second_id)
     result = run_in_process(tmp_path, "draft", "schedule", first_id)
-    assert_one_line_error(result, 1)
+    assert_one_line_error(result, 4)
     assert "No weekly slots." in result.err
 
     execute_sql(tmp_path, "UPDATE user SET time_zone = 'UTC'")
@@ -328,7 +328,7 @@ def test_text_is_saved_when_draft_changed(tmp_path):
         "path.write_text('My words.')\nimport sqlite3\n"
         f"with sqlite3.connect({str(database)!r}) as other:\n    other.execute('UPDATE draft SET version = 9')",
     )
-    assert_one_line_error(result, 1)
+    assert_one_line_error(result, 4)
     saved = Path(result.err.split("Your text is saved in ")[1].strip().rstrip("."))
 
     assert "changed in the meantime" in result.err
@@ -350,7 +350,7 @@ def test_editor_does_not_open_for_rejected_draft(tmp_path):
     run_ok(tmp_path, "draft", "reject", draft_id)
     result = edit_with_script(tmp_path, draft_id, "path.with_name('opened').touch()")
 
-    assert_one_line_error(result, 1)
+    assert_one_line_error(result, 4)
     assert "Cannot edit a draft with the status “rejected”." in result.err
     assert not (tmp_path / "opened").exists()
 
@@ -379,7 +379,7 @@ def test_undo_and_redo(tmp_path):
     assert run_json(tmp_path, "draft", "redo")["status"] == "approved"
     assert run_json(tmp_path, "draft", "undo")["status"] == "awaiting_review"
     result = run_in_process(tmp_path, "draft", "undo")
-    assert_one_line_error(result, 1)
+    assert_one_line_error(result, 4)
     assert "Nothing to undo." in result.err
 
 
@@ -426,7 +426,7 @@ def test_history_is_readable(tmp_path):
     events = run_json(tmp_path, "draft", "history", draft_id)
     assert [event["version"] for event in events] == [1, 2, 3, 4, 5, 6]
     assert events[1]["after"]["text"] == "Better words."
-    assert_one_line_error(run_in_process(tmp_path, "draft", "history", UNKNOWN_ID), 1)
+    assert_one_line_error(run_in_process(tmp_path, "draft", "history", UNKNOWN_ID), 3)
 
 
 @pytest.mark.parametrize(
@@ -514,7 +514,7 @@ def test_interrupted_bulk_is_answered(tmp_path, options, output, after):
     assert (result.code, result.out, result.err) == (0, f"{output}\n", "")
     assert statuses(tmp_path) == after
     again = run_in_process(tmp_path, "draft", "resume")
-    assert (again.code, "No bulk action was interrupted." in again.err) == (1, True)
+    assert (again.code, "No bulk action was interrupted." in again.err) == (4, True)
 
 
 def test_resume_takes_one_answer(tmp_path):

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy.exc import StatementError
 
-from cli_runner import assert_one_line_error, run_in_process
+from cli_runner import assert_one_line_error, error_text, run_in_process
 from copydesk.cli import context
 from copydesk.cli.context import Context
 from copydesk.errors import StoreBusyError, StoreCorruptError, StoreTooNewError
@@ -59,7 +59,7 @@ def test_locked_database_is_busy_after_timeout(tmp_path, mode, args):
         result = run_in_process(tmp_path, *args, copydesk_database__busy_timeout="0.1")
 
     assert_one_line_error(result, 1)
-    assert result.err == "Error: Another process has locked the database; nothing changed. Try again in a moment.\n"
+    assert error_text(result) == "Another process has locked the database; nothing changed. Try again in a moment."
     assert query_db(tmp_path, "SELECT count(*) FROM source") == query_db(tmp_path, "SELECT count(*) FROM run") == [(0,)]
     assert run_in_process(tmp_path, *args).code == 0
 
@@ -168,9 +168,9 @@ def test_invalid_settings_are_reported_with_line(tmp_path, text, message, args):
     result = run_in_process(tmp_path, *args)
 
     assert_one_line_error(result, 2)
-    assert "settings.toml" in result.err
-    assert message in result.err
-    assert "line " in result.err
+    assert "settings.toml" in error_text(result)
+    assert message in error_text(result)
+    assert "line " in error_text(result)
     assert not (tmp_path / "copydesk.db").exists()
 
 

@@ -38,5 +38,5 @@ def test_merge_and_split_undo_each_other(home):
     assert split.out == "1 item split off.\n"
     assert len(story_of(home, one)) == 1
     again = run_in_process(home, "story", "split", one)
-    assert again.code == 1
+    assert again.code == 4
     assert "The story has no other items; nothing to split." in again.err

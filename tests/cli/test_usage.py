@@ -25,12 +25,12 @@ from feed_server import FeedServer
         ["--run-pipeline", "--source", "nobody"],
     ],
 )
-@pytest.mark.parametrize("json", [False, True])
-def test_unknown_id_is_one_line(tmp_path, args, json):
-    result = run_in_process(tmp_path, *args, *(["--json"] * json))
+@pytest.mark.parametrize(("options", "start"), [([], "Error: No "), (["--json"], '{"type":"/problems/not-found",')])
+def test_unknown_id_is_one_line(tmp_path, args, options, start):
+    result = run_in_process(tmp_path, *args, *options)
 
-    assert_one_line_error(result, 1)
-    assert result.err.startswith("Error: No ")
+    assert_one_line_error(result, 3)
+    assert result.err.startswith(start)
     assert "\x1b" not in result.err
     assert result.out == ""
 

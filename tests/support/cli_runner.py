@@ -1,5 +1,6 @@
 """Call the command line as a user does, in a process of its own or in this one."""
 
+import json
 import logging
 import os
 import subprocess
@@ -69,7 +70,18 @@ def run_in_process(home: Path, *args: str, stdin: str = "", **variables: str) ->
 
 
 def assert_one_line_error(result: CommandResult, code: int) -> None:
-    """Assert that the call failed with `code` and one line on stderr."""
+    """Assert that the call failed with `code` and one line on stderr; with `--json` that is a problem details object."""
     assert (result.code, result.out) == (code, ""), result
-    assert result.err.startswith("Error: "), result
     assert result.err.count("\n") == 1, result
+    if result.err.startswith("{"):
+        assert {"type", "title", "status", "detail"} <= json.loads(result.err).keys(), result
+    else:
+        assert result.err.startswith("Error: "), result
+
+
+def error_text(result: CommandResult) -> str:
+    """Return the message and hint of the error on stderr, which may be a problem details object."""
+    if not result.err.startswith("{"):
+        return result.err.removeprefix("Error: ").rstrip("\n")
+    problem = json.loads(result.err)
+    return f"{problem['detail']} {problem.get('hint', '')}".strip()

@@ -17,11 +17,15 @@ from typing import NoReturn
 
 import click
 
-from copydesk.cli.commands import COMMANDS, INTERRUPTED, fail
+from copydesk.cli.commands import COMMANDS, EXIT_CODE_SUMMARY, INTERRUPTED, fail
+from copydesk.cli.json_output import json_options
 from copydesk.version import __version__
 
 OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """A full or broken disk, or a closed output. The database reports its own errors, so only the output is left."""
+
+RUN_FIELDS = ("id", "status", "stage", "startedAt", "endedAt", "duration", "stats", "error")
+"""The fields of a run. By name: its class would be imported for `--help`, too."""
 
 
 class LazyGroup(click.Group):
@@ -53,7 +57,12 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"Exit codes: {EXIT_CODE_SUMMARY}.",
+)
 @click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Keep settings and data in this folder.")
 @click.option("--sample", is_flag=True, help="Open the sample desk: no account, key or network needed.")
 @click.option("--run-pipeline", is_flag=True, help="Run the pipeline once, without the console.")
@@ -68,7 +77,7 @@ class LazyGroup(click.Group):
     "--max-drafts", type=click.IntRange(min=0), metavar="N", help="With --run-pipeline: create at most N drafts."
 )
 @click.option("--due", is_flag=True, help="With --run-pipeline: read only the sources that are due; for a timer.")
-@click.option("--json", "as_json", is_flag=True, help="With --run-pipeline: print only the finished run, as JSON.")
+@json_options(*RUN_FIELDS, help="With --run-pipeline: print only the finished run, as JSON.")
 @click.option("--web", is_flag=True, help="Open the console in a browser on this machine; needs copydesk[web].")
 @click.option("--port", type=click.IntRange(1, 65_535), metavar="N", help="With --web: the port, 8321 by default.")
 @click.option("--debug", is_flag=True, help="Show the traceback if an error occurs.")

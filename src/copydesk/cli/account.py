@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.commands import exit_on_sigterm, fail
-from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass_context, print_json
+from copydesk.cli.context import Context, confirm, is_interactive, pass_context
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
 from copydesk.desk.catalog import PLATFORMS
 from copydesk.errors import CopydeskError
 from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.platform import CredentialField
+from copydesk.model.serialization import Struct
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -25,6 +27,14 @@ if TYPE_CHECKING:
 ENVIRONMENT_PREFIX = "COPYDESK_CONNECT_"
 """Prefix of the environment variables that answer a platform's questions."""
 NO_ACCOUNTS = "No accounts yet. Connect one: copydesk account connect bluesky"
+
+
+class AccountCheck(Struct, frozen=True):
+    """The result of testing the connection of one account."""
+
+    account: str
+    ok: bool
+    error: str | None = None
 
 
 @click.group()
@@ -44,7 +54,7 @@ def account() -> None:
 )
 @click.option("--by-hand", is_flag=True, help="Paste the code that the browser shows instead of waiting for it.")
 @click.option("--plain", is_flag=True, help="Allow storing credentials unencrypted, in a file only you can read.")
-@AS_JSON
+@json_options(ConnectedAccount)
 @pass_context
 def connect(
     context: Context, *, platform: str, url: str, answers: tuple[str, ...], by_hand: bool, plain: bool, as_json: bool
@@ -79,7 +89,7 @@ def connect(
 
 
 @account.command(name="list")
-@AS_JSON
+@json_options(ConnectedAccount)
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
     """List the accounts."""
@@ -103,40 +113,50 @@ def list_(context: Context, *, as_json: bool) -> None:
 
 @account.command()
 @click.argument("names", nargs=-1, metavar="[ACCOUNT]...")
+@json_options(AccountCheck)
 @pass_context
-def check(context: Context, *, names: tuple[str, ...]) -> None:
+def check(context: Context, *, names: tuple[str, ...], as_json: bool) -> None:
     """Test the connection of the named accounts, or of all. Exit code 1 if one fails."""
 
-    async def work(desk: "Desk") -> bool:
+    async def work(desk: "Desk") -> list[AccountCheck]:
         to_check = {name: name for name in names} or {entry.id: entry.label for entry in await desk.accounts.list()}
         if not to_check:
             click.echo(context.with_desk_options(NO_ACCOUNTS), err=True)
-        # A list, not a generator: all accounts are checked even after one has failed.
-        return all([await _check_account(context, desk, *entry) for entry in to_check.items()])
+        return [await _check_account(context, desk, *entry, as_json=as_json) for entry in to_check.items()]
 
-    sys.exit(0 if context.run(work) else 1)
+    checks = context.run(work)
+    if as_json:
+        print_json(checks)
+    sys.exit(0 if all(check.ok for check in checks) else 1)
 
 
 @account.command()
 @click.argument("name", metavar="ACCOUNT")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
+@json_options(ConnectedAccount)
 @pass_context
-def remove(context: Context, *, name: str, yes: bool) -> None:
+def remove(context: Context, *, name: str, yes: bool, as_json: bool) -> None:
     """Disconnect an account and delete its credentials. Posts stay online."""
     if not yes:
         confirm(f"Disconnect {clean(name)} and delete its credentials?", declined="Nothing changed.")
     removed = context.run(lambda desk: desk.accounts.remove(name))
+    if as_json:
+        print_json(removed)
+        return
     click.echo(f"Disconnected {removed.label}. To be safe, revoke Copydesk's access on the platform too.")
 
 
-async def _check_account(context: Context, desk: "Desk", account_id: str, name: str) -> bool:
+async def _check_account(context: Context, desk: "Desk", account_id: str, name: str, *, as_json: bool) -> AccountCheck:
     try:
         checked = await desk.accounts.check(account_id)
     except CopydeskError as error:
-        click.echo(f"{clean(name)}: {clean(context.with_desk_options(str(error)))}", err=True)
-        return False
-    click.echo(f"{checked.label} works.")
-    return True
+        message = context.with_desk_options(str(error))
+        if not as_json:
+            click.echo(f"{clean(name)}: {clean(message)}", err=True)
+        return AccountCheck(account=name, ok=False, error=message)
+    if not as_json:
+        click.echo(f"{checked.label} works.")
+    return AccountCheck(account=checked.label, ok=True)
 
 
 async def _sign_in_with_browser(

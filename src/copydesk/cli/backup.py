@@ -1,25 +1,23 @@
 """`copydesk backup` and `copydesk restore`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import AS_JSON, Context, confirm, pass_context, print_json
+from copydesk.cli.context import Context, confirm, pass_context
+from copydesk.cli.json_output import json_options, print_json, require_fields
 from copydesk.cli.output import format_ago, format_time, print_table
 from copydesk.errors import CopydeskError
+from copydesk.model.backup import Backup, BackupContent, RestoredDesk
 from copydesk.text import clean
 from copydesk.text.formatting import plural
-
-if TYPE_CHECKING:
-    from copydesk.model.backup import BackupContent
 
 
 @click.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @click.option("--list", "as_list", is_flag=True, help="List the backups in the data folder instead.")
-@AS_JSON
+@json_options(Backup, BackupContent)
 @pass_context
 def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, as_json: bool) -> None:
     """Back up the database to FILE, by default in the data folder. The console and the daemon may go on.
@@ -29,8 +27,10 @@ def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, a
     if as_list:
         if file is not None or force:
             raise click.UsageError("--list cannot be used with FILE or --force.")
+        require_fields(Backup)
         _print_list(context, as_json=as_json)
         return
+    require_fields(BackupContent)
     target = file.absolute() if file is not None else None
     content = context.run(lambda desk: desk.backups.create(target, overwrite=force))
     if as_json:
@@ -43,7 +43,7 @@ def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, a
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@AS_JSON
+@json_options(RestoredDesk)
 @pass_context
 def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
     """Replace the database by the backup in FILE. The replaced database is kept beside it.
@@ -71,7 +71,7 @@ def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
         click.echo(f"The replaced database is kept as {clean(restored.replaced)}.")
 
 
-def _describe(content: "BackupContent") -> str:
+def _describe(content: BackupContent) -> str:
     counts = (plural(content.drafts, "draft"), plural(content.sources, "source"), plural(content.posts, "post"))
     return f"{', '.join(counts)} ({_format_size(content.size)})"
 

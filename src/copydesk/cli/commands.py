@@ -5,11 +5,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from copydesk.cli.json_output import format_problem, wants_json
 from copydesk.text import reveal
+
+if TYPE_CHECKING:
+    from copydesk.problems import Problem
 
 COMMANDS = {
     "source": ("copydesk.cli.source", "Manage sources."),
@@ -34,6 +38,10 @@ COMMANDS = {
 """The module of every command, and its line in the help."""
 
 
+FAILED, USAGE, NOT_FOUND, CONFLICT = 1, 2, 3, 4
+"""Exit codes: any other failure, wrong usage or settings, unknown id, not allowed in the current state."""
+
+
 INTERRUPTED = 130
 """Exit code of an interrupted command: 128 plus the number of SIGINT."""
 
@@ -42,12 +50,34 @@ TERMINATED = 143
 """Exit code of a terminated command: 128 plus the number of SIGTERM."""
 
 
-def fail(message: str, code: int) -> NoReturn:
-    """Print one line on stderr and exit. Control characters in it, such as those of an argument, are shown as codes."""
+EXIT_CODE_SUMMARY = "0 success, 1 failure, 2 wrong usage, 3 not found, 4 not allowed in the current state, 130 interrupted, 143 terminated"
+_PROBLEMS = {
+    USAGE: ("usage", "Wrong usage", 400),
+    INTERRUPTED: ("interrupted", "Interrupted", 503),
+    TERMINATED: ("interrupted", "Interrupted", 503),
+}
+"""Problem type, title and status of exit codes for failures that are not errors of the desk."""
+
+
+def fail(message: str, code: int, problem: "Problem | None" = None) -> NoReturn:
+    """Print one line on stderr and exit. Control characters in it, such as those of an argument, are shown as codes.
+
+    If the arguments ask for JSON, print the problem details instead, by default those of the message and the code.
+    """
     # If stderr is closed or its disk is full, the code still tells.
     with suppress(OSError):
-        click.echo(f"Error: {reveal(' '.join(message.split()))}", err=True)
+        if wants_json():
+            click.echo(format_problem(problem or _describe_problem(message, code)), err=True)
+        else:
+            click.echo(f"Error: {reveal(' '.join(message.split()))}", err=True)
     sys.exit(code)
+
+
+def _describe_problem(message: str, code: int) -> "Problem":
+    from copydesk.problems import Problem  # noqa: PLC0415 - only for --json
+
+    name, title, status = _PROBLEMS.get(code, ("error", "Error", 500))
+    return Problem(type=f"/problems/{name}", title=title, status=status, detail=message)
 
 
 @contextmanager

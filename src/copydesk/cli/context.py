@@ -1,4 +1,4 @@
-"""The context that every command gets: settings, the desk, errors, JSON output, confirmation of risky commands."""
+"""The context that every command gets: settings, the desk, errors, confirmation of risky commands."""
 
 import asyncio
 import gc
@@ -21,12 +21,14 @@ import click
 import msgspec
 
 from copydesk import settings as settings_module
-from copydesk.cli.commands import COMMANDS, INTERRUPTED, TERMINATED, fail
-from copydesk.errors import OUT_OF_MEMORY, CopydeskError, InvalidError, SettingsError
+from copydesk.cli.commands import COMMANDS, CONFLICT, FAILED, INTERRUPTED, NOT_FOUND, TERMINATED, USAGE, fail
+from copydesk.cli.json_output import wants_json
+from copydesk.errors import OUT_OF_MEMORY, ConflictError, CopydeskError, InvalidError, NotFoundError, SettingsError
 from copydesk.settings import Settings
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.problems import Problem
 
 
 T = TypeVar("T")
@@ -34,7 +36,13 @@ T = TypeVar("T")
 _COMMAND_PATTERN = re.compile(rf"\bcopydesk (?=--run-pipeline|(?:{'|'.join(COMMANDS)})\b)")
 """Matches a call of copydesk in a text that may contain words from outside."""
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+
+EXIT_CODES = (
+    ((SettingsError, InvalidError), USAGE),
+    (NotFoundError, NOT_FOUND),
+    (ConflictError, CONFLICT),
+)
+"""The exit codes of errors; FAILED for all others."""
 
 
 class Context:
@@ -114,13 +122,21 @@ class Context:
         return _COMMAND_PATTERN.sub(lambda _: f"{command} ", text)
 
     def fail(self, error: CopydeskError) -> NoReturn:
-        """Print the error on one line and exit: code 2 for wrong usage or settings, else 1."""
+        """Print the error on one line and exit with its code."""
         if self.debug:
             raise error
         from copydesk.text import clean  # noqa: PLC0415 - keeps the start of the console fast
 
         text = _describe_invalid(error) if isinstance(error, InvalidError) else str(error)
-        fail(clean(self.with_desk_options(text)), 2 if isinstance(error, SettingsError | InvalidError) else 1)
+        code = next((code for error_type, code in EXIT_CODES if isinstance(error, error_type)), FAILED)
+        fail(clean(self.with_desk_options(text)), code, self._to_problem(error) if wants_json() else None)
+
+    def _to_problem(self, error: CopydeskError) -> "Problem":
+        from copydesk.problems import to_problem  # noqa: PLC0415 - only for --json
+
+        problem = to_problem(error)
+        texts = {name: self.with_desk_options(getattr(problem, name)) for name in ("detail", "hint")}
+        return msgspec.structs.replace(problem, **texts)
 
 
 def _describe_invalid(error: InvalidError) -> str:
@@ -202,20 +218,6 @@ async def _run_prompt_in_thread(prompt: Callable[[], str]) -> str:
         return await answer
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSANOW, terminal_settings)
-
-
-def print_json(value: object) -> None:
-    r"""Print a value as the interface's JSON, control characters escaped as `\u009b`: a terminal might act on them."""
-    from copydesk.model.serialization import to_json  # noqa: PLC0415 - keeps the start of the console fast
-    from copydesk.text import HIDDEN_CHARACTERS  # noqa: PLC0415
-
-    click.echo(HIDDEN_CHARACTERS.sub(_json_escape, to_json(value, indent=2 if sys.stdout.isatty() else 0)))
-
-
-def _json_escape(match: re.Match[str]) -> str:
-    """Return a character as JSON escapes it in ASCII: its UTF-16 code units."""
-    units = match[0].encode("utf-16-be").hex()
-    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 pass_context = click.make_pass_decorator(Context)

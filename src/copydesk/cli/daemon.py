@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.commands import INTERRUPTED
-from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.context import Context, pass_context
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
+from copydesk.model.job import JobState
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--once", is_flag=True, help="Run the jobs that are due and exit; for a timer.")
 @click.option("--status", is_flag=True, help="Show the jobs and their last results.")
-@click.option("--json", "as_json", is_flag=True, help="With --status: print JSON.")
+@json_options(JobState, help="With --status: print JSON.")
 @pass_context
 def daemon(context: Context, *, once: bool, status: bool, as_json: bool) -> None:
     """Fetch sources, post due drafts, generate texts, back up and delete old data, until SIGTERM or Ctrl-C.

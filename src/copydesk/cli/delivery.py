@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import AS_JSON, Context, confirm, pass_context, print_json
+from copydesk.cli.context import Context, confirm, pass_context
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
-from copydesk.model.delivery import DeliveryAnswer, DeliveryReport
+from copydesk.model.delivery import DeliveryAnswer, DeliveryQuestion, DeliveryReport
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def delivery() -> None:
 
 @delivery.command(name="list")
 @click.argument("draft_id", required=False, metavar="[DRAFT]")
-@AS_JSON
+@json_options(DeliveryReport)
 @pass_context
 def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
     """List the deliveries of a draft, or the unfinished ones.
@@ -67,7 +68,7 @@ def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
 
 @delivery.command()
 @DELIVERY
-@AS_JSON
+@json_options("delivery", "events")
 @pass_context
 def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
     """Show a delivery and its history."""
@@ -84,7 +85,7 @@ def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
 
 @delivery.command()
 @DELIVERY
-@AS_JSON
+@json_options(DeliveryReport)
 @pass_context
 def look(context: Context, *, delivery_id: str, as_json: bool) -> None:
     """Check the account for a delivery with an unknown outcome."""
@@ -94,7 +95,7 @@ def look(context: Context, *, delivery_id: str, as_json: bool) -> None:
 @delivery.command()
 @DELIVERY
 @click.option("--url", default="", metavar="URL", help="The URL of the post.")
-@AS_JSON
+@json_options(DeliveryReport)
 @pass_context
 def posted(context: Context, *, delivery_id: str, url: str, as_json: bool) -> None:
     """Mark a delivery as posted, after checking your profile."""
@@ -104,7 +105,7 @@ def posted(context: Context, *, delivery_id: str, url: str, as_json: bool) -> No
 @delivery.command()
 @DELIVERY
 @click.option("--yes", is_flag=True, help="Do not ask, even if it may be posted already.")
-@AS_JSON
+@json_options(DeliveryReport)
 @pass_context
 def again(context: Context, *, delivery_id: str, yes: bool, as_json: bool) -> None:
     """Resend the missing posts, after checking your profile.
@@ -121,7 +122,7 @@ def again(context: Context, *, delivery_id: str, yes: bool, as_json: bool) -> No
 
 @delivery.command()
 @DELIVERY
-@AS_JSON
+@json_options(DeliveryReport)
 @pass_context
 def drop(context: Context, *, delivery_id: str, as_json: bool) -> None:
     """Give up a delivery: it is not sent again, and no longer needs you."""
@@ -129,7 +130,7 @@ def drop(context: Context, *, delivery_id: str, as_json: bool) -> None:
 
 
 @click.command(name="needs-you")
-@AS_JSON
+@json_options(DeliveryQuestion)
 @pass_context
 def needs_you(context: Context, *, as_json: bool) -> None:
     """List the deliveries that need your answer, with what is known and the commands to answer.

@@ -5,9 +5,10 @@ import sys
 
 import click
 
-from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.context import Context, pass_context
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import print_table
-from copydesk.desk.doctor import Verdict, examine
+from copydesk.desk.doctor import CheckFinding, Verdict, examine
 from copydesk.errors import CopydeskError
 
 MARKS = {Verdict.OK: "ok", Verdict.WARNING: "warning", Verdict.ERROR: "ERROR"}
@@ -16,7 +17,7 @@ MARKS = {Verdict.OK: "ok", Verdict.WARNING: "warning", Verdict.ERROR: "ERROR"}
 @click.command()
 @click.option("--restore-test", is_flag=True, help="Also restore the newest backup to a temporary folder.")
 @click.option("--full", is_flag=True, help="Check all of a large database; it may take minutes.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_options(CheckFinding)
 @pass_context
 def doctor(context: Context, *, restore_test: bool, full: bool, as_json: bool) -> None:
     """Check the installation and suggest fixes. Exit code 1 if something is wrong."""

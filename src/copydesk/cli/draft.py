@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from copydesk.cli import review
-from copydesk.cli.context import AS_JSON, Context, is_interactive, pass_context, print_json
+from copydesk.cli.context import Context, is_interactive, pass_context
 from copydesk.cli.draft_selection import (
     FILTER_NAMES,
     NO_WAIT,
@@ -28,7 +28,9 @@ from copydesk.cli.draft_selection import (
     with_filters,
 )
 from copydesk.cli.draft_view import draft_facts, print_draft
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
+from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
 from copydesk.editor import create_temporary_file, get_editor_command, read_edited_file, without_added_newline
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.draft import (
@@ -55,8 +57,8 @@ MAX_READ = 2 * MAX_TEXT_LENGTH
 """Characters read of a file: twice the limit, as spaces around a text do not count."""
 PageInZone = tuple[Page[ListedDraft], str]
 """A page of drafts and the time zone its times are printed in."""
-LIMIT = click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Drafts per page.")
-CURSOR = click.option("--cursor", help="The nextCursor of the previous page.")
+PAGE_SIZE = 25
+"""Drafts per page by default."""
 
 
 @click.group()
@@ -184,7 +186,7 @@ def _expand_path(name: str) -> Path:
     "--platform", "platforms", multiple=True, metavar="NAME", help="The platform to post to; may be repeated."
 )
 @NO_WAIT
-@AS_JSON
+@json_options(CreatedDrafts)
 @pass_context
 def new(  # noqa: PLR0913 - one argument an option
     context: Context,
@@ -244,7 +246,7 @@ def new(  # noqa: PLR0913 - one argument an option
 @click.argument("id")
 @click.option("--text", metavar="TEXT", help="The new text.")
 @FILE
-@AS_JSON
+@json_options(Draft)
 @pass_context
 def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, as_json: bool) -> None:
     """Edit a draft's text; its checks run again.
@@ -351,7 +353,7 @@ def _print_creation(creation: CreatedDrafts, *, as_json: bool) -> None:
     "--image", "position", type=click.IntRange(min=1), default=1, show_default=True, help="The number of the image."
 )
 @click.option("--remove", is_flag=True, help="Remove the image instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+@json_options(Draft)
 @pass_context
 def describe(context: Context, *, draft_id: str, alt: str | None, position: int, remove: bool, as_json: bool) -> None:
     """Set the alt text of a draft's image, or remove the image."""
@@ -372,15 +374,15 @@ def describe(context: Context, *, draft_id: str, alt: str | None, position: int,
 
 @draft.command(name="list")
 @with_filters
-@LIMIT
-@CURSOR
-@AS_JSON
+@with_paging(PAGE_SIZE)
+@json_options(ListedDraft, rows="drafts")
 @pass_context
-def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool, **options: Any) -> None:
+def list_(context: Context, /, *, paging: Paging, as_json: bool, **options: Any) -> None:
     """List drafts, newest first."""
 
     async def work(desk: "Desk") -> PageInZone:
-        page = await desk.drafts.list(limit=limit, cursor=cursor, **await filter_params(desk, options))
+        filters = await filter_params(desk, options)
+        page = await load_pages(paging, lambda limit, cursor: desk.drafts.list(limit=limit, cursor=cursor, **filters))
         return page, await desk.schedule.zone()
 
     has_filters = any(options[name] for name in FILTER_NAMES)
@@ -395,13 +397,10 @@ def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool,
 @draft.command()
 @click.argument("words", nargs=-1, required=True)
 @with_filters
-@LIMIT
-@CURSOR
-@AS_JSON
+@with_paging(PAGE_SIZE)
+@json_options(ListedDraft, rows="drafts")
 @pass_context
-def search(
-    context: Context, /, *, words: tuple[str, ...], limit: int, cursor: str | None, as_json: bool, **options: Any
-) -> None:
+def search(context: Context, /, *, words: tuple[str, ...], paging: Paging, as_json: bool, **options: Any) -> None:
     """Find drafts with all WORDS, newest first.
 
     Searches the text, the title, the tags and the source's name.
@@ -411,7 +410,10 @@ def search(
     query = " ".join(_quote_phrase(word) for word in words)
 
     async def work(desk: "Desk") -> PageInZone:
-        page = await desk.drafts.search(query, limit=limit, cursor=cursor, **await filter_params(desk, options))
+        filters = await filter_params(desk, options)
+        page = await load_pages(
+            paging, lambda limit, cursor: desk.drafts.search(query, limit=limit, cursor=cursor, **filters)
+        )
         return page, await desk.schedule.zone()
 
     has_filters = any(options[name] for name in FILTER_NAMES)
@@ -433,8 +435,7 @@ def _print_page(page: Page[ListedDraft], zone: str, *, empty: str, as_json: bool
         for entry in page.items
     ]
     print_table(rows, empty=empty, cut=True)
-    if page.next_cursor:
-        click.echo(f"More: --cursor {page.next_cursor}", err=True)
+    print_next_cursor(page)
 
 
 def _status_text(found: ListedDraft, zone: ZoneInfo) -> str:
@@ -445,7 +446,7 @@ def _status_text(found: ListedDraft, zone: ZoneInfo) -> str:
 
 @draft.command()
 @click.argument("id")
-@AS_JSON
+@json_options(ListedDraft)
 @pass_context
 def show(context: Context, *, id: str, as_json: bool) -> None:
     """Show a draft with its checks, score and source item."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 import click
 import msgspec
 
-from copydesk.cli.context import AS_JSON, Context, confirm, print_json
+from copydesk.cli.context import Context, confirm
+from copydesk.cli.json_output import json_options, print_json, require_fields
 from copydesk.desk.catalog import SOURCE_TYPES
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
 from copydesk.model.draft import MANUAL, STATUS_LABELS, Action, Draft, Format, ListedDraft, Status, without_item
@@ -75,6 +76,7 @@ ARCHIVED = click.option(
     type=click.Choice([member.value for member in Archived]),
     help="Include, exclude or show only archived drafts; included by default.",
 )
+BULK = click.option("--bulk", is_flag=True, help="Print the outcome in the shape for several drafts, for one too.")
 NO_WAIT = click.option(
     "--no-wait", is_flag=True, help="Do not wait: `copydesk daemon` or the open console generates the text."
 )
@@ -96,7 +98,8 @@ _OPTIONS = (
         help="Include, exclude or use only archived drafts; excluded by default.",
     ),
     click.option("--yes", is_flag=True, help="Skip the confirmation."),
-    AS_JSON,
+    BULK,
+    json_options(Draft, BulkOutcome),
 )
 
 
@@ -150,6 +153,7 @@ class DraftSelection(TypedDict):
     scheduled_before: str | None
     archived: str | None
     yes: bool
+    bulk: bool
     as_json: bool
 
 
@@ -174,6 +178,8 @@ def run_action(
     """
     # A repeated id would fail the second time.
     ids = tuple(dict.fromkeys(selection["ids"]))
+    is_bulk = selection["all_matching"] or selection["bulk"] or len(ids) > 1
+    require_fields(BulkOutcome if is_bulk else Draft)
     if selection["all_matching"]:
         if ids:
             raise click.UsageError("Pass either IDs or --all-matching, not both.")
@@ -189,7 +195,7 @@ def run_action(
         raise click.UsageError("Filters need --all-matching.")
     elif not ids:
         raise click.UsageError("Pass the IDs of drafts, or --all-matching.")
-    elif len(ids) > 1:
+    elif is_bulk:
         _run_bulk(context, request, ids, follow_up, print_notes, as_json=selection["as_json"])
     else:
         _run_single(context, request, ids[0], follow_up, print_notes, as_json=selection["as_json"])

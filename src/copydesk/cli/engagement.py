@@ -5,15 +5,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
+from copydesk.cli.context import Context, pass_context
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, print_table
-from copydesk.model.engagement import METRICS, FormatEngagement, PlatformEngagement, RecordStatus, TopPost
+from copydesk.model.engagement import (
+    METRICS,
+    EngagementRecord,
+    EngagementSummary,
+    FormatEngagement,
+    PlatformEngagement,
+    RecordStatus,
+    TopPost,
+)
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.model.engagement import EngagementRecord
 
 
 @click.group()
@@ -23,7 +31,7 @@ def engagement() -> None:
 
 @engagement.command()
 @click.option("--top", type=int, default=10, show_default=True, help="Number of top posts to list, 1 to 50.")
-@AS_JSON
+@json_options(EngagementSummary)
 @pass_context
 def show(context: Context, *, top: int, as_json: bool) -> None:
     """Summarize how posts performed. The average rate is weighted by impressions."""
@@ -59,7 +67,7 @@ def show(context: Context, *, top: int, as_json: bool) -> None:
 @click.option("--post-id", help="The platform's id of the post.")
 @click.option("--status", type=click.Choice([status.value for status in RecordStatus]), help="Status of the delivery.")
 @click.option("--error", help="Error message of a failed delivery.")
-@AS_JSON
+@json_options(EngagementRecord)
 @pass_context
 def record(
     context: Context,
@@ -89,7 +97,7 @@ def record(
         **metrics,
     }
 
-    async def work(desk: "Desk") -> "EngagementRecord":
+    async def work(desk: "Desk") -> EngagementRecord:
         return await desk.engagement.record(values)
 
     saved = context.run(work)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
+from copydesk.cli.context import Context, pass_context
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_time, print_table
 from copydesk.errors import InvalidError
 from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, VariantResults, parse_variants
@@ -34,7 +35,7 @@ def experiment() -> None:
 @click.option(
     "--variants", metavar="JSON", help='All variants as JSON: \'[{"id": "a", "label": "none", "config": {...}}]\'.'
 )
-@AS_JSON
+@json_options(Experiment)
 @pass_context
 def new(
     context: Context, *, name: str, parameter: str, given: tuple[str, ...], variants: str | None, as_json: bool
@@ -72,7 +73,7 @@ def new(
     type=click.Choice([status.value for status in ExperimentStatus]),
     help="Only with this status.",
 )
-@AS_JSON
+@json_options(Experiment)
 @pass_context
 def list_(context: Context, *, status: str | None, as_json: bool) -> None:
     """List experiments, newest first."""
@@ -101,7 +102,7 @@ def list_(context: Context, *, status: str | None, as_json: bool) -> None:
 
 @experiment.command()
 @click.argument("id")
-@AS_JSON
+@json_options(Experiment)
 @pass_context
 def show(context: Context, *, id: str, as_json: bool) -> None:
     """Show an experiment's results per variant.
@@ -118,7 +119,7 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
 @experiment.command()
 @click.argument("id")
 @click.option("--winner", metavar="VARIANT", help="The id or label of the winning variant, if any.")
-@AS_JSON
+@json_options(Experiment)
 @pass_context
 def conclude(context: Context, *, id: str, winner: str | None, as_json: bool) -> None:
     """Conclude an experiment: new drafts no longer take part."""
@@ -136,7 +137,7 @@ def conclude(context: Context, *, id: str, winner: str | None, as_json: bool) ->
 
 @experiment.command()
 @click.argument("id")
-@AS_JSON
+@json_options(Experiment)
 @pass_context
 def archive(context: Context, *, id: str, as_json: bool) -> None:
     """Archive a concluded experiment."""

@@ -5,7 +5,8 @@ import sys
 
 import click
 
-from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.context import Context, pass_context
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.text.formatting import plural
 
 MAX_SEED = 1_000_000
@@ -15,7 +16,7 @@ MAX_SEED = 1_000_000
 @click.option("--seconds", type=click.FloatRange(min=0), default=30, show_default=True, help="Stop after this long.")
 @click.option("--kills", type=click.IntRange(min=1), metavar="N", help="Stop after N kills.")
 @click.option("--seed", type=int, metavar="N", help="Use the same random numbers again.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_options("posts", "seconds", "seed", "sender", "naive")
 @pass_context
 def prove(context: Context, *, seconds: float, kills: int | None, seed: int | None, as_json: bool) -> None:
     """Kill the sender at random moments, and count the posts that a fake platform received.

@@ -4,17 +4,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
+from copydesk.cli.context import Context, pass_context
+from copydesk.cli.json_output import json_options, print_json
+from copydesk.model.job import Pruned
 from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.model.job import Pruned
 
 
 @click.command()
 @click.option("--compact", is_flag=True, help="Then rewrite the database without its free space; others wait.")
-@AS_JSON
+@json_options(Pruned)
 @pass_context
 def prune(context: Context, *, compact: bool, as_json: bool) -> None:
     """Delete the data that is older than the settings allow. The console and the daemon do so daily.
@@ -22,7 +23,7 @@ def prune(context: Context, *, compact: bool, as_json: bool) -> None:
     Drafts, decisions, posts and their latest metrics are kept.
     """
 
-    async def run(desk: "Desk") -> "Pruned":
+    async def run(desk: "Desk") -> Pruned:
         pruned = await desk.retention.prune()
         if compact:
             await desk.retention.compact()

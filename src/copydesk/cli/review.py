@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass_context, print_json
+from copydesk.cli.context import Context, confirm, is_interactive, pass_context
 from copydesk.cli.draft_selection import (
+    BULK,
     NO_WAIT,
     DraftSelection,
     print_changed,
@@ -22,13 +23,14 @@ from copydesk.cli.draft_selection import (
     wait_for_versions,
     with_draft_selection,
 )
+from copydesk.cli.json_output import json_options, print_json, require_fields
 from copydesk.cli.output import print_table
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
 from copydesk.errors import ConflictError, CopydeskError, StoreError
 from copydesk.model.delivery import DeliveryReport, NextBy, PostResult
 from copydesk.model.draft import STATUS_LABELS, Action, Draft, Status, without_item
 from copydesk.model.requests import BulkOutcome, ChangeDraft
-from copydesk.model.transitions import COMMAND_NAMES, EventKind, InterruptedBulk, UndoResult
+from copydesk.model.transitions import COMMAND_NAMES, DraftEvent, EventKind, InterruptedBulk, UndoResult
 from copydesk.text import clean, reveal
 from copydesk.text.formatting import plural
 
@@ -46,7 +48,7 @@ AT = "The time: fri 14:30, tomorrow 9, in 2 hours, ISO."
 @click.command()
 @click.argument("draft_id", metavar="ID")
 @click.option("--to", "platforms", multiple=True, metavar="NAME", help="A platform or an account; may be repeated.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+@json_options(PostResult)
 @pass_context
 def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json: bool) -> None:
     """Post a draft now.
@@ -215,29 +217,31 @@ COLOURS = {"removed": "red", "added": "green"}
 
 @click.command()
 @click.argument("id", required=False)
-@AS_JSON
+@BULK
+@json_options(Draft, BulkOutcome)
 @pass_context
-def undo(context: Context, *, id: str | None, as_json: bool) -> None:
+def undo(context: Context, *, id: str | None, bulk: bool, as_json: bool) -> None:
     """Undo a draft's last change, or your own.
 
     Without ID, your own last change is undone; a bulk action counts as one.
     """
-    _undo_or_redo(context, EventKind.UNDO, id, as_json=as_json)
+    _undo_or_redo(context, EventKind.UNDO, id, bulk=bulk, as_json=as_json)
 
 
 @click.command()
 @click.argument("id", required=False)
-@AS_JSON
+@BULK
+@json_options(Draft, BulkOutcome)
 @pass_context
-def redo(context: Context, *, id: str | None, as_json: bool) -> None:
+def redo(context: Context, *, id: str | None, bulk: bool, as_json: bool) -> None:
     """Redo the last undone change, unless something changed since."""
-    _undo_or_redo(context, EventKind.REDO, id, as_json=as_json)
+    _undo_or_redo(context, EventKind.REDO, id, bulk=bulk, as_json=as_json)
 
 
 @click.command()
 @click.option("--undo", "to_undo", is_flag=True, help="Undo what it changed instead.")
 @click.option("--keep", "to_keep", is_flag=True, help="Leave its drafts as they are, and do not mention it again.")
-@AS_JSON
+@json_options(BulkOutcome)
 @pass_context
 def resume(context: Context, *, to_undo: bool, to_keep: bool, as_json: bool) -> None:
     """Finish a bulk action whose process was killed.
@@ -285,7 +289,7 @@ def _print_resumed(bulk: InterruptedBulk, outcome: BulkOutcome | None, *, undone
 
 @click.command()
 @click.argument("id")
-@AS_JSON
+@json_options(DraftEvent)
 @pass_context
 def history(context: Context, *, id: str, as_json: bool) -> None:
     """Show the history of a draft, including its earlier versions."""
@@ -304,12 +308,15 @@ def history(context: Context, *, id: str, as_json: bool) -> None:
         click.echo(f"Newer version: {newer}.", err=True)
 
 
-def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, as_json: bool) -> None:
+def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, bulk: bool, as_json: bool) -> None:
+    if bulk:
+        require_fields(BulkOutcome)
+
     async def work(desk: "Desk") -> tuple[UndoResult, Draft | None, str]:
         step = desk.drafts.undo if kind is EventKind.UNDO else desk.drafts.redo
         result = await step(draft_id)
         # A bulk action is reported as totals, a single draft with its new status.
-        if result.bulk_id is not None:
+        if bulk or result.bulk_id is not None:
             return result, None, ""
         changed = without_item(await desk.drafts.get(result.succeeded[0]))
         formatted = await desk.schedule.format_times(changed.scheduled_at) if changed.scheduled_at else ("",)
@@ -351,7 +358,7 @@ def bulk_response(result: UndoResult) -> dict[str, object]:
 @click.command()
 @click.argument("id")
 @click.argument("other", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: the pieces of both texts and the checks.")
+@json_options("old", "new", "pieces", "better", "worse", help="Print JSON: the pieces of both texts and the checks.")
 @pass_context
 def diff(context: Context, *, id: str, other: str | None, as_json: bool) -> None:
     """Show the changes between two versions, word by word.

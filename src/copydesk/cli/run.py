@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.context import Context, pass_context
 from copydesk.cli.draft_view import print_draft
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress, format_time, print_table
+from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
 from copydesk.cli.source import ADD_SOURCE_HINT
 from copydesk.model.draft import ListedDraft
-from copydesk.model.run import Run, RunRequest, RunStatus
+from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
@@ -84,13 +86,12 @@ def run() -> None:
 
 
 @run.command(name="list")
-@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="Runs per page.")
-@click.option("--cursor", help="The nextCursor of the previous page.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+@with_paging(10)
+@json_options(Run, rows="runs")
 @pass_context
-def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) -> None:
+def list_(context: Context, *, paging: Paging, as_json: bool) -> None:
     """List runs, most recent first."""
-    page = context.run(lambda desk: desk.pipeline.list(limit, cursor))
+    page = context.run(lambda desk: load_pages(paging, desk.pipeline.list))
     if as_json:
         print_json({"runs": page.items, "nextCursor": page.next_cursor})
         return
@@ -106,13 +107,11 @@ def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) ->
         for entry in page.items
     ]
     print_table(rows, empty=context.with_desk_options("No runs yet. Start one: copydesk --run-pipeline"))
-    if page.next_cursor:
-        # On stderr, so that a pipe receives rows only.
-        click.echo(f"More: --cursor {page.next_cursor}", err=True)
+    print_next_cursor(page)
 
 
 @run.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+@json_options(RunStatistics)
 @pass_context
 def stats(context: Context, *, as_json: bool) -> None:
     """Show averages over completed runs and frequent errors."""

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import AS_JSON, Context, confirm, is_interactive, pass_context, print_json
+from copydesk.cli.context import Context, confirm, is_interactive, pass_context
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, print_table
+from copydesk.model.schedule import AutoSchedule, Conflicts
 from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.job import ClockWarning
-    from copydesk.model.schedule import AutoSchedule, Conflicts, ParsedTime
+    from copydesk.model.schedule import ParsedTime
 
-Plan = tuple["AutoSchedule", tuple[str, ...]]
+Plan = tuple[AutoSchedule, tuple[str, ...]]
 """A plan, and its times as they are displayed."""
 
 
@@ -26,7 +28,7 @@ def schedule() -> None:
 
 @schedule.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@AS_JSON
+@json_options(AutoSchedule)
 @pass_context
 def plan(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
     """Preview which slots approved drafts would get; changes nothing."""
@@ -37,7 +39,7 @@ def plan(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--dry-run", is_flag=True, help="Only show the plan, like `plan`.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
-@AS_JSON
+@json_options(AutoSchedule)
 @pass_context
 def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool) -> None:
     """Schedule approved drafts into the next free slots.
@@ -63,7 +65,7 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
 @schedule.command()
 @click.option("--at", "time", required=True, metavar="TIME", help="The time: fri 14:30, tomorrow 9, in 2 hours, ISO.")
 @click.option("--exclude", metavar="ID", help="Leave this draft out.")
-@AS_JSON
+@json_options(Conflicts)
 @pass_context
 def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool) -> None:
     """List the drafts scheduled within 30 minutes of a time."""
@@ -86,7 +88,7 @@ def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool
 
 @schedule.command()
 @click.option("--accept", is_flag=True, help="Accept the current time and resume posting.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: the warning, or null.")
+@json_options("doubt", help="Print JSON: the warning, or null.")
 @pass_context
 def clock(context: Context, *, accept: bool, as_json: bool) -> None:
     """Check the clock. After a jump nothing is posted automatically until the time is accepted.

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
+from copydesk.cli.context import Context, pass_context
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import print_table
 from copydesk.model.draft import Status
+from copydesk.model.schedule import Slot
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.model.schedule import Slot
 
 
 @click.group()
@@ -20,7 +21,7 @@ def slot() -> None:
 
 
 @slot.command(name="list")
-@AS_JSON
+@json_options(Slot)
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
     """List the weekly slots, Sunday first."""
@@ -34,7 +35,7 @@ def list_(context: Context, *, as_json: bool) -> None:
 @slot.command(name="set")
 @click.argument("times", nargs=-1, metavar="TIME...")
 @click.option("--clear", is_flag=True, help="Remove all weekly slots.")
-@AS_JSON
+@json_options(Slot)
 @pass_context
 def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool) -> None:
     """Replace all weekly slots: copydesk slot set "mon 09:00" "wed 14:30"."""
@@ -50,7 +51,7 @@ def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool
 
 @slot.command()
 @click.argument("name", required=False)
-@AS_JSON
+@json_options("timeZone")
 @pass_context
 def zone(context: Context, *, name: str | None, as_json: bool) -> None:
     """Show or set your time zone: copydesk slot zone Europe/Prague."""
@@ -71,7 +72,7 @@ def zone(context: Context, *, name: str | None, as_json: bool) -> None:
         click.echo(f"{drafts} time and time zone.", err=True)
 
 
-async def _print_slots(context: Context, desk: "Desk", slots: "Sequence[Slot]", *, as_json: bool) -> None:
+async def _print_slots(context: Context, desk: "Desk", slots: Sequence[Slot], *, as_json: bool) -> None:
     if as_json:
         print_json(slots)
         return

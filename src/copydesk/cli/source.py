@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import click
 
-from copydesk.cli.context import AS_JSON, Context, confirm, parse_config, pass_context, print_json, read_limited
+from copydesk.cli.context import Context, confirm, parse_config, pass_context, read_limited
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress, format_ago, format_time, print_table
 from copydesk.desk.catalog import SOURCE_TYPES
 from copydesk.model.serialization import to_json
@@ -31,7 +32,7 @@ def source() -> None:
 @click.argument("url")
 @click.option("--name", help="The name; by default the feed's own.")
 @CONFIG
-@AS_JSON
+@json_options(Source)
 @pass_context
 def add(context: Context, *, type: str, url: str, name: str | None, config: str | None, as_json: bool) -> None:
     """Add a source after a successful test fetch.
@@ -51,7 +52,7 @@ def add(context: Context, *, type: str, url: str, name: str | None, config: str 
 
 
 @source.command(name="list")
-@AS_JSON
+@json_options(Source)
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
     """List the sources with their health."""
@@ -75,7 +76,7 @@ def list_(context: Context, *, as_json: bool) -> None:
 
 @source.command()
 @click.argument("id")
-@AS_JSON
+@json_options(Source)
 @pass_context
 def show(context: Context, *, id: str, as_json: bool) -> None:
     """Show one source."""
@@ -88,7 +89,7 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
 
 @source.command()
 @click.argument("id")
-@AS_JSON
+@json_options("ok", "error", "items")
 @pass_context
 def test(context: Context, *, id: str, as_json: bool) -> None:
     """Fetch a source and show its entries without storing them."""
@@ -110,7 +111,7 @@ def test(context: Context, *, id: str, as_json: bool) -> None:
 @click.option("--enable/--disable", "enabled", default=None, help="Include the source in runs, or pause it.")
 @CONFIG
 @click.option("--no-test", is_flag=True, help="Change the address without a test fetch.")
-@AS_JSON
+@json_options(Source)
 @pass_context
 def edit(  # noqa: PLR0913 - one argument an option
     context: Context,
@@ -142,7 +143,7 @@ def edit(  # noqa: PLR0913 - one argument an option
 @source.command()
 @click.argument("id")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
-@AS_JSON
+@json_options("ok")
 @pass_context
 def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
     """Delete a source with its items and drafts."""
@@ -165,7 +166,7 @@ def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
 
 @source.command(name="import")
 @click.argument("file", type=click.File("rb"))
-@AS_JSON
+@json_options(Source)
 @pass_context
 def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
     """Import the feeds of an OPML file.

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.context import AS_JSON, Context, pass_context, print_json
+from copydesk.cli.context import Context, pass_context
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_time, print_table
 from copydesk.errors import NotFoundError
 from copydesk.model.item import Item, StoryChange
@@ -24,7 +25,7 @@ def story() -> None:
 
 @story.command()
 @click.argument("id")
-@AS_JSON
+@json_options("id", "source", "published", "state", "title", "url")
 @pass_context
 def show(context: Context, id: str, *, as_json: bool) -> None:
     """List the items of a story, oldest first."""
@@ -43,7 +44,7 @@ def show(context: Context, id: str, *, as_json: bool) -> None:
 @story.command()
 @click.argument("id")
 @click.argument("other")
-@AS_JSON
+@json_options(StoryChange)
 @pass_context
 def merge(context: Context, id: str, other: str, *, as_json: bool) -> None:
     """Merge the stories of two drafts or items.
@@ -60,7 +61,7 @@ def merge(context: Context, id: str, other: str, *, as_json: bool) -> None:
 
 @story.command()
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
-@AS_JSON
+@json_options(StoryChange)
 @pass_context
 def split(context: Context, ids: tuple[str, ...], *, as_json: bool) -> None:
     """Make items a story of their own.

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 import msgspec
 
-from copydesk.cli.context import AS_JSON, Context, pass_context, print_json, read_limited
+from copydesk.cli.context import Context, pass_context, read_limited
+from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
 from copydesk.model.draft import Format
 from copydesk.model.serialization import to_json_value
@@ -27,7 +28,7 @@ def voice() -> None:
 
 
 @voice.command()
-@AS_JSON
+@json_options(VoiceProfile)
 @pass_context
 def show(context: Context, *, as_json: bool) -> None:
     """Show the voice profile.
@@ -60,7 +61,7 @@ def show(context: Context, *, as_json: bool) -> None:
 )
 @click.option("--clear", multiple=True, type=click.Choice(list(EMPTY)), help="Clear this field first; may be repeated.")
 @click.option("--json-file", type=click.File("rb"), help="Read the fields from a JSON file; - for standard input.")
-@AS_JSON
+@json_options(VoiceProfile)
 @pass_context
 def set_(
     context: Context,
