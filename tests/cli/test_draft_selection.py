@@ -35,7 +35,7 @@ def home(tmp_path_factory):
 
 def titles(home, command: str, *args: str) -> set[str]:
     """Return the titles of the drafts listed by `command`."""
-    result = run_in_process(home, "draft", command, *args, "--json")
+    result = run_in_process(home, "draft", command, "--jq", ".", *args)
     assert result.code == 0, result
     return {draft["item"]["title"] for draft in json.loads(result.out)["drafts"]}
 

@@ -97,7 +97,7 @@ def test_summary_without_posts(home):
         (("record", DRAFT_ID, "x", "--status", "sent"), 2, "--status"),
         (("record", DRAFT_ID, " "), 2, "platform takes 1 to 50"),
         (("record", DRAFT_ID), 2, "PLATFORM"),
-        (("record", UNKNOWN_ID, "x", "--likes", "1"), 1, "No draft"),
+        (("record", UNKNOWN_ID, "x", "--likes", "1"), 3, "No draft"),
         (("show", "--top", "51"), 2, "top takes a whole number from 1 to 50"),
     ],
 )

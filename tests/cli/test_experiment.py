@@ -117,9 +117,9 @@ def test_empty_list_explains_new(tmp_path):
         (("new", "N", "hook", "--variants", "{}"), 2, "not a JSON list"),
         (("new", "N", "hook", "--variants", "[]", "--variant", "a=1"), 2, "--variants"),
         (("list", "--status", "over"), 2, "--status"),
-        (("show", UNKNOWN_ID), 1, "No experiment"),
-        (("conclude", UNKNOWN_ID), 1, "No experiment"),
-        (("archive", UNKNOWN_ID), 1, "No experiment"),
+        (("show", UNKNOWN_ID), 3, "No experiment"),
+        (("conclude", UNKNOWN_ID), 3, "No experiment"),
+        (("archive", UNKNOWN_ID), 3, "No experiment"),
     ],
 )
 def test_invalid_usage_is_one_line(tmp_path, args, code, message):
@@ -133,5 +133,5 @@ def test_active_experiment_cannot_be_archived(tmp_path):
     experiment = run_json(tmp_path, *NEW_EXPERIMENT_ARGS)
     result = run_in_process(tmp_path, "experiment", "archive", experiment["id"])
 
-    assert_one_line_error(result, 1)
+    assert_one_line_error(result, 4)
     assert "Conclude it first." in result.err

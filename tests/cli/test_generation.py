@@ -118,8 +118,8 @@ def test_several_drafts_are_regenerated_at_once(tmp_path, url):
 def test_first_version_has_no_diff(tmp_path):
     created, _ = run_json(tmp_path, "new", "Words of my own.")
 
-    assert_one_line_error(run_in_process(tmp_path, "draft", "diff", created["drafts"][0]["id"]), 1)
-    assert_one_line_error(run_in_process(tmp_path, "draft", "diff", "nothing"), 1)
+    assert_one_line_error(run_in_process(tmp_path, "draft", "diff", created["drafts"][0]["id"]), 4)
+    assert_one_line_error(run_in_process(tmp_path, "draft", "diff", "nothing"), 3)
 
 
 def test_diff_shows_hidden_characters(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_runner import CommandResult, assert_one_line_error, run_command
+from cli_runner import CommandResult, assert_one_line_error, error_text, run_command
 from desk_fixtures import URL_ONE, create_source, open_desk_at
 
 CAP_DAC_OVERRIDE, PR_CAPBSET_DROP = 1, 24
@@ -65,7 +65,7 @@ def test_change_of_read_only_desk_is_refused(desk: tuple[Path, str], args: tuple
     home, draft_id = desk
     result = run_read_only(home, *(draft_id if arg == "ID" else arg for arg in args))
     assert_one_line_error(result, 1)
-    assert result.err == (
-        f"Error: {home}/copydesk.db is read-only; nothing changed."
-        " Check the owner of the file and its folder, and how the disk is mounted.\n"
+    assert error_text(result) == (
+        f"{home}/copydesk.db is read-only; nothing changed."
+        " Check the owner of the file and its folder, and how the disk is mounted."
     )

@@ -70,7 +70,7 @@ def run_in_process(home: Path, *args: str, stdin: str = "", **variables: str) ->
 
 
 def assert_one_line_error(result: CommandResult, code: int) -> None:
-    """Assert that the call failed with `code` and one line on stderr; with `--json` that is a problem details object."""
+    """Assert that the call failed with `code` and one line on stderr, with `--json` a problem details object."""
     assert (result.code, result.out) == (code, ""), result
     assert result.err.count("\n") == 1, result
     if result.err.startswith("{"):

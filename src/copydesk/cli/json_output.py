@@ -101,7 +101,7 @@ def _validate_fields(ctx: click.Context, shapes: "Sequence[Shape]") -> None:
     unknown = [field for field in ctx.meta.get(_FIELDS, ()) if field not in names]
     if unknown:
         raise click.BadParameter(
-            f"there is no field {unknown[0]!r}. There are: {', '.join(dict.fromkeys(names))}. For all, put --json last.",
+            f"there is no field {unknown[0]!r}. There are: {', '.join(dict.fromkeys(names))}. For all, put it last.",
             ctx,
             param_hint="'--json'",
         )
