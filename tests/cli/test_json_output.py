@@ -80,7 +80,7 @@ def test_selected_fields_are_printed_in_their_order(home):
     [
         (["draft", "list", "--json", "id,idd"], "there is no field 'idd'. There are: id, text, format, "),
         (["draft", "new", "A text.", "--json", "text"], "there is no field 'text'. There are: mode, itemId, drafts. "),
-        (["draft", "approve", "--json", "ID"], "For all, put it last."),
+        (["draft", "approve", "--json", "ID"], "Without fields, put --json last."),
         (["draft", "approve", "ID", "--json", "succeeded"], "there is no field 'succeeded'. There are: id, "),
         (["draft", "approve", "ID", "--bulk", "--json", "status"], "There are: action, total, succeeded, "),
         (["draft", "undo", "--bulk", "--json", "status"], "There are: action, total, succeeded, "),

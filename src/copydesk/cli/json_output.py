@@ -100,11 +100,8 @@ def _validate_fields(ctx: click.Context, shapes: "Sequence[Shape]") -> None:
     names = [name for shape in shapes for name in _field_names(shape)]
     unknown = [field for field in ctx.meta.get(_FIELDS, ()) if field not in names]
     if unknown:
-        raise click.BadParameter(
-            f"there is no field {unknown[0]!r}. There are: {', '.join(dict.fromkeys(names))}. For all, put it last.",
-            ctx,
-            param_hint="'--json'",
-        )
+        message = f"there is no field {unknown[0]!r}. There are: {', '.join(dict.fromkeys(names))}."
+        raise click.BadParameter(f"{message} Without fields, put --json last.", ctx, param_hint="'--json'")
 
 
 def _field_names(shape: "Shape") -> tuple[str, ...]:
