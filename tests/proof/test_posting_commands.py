@@ -38,7 +38,7 @@ def test_connect_approve_and_post(tmp_path: Path, pds: Pds, writer: PdsAccount) 
     assert result.out == f"bluesky:{writer.handle}: Posted: {url}\n"
     assert url in run_command(tmp_path, "draft", "show", draft, **KEYS).out
     repeated = run_command(tmp_path, "draft", "post", draft, **KEYS)
-    assert (repeated.code, repeated.err) == (1, "Error: Already posted there; nothing was sent.\n")
+    assert (repeated.code, repeated.err) == (4, "Error: Already posted there; nothing was sent.\n")
     assert len(pds.list_posts(writer.did)) == 1
 
 
@@ -108,7 +108,7 @@ def test_removed_account_posts_nothing_and_keys_are_deleted(tmp_path: Path, pds:
     assert run_command(tmp_path, "account", "remove", "bluesky", "--yes", **KEYS).code == 0
     assert run_command(tmp_path, "account", "list", **KEYS).out == ""
     result = run_command(tmp_path, "draft", "post", draft, **KEYS)
-    assert (result.code, "No accounts connected; nothing was posted." in result.err) == (1, True)
+    assert (result.code, "No accounts connected; nothing was posted." in result.err) == (4, True)
     assert not (tmp_path / "secrets" / "secrets.sealed").exists()
 
 

@@ -120,7 +120,7 @@ class CommandRacer:
         result = run_in_process(self.home, *args, copydesk_database__busy_timeout=str(BUSY_TIMEOUT))
         if result.code == 0:
             self.done += 1
-        elif result.code == 1 and result.err.startswith("Error: ") and "Unexpected" not in result.err:
+        elif result.code in (1, 4) and result.err.startswith("Error: ") and "Unexpected" not in result.err:
             self.refused.append(result.err)
         else:
             self.wrong.append(f"{args}: {result}")

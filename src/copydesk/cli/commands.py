@@ -50,8 +50,10 @@ TERMINATED = 143
 """Exit code of a terminated command: 128 plus the number of SIGTERM."""
 
 
-EXIT_CODE_SUMMARY = "0 success, 1 failure, 2 wrong usage, 3 not found, 4 not allowed in the current state,"
+EXIT_CODE_SUMMARY = (
+    "0 success, 1 failure, 2 wrong usage, 3 not found, 4 not allowed in the current state,"
     " 130 interrupted, 143 terminated"
+)
 _PROBLEMS = {
     USAGE: ("usage", "Wrong usage", 400),
     INTERRUPTED: ("interrupted", "Interrupted", 503),
