@@ -73,9 +73,14 @@ async def store_file(ctx: DeskContext, path: Path) -> str:
     """
     content = await asyncio.to_thread(read_file, path)
     try:
-        await asyncio.to_thread(fit_to_bounds, content)
+        return await store_content(ctx, content)
     except ImageError as error:
         raise _prefix_error(f"{path}", error) from None
+
+
+async def store_content(ctx: DeskContext, content: bytes) -> str:
+    """Store an image as `store_file` does."""
+    await asyncio.to_thread(fit_to_bounds, content)
     return await asyncio.to_thread(save, ctx.settings.images_folder, content)
 
 

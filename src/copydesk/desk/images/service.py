@@ -49,6 +49,13 @@ class DraftImages:
         return await store_file(self._ctx, path)
 
     @operation
+    async def save_content(self, content: bytes) -> str:
+        """Store an image as `save` does, from its bytes."""
+        from copydesk.desk.images.draft_images import store_content  # noqa: PLC0415 - as above
+
+        return await store_content(self._ctx, content)
+
+    @operation
     async def describe(self, draft_id: str, alt: str | None, *, position: int = 1) -> Draft:
         """Set the alt text of a draft's image (the first is 1), or remove the image if `alt` is None.
 

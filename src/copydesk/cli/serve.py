@@ -1,0 +1,72 @@
+"""`copydesk serve`: the HTTP service."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from copydesk.cli.context import Context, pass_context
+from copydesk.errors import SettingsError
+
+if TYPE_CHECKING:
+    from copydesk.http.server import ServerOptions
+
+EXTRA_HINT = "Install it: `pip install 'copydesk[serve]'`."
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8470, show_default=True, help="Port; 0 takes a free one."
+)
+@click.option(
+    "--allowed-host", "allowed_hosts", multiple=True, metavar="NAME", help="A host name under which requests come."
+)
+@click.option(
+    "--trusted-proxy",
+    "trusted_proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="A reverse proxy whose X-Forwarded headers count.",
+)
+@click.option(
+    "--jobs", "with_jobs", is_flag=True, help="Run the scheduled jobs of all users, as `copydesk daemon` does for one."
+)
+@pass_context
+def serve(
+    context: Context,
+    *,
+    host: str,
+    port: int,
+    allowed_hosts: tuple[str, ...],
+    trusted_proxies: tuple[str, ...],
+    with_jobs: bool,
+) -> None:
+    """Serve every operation over HTTP, for all users, until SIGTERM or Ctrl-C.
+
+    Each request needs a token: `copydesk token create`. The description of the interface is at /docs.
+    """
+    try:
+        server = import_module("copydesk.http.server")
+    except ModuleNotFoundError as error:
+        if error.name not in {"starlette", "uvicorn", "multipart", "python_multipart"}:
+            raise
+        raise click.UsageError(f"The HTTP service is not installed. {EXTRA_HINT}") from None
+    options = server.ServerOptions(
+        host=host, port=port, allowed_hosts=allowed_hosts, trusted_proxies=trusted_proxies, with_jobs=with_jobs
+    )
+    context.run_without_desk(lambda: _serve(context, options))
+
+
+async def _serve(context: Context, options: "ServerOptions") -> None:
+    from copydesk.http.server import serve as run_server  # noqa: PLC0415 - an extra
+
+    async with context.desks() as desks:
+        if not options.is_loopback and not await desks.has_tokens():
+            raise SettingsError(
+                f"{options.host} can be reached from other machines, and there is no token yet.",
+                hint="Create one: `copydesk token create --name NAME --scope read`.",
+            )
+        await run_server(
+            desks, options, lambda url: click.echo(f"Serving on {url} (documentation: {url}/docs)", err=True)
+        )

@@ -1,0 +1,70 @@
+"""One call of an operation: who calls, with which parameters, and the desk that it works on."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+
+from copydesk.desk import Desk
+from copydesk.http.errors import insufficient_scope
+from copydesk.model.token import Scope
+
+if TYPE_CHECKING:
+    from copydesk.model.token import Access
+
+
+class Call:
+    """A request for an operation, read and authorized."""
+
+    def __init__(
+        self,
+        request: Request,
+        desk: Desk,
+        access: "Access",
+        *,
+        query: Mapping[str, object],
+        body: object,
+        run_in_background: Callable[[Callable[[], Awaitable[object]]], None],
+    ) -> None:
+        self.request = request
+        self.desk = desk
+        self.access = access
+        self.query = query
+        """Query parameters that were given, by their names in Python."""
+        self.body = body
+        """The JSON body without unknown fields; {} if none was sent."""
+        self.run_in_background = run_in_background
+        """Run work on the desk after the response, until the server stops."""
+        self.status: int | None = None
+        """Status of the response; None for that of the operation."""
+        self.headers: dict[str, str] = {}
+        """Additional headers of the response."""
+
+    @property
+    def id(self) -> str:
+        """The id in the path."""
+        return str(self.request.path_params["id"])
+
+    def require(self, scope: Scope) -> None:
+        """Refuse the request unless the token has this scope."""
+        if not self.access.scope.covers(scope):
+            raise insufficient_scope(self.access.scope, scope)
+
+    @property
+    def expected_version(self) -> int | None:
+        """The version that the header If-Match names; None without one. An unknown tag is no version of any draft."""
+        tag = self.request.headers.get("if-match")
+        if tag is None or tag.strip() == "*":
+            return None
+        version = tag.strip().removeprefix("W/").strip('"')
+        return int(version) if version.isascii() and version.isdigit() and len(version) < 10 else 0
+
+    def set_version(self, version: int) -> None:
+        """Set the header ETag to a draft's version."""
+        self.headers["ETag"] = f'"{version}"'
+
+    def created(self, path: str) -> None:
+        """Set the header Location to the path of what was created."""
+        self.headers["Location"] = path
+        self.status = HTTPStatus.CREATED

@@ -1,0 +1,160 @@
+"""The OpenAPI document as one page of HTML, without scripts and without anything from the network."""
+
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any
+
+import msgspec
+
+Json = Mapping[str, Any]
+STYLE = """
+:root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 18%, transparent); }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 62rem; padding: 2rem 1rem 6rem; }
+h2 { border-bottom: 1px solid var(--line); margin-top: 3rem; padding-bottom: .3rem; }
+h3 { margin: 2.2rem 0 .3rem; font-size: 1.05rem; }
+h4 { margin: 1rem 0 .2rem; font-size: .85rem; text-transform: uppercase; letter-spacing: .04em; opacity: .7; }
+code, pre { font: .875em/1.45 ui-monospace, monospace; }
+pre { border: 1px solid var(--line); border-radius: 6px; overflow-x: auto; padding: .7rem .9rem; }
+table { border-collapse: collapse; width: 100%; }
+td, th { border-top: 1px solid var(--line); padding: .25rem .8rem .25rem 0; text-align: left; vertical-align: top; }
+.method { display: inline-block; min-width: 4.2em; font-weight: 700; }
+.scope { border: 1px solid var(--line); border-radius: 1em; font-size: .8rem; padding: .05rem .6rem; }
+nav { columns: 3 14rem; } nav a { display: block; } a { color: inherit; }
+"""
+
+
+def render_page(document: Json) -> str:
+    """Return the page."""
+    operations = [
+        (path, method, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+    tags = [tag["name"] for tag in document["tags"]]
+    info = document["info"]
+    parts = [
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(info['title'])} API</title>",
+        "<meta name=viewport content='width=device-width, initial-scale=1'>",
+        f"<style>{STYLE}</style>",
+        f"<h1>{escape(info['title'])} API <small>{escape(info['version'])}</small></h1>",
+        *(f"<p>{_inline(text)}</p>" for text in info["description"].split("\n\n")),
+        "<p>Machine-readable: <a href=openapi.json>openapi.json</a></p><nav>",
+        *(
+            f"<a href='#{escape(operation['operationId'])}'>{_title(path, method)}</a>"
+            for path, method, operation in operations
+        ),
+        "</nav>",
+    ]
+    for tag in tags:
+        parts.append(f"<h2>{escape(tag)}</h2>")
+        for path, method, operation in operations:
+            if tag in operation["tags"]:
+                parts += _operation(document, path, method, operation)
+    parts.append("<h2>Objects</h2>")
+    for name, schema in document["components"]["schemas"].items():
+        parts += [
+            f"<h3 id='schema-{escape(name)}'>{escape(name)}</h3>",
+            f"<p>{_inline(schema.get('description', ''))}</p>",
+        ]
+        parts += _properties(schema)
+    return "\n".join(parts)
+
+
+def _title(path: str, method: str) -> str:
+    return f"<code><span class=method>{method.upper()}</span> {escape(path)}</code>"
+
+
+def _operation(document: Json, path: str, method: str, operation: Json) -> Iterator[str]:
+    yield f"<h3 id='{escape(operation['operationId'])}'>{_title(path, method)}"
+    yield f" <span class=scope>{escape(operation['x-scope'])}</span></h3>"
+    yield f"<p>{_inline(operation['summary'])}</p>"
+    for paragraph in operation["description"].split("\n\n"):
+        yield f"<p>{_inline(paragraph)}</p>"
+    if operation["parameters"]:
+        yield "<h4>Parameters</h4><table>"
+        for parameter in operation["parameters"]:
+            required = "required" if parameter["required"] else ""
+            yield (
+                f"<tr><td><code>{escape(parameter['name'])}</code><td>{parameter['in']} {required}"
+                f"<td>{_type(parameter['schema'])}"
+            )
+        yield "</table>"
+    if body := operation.get("requestBody"):
+        content = body["content"]
+        for media_type, media in content.items():
+            yield f"<h4>Body ({escape(media_type)}{'' if body['required'] else ', optional'})</h4>"
+            yield f"<p>{_type(media['schema'])}</p>"
+            if "example" in media:
+                yield f"<pre>{escape(_pretty(media['example']))}</pre>"
+    yield "<h4>Responses</h4><table>"
+    for status, response in operation["responses"].items():
+        resolved = _resolve(document, response)
+        schemas = [_type(media["schema"]) for media in resolved.get("content", {}).values() if "schema" in media]
+        yield f"<tr><td>{status}<td>{_inline(resolved['description'])}<td>{', '.join(schemas)}"
+    yield "</table>"
+
+
+def _properties(schema: Json) -> Iterator[str]:
+    if "enum" in schema:
+        yield f"<p>{', '.join(f'<code>{escape(str(value))}</code>' for value in schema['enum'])}</p>"
+    if not (properties := schema.get("properties")):
+        return
+    required = set(schema.get("required", ()))
+    yield "<table>"
+    for name, property_schema in properties.items():
+        text = _inline(property_schema.get("description", ""))
+        yield (
+            f"<tr><td><code>{escape(name)}</code><td>{'required' if name in required else ''}"
+            f"<td>{_type(property_schema)}<td>{text}"
+        )
+    yield "</table>"
+
+
+def _type(schema: Json) -> str:
+    """Return a schema's type with its limits, in one line."""
+    if reference := schema.get("$ref"):
+        name = str(reference).rpartition("/")[2]
+        return f"<a href='#schema-{escape(name)}'>{escape(name)}</a>"
+    if members := schema.get("anyOf") or schema.get("oneOf"):
+        return " or ".join(_type(member) for member in members)
+    kind = schema.get("type", "any")
+    name = " or ".join(kind) if isinstance(kind, list) else str(kind)
+    if kind == "array":
+        name = f"array of {_type(schema.get('items', {}))}"
+    limits = [
+        f"{label} {schema[key]:,}" if isinstance(schema[key], int) else f"{label} {escape(str(schema[key]))}"
+        for key, label in _LIMITS.items()
+        if key in schema
+    ]
+    return f"{name} ({', '.join(limits)})" if limits else name
+
+
+_LIMITS = {
+    "format": "",
+    "minLength": "at least",
+    "maxLength": "at most",
+    "minItems": "at least",
+    "maxItems": "at most",
+    "minimum": "from",
+    "maximum": "to",
+    "default": "default",
+}
+
+
+def _resolve(document: Json, value: Json) -> Json:
+    reference = value.get("$ref")
+    if reference is None:
+        return value
+    for name in str(reference).removeprefix("#/").split("/"):
+        document = document[name]
+    return document
+
+
+def _inline(text: str) -> str:
+    """Return text with words in backquotes as code."""
+    parts = escape(text, quote=False).split("`")
+    return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))
+
+
+def _pretty(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

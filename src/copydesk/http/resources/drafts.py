@@ -1,0 +1,175 @@
+"""Drafts: list, create, read, change, bulk, undo."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from copydesk.http.call import Call
+from copydesk.http.operations import Operations
+from copydesk.model.delivery import PostResult
+from copydesk.model.draft import Action, Draft, Format, ListedDraft, Status, without_item
+from copydesk.model.filters import Archived
+from copydesk.model.page import PageSize
+from copydesk.model.requests import BulkChange, BulkOutcome, ChangeDraft, CreatedDrafts, CreateDraft, CreationMode
+from copydesk.model.serialization import Struct
+from copydesk.model.token import Scope
+
+operations = Operations("Drafts")
+
+ACTION_SCOPES: Final[Mapping[Action, Scope]] = {
+    Action.APPROVE: Scope.REVIEW,
+    Action.REJECT: Scope.REVIEW,
+    Action.REGENERATE: Scope.DRAFT,
+    Action.ARCHIVE: Scope.REVIEW,
+    Action.UNAPPROVE: Scope.REVIEW,
+    Action.SCHEDULE: Scope.PUBLISH,
+    Action.RESCHEDULE: Scope.PUBLISH,
+    Action.CANCEL_SCHEDULE: Scope.PUBLISH,
+    Action.POST: Scope.PUBLISH,
+}
+"""The scope that each action needs."""
+APPROVED_STATUSES = frozenset({Status.APPROVED, Status.SCHEDULED, Status.MISSED})
+"""A reviewer has approved the text as it stands: to edit it is to approve another one."""
+EXAMPLE_ID = "019a5b2e-6c1f-7d3a-9b47-3f0c2a91e5d8"
+
+
+class DraftsQuery(Struct, frozen=True):
+    """Parameters of the list of drafts; all filters that are given must match."""
+
+    status: Status | None = None
+    format: Format | None = None
+    limit: PageSize = 25
+    cursor: str | None = None
+    """The `nextCursor` of the previous page."""
+    source_id: str | None = None
+    source_type: str | None = None
+    tags: str | None = None
+    """Comma-separated; a tag with a comma is quoted."""
+    scheduled_after: datetime | None = None
+    """Inclusive."""
+    scheduled_before: datetime | None = None
+    """Exclusive."""
+    archived: Archived = Archived.INCLUDE
+
+
+class DraftList(Struct, frozen=True):
+    """A page of drafts, newest first."""
+
+    drafts: tuple[ListedDraft, ...]
+    next_cursor: str | None
+
+
+@operations.add("GET", "/drafts", scope=Scope.READ, query=DraftsQuery, response=DraftList)
+async def list_drafts(call: Call) -> DraftList:
+    """List drafts, newest first.
+
+    Following `nextCursor` until it is null visits every draft that existed at the start.
+    """
+    page = await call.desk.drafts.list(**call.query)  # type: ignore[arg-type] # the desk validates them
+    return DraftList(drafts=page.items, next_cursor=page.next_cursor)
+
+
+@operations.add(
+    "POST",
+    "/drafts",
+    scope=Scope.DRAFT,
+    body=CreateDraft,
+    response=CreatedDrafts,
+    status=201,
+    example={"text": "SQLite turns 25 this year. Nothing else on my disk is as old and as boring.", "tags": ["sqlite"]},
+)
+async def create_drafts(call: Call) -> CreatedDrafts:
+    """Create a draft from a text, or generate drafts from a URL, a prompt or both.
+
+    Generated drafts are returned with the status `pending_generation`; their text is written afterwards.
+    """
+    created = await call.desk.drafts.create(_fields(call.body))
+    if created.mode is CreationMode.GENERATE:
+        ids = [draft.id for draft in created.drafts]
+        call.run_in_background(lambda: call.desk.generation.drain(ids))
+    return created
+
+
+@operations.add("GET", "/drafts/{id}", scope=Scope.READ, response=ListedDraft)
+async def get_draft(call: Call) -> ListedDraft:
+    """Return a draft with its item. The header ETag is its version."""
+    draft = await call.desk.drafts.get(call.id)
+    call.set_version(draft.version)
+    return draft
+
+
+@operations.add(
+    "PATCH",
+    "/drafts/{id}",
+    scope=Scope.DRAFT,
+    body=ChangeDraft,
+    response=Draft | PostResult,
+    conflicts=True,
+    example={"action": "approve"},
+)
+async def change_draft(call: Call) -> Draft | PostResult:
+    """Edit a draft, apply an action to it, or both; the edit is made first, and both or neither.
+
+    With the header If-Match the draft is only changed in that version. The action `post` returns when every delivery
+    has ended, at the latest after 30 seconds; a platform that is still under way then is in neither list.
+
+    A token with the scope `draft` may edit and regenerate what nobody has approved. `review` may also approve, reject,
+    unapprove and archive, and edit approved drafts. The other actions need `publish`.
+    """
+    fields, version = _fields(call.body), call.expected_version
+    if (action := _action(fields)) is not None:
+        call.require(ACTION_SCOPES[action])
+    if "text" in fields and not call.access.scope.covers(Scope.REVIEW):
+        current = await call.desk.drafts.get(call.id)
+        if current.status in APPROVED_STATUSES:
+            call.require(Scope.REVIEW)
+        # If somebody approves it before the edit, nothing is written.
+        version = current.version if version is None else version
+    changed = await call.desk.drafts.change(call.id, fields, expected_version=version)
+    if isinstance(changed, Draft):
+        call.set_version(changed.version)
+        if action is Action.REGENERATE:
+            call.run_in_background(lambda: call.desk.generation.drain([call.id]))
+    return changed
+
+
+@operations.add(
+    "POST",
+    "/drafts/bulk",
+    scope=Scope.REVIEW,
+    body=BulkChange,
+    response=BulkOutcome,
+    example={"action": "approve", "ids": [EXAMPLE_ID]},
+)
+async def change_drafts(call: Call) -> BulkOutcome:
+    """Apply one action to 1 to 100 drafts, and return the outcome of each.
+
+    Approve, reject and archive need the scope `review`, the other actions `publish`.
+    """
+    fields = _fields(call.body)
+    if (action := _action(fields)) is not None:
+        call.require(ACTION_SCOPES[action])
+    return await call.desk.drafts.bulk(fields)
+
+
+@operations.add("POST", "/drafts/{id}/undo", scope=Scope.PUBLISH, response=Draft, conflicts=True)
+async def undo_change(call: Call) -> Draft:
+    """Undo the last change of a draft, and return the draft.
+
+    Undoing may restore an approval or a scheduled time, so it needs the scope `publish`.
+    """
+    await call.desk.drafts.undo(call.id)
+    draft = await call.desk.drafts.get(call.id)
+    call.set_version(draft.version)
+    return without_item(draft)
+
+
+def _fields(body: object) -> Mapping[str, object]:
+    # The desk refuses what is no object, with the name of the body.
+    return body  # type: ignore[return-value]
+
+
+def _action(fields: object) -> Action | None:
+    """Return the action, or None if there is none or an unknown one, which the desk refuses."""
+    action = fields.get("action") if isinstance(fields, Mapping) else None
+    return Action(action) if isinstance(action, str) and action in set(Action) else None

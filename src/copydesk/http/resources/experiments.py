@@ -1,0 +1,62 @@
+"""Experiments: list, create, conclude, archive."""
+
+from typing import Any
+
+from copydesk.http.call import Call
+from copydesk.http.operations import Operations
+from copydesk.model.experiment import ChangeExperiment, Experiment, ExperimentStatus, NewExperiment
+from copydesk.model.serialization import Struct
+from copydesk.model.token import Scope
+
+operations = Operations("Experiments")
+
+
+class ExperimentsQuery(Struct, frozen=True):
+    """Parameters of the list of experiments."""
+
+    status: ExperimentStatus | None = None
+
+
+@operations.add("GET", "/experiments", scope=Scope.READ, query=ExperimentsQuery, response=tuple[Experiment, ...])
+async def list_experiments(call: Call) -> tuple[Experiment, ...]:
+    """List experiments with their results, newest first."""
+    status: Any = call.query.get("status")
+    return await call.desk.experiments.list(status)
+
+
+@operations.add(
+    "POST",
+    "/experiments",
+    scope=Scope.REVIEW,
+    body=NewExperiment,
+    response=Experiment,
+    status=201,
+    conflicts=True,
+    example={
+        "name": "Hashtags",
+        "parameter": "hashtags",
+        "variants": [
+            {"id": "a", "label": "none", "config": {"hashtags": 0}},
+            {"id": "b", "label": "two", "config": {"hashtags": 2}},
+        ],
+    },
+)
+async def create_experiment(call: Call) -> Experiment:
+    """Create an experiment over a parameter, active at once; the first variant is the control."""
+    values: Any = call.body
+    return await call.desk.experiments.create(values)
+
+
+@operations.add(
+    "PATCH",
+    "/experiments/{id}",
+    scope=Scope.REVIEW,
+    body=ChangeExperiment,
+    response=Experiment,
+    conflicts=True,
+    example={"action": "conclude", "winner": "b"},
+)
+async def change_experiment(call: Call) -> Experiment:
+    """Conclude an experiment, with or without a winner, or archive it."""
+    values: Any = call.body
+    return await call.desk.experiments.change(call.id, values)

@@ -1,0 +1,102 @@
+"""Run the service with uvicorn: listen, announce, stop without cutting a request."""
+
+import logging
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from copydesk.errors import SettingsError
+from copydesk.http.service import Service, create_app
+from copydesk.model.serialization import Struct
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desks
+
+LOG = logging.getLogger("copydesk.http")
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+STOP_TIMEOUT = 40
+"""Seconds that requests get to finish when the server stops; the longest one waits 30 seconds for platforms."""
+IDLE_TIMEOUT = 75
+"""Seconds after which an idle connection is closed; longer than the usual 60 of a reverse proxy."""
+MAX_CONNECTIONS = 4_000
+
+
+class ServerOptions(Struct, frozen=True):
+    """Where the server listens, and whom it trusts."""
+
+    host: str = "127.0.0.1"
+    port: int = 8470
+    """0 takes a free one."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Host names besides those of the loopback interface under which requests may come."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses whose `X-Forwarded-*` headers are believed."""
+    with_jobs: bool = False
+    """Run the scheduled jobs of all users."""
+
+    @property
+    def is_loopback(self) -> bool:
+        """True if only programs of this machine can connect."""
+        return self.host in LOOPBACK_NAMES
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which reports that it is ready, and tells the service when it stops, so that streams end."""
+
+    def __init__(self, config: uvicorn.Config, service: Service, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._service = service
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to accept connections."""
+        await super().startup(sockets)
+        if self.started:
+            self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting connections, end streams, wait for requests in progress."""
+        self._service.stopping.set()
+        await super().shutdown(sockets)
+
+
+async def serve(desks: "Desks", options: ServerOptions, on_ready: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM; `on_ready` gets the base URL. Raise SettingsError if the port cannot be used."""
+    service = Service(desks)
+    names = None if "*" in options.allowed_hosts else LOOPBACK_NAMES | set(options.allowed_hosts) | {options.host}
+    app = create_app(service, allowed_hosts=names)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        lifespan="on",
+        timeout_keep_alive=IDLE_TIMEOUT,
+        timeout_graceful_shutdown=STOP_TIMEOUT,
+        limit_concurrency=MAX_CONNECTIONS,
+        proxy_headers=bool(options.trusted_proxies),
+        forwarded_allow_ips=list(options.trusted_proxies) or None,
+    )
+    listener = _listen(options.host, options.port)
+    with listener:
+        host, port = listener.getsockname()[:2]
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        await _Server(config, service, lambda: on_ready(address)).serve(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        address, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        listener = socket.socket(address[0], socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address[4])
+    except OSError as error:
+        raise SettingsError(
+            f"Cannot listen on {host} port {port}: {(error.strerror or str(error)).lower()}.",
+            hint="Choose another: `copydesk serve --port 8471`.",
+        ) from None
+    listener.set_inheritable(False)
+    return listener

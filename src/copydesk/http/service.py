@@ -1,0 +1,167 @@
+"""The ASGI application: route a request to its operation, authorize and call it, return the result or the problem."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+
+from copydesk.errors import CopydeskError
+from copydesk.http import errors
+from copydesk.http.call import Call
+from copydesk.http.meta import meta_routes
+from copydesk.http.middleware import RequestMiddleware
+from copydesk.http.operations import Operation
+from copydesk.http.rate_limit import LIMIT, RateLimiter
+from copydesk.http.request_reading import parse_body, parse_query, read_bytes
+from copydesk.http.responses import json_response, problem_response
+from copydesk.http.table import OPERATIONS
+from copydesk.problems import to_problem
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk, Desks
+    from copydesk.model.token import Access
+
+LOG = logging.getLogger("copydesk.http")
+_BEARER = "bearer "
+
+
+class Service:
+    """The desks that are served, and what lives as long as the server."""
+
+    def __init__(self, desks: "Desks", *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.desks = desks
+        self.stopping = asyncio.Event()
+        """Set when the server stops; streams end then."""
+        self._rate_limiter = RateLimiter()
+        self._monotonic = monotonic
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def respond(self, operation: Operation, request: Request) -> Response:
+        """Call the operation and return its response, or a problem."""
+        headers: dict[str, str] = {}
+        request.state.operation = operation.id
+        try:
+            if self.stopping.is_set():
+                raise errors.shutting_down()
+            access = await self._authorize(operation, request, headers)
+            desk = await self.desks.get(access.user)
+            call = await self._read(operation, request, desk, access)
+            result = await operation.handler(call)
+        except errors.RefusedError as refusal:
+            return problem_response(refusal.problem, headers | refusal.headers)
+        except CopydeskError as error:
+            problem = to_problem(error)
+            if problem.retry_after is not None:
+                headers["Retry-After"] = str(problem.retry_after)
+            return problem_response(problem, headers)
+        if isinstance(result, Response):
+            result.headers.update(headers | call.headers)
+            return result
+        return json_response(result, call.status or operation.status, headers | call.headers)
+
+    async def _authorize(self, operation: Operation, request: Request, headers: dict[str, str]) -> "Access":
+        """Return who calls; add the headers about the rate limit. Refuse a call that the token does not allow."""
+        authorization = request.headers.get("authorization", "")
+        if not authorization:
+            raise errors.unauthorized("Send a token: `Authorization: Bearer cd_…`.", token_was_sent=False)
+        token = authorization[len(_BEARER) :].strip() if authorization.lower().startswith(_BEARER) else ""
+        access = await self.desks.authenticate(token)
+        if access is None:
+            raise errors.unauthorized("This token is unknown, revoked or expired.", token_was_sent=True)
+        request.state.user, request.state.token = access.user.name, access.token_name
+        quota = self._rate_limiter.take(access.token_id, self._monotonic())
+        headers.update(quota.headers)
+        if not quota.allowed:
+            raise errors.rate_limited(quota.reset, LIMIT)
+        if not access.scope.covers(operation.scope):
+            raise errors.insufficient_scope(access.scope, operation.scope)
+        return access
+
+    async def _read(self, operation: Operation, request: Request, desk: "Desk", access: "Access") -> Call:
+        query = parse_query(request, operation.query)
+        body: object = {}
+        if operation.body is not None:
+            content = await read_bytes(request, operation.max_body)
+            body = parse_body(operation, content, request.headers.get("content-type", ""))
+        return Call(request, desk, access, query=query, body=body, run_in_background=self._run_in_background)
+
+    def _run_in_background(self, work: Callable[[], Awaitable[object]]) -> None:
+        task = asyncio.create_task(_log_failure(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """End background work; what it has committed stays, the rest is taken up at the next start."""
+        self.stopping.set()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _log_failure(work: Callable[[], Awaitable[object]]) -> None:
+    try:
+        await work()
+    except CopydeskError as error:
+        LOG.warning("Work in the background failed: %s", error)
+    except Exception:
+        LOG.exception("Work in the background failed.")
+
+
+def create_app(
+    service: Service, *, operations: Iterable[Operation] = OPERATIONS, allowed_hosts: Collection[str] | None = None
+) -> Starlette:
+    """Return the ASGI application, with all operations at `/` and at `/v1`.
+
+    `allowed_hosts` are the names under which it may be called; None allows any.
+    """
+    table = tuple(operations)
+    routes = [*meta_routes(service, table), *_create_routes(service, table)]
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await service.close()
+
+    return Starlette(
+        routes=[Mount("/v1", routes=routes), *routes],
+        middleware=[Middleware(RequestMiddleware, allowed_hosts=allowed_hosts)],
+        exception_handlers={HTTPException: _routing_problem},
+        lifespan=lifespan,
+    )
+
+
+def _create_routes(service: Service, operations: Iterable[Operation]) -> list[BaseRoute]:
+    by_path: dict[str, dict[str, Operation]] = {}
+    for operation in operations:
+        by_path.setdefault(operation.path, {})[operation.method] = operation
+    # A path with a parameter after those that have a word in its place: /drafts/bulk is no draft's id.
+    paths = sorted(by_path, key=lambda path: ("{" in path, path))
+    return [Route(path, _endpoint(service, by_path[path]), methods=sorted(by_path[path])) for path in paths]
+
+
+def _endpoint(service: Service, methods: dict[str, Operation]) -> Callable[[Request], Awaitable[Response]]:
+    async def respond(request: Request) -> Response:
+        # Starlette adds HEAD to GET.
+        return await service.respond(methods.get(request.method) or methods["GET"], request)
+
+    return respond
+
+
+async def _routing_problem(_: Request, error: Exception) -> Response:
+    """Return the problem of a path or method that does not exist."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = sorted((error.headers or {}).get("Allow", "").split(", "))
+        refusal = errors.method_not_allowed(", ".join(allowed))
+    else:
+        refusal = errors.not_found()
+    return problem_response(refusal.problem, refusal.headers)
