@@ -29,6 +29,7 @@ COMMANDS = {
     "experiment": ("copydesk.cli.experiment", "Run experiments."),
     "engagement": ("copydesk.cli.engagement", "Show and record how posts perform."),
     "daemon": ("copydesk.cli.daemon", "Run scheduled jobs without the console."),
+    "serve": ("copydesk.cli.serve", "Serve every operation over HTTP."),
     "prove": ("copydesk.cli.prove", "Kill senders, and count what is posted twice or lost."),
     "backup": ("copydesk.cli.backup", "Back up the database."),
     "restore": ("copydesk.cli.backup", "Replace the database by a backup."),

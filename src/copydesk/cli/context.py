@@ -27,7 +27,7 @@ from copydesk.errors import OUT_OF_MEMORY, ConflictError, CopydeskError, Invalid
 from copydesk.settings import Settings
 
 if TYPE_CHECKING:
-    from copydesk.desk import Desk
+    from copydesk.desk import Desk, Desks
     from copydesk.problems import Problem
 
 
@@ -109,6 +109,17 @@ class Context:
         from copydesk.sample.desk import open_sample  # noqa: PLC0415
 
         return open_sample(settings)
+
+    def desks(self) -> "AbstractAsyncContextManager[Desks]":
+        """Return the desks of all users, not opened yet."""
+        settings = self.settings()
+        if not self.sample:
+            from copydesk.desk import open_desks  # noqa: PLC0415
+
+            return open_desks(settings, ask_passphrase=_prompt_passphrase if sys.stdin.isatty() else None)
+        from copydesk.sample.desk import open_sample_desks  # noqa: PLC0415
+
+        return open_sample_desks(settings)
 
     @property
     def desk_options(self) -> list[str]:

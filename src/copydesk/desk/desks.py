@@ -78,6 +78,11 @@ class Desks:
             return None
         return await self._ctx.database.read(tokens.find_access, secret_hash, self._ctx.clock())
 
+    async def has_tokens(self) -> bool:
+        """Return True if any user has a token that is neither revoked nor expired."""
+        self._ctx.check_open()
+        return await self._ctx.database.read(tokens.exist, self._ctx.clock())
+
     async def change_counter(self) -> int:
         """Return a number that differs after every change to the database, whichever process made it."""
         self._ctx.check_open()

@@ -42,7 +42,7 @@ def meta_routes(service: "Service", operations: Iterable[Operation]) -> list[Bas
             refusal = errors.shutting_down()
             return problem_response(refusal.problem, refusal.headers)
         try:
-            await service.desks.check()
+            await service.desks.change_counter()
         except CopydeskError as error:
             return problem_response(to_problem(error))
         return json_response({"status": "ready"}, 200)

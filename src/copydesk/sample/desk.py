@@ -11,8 +11,8 @@ from copydesk import sample
 from copydesk.settings import Secret, Settings
 
 if TYPE_CHECKING:
-    # Imported in `open_sample`: the settings are needed before the console's first paint.
-    from copydesk.desk import Clock, Desk
+    # Imported in `open_sample_desks`: the settings are needed before the console's first paint.
+    from copydesk.desk import Clock, Desk, Desks
 
 PLATFORM, LATENCY = "fake", 0.3
 """Platform to which the sample desk posts, and its simulated latency in seconds."""
@@ -30,7 +30,14 @@ def sample_settings(settings: Settings) -> Settings:
 @asynccontextmanager
 async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "AsyncIterator[Desk]":
     """Open the sample desk; a new one gets its account, sources and voice."""
-    from copydesk.desk import open_desk, utc_now  # noqa: PLC0415 - see above
+    async with open_sample_desks(settings, clock=clock) as desks:
+        yield await desks.get(desks.owner)
+
+
+@asynccontextmanager
+async def open_sample_desks(settings: Settings, *, clock: "Clock | None" = None) -> "AsyncIterator[Desks]":
+    """Open the database of the sample desk for all its users; the owner's desk is the one of `open_sample`."""
+    from copydesk.desk import open_desks, utc_now  # noqa: PLC0415 - see above
     from copydesk.posting.fake import FakePlatform, FakeServer, Fault  # noqa: PLC0415
     from copydesk.posting.platform import DeliveryGuarantees  # noqa: PLC0415
     from copydesk.sample.server import SampleTransport  # noqa: PLC0415
@@ -45,13 +52,14 @@ async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "A
     )
     clock = clock or utc_now
     transport = SampleTransport(clock())
-    async with open_desk(settings, clock=clock, transport=transport, platforms={PLATFORM: platform}) as desk:
+    async with open_desks(settings, clock=clock, transport=transport, platforms={PLATFORM: platform}) as desks:
         # Feed dates are relative to the desk's creation, so that fetching again returns unchanged content.
-        transport.set_time(desk.user.created_at)
+        transport.set_time(desks.owner.created_at)
+        desk = await desks.get(desks.owner)
         # The voice is stored last, so if it exists everything else does too.
         if not (await desk.voice.get()).style:
             await _populate(desk)
-        yield desk
+        yield desks
 
 
 async def _populate(desk: "Desk") -> None:

@@ -45,6 +45,12 @@ def get_by_name(conn: Connection, user_id: str, name: str) -> Token | None:
     return Token(**row._mapping) if row else None
 
 
+def exist(conn: Connection, now: datetime) -> bool:
+    """Return True if any user has a token that is neither revoked nor expired."""
+    valid = token.c.revoked_at.is_(None) & (token.c.expires_at.is_(None) | (token.c.expires_at > now))
+    return conn.execute(select(token.c.id).where(valid).limit(1)).first() is not None
+
+
 def revoke(conn: Connection, user_id: str, token_id: str, now: datetime) -> None:
     """Mark the token as revoked, unless it already is."""
     conditions = (token.c.user_id == user_id, token.c.id == token_id, token.c.revoked_at.is_(None))
