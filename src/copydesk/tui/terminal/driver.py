@@ -8,7 +8,9 @@ import os
 import re
 import select
 import signal
+from contextlib import suppress
 from functools import cache
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from rich.cells import cell_len
@@ -109,6 +111,7 @@ class TerminalDriver(LinuxDriver):
         super().__init__(*args, **kwargs)
         patch_rich_width_table()
         self._encoding = terminal_encoding(os.environ)
+        self._watches_hangup = False
         # stdout instead of Textual's stderr, which may be redirected to a file.
         self._file = cast("TextIOWrapper", TerminalFile(_STDOUT, self._encoding))
 
@@ -124,6 +127,21 @@ class TerminalDriver(LinuxDriver):
         for signal_number in TERMINATION_SIGNALS:
             # On the loop: a plain handler would run in the middle of whatever code is active.
             loop.add_signal_handler(signal_number, cast("_ShutDownApp", self._app).shut_down, 128 + signal_number)
+        if not self._watches_hangup:
+            self._watches_hangup = True
+            Thread(target=self._watch_hangup, args=(loop,), name="copydesk-hangup", daemon=True).start()
+
+    def _watch_hangup(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Exit the console when its terminal is gone.
+
+        SIGHUP only reaches processes that the terminal controls. Without it Textual would read the end of the input
+        for ever, as fast as it can.
+        """
+        hangup = select.poll()
+        hangup.register(self.fileno, 0)
+        hangup.poll()
+        with suppress(RuntimeError):  # the loop is closed already
+            loop.call_soon_threadsafe(cast("_ShutDownApp", self._app).shut_down, 128 + signal.SIGHUP)
 
     def _sigcont_application(self, *_: object) -> None:
         """Take over again only after a suspend: closing the terminal also sends SIGCONT to a running process."""
