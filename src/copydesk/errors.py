@@ -4,10 +4,13 @@ CopydeskError
 ├── SettingsError             invalid settings file or environment variable
 ├── InvalidError              a field of a request is invalid
 │   ├── InvalidCursorError    the cursor of a page belongs to another list, or is damaged
+│   ├── KeyReusedError        the idempotency key was used with another request
 │   └── UnknownTimeZoneError  unknown time zone name
 ├── NotFoundError             the id does not exist, or belongs to another user
 │   └── DraftNotFoundError    the id of a draft
 ├── ConflictError             not allowed in the current state
+│   ├── RequestInProgressError another process is carrying out the request with this idempotency key
+│   ├── ResponseLostError     the request with this idempotency key was carried out, its response is lost
 │   ├── StaleVersionError     the draft is not at the version that the caller expects
 │   └── UndoNotAllowedError   the last change cannot be undone
 ├── StoreError                the database cannot be used; nothing was changed
@@ -95,6 +98,16 @@ class InvalidCursorError(InvalidError):
     category = "invalid-cursor"
 
 
+class KeyReusedError(InvalidError):
+    """The idempotency key was used with another request; nothing changed."""
+
+    category = "key-reused"
+
+    def __init__(self) -> None:
+        hint = "Use a new key for each request, and the same one only to repeat it."
+        super().__init__(FieldError("idempotencyKey", "was used with another request"), hint=hint)
+
+
 class UnknownTimeZoneError(InvalidError):
     """Unknown time zone."""
 
@@ -129,6 +142,23 @@ class ConflictError(CopydeskError):
         self.current_status = current_status
         self.allowed_actions = tuple(allowed)
         super().__init__(message, hint=hint)
+
+
+class RequestInProgressError(ConflictError):
+    """The first request with this idempotency key is still in progress."""
+
+    category = "in-progress"
+    retry_after = 1
+    """Seconds."""
+
+
+class ResponseLostError(ConflictError):
+    """This request was carried out, at least in part, but its response was lost when the server stopped."""
+
+    category = "response-lost"
+
+    def __init__(self) -> None:
+        super().__init__(hint="Read what it was to change before you send it under another key.")
 
 
 class StaleVersionError(ConflictError):

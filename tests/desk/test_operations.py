@@ -120,6 +120,7 @@ def test_all_resources_are_found():
         "retention",
         "ids",
         "tokens",
+        "idempotency",
     }
     assert set(RESOURCES) == expected
     assert len(OPERATIONS) > 100

@@ -10,6 +10,7 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
+from copydesk.desk.idempotency import Outcome
 from copydesk.model.token import Scope
 from populated_desk import open_populated_desk, populate
 from posting_fixtures import create_approved_draft
@@ -23,12 +24,18 @@ def unpack(revision: str, target: Path) -> Path:
     return target
 
 
+async def respond() -> Outcome:
+    """Return the response to a request."""
+    return Outcome(response=b"response")
+
+
 async def create_desk(home: Path) -> None:
     """Create a desk with rows in most tables."""
     await populate(home)
     async with open_populated_desk(home) as desk:
         await desk.voice.update({"style": "dry"})
         await desk.tokens.create("agent", Scope.DRAFT)
+        await desk.idempotency.run("key", b"fingerprint", respond)
         await desk.schedule.set_slots([{"dayOfWeek": 1, "hour": 9, "minute": 0}])
         await desk.pipeline.run()
         await desk.posting.post(await create_approved_draft(desk))

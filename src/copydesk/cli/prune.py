@@ -39,5 +39,6 @@ def prune(context: Context, *, compact: bool, as_json: bool) -> None:
         plural(pruned.readings, "reading"),
         f"{plural(pruned.undone, 'event')} of undone changes",
         plural(pruned.images, "image"),
+        plural(pruned.idempotency_keys, "idempotency key"),
     )
     click.echo(f"Deleted: {', '.join(parts)}.")

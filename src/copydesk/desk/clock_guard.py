@@ -74,7 +74,7 @@ class ClockGuard:
         state = evaluate(previous, wall, monotonic)
         # Read first and write only if needed: this runs on every tick.
         if previous is None or _should_save(previous, state):
-            state = await self._ctx.write(_evaluate_and_save, wall, monotonic)
+            state = await self._ctx.write_unguarded(_evaluate_and_save, wall, monotonic)
         return _to_warning(state)
 
     async def peek(self) -> ClockWarning | None:

@@ -2,8 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cached_property, wraps
 from importlib import import_module
@@ -121,6 +122,40 @@ def _import_platform(name: str) -> None:
         load_adapter(name)
 
 
+class WriteGuard(Protocol):
+    """Runs units of work of one request, in their transactions."""
+
+    def run(self, conn: Transaction, user_id: str, work: Callable[[], T]) -> T:
+        """Return `work()`. An exception rolls the transaction back."""
+        ...
+
+
+_write_guard: ContextVar[WriteGuard | None] = ContextVar("write_guard", default=None)
+
+
+@contextmanager
+def guard_writes(guard: WriteGuard) -> Iterator[None]:
+    """Let `guard` run every unit of work that writes during the block, in this task and in those that it starts."""
+    token = _write_guard.set(guard)
+    try:
+        yield
+    finally:
+        _write_guard.reset(token)
+
+
+def _guarded(
+    work: Callable[Concatenate[Transaction, str, P], T],
+) -> Callable[Concatenate[Transaction, str, P], T]:
+    guard = _write_guard.get()
+    if guard is None:
+        return work
+
+    def run(conn: Transaction, user_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return guard.run(conn, user_id, lambda: work(conn, user_id, *args, **kwargs))
+
+    return run
+
+
 def utc_now() -> datetime:
     """Return the current time in UTC, cut to milliseconds: the precision of the JSON interface."""
     now = datetime.now(UTC)
@@ -213,6 +248,13 @@ class DeskContext:
         Raise NotFoundError if the user was removed meanwhile.
         """
         self.check_open()
+        return await self.database.write(self._unless_removed(_guarded(work)), self.user_id, *args, **kwargs)
+
+    async def write_unguarded(
+        self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run `work` as `write` does, but not as an effect of the caller's request: what it writes may be repeated."""
+        self.check_open()
         return await self.database.write(self._unless_removed(work), self.user_id, *args, **kwargs)
 
     async def write_durable(
@@ -220,14 +262,14 @@ class DeskContext:
     ) -> T:
         """Run `work` as `write` does, and flush the transaction to disk before returning."""
         self.check_open()
-        return await self.database.write_durable(self._unless_removed(work), self.user_id, *args, **kwargs)
+        return await self.database.write_durable(self._unless_removed(_guarded(work)), self.user_id, *args, **kwargs)
 
     async def write_batch(
         self, work: Callable[[Transaction, str, A], T], items: Sequence[A]
     ) -> list[T | CopydeskError]:
         """Run `work` for each element as an atomic unit; return results, with errors in place of failed ones."""
 
-        guarded = self._unless_removed(work)
+        guarded = self._unless_removed(_guarded(work))
 
         def run_for_user(connection: Transaction, item: A) -> T:
             return guarded(connection, self.user_id, item)
@@ -311,4 +353,4 @@ class DeskContext:
             finally:
                 # Also after an error or a cancellation: the hosts still expect the wait.
                 if fetcher.cooldowns != before:
-                    await self.write(sources.save_cooldowns, dict(fetcher.cooldowns), self.clock())
+                    await self.write_unguarded(sources.save_cooldowns, dict(fetcher.cooldowns), self.clock())

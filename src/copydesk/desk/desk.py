@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from copydesk.desk.engagement import Engagements
     from copydesk.desk.experiments import Experiments
     from copydesk.desk.generation.service import Generation
+    from copydesk.desk.idempotency import Idempotency
     from copydesk.desk.ids import Ids
     from copydesk.desk.job_leases import JobLeases
     from copydesk.desk.publishing.service import Posting
@@ -105,6 +106,13 @@ class Desk:
         from copydesk.desk.job_leases import JobLeases  # noqa: PLC0415
 
         return JobLeases(self._context)
+
+    @cached_property
+    def idempotency(self) -> "Idempotency":
+        """Requests with a key, each carried out once."""
+        from copydesk.desk.idempotency import Idempotency  # noqa: PLC0415
+
+        return Idempotency(self._context)
 
     @cached_property
     def retention(self) -> "Retention":

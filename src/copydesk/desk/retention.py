@@ -8,10 +8,11 @@ from functools import partial
 
 from copydesk.desk.backups import run_interruptible
 from copydesk.desk.context import DeskContext
+from copydesk.desk.idempotency import KEY_LIFETIME
 from copydesk.desk.operation import operation
 from copydesk.errors import StoreFullError
 from copydesk.model.job import Pruned
-from copydesk.store import drafts, retention
+from copydesk.store import drafts, idempotency, retention
 from copydesk.store.database import Transaction
 from copydesk.store.retention import Scan
 
@@ -47,12 +48,17 @@ class Retention:
             items=await self._prune(
                 self._before(days.items_days, at_least=max_age), retention.scan_items, retention.clear_items
             ),
-            runs=await self._prune_runs(self._before(days.runs_days, at_least=MIN_RUN_AGE)),
+            runs=await self._prune_batches(
+                self._before(days.runs_days, at_least=MIN_RUN_AGE), retention.list_old_runs, retention.delete_runs
+            ),
             readings=await self._prune(
                 self._before(days.readings_days), retention.scan_readings, retention.delete_readings
             ),
             undone=await self._prune_undone(self._before(days.undone_days)),
             images=await self._prune_images(self._before(days.images_days)),
+            idempotency_keys=await self._prune_batches(
+                self._ctx.clock() - KEY_LIFETIME, idempotency.list_old, idempotency.delete
+            ),
         )
         has_more = True
         while has_more:
@@ -103,14 +109,20 @@ class Retention:
             last_rid = found.last_rid
         return count
 
-    async def _prune_runs(self, before: datetime | None) -> int:
+    async def _prune_batches(
+        self,
+        before: datetime | None,
+        list_old: Callable[[Transaction, str, datetime, int], Sequence[str]],
+        delete: Callable[[Transaction, str, Sequence[str]], int],
+    ) -> int:
+        """Delete the rows from before `before`, which an index finds; return their number."""
         count, has_more = 0, before is not None
         while before is not None and has_more:
-            run_ids = await self._ctx.read(retention.list_old_runs, before, BATCH_SIZE)
-            if run_ids:
-                count += await self._ctx.write(retention.delete_runs, run_ids)
+            ids = await self._ctx.read(list_old, before, BATCH_SIZE)
+            if ids:
+                count += await self._ctx.write(delete, ids)
                 await asyncio.sleep(PAUSE)
-            has_more = len(run_ids) == BATCH_SIZE
+            has_more = len(ids) == BATCH_SIZE
         return count
 
     async def _prune_undone(self, before: datetime | None) -> int:

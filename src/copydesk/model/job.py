@@ -96,3 +96,5 @@ class Pruned(Struct, frozen=True):
     undone: int
     """Events of changes that were undone, and of their undos."""
     images: int
+    idempotency_keys: int
+    """Keys of requests to the HTTP service, with their responses."""

@@ -639,6 +639,23 @@ bulk_action = Table(
     required_column("draft_ids", JsonText(tuple[str, ...])),
 )
 
+# Requests that were carried out under a key of their sender's; see `copydesk.desk.idempotency`.
+idempotency_key = Table(
+    "idempotency_key",
+    metadata,
+    id_column(),
+    user_id_column(),
+    required_column("key", Text),
+    required_column("fingerprint", LargeBinary),
+    # The process that carries it out.
+    required_column("owner", Text),
+    required_column("created_at", UtcDateTime),
+    # NULL until it is known.
+    Column("response", LargeBinary),
+    UniqueConstraint("user_id", "key"),
+    Index(None, "user_id", "created_at"),
+)
+
 job = Table(
     "job",
     metadata,

@@ -70,8 +70,7 @@ class DraftCreation:
         checked = await check_new_draft(self._ctx, draft)
         draft = msgspec.structs.replace(draft, checks=checked.checks, confidence=checked.confidence)
         item = new_user_item(draft.item_id, derive_title(draft.text), now)
-        await self._ctx.write_durable(_insert, item, draft)
-        return creation_response(request.mode, item.id, (draft,))
+        return await self._ctx.write_durable(_insert, item, draft)
 
     async def _create_pending(self, request: CreateDraft) -> CreatedDrafts:
         from copydesk.ranking.canonical_url import canonical_url  # noqa: PLC0415 - not for the console's first rows
@@ -81,8 +80,7 @@ class DraftCreation:
         drafts = [_new_draft(request, draft_format, item.id, now) for draft_format in request.formats or ()]
         # Images go with the first draft only.
         drafts[0] = msgspec.structs.replace(drafts[0], images=build_images(request.images, now))
-        await self._ctx.write_durable(_insert_request, item, drafts, request.prompt, now)
-        return creation_response(request.mode, item.id, drafts)
+        return await self._ctx.write_durable(_insert_request, item, drafts, request.prompt, now)
 
 
 def _new_draft(request: CreateDraft, format: Format, item_id: str, now: datetime) -> Draft:
@@ -134,15 +132,16 @@ def build_images(request: tuple[NewImage, ...], now: datetime) -> tuple[DraftIma
     )
 
 
-def _insert(conn: Transaction, user_id: str, item: NewItem, draft: Draft) -> None:
+def _insert(conn: Transaction, user_id: str, item: NewItem, draft: Draft) -> CreatedDrafts:
     items.add_user_item(conn, user_id, item)
     new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=item.id, origin=DraftOrigin.DIRECT)
     drafts.add(conn, user_id, new)
+    return creation_response(CreationMode.DIRECT, item.id, (draft,))
 
 
 def _insert_request(
     conn: Transaction, user_id: str, item: NewItem, drafts_to_add: Sequence[Draft], prompt: str | None, now: datetime
-) -> None:
+) -> CreatedDrafts:
     # Join the story of an item with the same URL, so that no run drafts it a second time.
     story_id = generation.find_story_by_url(conn, user_id, item.canonical, now) if item.canonical else None
     items.add_user_item(conn, user_id, item)
@@ -159,3 +158,4 @@ def _insert_request(
             variant_id=assignment.variant_id if assignment else None,
         )
         drafts.add(conn, user_id, new)
+    return creation_response(CreationMode.GENERATE, item.id, drafts_to_add)

@@ -228,7 +228,8 @@ async def record_bulk(
         request=request,
         draft_ids=tuple(draft_ids),
     )
-    await ctx.write_durable(bulk_actions.add, plan)
+    # No effect of its own: a request that is killed before the first draft is carried out when it is sent again.
+    await ctx.write_unguarded(bulk_actions.add, plan)
     yield
     # Not after an exception: it was interrupted then. If removing fails, the outcome must be reported all the same.
     with suppress(StoreError):

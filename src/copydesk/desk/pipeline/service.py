@@ -193,7 +193,7 @@ class Pipeline:
         """
         # A copy, because runs may end and add theirs during the write.
         for run_id, values in list(self._unsaved_results.items()):
-            await self._ctx.write(runs.finish, run_id, values)
+            await self._ctx.write_unguarded(runs.finish, run_id, values)
             # Another call may have saved it in the meantime.
             self._unsaved_results.pop(run_id, None)
 

@@ -103,8 +103,7 @@ class Sources:
         source = _build_source(
             spec, feed_url, self._ctx.clock(), has_config=fields.get("config") is not None, title=title
         )
-        await self._ctx.write_durable(_add, source)
-        return source
+        return await self._ctx.write_durable(_add, source)
 
     @operation
     async def list(self) -> tuple[Source, ...]:
@@ -307,9 +306,10 @@ def _identity(source: Source) -> Identity:
     return feed_identity(source.type, source.url, source.config)
 
 
-def _add(conn: Transaction, user_id: str, new: Source) -> None:
+def _add(conn: Transaction, user_id: str, new: Source) -> Source:
     _check_unique(conn, user_id, new)
     sources.add(conn, user_id, [new])
+    return new
 
 
 def _add_missing(conn: Transaction, user_id: str, candidate_sources: Sequence[Source]) -> tuple[Source, ...]:
