@@ -177,6 +177,13 @@ MANUAL = "manual"
 """Takes the place of a source type for items that the user supplied."""
 
 
+class DraftVariant(Struct, frozen=True, gc=False):
+    """The variant of an experiment in which a draft was generated."""
+
+    experiment_id: str
+    variant_id: str
+
+
 class DraftItem(Struct, frozen=True):
     """A draft's source item, as included in lists."""
 
@@ -218,6 +225,8 @@ class Draft(Struct, frozen=True, kw_only=True, omit_defaults=False):
     """`offline`, a model's name, or `user`."""
     version: int = 1
     """Incremented by each change. A change that names an older version is rejected."""
+    variants: tuple[DraftVariant, ...] = ()
+    """The variants of experiments that it took part in."""
 
 
 class ListedDraft(Draft, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ from copydesk.model.draft import (
     Draft,
     DraftImage,
     DraftItem,
+    DraftVariant,
     Format,
     ImageSource,
     ListedDraft,
@@ -33,8 +34,10 @@ from copydesk.model.draft import (
 Execute = Callable[[str, Any], Iterable[Sequence[Any]]]
 """Executes a statement with parameters: `execute` of a sqlite3 connection."""
 
-DRAFT_COLUMNS: Final = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
-"""The columns of a draft's own row. A row of a list goes on with the item's title and its source's type."""
+DRAFT_COLUMNS: Final = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images", "variants"})
+"""The columns with a draft's own fields."""
+LISTED_COLUMNS: Final = (*DRAFT_COLUMNS, "experiment_id", "variant_id")
+"""The columns of a draft in a list. Its row goes on with the item's title and its source's type."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -84,7 +87,7 @@ def list_queue(execute: Execute, user_id: str, statuses: Sequence[Status], limit
 
 
 def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, ...]) -> ListedDraft:
-    # Unpacked field by field, in the order of DRAFT_COLUMNS: a loop takes half as long again.
+    # Unpacked field by field, in the order of LISTED_COLUMNS: a loop takes half as long again.
     (
         draft_id,
         text,
@@ -108,6 +111,8 @@ def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, 
         score,
         writer,
         version,
+        experiment_id,
+        variant_id,
         title,
         source_type,
     ) = row
@@ -136,6 +141,9 @@ def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, 
         score=None if score is None else _score(score),
         writer=writer,
         version=version,
+        variants=()
+        if experiment_id is None or variant_id is None
+        else (DraftVariant(experiment_id=experiment_id, variant_id=variant_id),),
         item=DraftItem(id=item_id, title=title, source_type=source_type or MANUAL),
     )
 
@@ -180,7 +188,7 @@ def _queue_sql(statuses: int) -> str:
             WHERE user_id = :user AND status = :status{index} AND archived_at IS NULL ORDER BY {order})"""  # noqa: S608
         for index in range(statuses)
     )
-    columns = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
+    columns = ", ".join(f"draft.{name}" for name in LISTED_COLUMNS)
     return f"""SELECT {columns}, item.title, draft.source_type FROM draft JOIN item ON item.id = draft.item_id
         WHERE draft.id IN ({best_ids or "NULL"}) ORDER BY draft.total_score DESC, draft.id DESC LIMIT :limit"""  # noqa: S608
 

@@ -18,7 +18,7 @@ from copydesk.desk.experiments import (
     next_assignment,
 )
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
-from copydesk.model.draft import Format
+from copydesk.model.draft import DraftVariant, Format, Status
 from copydesk.model.experiment import Experiment, ExperimentStatus
 from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import Voice
@@ -207,6 +207,20 @@ async def test_unknown_and_foreign_experiments_are_not_found(desk):
         for method in (desk.experiments.get, desk.experiments.conclude, desk.experiments.archive):
             with pytest.raises(NotFoundError, match="No experiment"):
                 await method(experiment_id)
+
+
+async def test_draft_tells_its_variants(desk):
+    created = await desk.drafts.create({"text": "Words of my own."})
+    assert (await desk.drafts.get(created.drafts[0].id)).variants == ()
+    experiment = await desk.experiments.create(HASHTAGS)
+    taking_part = await add_assigned_draft(desk, experiment, "b", status=Status.AWAITING_REVIEW)
+    expected = (DraftVariant(experiment_id=experiment.id, variant_id="b"),)
+    found = await desk.drafts.get(taking_part)
+    assert found.variants == expected
+    assert found in (await desk.drafts.list()).items
+    assert found in await desk.drafts.queue()
+    changed = await desk.drafts.approve(taking_part)
+    assert to_json_value(changed)["variants"] == [{"experimentId": experiment.id, "variantId": "b"}]
 
 
 async def test_run_alternates_variants(tmp_path):
