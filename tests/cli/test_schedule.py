@@ -157,6 +157,14 @@ def test_conflicts_at_a_time(tmp_path):
     assert "UTC (in " in result.err
 
 
+def test_conflicts_at_a_past_time(tmp_path):
+    at = datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(hours=2)
+    draft_id = run_on_desk(tmp_path, lambda desk: insert_scheduled(desk, at))
+    result = run_in_process(tmp_path, "schedule", "conflicts", "--at", at.isoformat())
+    assert (result.code, result.out.split()[0]) == (0, draft_id)
+    assert "(2 h ago)" in result.err
+
+
 def test_clock_warning_is_accepted(tmp_path):
     assert run_json(tmp_path, "schedule", "clock") == {"doubt": None}
 

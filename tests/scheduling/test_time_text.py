@@ -115,6 +115,16 @@ def test_past_time_is_refused(text):
         read(text)
 
 
+def test_past_time_is_allowed_on_request():
+    assert parse_time("2020-01-01T00:00Z", PRAGUE, NOW, allow_past=True).at == datetime(2020, 1, 1, tzinfo=UTC)
+    assert parse_time("today 9", PRAGUE, NOW, allow_past=True).wall_time.wall == "2026-11-21T09:00"
+    # What is left open is still the next one.
+    assert parse_time("sat 9", PRAGUE, NOW, allow_past=True).wall_time.wall == "2026-11-28T09:00"
+    for text, problem in (("9999-12-30 23:59", "ten years in the future"), ("0001-01-01 0:00", "date range")):
+        with pytest.raises(InvalidError, match=problem):
+            parse_time(text, PRAGUE, NOW, allow_past=True)
+
+
 def test_past_time_is_displayed_in_user_zone():
     with pytest.raises(InvalidError) as caught:
         read("2026-11-21T09:00Z")

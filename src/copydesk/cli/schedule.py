@@ -71,7 +71,8 @@ def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool
     """List the drafts scheduled within 30 minutes of a time."""
 
     async def work(desk: "Desk") -> "tuple[ParsedTime, Conflicts, tuple[str, ...]]":
-        parsed = await desk.schedule.parse_time(time, field="--at")
+        # A draft that is being posted may have a time in the past.
+        parsed = await desk.schedule.parse_time(time, field="--at", allow_past=True)
         found = await desk.schedule.conflicts(parsed.at, exclude)
         return parsed, found, await desk.schedule.format_times(*(entry.scheduled_at for entry in found.conflicts))
 

@@ -257,13 +257,13 @@ class Schedule:
         return zone.key
 
     @operation
-    async def parse_time(self, text: str, *, field: str = "scheduledAt") -> ParsedTime:
+    async def parse_time(self, text: str, *, field: str = "scheduledAt", allow_past: bool = False) -> ParsedTime:
         """Parse a time typed by the user, in the user's zone; return it with its display form.
 
-        Raise InvalidError if it is ambiguous, not in the future, or more than ten years ahead.
+        Raise InvalidError if it is ambiguous, more than ten years ahead or, unless `allow_past`, not in the future.
         """
         zone, now = await self._ctx.read(schedule.get_time_zone), self._ctx.clock()
-        parsed = parse_time(text, zone, now, field=field)
+        parsed = parse_time(text, zone, now, field=field, allow_past=allow_past)
         return ParsedTime(at=parsed.at, shown=format_time(parsed.at, zone, now), note=describe_clock_change(parsed))
 
     @operation

@@ -139,14 +139,16 @@ _MIDNIGHT = ("midnight", "at midnight")
 """The next midnight. Next to a day it is ambiguous (start or end of that day) and refused."""
 
 
-def parse_time(text: str, zone: ZoneInfo, now: datetime, *, field: str = "scheduledAt") -> ScheduledTime:
+def parse_time(
+    text: str, zone: ZoneInfo, now: datetime, *, field: str = "scheduledAt", allow_past: bool = False
+) -> ScheduledTime:
     """Parse one time in `zone`; whatever `text` leaves open is the next one after `now`.
 
     A weekday that is today means today until the time has passed. Hours and minutes after `in` are elapsed time,
     rounded up to a full minute; days and weeks keep the time of the day.
 
     Raise InvalidError, with examples of the format, if the text cannot be read in exactly one way, and if the time is
-    not in the future or more than ten years ahead.
+    more than ten years ahead or, unless `allow_past`, not in the future.
     """
     normalized = normalize_text(text)
     try:
@@ -157,14 +159,16 @@ def parse_time(text: str, zone: ZoneInfo, now: datetime, *, field: str = "schedu
             or _parse_day_and_time(normalized, zone, now, field)
         )
     except OverflowError:  # in the years 1 and 9999, where local time or UTC has no date
-        raise InvalidError(FieldError(field, "is more than ten years in the future")) from None
+        message = "is outside the supported date range" if allow_past else "is more than ten years in the future"
+        raise InvalidError(FieldError(field, message)) from None
     if scheduled is None:
         quoted = clean(text[:40])
         raise InvalidError(FieldError(field, f"“{quoted}” is not a time; examples: {TIME_EXAMPLES}"))
-    if scheduled.at <= now:
+    if scheduled.at > now:
+        if problem := scheduled_time_problem(scheduled.at, now):
+            raise InvalidError(FieldError(field, problem))
+    elif not allow_past:
         raise InvalidError(FieldError(field, f"is in the past: {format_time(scheduled.at, zone, now)}"))
-    if problem := scheduled_time_problem(scheduled.at, now):
-        raise InvalidError(FieldError(field, problem))
     return scheduled
 
 
