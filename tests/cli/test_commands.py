@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import assert_one_line_error, run_in_process
-from desk_fixtures import entry, feed, story_title
+from desk_fixtures import entry, execute_sql, feed, story_title
 from feed_server import FeedServer
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -152,6 +152,17 @@ def test_invalid_source_field_is_usage_error(tmp_path, server, args, message):
     assert run_json(tmp_path, "source", "list") == [source]
 
 
+def test_source_list_shows_why_a_source_fails(tmp_path, server, monkeypatch):
+    add_source(tmp_path, server, "--name", "Gazette")
+    reason = "No such page. " * 20
+    execute_sql(tmp_path, "UPDATE source SET health = 'error', last_error = ?", reason)
+    assert run_ok(tmp_path, "source", "list").endswith(f"Gazette  {reason.strip()}\n")
+    assert run_json(tmp_path, "source", "list")[0]["lastError"] == reason
+
+    monkeypatch.setattr("copydesk.cli.output._available_columns", lambda _used, **_: 14)
+    assert run_ok(tmp_path, "source", "list").endswith("Gazette  No such page.…\n")
+
+
 def test_source_remove_needs_confirmation(tmp_path, server):
     source = add_source(tmp_path, server)
     remove = ("source", "remove", str(source["id"]))
@@ -247,7 +258,7 @@ def test_runs_are_listed_newest_first(tmp_path, server):
     first_page = run_json(tmp_path, "run", "list", "--limit", "1")
     assert run_json(tmp_path, "run", "list", "--cursor", first_page["nextCursor"])["runs"] == [first]
     lines = run_ok(tmp_path, "run", "list").splitlines()
-    assert [re.sub(r"^\S+ \S+ \S+  |\d+\.\d s", "", line) for line in lines] == [
+    assert [re.sub(r"^\S+  \S+ \S+ \S+  |\d+\.\d s", "", line) for line in lines] == [
         "succeeded    0 items  0 drafts",
         "succeeded    4 items  4 drafts",
     ]

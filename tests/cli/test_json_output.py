@@ -7,11 +7,12 @@ import click
 import pytest
 
 from cli_runner import assert_one_line_error, run_in_process
-from copydesk.cli import RUN_FIELDS, copydesk
+from copydesk.cli import FORMATS, RUN_FIELDS, copydesk
 from copydesk.cli.commands import COMMANDS
 from copydesk.cli.json_output import print_json
 from copydesk.desk.drafts.versions import Difference
 from copydesk.desk.sources.service import FetchTest
+from copydesk.model.draft import Format
 from copydesk.model.run import Run
 from copydesk.sample.prove import ProofResult
 from copydesk.text import HIDDEN_CHARACTERS
@@ -100,6 +101,7 @@ def test_unknown_field_is_refused_before_anything_happens(home, args, named):
 def test_declared_names_are_those_of_the_classes():
     commands = dict(walk_commands())
     assert Run.__struct_encode_fields__ == RUN_FIELDS
+    assert tuple(Format) == FORMATS
     for words, shape in {
         ("draft", "diff"): Difference,
         ("source", "test"): FetchTest,

@@ -103,6 +103,49 @@ def test_json_prints_only_the_run(home):
     assert run["duration"] > 0
 
 
+@pytest.mark.parametrize("command", [("--run-pipeline",), ("run", "start")])
+def test_formats_of_a_run(home, command):
+    result = run_in_process(home, *command, "--format", "thread", "--format", "BLOG", "--json")
+    assert (result.code, json.loads(result.out)["status"]) == (0, "succeeded")
+    assert set(query_db(home, "SELECT format FROM draft")) == {("BLOG",), ("THREAD",)}
+
+
+def test_started_run_is_shown(home):
+    started = json.loads(run_in_process(home, "run", "start", "--json").out)
+    assert json.loads(run_in_process(home, "run", "show", started["id"], "--json").out) == started
+    shown = run_in_process(home, "run", "show", started["id"])
+    assert shown.code == 0
+    rows = dict(line.split("  ", 1) for line in shown.out.splitlines())
+    assert {name: rows[name].strip() for name in ("status", "sources", "items", "drafts")} == {
+        "status": "succeeded",
+        "sources": "2 fetched, 0 failed",
+        "items": "6, of them 6 new",
+        "drafts": "6",
+    }
+    assert run_in_process(home, "run", "list").out.startswith(started["id"])
+
+
+def test_run_is_cancelled_by_command(home, server):
+    with hold_page(server, "/two") as wait_for_requests:
+        process = start_process(home, "run", "start")
+        wait_for_requests()
+        ((run_id,),) = query_db(home, "SELECT id FROM run")
+        waiting = start_process(home, "run", "start", "--json")
+        wait_until(lambda: query_db(home, "SELECT count(*) FROM run") == [(2,)])
+        ((queued_id,),) = query_db(home, "SELECT id FROM run WHERE status = 'queued'")
+        assert run_in_process(home, "run", "cancel", queued_id).out == f"Cancelled {queued_id}.\n"
+        cancelled = json.loads(waiting.communicate(timeout=60)[0])
+        assert (cancelled["id"], cancelled["status"]) == (queued_id, "cancelled")
+        assert run_in_process(home, "run", "cancel", run_id).out == f"{run_id} stops in a moment.\n"
+        _, err = process.communicate(timeout=60)
+
+    assert (process.returncode, err.splitlines()[-1]) == (1, "Run cancelled: The run was cancelled.")
+    ended = run_in_process(home, "run", "cancel", run_id, "--json")
+    assert (ended.code, json.loads(ended.err)["currentStatus"]) == (4, "cancelled")
+    assert run_in_process(home, "run", "cancel", "nothing").code == 3
+    assert run_in_process(home, "run", "show", "nothing").code == 3
+
+
 def test_progress_without_terminal_is_line_per_stage(home):
     result = run_in_process(home, "--run-pipeline")
 

@@ -62,7 +62,6 @@ def test_slots_are_set_and_listed(tmp_path):
         (["slot", "set", "mon 9", "mon 09:00"], "slots[1]: mon 09:00 is a duplicate of slots[0]"),
         (["slot", "zone", "Europe/Pragu"], "timeZone: Europe/Pragu is not an IANA time zone"),
         (["schedule", "conflicts", "--at", "30/11"], "--at: “30/11” is not a time; examples"),
-        (["schedule", "conflicts", "--at", "2020-01-01T00:00Z"], "--at is in the past"),
         (["schedule", "conflicts", "--at", "9999-12-31T23:59Z"], "--at is more than ten years in the future"),
         (["schedule", "conflicts"], "Missing option '--at'"),
     ],

@@ -24,8 +24,9 @@ from copydesk.version import __version__
 OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """A full or broken disk, or a closed output. The database reports its own errors, so only the output is left."""
 
+FORMATS = ("SHORT", "THREAD", "BLOG")
 RUN_FIELDS = ("id", "status", "stage", "startedAt", "endedAt", "duration", "stats", "error")
-"""The fields of a run. By name: its class would be imported for `--help`, too."""
+"""The formats, and the fields of a run. By name: their classes would be imported for `--help`, too."""
 
 
 class LazyGroup(click.Group):
@@ -74,6 +75,13 @@ class LazyGroup(click.Group):
     help="With --run-pipeline: read only this source.",
 )
 @click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(FORMATS, case_sensitive=False),
+    help="With --run-pipeline: draft only this format; may be repeated.",
+)
+@click.option(
     "--max-drafts", type=click.IntRange(min=0), metavar="N", help="With --run-pipeline: create at most N drafts."
 )
 @click.option("--due", is_flag=True, help="With --run-pipeline: read only the sources that are due; for a timer.")
@@ -90,6 +98,7 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     sample: bool,
     run_pipeline: bool,
     source_ids: tuple[str, ...],
+    formats: tuple[str, ...],
     max_drafts: int | None,
     due: bool,
     as_json: bool,
@@ -106,7 +115,7 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     from copydesk.cli.context import Context  # noqa: PLC0415
 
     ctx.obj = Context(home=home, sample=sample, debug=debug)
-    has_run_options = bool(source_ids or max_drafts is not None or due or as_json)
+    has_run_options = bool(source_ids or formats or max_drafts is not None or due or as_json)
     _validate_options(
         ctx.invoked_subcommand, run_pipeline=run_pipeline, has_run_options=has_run_options, web=web, port=port
     )
@@ -125,7 +134,9 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     from copydesk.cli import run  # noqa: PLC0415
 
     if run_pipeline:
-        run.run_pipeline(ctx.obj, as_json=as_json, source_ids=source_ids or None, max_drafts=max_drafts, due=due)
+        run.run_pipeline(
+            ctx.obj, as_json=as_json, source_ids=source_ids, formats=formats, max_drafts=max_drafts, due=due
+        )
     elif sample:
         run.run_sample(ctx.obj)
     else:
@@ -154,7 +165,7 @@ def _validate_options(
     if command is not None and (web or port is not None):
         raise click.UsageError(f"--web cannot be used with `{command}`.")
     if has_run_options and not run_pipeline:
-        raise click.UsageError("--source, --max-drafts, --due and --json need --run-pipeline.")
+        raise click.UsageError("--source, --format, --max-drafts, --due and --json need --run-pipeline.")
     if port is not None and not web:
         raise click.UsageError("--port needs --web.")
     if web and run_pipeline:

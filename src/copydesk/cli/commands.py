@@ -24,7 +24,7 @@ COMMANDS = {
     "slot": ("copydesk.cli.slot", "Manage weekly posting slots and the time zone."),
     "schedule": ("copydesk.cli.schedule", "Plan the schedule and check for conflicts."),
     "story": ("copydesk.cli.story", "Merge and split stories."),
-    "run": ("copydesk.cli.run", "Show pipeline runs."),
+    "run": ("copydesk.cli.run", "Start, show and cancel pipeline runs."),
     "voice": ("copydesk.cli.voice", "Show or change your voice profile."),
     "experiment": ("copydesk.cli.experiment", "Run experiments."),
     "engagement": ("copydesk.cli.engagement", "Show and record how posts perform."),

@@ -1,4 +1,4 @@
-"""`copydesk run`: list, stats; and `copydesk` without a command: a pipeline run, or the sample desk's drafts."""
+"""`copydesk run`: start, list, show, cancel, stats; and `copydesk` without a command: a run, or the sample's drafts."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress, format_time, print_table
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
 from copydesk.cli.source import ADD_SOURCE_HINT
-from copydesk.model.draft import ListedDraft
+from copydesk.model.draft import Format, ListedDraft
 from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus
 from copydesk.text import clean
 from copydesk.text.formatting import plural
@@ -21,10 +21,16 @@ if TYPE_CHECKING:
 
 
 def run_pipeline(
-    context: Context, *, as_json: bool, source_ids: tuple[str, ...] | None, max_drafts: int | None, due: bool
+    context: Context,
+    *,
+    as_json: bool,
+    source_ids: tuple[str, ...],
+    formats: tuple[str, ...],
+    max_drafts: int | None,
+    due: bool,
 ) -> None:
     """Run the pipeline once; exit 0 if it succeeded, else 1."""
-    request = RunRequest(source_ids=source_ids, max_drafts=max_drafts, due=due)
+    request = RunRequest(source_ids=source_ids or None, formats=formats or None, max_drafts=max_drafts, due=due)
 
     async def work(desk: "Desk") -> Run | None:
         if not as_json and not source_ids and not await desk.sources.list():
@@ -82,7 +88,36 @@ def _print_run(context: Context, run: Run) -> None:
 
 @click.group()
 def run() -> None:
-    """Show pipeline runs."""
+    """Start, show and cancel pipeline runs."""
+
+
+@run.command()
+@click.option("--source", "source_ids", multiple=True, metavar="ID", help="Read only this source; may be repeated.")
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice([member.value for member in Format], case_sensitive=False),
+    help="Draft only this format; may be repeated.",
+)
+@click.option("--max-drafts", type=click.IntRange(min=0), metavar="N", help="Create at most N drafts.")
+@click.option("--due", is_flag=True, help="Read only the sources that are due; for a timer.")
+@json_options(Run)
+@pass_context
+def start(
+    context: Context,
+    *,
+    source_ids: tuple[str, ...],
+    formats: tuple[str, ...],
+    max_drafts: int | None,
+    due: bool,
+    as_json: bool,
+) -> None:
+    """Start a run and wait for its end, like `copydesk --run-pipeline`.
+
+    Runs execute one at a time: while another one is running, this one waits in the queue.
+    """
+    run_pipeline(context, as_json=as_json, source_ids=source_ids, formats=formats, max_drafts=max_drafts, due=due)
 
 
 @run.command(name="list")
@@ -97,6 +132,7 @@ def list_(context: Context, *, paging: Paging, as_json: bool) -> None:
         return
     rows = [
         (
+            entry.id,
             format_time(entry.started_at),
             entry.status,
             f"{entry.duration:.1f} s" if entry.duration is not None else "",
@@ -108,6 +144,48 @@ def list_(context: Context, *, paging: Paging, as_json: bool) -> None:
     ]
     print_table(rows, empty=context.with_desk_options("No runs yet. Start one: copydesk --run-pipeline"))
     print_next_cursor(page)
+
+
+@run.command()
+@click.argument("id")
+@json_options(Run)
+@pass_context
+def show(context: Context, *, id: str, as_json: bool) -> None:
+    """Show a run."""
+    found = context.run(lambda desk: desk.pipeline.get(id))
+    if as_json:
+        print_json(found)
+        return
+    stats = found.stats
+    rows = [
+        ("id", found.id),
+        ("status", found.status if found.stage is None else f"{found.status}, stage {found.stage}"),
+        ("started", format_time(found.started_at)),
+        ("ended", format_time(found.ended_at)),
+        *([("duration", f"{found.duration:.1f} s")] if found.duration is not None else []),
+        ("sources", f"{stats.sources_fetched:,} fetched, {stats.sources_failed:,} failed"),
+        ("items", f"{stats.items_considered:,}, of them {stats.items_ingested:,} new"),
+        ("ranked", plural(stats.items_ranked, "story")),
+        ("drafts", stats.drafts_created),
+        *([("error", found.error)] if found.error else []),
+    ]
+    print_table(rows, empty="")
+
+
+@run.command()
+@click.argument("id")
+@json_options(Run)
+@pass_context
+def cancel(context: Context, *, id: str, as_json: bool) -> None:
+    """Cancel a queued or running run, in whichever process it runs. What it stored is kept."""
+    cancelled = context.run(lambda desk: desk.pipeline.cancel(id))
+    if as_json:
+        print_json(cancelled)
+    elif cancelled.status is RunStatus.CANCELLED:
+        click.echo(f"Cancelled {cancelled.id}.")
+    else:
+        # Its process notices with its next heartbeat.
+        click.echo(f"{cancelled.id} stops in a moment.")
 
 
 @run.command()

@@ -55,7 +55,7 @@ def add(context: Context, *, type: str, url: str, name: str | None, config: str 
 @json_options(Source)
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
-    """List the sources with their health."""
+    """List the sources with their health, and why the last fetch failed."""
     sources = context.run(lambda desk: desk.sources.list())
     if as_json:
         print_json(sources)
@@ -68,10 +68,11 @@ def list_(context: Context, *, as_json: bool) -> None:
             f"{plural(entry.item_count, 'item'):>11}",
             format_ago(entry.last_fetch),
             entry.name,
+            entry.last_error or "",
         )
         for entry in sources
     ]
-    print_table(rows, empty=context.with_desk_options(f"No sources yet. {ADD_SOURCE_HINT}"))
+    print_table(rows, cut=True, empty=context.with_desk_options(f"No sources yet. {ADD_SOURCE_HINT}"))
 
 
 @source.command()
