@@ -66,6 +66,7 @@ class LazyGroup(click.Group):
 )
 @click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Keep settings and data in this folder.")
 @click.option("--sample", is_flag=True, help="Open the sample desk: no account, key or network needed.")
+@click.option("--user", metavar="NAME", help="Work as this user instead of the owner; see `copydesk user`.")
 @click.option("--run-pipeline", is_flag=True, help="Run the pipeline once, without the console.")
 @click.option(
     "--source",
@@ -96,6 +97,7 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     *,
     home: Path | None,
     sample: bool,
+    user: str | None,
     run_pipeline: bool,
     source_ids: tuple[str, ...],
     formats: tuple[str, ...],
@@ -114,7 +116,7 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     # Imported here, not at the top: --help and --version need click only.
     from copydesk.cli.context import Context  # noqa: PLC0415
 
-    ctx.obj = Context(home=home, sample=sample, debug=debug)
+    ctx.obj = Context(home=home, sample=sample, debug=debug, user=user)
     has_run_options = bool(source_ids or formats or max_drafts is not None or due or as_json)
     _validate_options(
         ctx.invoked_subcommand, run_pipeline=run_pipeline, has_run_options=has_run_options, web=web, port=port

@@ -28,6 +28,8 @@ COMMANDS = {
     "voice": ("copydesk.cli.voice", "Show or change your voice profile."),
     "experiment": ("copydesk.cli.experiment", "Run experiments."),
     "engagement": ("copydesk.cli.engagement", "Show and record how posts perform."),
+    "user": ("copydesk.cli.user", "List, add and remove users of the desk."),
+    "token": ("copydesk.cli.token", "Create, list and revoke API tokens."),
     "daemon": ("copydesk.cli.daemon", "Run scheduled jobs without the console."),
     "serve": ("copydesk.cli.serve", "Serve every operation over HTTP."),
     "prove": ("copydesk.cli.prove", "Kill senders, and count what is posted twice or lost."),

@@ -35,13 +35,13 @@ def run_console(context: Context) -> None:
 
         gc.freeze()
         gc.enable()
-        return load_first_page(database, FIRST_PAGE_SIZE)
+        return load_first_page(database, FIRST_PAGE_SIZE, context.user)
 
     app = Console(
         context.desk,
         load_first_page=load_first_page,
         jobs=True,
-        name="sample" if context.sample else "",
+        name=" ".join(filter(None, ("sample" if context.sample else "", context.user))),
         keys=key_table,
         qualify_commands=context.with_desk_options,
         theme_file=settings.data_home / THEME_FILE,

@@ -9,9 +9,9 @@ import shlex
 import signal
 import sys
 import termios
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 # Only real commands are rewritten: a title may contain the program's name too.
-_COMMAND_PATTERN = re.compile(rf"\bcopydesk (?=--run-pipeline|(?:{'|'.join(COMMANDS)})\b)")
+_COMMAND_PATTERN = re.compile(rf"\bcopydesk (?=--run-pipeline|--user |(?:{'|'.join(COMMANDS)})\b)")
 """Matches a call of copydesk in a text that may contain words from outside."""
 
 
@@ -48,9 +48,11 @@ EXIT_CODES = (
 class Context:
     """One call of the command line."""
 
-    def __init__(self, *, home: Path | None, sample: bool, debug: bool) -> None:
+    def __init__(self, *, home: Path | None, sample: bool, debug: bool, user: str | None = None) -> None:
         self.home = home
         self.sample = sample
+        self.user = user
+        """Name of the user; None for the owner."""
         self.debug = debug
         self.tells_interrupted = True
         """Print interrupted bulk actions once; not the command that finishes them."""
@@ -67,6 +69,15 @@ class Context:
     def run(self, work: Callable[["Desk"], Awaitable[T]]) -> T:
         """Open the desk, run `work` on it, close it. An error ends the program with one line."""
         return self.run_without_desk(lambda: self._run_on_desk(work))
+
+    def run_on_desks(self, work: Callable[["Desks"], Awaitable[T]]) -> T:
+        """Open the desks of all users, run `work` on them, close them. An error ends the program with one line."""
+
+        async def open_and_work() -> T:
+            async with self.desks() as desks:
+                return await work(desks)
+
+        return self.run_without_desk(open_and_work)
 
     def run_without_desk(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run `work`. An error ends the program with one line."""
@@ -99,16 +110,16 @@ class Context:
         for bulk in await desk.drafts.interrupted_bulks():
             click.echo(self.with_desk_options(bulk.summary), err=True)
 
-    def desk(self) -> "AbstractAsyncContextManager[Desk]":
-        """Return the desk, not opened yet."""
-        settings = self.settings()
-        if not self.sample:
-            from copydesk.desk import open_desk  # noqa: PLC0415
+    @asynccontextmanager
+    async def desk(self) -> AsyncIterator["Desk"]:
+        """Open the desk of the user that `--user` names, by default the owner's. Raise NotFoundError."""
+        async with self.desks() as desks:
+            desk = await desks.get(desks.owner if self.user is None else await desks.users.get(self.user))
+            if self.sample:
+                from copydesk.sample.desk import populate  # noqa: PLC0415
 
-            return open_desk(settings, ask_passphrase=_prompt_passphrase if sys.stdin.isatty() else None)
-        from copydesk.sample.desk import open_sample  # noqa: PLC0415
-
-        return open_sample(settings)
+                await populate(desk)
+            yield desk
 
     def desks(self) -> "AbstractAsyncContextManager[Desks]":
         """Return the desks of all users, not opened yet."""
@@ -125,7 +136,8 @@ class Context:
     def desk_options(self) -> list[str]:
         """The options with which another call opens the same desk, from any folder."""
         home = ["--home", str(self.home.absolute())] if self.home is not None else []
-        return home + ["--sample"] * self.sample
+        user = ["--user", self.user] if self.user is not None else []
+        return home + ["--sample"] * self.sample + user
 
     def with_desk_options(self, text: str) -> str:
         """Return `text` with its commands written as they are called for this desk."""

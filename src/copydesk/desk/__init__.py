@@ -55,6 +55,8 @@ def redact(text: str) -> str:
     return str(redaction.DEFAULT_REDACTION.redact(text)) if redaction else text
 
 
-def load_first_page(database: Path, limit: int) -> tuple[ListedDraft, ...]:
-    """Return what `Drafts.queue` would, or nothing if the database cannot be read directly."""
-    return draft_rows.load_first_page(database, TO_REVIEW, limit)
+def load_first_page(database: Path, limit: int, user: str | None = None) -> tuple[ListedDraft, ...]:
+    """Return what `Drafts.queue` would for the user with this name, by default the owner; nothing if the database
+    cannot be read directly.
+    """
+    return draft_rows.load_first_page(database, TO_REVIEW, limit, user)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 from collections.abc import Awaitable, Callable
 from difflib import get_close_matches
 from pathlib import Path
@@ -102,7 +103,7 @@ async def delete_user(desk: Desk, ctx: SharedContext) -> None:
 
 def _raise_if_posting(conn: Transaction, user: User) -> None:
     if deliveries.has_unfinished(conn, user.id):
-        hint = f"Wait until it is posted, or give it up: `copydesk --user {user.name} delivery list`."
+        hint = f"Wait until it is posted, or give it up: `copydesk --user {shlex.quote(user.name)} delivery list`."
         raise ConflictError(f"A draft of {user.name} is being posted; the user was not removed.", hint=hint)
 
 

@@ -24,11 +24,11 @@ class Scope(StrEnum):
 
     READ = "read"
     DRAFT = "draft"
-    """Create and edit drafts, manage sources."""
+    """Create and edit drafts, run the pipeline; never a decision."""
     REVIEW = "review"
-    """Approve, reject and schedule."""
+    """Approve and reject; change sources, the voice profile and experiments."""
     PUBLISH = "publish"
-    """Post, and connect accounts."""
+    """Schedule and post."""
 
     @property
     def rank(self) -> int:

@@ -29,7 +29,7 @@ def sample_settings(settings: Settings) -> Settings:
 
 @asynccontextmanager
 async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "AsyncIterator[Desk]":
-    """Open the sample desk; a new one gets its account, sources and voice."""
+    """Open the owner's sample desk; a new one gets its account, sources and voice."""
     async with open_sample_desks(settings, clock=clock) as desks:
         yield await desks.get(desks.owner)
 
@@ -53,16 +53,17 @@ async def open_sample_desks(settings: Settings, *, clock: "Clock | None" = None)
     clock = clock or utc_now
     transport = SampleTransport(clock())
     async with open_desks(settings, clock=clock, transport=transport, platforms={PLATFORM: platform}) as desks:
-        # Feed dates are relative to the desk's creation, so that fetching again returns unchanged content.
+        # Feed dates are relative to the creation of the desks, so that fetching again returns unchanged content.
         transport.set_time(desks.owner.created_at)
-        desk = await desks.get(desks.owner)
-        # The voice is stored last, so if it exists everything else does too.
-        if not (await desk.voice.get()).style:
-            await _populate(desk)
+        await populate(await desks.get(desks.owner))
         yield desks
 
 
-async def _populate(desk: "Desk") -> None:
+async def populate(desk: "Desk") -> None:
+    """Give a new sample desk its account, sources and voice."""
+    # The voice is stored last, so if it exists everything else does too.
+    if (await desk.voice.get()).style:
+        return
     await desk.accounts.connect(PLATFORM, {"name": "you"})
     existing_names = {source.name for source in await desk.sources.list()}
     for sample_source in sample.SOURCES:

@@ -201,14 +201,18 @@ def _instant(microseconds: int | None) -> datetime | None:
     return None if microseconds is None else _EPOCH + microseconds * _MICROSECOND
 
 
-def load_first_page(path: Path, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
-    """Return the owner's drafts in these states, best first; nothing if the database cannot be read in its current
-    form. Opens the database read-only.
+def load_first_page(
+    path: Path, statuses: Sequence[Status], limit: int, user: str | None = None
+) -> tuple[ListedDraft, ...]:
+    """Return a user's drafts in these states, best first; nothing if the database cannot be read in its current form.
+
+    `user` is a name or an id, by default the owner. Opens the database read-only.
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0.1)) as connection:
             # As in `users.get_owner`: the first user.
-            owner = connection.execute("SELECT id FROM user ORDER BY id LIMIT 1").fetchone()
-            return list_queue(connection.execute, owner[0], statuses, limit) if owner else ()
+            query = "SELECT id FROM user WHERE ? IS NULL OR ? IN (name, id) ORDER BY id LIMIT 1"
+            found = connection.execute(query, (user, user)).fetchone()
+            return list_queue(connection.execute, found[0], statuses, limit) if found else ()
     except (sqlite3.Error, StoreCorruptError, OSError):
         return ()
