@@ -207,17 +207,26 @@ def command_lines() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "line"), command_lines(), ids=lambda value: value)
 def test_command_exists(page: str, line: str) -> None:
-    words = shlex.split(line)[1:]
+    words = iter(shlex.split(line)[1:])
     command: click.Command = copydesk
     options = option_names(command)
     for word in words:
         if word.startswith("-"):
             assert word.partition("=")[0] in options, word
+            if isinstance(command, click.Group) and takes_value(command, word):
+                next(words, None)
         elif isinstance(command, click.Group) and not PLACEHOLDER.fullmatch(word):
             found = command.get_command(click.Context(command), word)
             assert found, word
             command = found
             options = options | option_names(command)
+
+
+def takes_value(command: click.Command, name: str) -> bool:
+    """Return True if the word after the option is its value, not a command."""
+    return any(
+        name in option.opts and not option.is_flag for option in command.params if isinstance(option, click.Option)
+    )
 
 
 def option_names(command: click.Command) -> set[str]:
