@@ -42,7 +42,7 @@ def test_unknown_id_is_one_line(tmp_path, args, options, start):
         (["doctr"], "There is no command 'doctr'. Did you mean 'doctor'? See `copydesk --help`."),
         (["run-pipeline"], "There is no command 'run-pipeline'. Did you mean '--run-pipeline'? See"),
         (["source", "nonsense"], "No such command 'nonsense'. See `copydesk source --help`."),
-        (["--smple"], "'--sample'?) See `copydesk --help`."),
+        (["--smple"], "'--sample', '--user'?) See `copydesk --help`."),
         (["--nonsense"], "--nonsense"),
         (["source", "add", "rss"], "Missing argument 'URL'."),
         (["source", "add"], "Missing argument 'TYPE'. Choose from: rss, twitter, reddit, hackernews"),
