@@ -15,6 +15,12 @@ from msgspec.structs import replace
 from copydesk.errors import ConflictError, FieldError, InvalidError
 from copydesk.model.draft import Format
 from copydesk.model.experiment import (
+    MAX_LABEL_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_PARAMETER_LENGTH,
+    MAX_VARIANT_ID_LENGTH,
+    MAX_VARIANTS,
+    MIN_VARIANTS,
     ChangeExperiment,
     ExperimentAction,
     ExperimentResults,
@@ -151,9 +157,6 @@ def status_after_change(
     return next_status
 
 
-MAX_NAME_LENGTH = MAX_PARAMETER_LENGTH = MAX_LABEL_LENGTH = 100
-MAX_VARIANT_ID_LENGTH = 50
-MIN_VARIANTS, MAX_VARIANTS = 2, 5
 MAX_CONFIG_SIZE = 10_000
 """Bytes of JSON."""
 

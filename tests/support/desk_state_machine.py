@@ -149,7 +149,7 @@ class TwoDeskMachine(RuleBasedStateMachine):
             options for options in unique_ids if options in predicted
         ]
         for failure in outcome.results.failed:
-            assert self._state_text(failure.id, predicted[failure.id]) in failure.error
+            assert self._state_text(failure.id, predicted[failure.id]) in failure.text
 
     def revert_and_check(self, desk, kind, position) -> None:
         draft_id = None if position is None else self.ids[position]

@@ -82,7 +82,7 @@ class Racer:
         action, ids = self.rng.choice(BULK_ACTIONS), tuple(self.rng.sample(self.ids, 20))
         at = LATER if action is Action.RESCHEDULE else None
         outcome = await self.desk.drafts.bulk(BulkChange(action=action, ids=ids, scheduled_at=at))
-        self.refused += [failure.error for failure in outcome.results.failed]
+        self.refused += [failure.text for failure in outcome.results.failed]
         return outcome.succeeded
 
     async def _undo_or_redo_one(self) -> int:
@@ -92,7 +92,7 @@ class Racer:
     async def _undo_or_redo(self) -> int:
         operation = self.rng.choice([self.desk.drafts.undo, self.desk.drafts.redo])
         result = await operation()
-        self.refused += [failure.error for failure in result.failed]
+        self.refused += [failure.text for failure in result.failed]
         return len(result.succeeded)
 
     async def _auto_schedule(self) -> int:

@@ -214,9 +214,9 @@ def print_outcome(
 ) -> None:
     """Print the outcome for many drafts: the totals on stdout, failures on stderr, but one line for `stopped_by`."""
     click.echo(f"{len(succeeded)} {outcome}{f', {len(failed)} failed' if failed else ''}.")
-    refused = [failure for failure in failed if failure.error != stopped_by]
+    refused = [failure for failure in failed if failure.text != stopped_by]
     for failure in refused[:MAX_PRINTED_FAILURES]:
-        click.echo(f"{clean(failure.id)}: {clean(failure.error)}", err=True)
+        click.echo(f"{clean(failure.id)}: {clean(failure.text)}", err=True)
     if len(refused) > MAX_PRINTED_FAILURES:
         click.echo(f"And {len(refused) - MAX_PRINTED_FAILURES} more.", err=True)
     if stopped_by is not None:

@@ -235,6 +235,12 @@ class ListedDraft(Draft, frozen=True, kw_only=True):
     item: DraftItem
 
 
+def is_held(status: Status, last_error: str | None) -> bool:
+    """Return True if the draft was approved and is held since, because its source changed."""
+    # Nothing else leaves an error on a draft that awaits review: every change of the status clears it.
+    return status is Status.AWAITING_REVIEW and last_error is not None
+
+
 def without_item(listed: ListedDraft) -> Draft:
     """Return the draft without its item, as the response to a change contains it."""
     return Draft(**{name: getattr(listed, name) for name in Draft.__struct_fields__})

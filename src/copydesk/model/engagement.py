@@ -6,13 +6,15 @@ Sums carry the number of posts they are based on.
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from copydesk.model.draft import Format
-from copydesk.model.requests import MAX_ID_LENGTH, MAX_PLATFORM_LENGTH
+from copydesk.model.requests import MAX_PLATFORM_LENGTH
 from copydesk.model.serialization import Struct
-from copydesk.model.validation import FieldReader
+from copydesk.model.validation import MAX_ID_LENGTH, FieldReader, Id
 
 MAX_POST_ID_LENGTH = 500
 MAX_ERROR_LENGTH = 2_000
@@ -56,19 +58,23 @@ class EngagementRecord(Struct, frozen=True):
     """The account's name; "" if the record was added manually for a platform."""
 
 
+Count = Annotated[int, Meta(ge=0, le=MAX_METRIC)]
+
+
 class RecordEngagement(Struct, frozen=True, forbid_unknown_fields=True):
     """New data about a draft on a platform; None leaves a field unchanged."""
 
-    draft_id: str
-    platform: str
-    post_id: str | None = None
+    draft_id: Id
+    platform: Annotated[str, Meta(min_length=1, max_length=MAX_PLATFORM_LENGTH, pattern=r"\S")]
+    post_id: Annotated[str, Meta(min_length=1, max_length=MAX_POST_ID_LENGTH, pattern=r"\S")] | None = None
     status: RecordStatus | None = None
-    error_message: str | None = None
-    likes: int | None = None
-    replies: int | None = None
-    reposts: int | None = None
-    impressions: int | None = None
-    clicks: int | None = None
+    """`posted` by default, if metrics or a post id are given."""
+    error_message: Annotated[str, Meta(min_length=1, max_length=MAX_ERROR_LENGTH, pattern=r"\S")] | None = None
+    likes: Count | None = None
+    replies: Count | None = None
+    reposts: Count | None = None
+    impressions: Count | None = None
+    clicks: Count | None = None
 
     @property
     def metrics(self) -> dict[str, int]:

@@ -4,11 +4,18 @@ from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from string import ascii_lowercase
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.serialization import Json, Struct
+
+MAX_NAME_LENGTH = MAX_PARAMETER_LENGTH = MAX_LABEL_LENGTH = 100
+MAX_VARIANT_ID_LENGTH = 50
+MIN_VARIANTS, MAX_VARIANTS = 2, 5
+VariantId = Annotated[str, Meta(min_length=1, max_length=MAX_VARIANT_ID_LENGTH, pattern=r"\S")]
 
 
 class ExperimentStatus(StrEnum):
@@ -25,8 +32,8 @@ class ExperimentAction(StrEnum):
 class Variant(Struct, frozen=True):
     """One of the compared values; `config` holds it under the parameter's name."""
 
-    id: str
-    label: str
+    id: VariantId
+    label: Annotated[str, Meta(min_length=1, max_length=MAX_LABEL_LENGTH, pattern=r"\S")]
     config: dict[str, Json]
 
 
@@ -47,16 +54,18 @@ class Experiment(Struct, frozen=True):
 class NewExperiment(Struct, frozen=True, forbid_unknown_fields=True):
     """Request to create an experiment; the first variant is the control."""
 
-    name: str
-    parameter: str
-    variants: tuple[Variant, ...]
+    name: Annotated[str, Meta(min_length=1, max_length=MAX_NAME_LENGTH, pattern=r"\S")]
+    parameter: Annotated[str, Meta(min_length=1, max_length=MAX_PARAMETER_LENGTH, pattern=r"\S")]
+    """What the variants differ in, such as `hashtags` or `length`; any name is allowed."""
+    variants: Annotated[tuple[Variant, ...], Meta(min_length=MIN_VARIANTS, max_length=MAX_VARIANTS)]
 
 
 class ChangeExperiment(Struct, frozen=True, forbid_unknown_fields=True):
     """Request to apply an action; `winner` may name a variant when concluding."""
 
     action: ExperimentAction
-    winner: str | None = None
+    winner: VariantId | None = None
+    """Id of a variant; only with conclude."""
 
 
 class VariantResults(Struct, frozen=True):

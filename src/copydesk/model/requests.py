@@ -8,6 +8,9 @@ is stored exactly as given. Null is the same as not given.
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta
 
 from copydesk.model.draft import (
     BULK_ACTIONS,
@@ -20,7 +23,7 @@ from copydesk.model.draft import (
     Status,
 )
 from copydesk.model.serialization import Struct
-from copydesk.model.validation import FieldReader
+from copydesk.model.validation import MAX_ID_LENGTH, FieldReader, Id, WebAddress
 
 MAX_TEXT_LENGTH = 50_000
 MAX_PROMPT_LENGTH = 5_000
@@ -30,35 +33,50 @@ MAX_IMAGES, MAX_TAGS, MAX_PLATFORMS, MAX_IDS = 10, 20, 20, 100
 MAX_TAG_LENGTH = MAX_PLATFORM_LENGTH = 50
 MAX_ACCOUNT_LENGTH = 2_000
 """Characters of a platform or account to post to: the account of a webhook has the length of its URL."""
-MAX_ID_LENGTH = 100
 MAX_POSITION = 1_000
 
 FEEDBACK_ACTIONS = (Action.REJECT, Action.UNAPPROVE, Action.REGENERATE)
 TIME_ACTIONS = (Action.SCHEDULE, Action.RESCHEDULE)
 
 
+AccountName = Annotated[str, Meta(min_length=1, max_length=MAX_ACCOUNT_LENGTH, pattern=r"\S")]
+"""A platform (`bluesky`) or an account (`bluesky:me.example`)."""
+Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT_LENGTH)]
+Feedback = Annotated[str, Meta(max_length=MAX_FEEDBACK_LENGTH)]
+
+
 class NewImage(Struct, frozen=True, forbid_unknown_fields=True):
     """An image of a new draft."""
 
-    url: str
+    url: WebAddress
     source: ImageSource
-    alt: str | None = None
-    position: int | None = None
+    alt: Annotated[str, Meta(max_length=MAX_ALT_LENGTH)] | None = None
+    """Alternative text, for people who do not see the image."""
+    position: Annotated[int, Meta(ge=0, le=MAX_POSITION)] | None = None
     """Defaults to the image's index in the list."""
 
 
 class CreateDraft(Struct, frozen=True, forbid_unknown_fields=True):
     """Create one draft from `text`, or generate one per format from `url`, `prompt` or both."""
 
-    text: str | None = None
+    text: Text | None = None
+    """The text, kept exactly as given. Cannot be combined with `url`, `prompt` and `formats`."""
     format: Format | None = None
-    url: str | None = None
-    prompt: str | None = None
-    formats: tuple[Format, ...] | None = None
-    images: tuple[NewImage, ...] = ()
+    """Format of the text; SHORT by default. Only with `text`."""
+    url: WebAddress | None = None
+    """A page to write about."""
+    prompt: Annotated[str, Meta(min_length=1, max_length=MAX_PROMPT_LENGTH, pattern=r"\S")] | None = None
+    """What to write, or how to write about the page."""
+    formats: Annotated[tuple[Format, ...], Meta(min_length=1, max_length=len(Format))] | None = None
+    """One draft is generated per format; [SHORT] by default. Without duplicates."""
+    images: Annotated[tuple[NewImage, ...], Meta(max_length=MAX_IMAGES)] = ()
     """Images of the first draft."""
-    tags: tuple[str, ...] = ()
-    target_platforms: tuple[str, ...] = ()
+    tags: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=MAX_TAG_LENGTH, pattern=r"\S")], ...],
+        Meta(max_length=MAX_TAGS),
+    ] = ()
+    target_platforms: Annotated[tuple[AccountName, ...], Meta(max_length=MAX_PLATFORMS)] = ()
+    """Where the draft is to be posted, as platforms or accounts; all that accept its format if empty."""
 
     @property
     def mode(self) -> "CreationMode":
@@ -70,22 +88,29 @@ class ChangeDraft(Struct, frozen=True, forbid_unknown_fields=True):
     """An edit, an action, or an edit followed by an action."""
 
     action: Action | None = None
-    text: str | None = None
-    feedback: str | None = None
+    text: Text | None = None
+    """The new text. The edit is made before the action."""
+    feedback: Feedback | None = None
+    """With reject, unapprove and regenerate: why."""
     scheduled_at: datetime | None = None
+    """With reschedule, which needs it, and schedule. In the future, at most ten years ahead."""
     smart_schedule: bool = False
-    platforms: tuple[str, ...] | None = None
-    """None selects all connected ones."""
+    """With schedule: use the next free slot, not before `scheduled_at`. The default without a time."""
+    platforms: Annotated[tuple[AccountName, ...], Meta(min_length=1, max_length=MAX_PLATFORMS)] | None = None
+    """With post: platforms or accounts. None selects all connected ones."""
 
 
 class BulkChange(Struct, frozen=True, forbid_unknown_fields=True):
     """One action on many drafts."""
 
-    action: Action
-    ids: tuple[str, ...]
-    feedback: str | None = None
+    action: Annotated[Action, Meta(extra_json_schema={"enum": [action.value for action in BULK_ACTIONS]})]
+    ids: Annotated[tuple[Id, ...], Meta(min_length=1, max_length=MAX_IDS)]
+    feedback: Feedback | None = None
+    """With reject: why."""
     scheduled_at: datetime | None = None
+    """With reschedule, which needs it, and schedule. In the future, at most ten years ahead."""
     smart_schedule: bool = False
+    """With schedule: use the next free slots, not before `scheduled_at`. The default without a time."""
 
     @property
     def change_per_draft(self) -> ChangeDraft:
@@ -125,11 +150,18 @@ class CreatedDrafts(Struct, frozen=True):
     drafts: tuple[CreatedDraft, ...]
 
 
-class BulkFailure(Struct, frozen=True):
+class BulkFailure(Struct, frozen=True, omit_defaults=True):
     """A draft to which the action could not be applied, and why."""
 
     id: str
     error: str
+    hint: str = ""
+    """What to do next, on the command line or in the console."""
+
+    @property
+    def text(self) -> str:
+        """The error with its hint."""
+        return f"{self.error} {self.hint}".strip()
 
 
 class BulkResults(Struct, frozen=True):

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 from copydesk.model.draft import Format
 from copydesk.model.serialization import Struct
-from copydesk.model.validation import FieldReader
+from copydesk.model.validation import MAX_ID_LENGTH, FieldReader, Id
 
 MAX_SOURCE_IDS: Final = 10_000
-MAX_ID_LENGTH: Final = 100
 MAX_DRAFTS: Final = 1_000_000
 """Upper bound of a run's drafts; far above what any run writes."""
 
@@ -85,10 +85,11 @@ class Run(Struct, frozen=True):
 class RunRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Options of a run."""
 
-    source_ids: tuple[str, ...] | None = None
+    source_ids: Annotated[tuple[Id, ...], Meta(max_length=MAX_SOURCE_IDS)] | None = None
     """None selects every enabled source."""
-    formats: tuple[str, ...] | None = None
-    max_drafts: int | None = None
+    formats: Annotated[tuple[Format, ...], Meta(min_length=1, max_length=len(Format))] | None = None
+    """Formats to write, without duplicates; None uses the setting."""
+    max_drafts: Annotated[int, Meta(ge=0, le=MAX_DRAFTS)] | None = None
     """None uses the setting."""
     due: bool = False
     """Fetch only the sources that are due, as the scheduler does. Otherwise all of them, as for a user's request."""

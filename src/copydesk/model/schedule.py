@@ -8,12 +8,13 @@ import msgspec
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.draft import Format, Status
-from copydesk.model.requests import MAX_ID_LENGTH
 from copydesk.model.serialization import Struct
-from copydesk.model.validation import MAX_PROBLEMS, FieldReader
+from copydesk.model.validation import MAX_ID_LENGTH, MAX_PROBLEMS, FieldReader, Id
 
 MAX_DRAFTS = 10_000
 """Drafts per request for automatic scheduling."""
+MAX_SLOTS = 500
+"""Weekly slots."""
 CONFLICT_WINDOW = timedelta(minutes=30)
 """Drafts at most this far apart are in conflict."""
 MAX_WEEK_DRAFTS = 2_000
@@ -36,7 +37,7 @@ class Slot(Struct, frozen=True, forbid_unknown_fields=True):
 class AutoScheduleRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Drafts to schedule automatically; None selects every approved one."""
 
-    draft_ids: tuple[str, ...] | None = None
+    draft_ids: Annotated[tuple[Id, ...], msgspec.Meta(min_length=1, max_length=MAX_DRAFTS)] | None = None
 
 
 class ParsedTime(Struct, frozen=True):

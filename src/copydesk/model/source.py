@@ -7,6 +7,10 @@ from typing import Annotated
 import msgspec
 
 from copydesk.model.serialization import Struct
+from copydesk.model.validation import WebAddress
+
+MAX_NAME_LENGTH = 200
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_LENGTH, pattern=r"\S")]
 
 
 class Credit(StrEnum):
@@ -128,7 +132,7 @@ class SourceConfig(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     reposts: bool = False
     """twitter: include reposts."""
     options: dict[str, str] = {}
-    """Settings that have no field here, by name. Each has to be one of the type's `config_fields`."""
+    """Settings of source types that are added by packages, by name."""
 
 
 class Source(Struct, frozen=True):
@@ -136,7 +140,7 @@ class Source(Struct, frozen=True):
 
     id: str
     type: str
-    """Name of a `SourceTypeInfo`."""
+    """Name of a source type."""
     name: str
     url: str | None
     config: SourceConfig | None
@@ -154,8 +158,8 @@ class NewSource(Struct, frozen=True, forbid_unknown_fields=True):
     """A source to add, or to test."""
 
     type: str
-    url: str
-    name: str | None = None
+    url: WebAddress
+    name: Name | None = None
     """None takes the feed's title."""
     config: SourceConfig | None = None
 
@@ -163,9 +167,9 @@ class NewSource(Struct, frozen=True, forbid_unknown_fields=True):
 class ChangeSource(Struct, frozen=True, forbid_unknown_fields=True):
     """Replacements for fields of a source; those that are not given keep their values."""
 
-    name: str | msgspec.UnsetType = msgspec.UNSET
+    name: Name | msgspec.UnsetType = msgspec.UNSET
     type: str | msgspec.UnsetType = msgspec.UNSET
-    url: str | msgspec.UnsetType = msgspec.UNSET
+    url: WebAddress | msgspec.UnsetType = msgspec.UNSET
     enabled: bool | msgspec.UnsetType = msgspec.UNSET
     config: SourceConfig | msgspec.UnsetType | None = msgspec.UNSET
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
-from typing import TypeVar
+from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -23,6 +23,7 @@ T = TypeVar("T")
 MAX_TIME_AHEAD = timedelta(days=3653)
 """Ten years. A later time is taken for a typing error."""
 MAX_URL_LENGTH = 2_000
+MAX_ID_LENGTH = 100
 # A list may have thousands of invalid entries, and each error is shown to the user.
 MAX_PROBLEMS = 100
 """Problems named in one error."""
@@ -32,6 +33,10 @@ CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters not allowed in a text on one line."""
 CONTROL_EXCEPT_BREAKS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Characters not allowed in a text of several lines, unless the text is stored exactly as received."""
+
+# Types of request fields: their limits are those of the readers below, and part of the interface's description.
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH, pattern=r"\S")]
+WebAddress = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_URL_LENGTH, extra_json_schema={"format": "uri"})]
 
 
 class FieldReader:

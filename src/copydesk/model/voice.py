@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from copydesk.errors import FieldError
 from copydesk.model.draft import Checks, Format
@@ -37,14 +38,16 @@ class Link(StrEnum):
 class FormatVoice(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Voice settings of one format; None uses the format's default."""
 
-    max_length: Annotated[int, msgspec.Meta(ge=40)] | None = None
+    max_length: Annotated[int, Meta(ge=40, extra_json_schema={"maximum": MAX_FORMAT_LENGTH})] | None = None
     """Graphemes; per part for a THREAD."""
-    max_parts: Annotated[int, msgspec.Meta(ge=2, le=25)] | None = None
-    target_words: Annotated[int, msgspec.Meta(ge=50)] | None = None
-    hashtags: Annotated[int, msgspec.Meta(ge=0, le=5)] | None = None
+    max_parts: Annotated[int, Meta(ge=2, le=25)] | None = None
+    """Posts of a THREAD."""
+    target_words: Annotated[int, Meta(ge=50, extra_json_schema={"maximum": MAX_TARGET_WORDS})] | None = None
+    """Words of a BLOG."""
+    hashtags: Annotated[int, Meta(ge=0, le=5)] | None = None
     emoji: Emoji | None = None
     link: Link | None = None
-    instructions: str | None = None
+    instructions: Annotated[str, Meta(extra_json_schema={"maxLength": MAX_INSTRUCTIONS_LENGTH})] | None = None
 
 
 class Voice(Struct, frozen=True):
@@ -86,9 +89,23 @@ class VoicePreview(Struct, frozen=True):
 class ChangeVoice(Struct, frozen=True, forbid_unknown_fields=True):
     """Replacements for fields of a voice profile; None leaves a field unchanged."""
 
-    style: str | None = None
-    avoid: tuple[str, ...] | None = None
-    examples: tuple[str, ...] | None = None
+    style: Annotated[str, Meta(max_length=MAX_STYLE_LENGTH)] | None = None
+    avoid: (
+        Annotated[
+            tuple[Annotated[str, Meta(min_length=1, max_length=MAX_AVOIDED_LENGTH, pattern=r"\S")], ...],
+            Meta(max_length=MAX_AVOIDED),
+        ]
+        | None
+    ) = None
+    """Words and phrases that must not appear in drafts."""
+    examples: (
+        Annotated[
+            tuple[Annotated[str, Meta(min_length=1, max_length=MAX_EXAMPLE_LENGTH, pattern=r"\S")], ...],
+            Meta(max_length=MAX_EXAMPLES),
+        ]
+        | None
+    ) = None
+    """Posts written by the user."""
     formats: dict[Format, FormatVoice] | None = None
 
 

@@ -7,14 +7,13 @@ from itertools import groupby
 from zoneinfo import ZoneInfo
 
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.schedule import NO_SLOTS_REASON, Slot
+from copydesk.model.schedule import MAX_SLOTS, NO_SLOTS_REASON, Slot
 from copydesk.model.serialization import Struct
 from copydesk.scheduling.time_text import format_slot
 from copydesk.scheduling.wall_time import ScheduledTime, WallTime, scheduled_at_wall_time
 from copydesk.text.formatting import plural
 
 # One slot every 20 minutes of the week. Every occurrence of a year ahead may have to be searched.
-MAX_SLOTS = 500
 HORIZON = timedelta(days=366)
 """The period ahead that is searched for free slots."""
 # Attribute -> name in JSON and the largest value.

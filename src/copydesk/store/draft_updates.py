@@ -13,9 +13,9 @@ from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, lite
 
 from copydesk.errors import ConflictError, DraftNotFoundError, StaleVersionError, StoreCorruptError
 from copydesk.model.draft import Format, Status
-from copydesk.model.requests import MAX_ID_LENGTH
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import USER, EventKind, allowed_actions
+from copydesk.model.validation import MAX_ID_LENGTH
 from copydesk.store import draft_events
 from copydesk.store.column_types import from_microseconds, to_microseconds
 from copydesk.store.draft_events import EventData, EventRow

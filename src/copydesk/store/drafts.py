@@ -48,12 +48,6 @@ _BY_SOURCE = f"""SELECT source_id,
     GROUP BY source_id"""  # noqa: S608 - words of our own
 
 
-def is_held(status: Status, last_error: str | None) -> bool:
-    """Return True if the draft was approved and is held since, because its source changed."""
-    # Nothing else leaves an error on a draft that awaits review: every change of the status clears it.
-    return status is Status.AWAITING_REVIEW and last_error is not None
-
-
 def list_held_reasons(conn: Connection, user_id: str) -> tuple[str, ...]:
     """Return the reason of each held draft that is not archived, newest draft first."""
     return tuple(conn.execute(_HELD_REASONS, {"user": user_id}).scalars())

@@ -188,7 +188,7 @@ def _describe(undone: "UndoResult", *, undo: bool) -> str:
         undone.scheduled_for,
         undo=undo,
         drafts=None if undone.bulk_id is None else len(undone.succeeded),
-        failures=[failure.error for failure in undone.failed],
+        failures=[failure.text for failure in undone.failed],
     )
 
 

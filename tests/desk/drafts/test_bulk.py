@@ -47,14 +47,16 @@ async def test_results_keep_request_order(desk, tmp_path):
         "results": {
             "succeeded": [first],
             "failed": [
-                {"id": third, "error": "Cannot reject an archived draft. Undo the archiving first."},
+                {"id": third, "error": "Cannot reject an archived draft.", "hint": "Undo the archiving first."},
                 {
                     "id": UNKNOWN_ID,
-                    "error": f"No draft '{UNKNOWN_ID}'. List all drafts: `copydesk draft list`.",
+                    "error": f"No draft '{UNKNOWN_ID}'.",
+                    "hint": "List all drafts: `copydesk draft list`.",
                 },
                 {
                     "id": second,
-                    "error": "Already rejected. Use approve, regenerate or archive instead.",
+                    "error": "Already rejected.",
+                    "hint": "Use approve, regenerate or archive instead.",
                 },
             ],
         },

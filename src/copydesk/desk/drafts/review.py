@@ -16,7 +16,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import check_edited_draft
 from copydesk.desk.leases import current_owner
 from copydesk.errors import ConflictError, CopydeskError, DeskClosedError, FieldError, InvalidError, StoreError
-from copydesk.model.draft import Action, Checks, Draft, ListedDraft, Status, Trace, without_item
+from copydesk.model.draft import Action, Checks, Draft, ListedDraft, Status, Trace, is_held, without_item
 from copydesk.model.requests import (
     MAX_IDS,
     TIME_ACTIONS,
@@ -38,7 +38,6 @@ from copydesk.store import bulk_actions, draft_queries, draft_updates, schedule
 from copydesk.store.bulk_actions import BulkPlan
 from copydesk.store.database import COMMIT_BATCH_SIZE, Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
-from copydesk.store.drafts import is_held
 from copydesk.store.ids import new_id
 
 MINUTE = timedelta(minutes=1)
@@ -263,7 +262,7 @@ class _BulkAction:
 def to_bulk_outcome(action: Action, ids: Sequence[str], errors: Sequence[CopydeskError | None]) -> BulkOutcome:
     """Return the bulk outcome for `ids`, given the error (or None) of each."""
     results = list(zip(ids, errors, strict=True))
-    failed = [BulkFailure(id=draft_id, error=str(error)) for draft_id, error in results if error]
+    failed = [BulkFailure(id=draft_id, error=error.message, hint=error.hint) for draft_id, error in results if error]
     stopped_by = next((str(error) for error in errors if isinstance(error, StoreError)), None)
     return bulk_response(action, [draft_id for draft_id, error in results if error is None], failed, stopped_by)
 

@@ -305,7 +305,7 @@ def _check_any_succeeded(plan: _UndoPlan, errors: Sequence[CopydeskError | None]
 def _to_result(plan: _UndoPlan, errors: Sequence[CopydeskError | None], bulk_id: str | None) -> UndoResult:
     # The errors are fewer than the steps if the user stopped; the rest is reported as `left`.
     results = [(snapshot.id, error) for (snapshot, _), error in zip(plan.steps, errors, strict=False)]
-    failed = [BulkFailure(id=draft_id, error=str(error)) for draft_id, error in results if error]
+    failed = [BulkFailure(id=draft_id, error=error.message, hint=error.hint) for draft_id, error in results if error]
     return UndoResult(
         action=plan.action,
         bulk_id=bulk_id,

@@ -19,8 +19,8 @@ from copydesk.desk.publishing.draft_deliveries import (
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
 from copydesk.model.delivery import ConnectedAccount, Delivery, DeliveryState, find_unknown_names
 from copydesk.model.draft import Action, Format, Status
-from copydesk.model.requests import MAX_ID_LENGTH
 from copydesk.model.transitions import EventKind, allowed_actions, next_status
+from copydesk.model.validation import MAX_ID_LENGTH
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, repeat_seed
 from copydesk.store import accounts, deliveries, draft_queries, draft_updates

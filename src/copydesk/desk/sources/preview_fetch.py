@@ -11,6 +11,7 @@ from copydesk.ingest.fetch_context import FetchResult
 from copydesk.ingest.registry import SOURCE_TYPES, normalize_url
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec
 from copydesk.model.validation import (
+    MAX_URL_LENGTH,
     control_character_problem,
     convert,
     parse_line,
@@ -36,7 +37,7 @@ async def validate_source(type: object, url: object, config: object, *, name: st
     if settings.include or settings.exclude:
         # In a thread: compiling also measures each expression, which takes seconds for a slow one.
         await asyncio.to_thread(compile_rules, settings.include, settings.exclude)
-    normalised_url = normalize_url(source_type, parse_line("url", url, 1, 2000), settings)
+    normalised_url = normalize_url(source_type, parse_line("url", url, 1, MAX_URL_LENGTH), settings)
     return SourceSpec(type=source_type, url=normalised_url, config=settings, name=name)
 
 

@@ -20,7 +20,16 @@ from copydesk.desk.sources.feed_import import (
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.ingest.fetch_context import FetchResult
 from copydesk.model.serialization import Struct
-from copydesk.model.source import ChangeSource, FetchState, Health, NewSource, Source, SourceConfig, SourceSpec
+from copydesk.model.source import (
+    MAX_NAME_LENGTH,
+    ChangeSource,
+    FetchState,
+    Health,
+    NewSource,
+    Source,
+    SourceConfig,
+    SourceSpec,
+)
 from copydesk.model.validation import FieldReader, convert, parse_line, wire_fields, wire_names
 from copydesk.store import sources
 from copydesk.store.database import Transaction
@@ -28,7 +37,6 @@ from copydesk.store.ids import new_id
 
 PREVIEW_ENTRIES = 20
 """Entries returned by a test fetch."""
-MAX_NAME_LENGTH = 200
 
 
 class FoundEntry(Struct, frozen=True):

@@ -313,7 +313,7 @@ class ActionRunner:
             )
         finally:
             self.screen.post_message(WorkStatusChanged(""))
-        failed = {failure.id: failure.error for failure in result.results.failed}
+        failed = {failure.id: failure.text for failure in result.results.failed}
         if (attempted := len(result.results.succeeded) + len(failed)) < len(ids):
             message = labels.bulk_interrupted(action, len(result.results.succeeded), len(ids) - attempted)
             self.app.exit_message = self.app.qualify_commands(message)
@@ -342,7 +342,7 @@ class ActionRunner:
         )
         if result.left:
             self.app.exit_message = self.app.qualify_commands(describe_interrupted_undo(result, undo=undo))
-        failed = {failure.id: failure.error for failure in result.failed}
+        failed = {failure.id: failure.text for failure in result.failed}
         reloaded_ids = result.succeeded if len(result.succeeded) <= MAX_RELOADED else ()
         drafts = await desk.drafts.views.by_ids((*reloaded_ids, *listed_failure_ids(failed)))
         names = {draft.id: labels.draft_name(draft.text) for draft in drafts}
