@@ -6,6 +6,7 @@ from copydesk.http.rate_limit import LIMIT, RateLimiter
 from copydesk.http.request_reading import without_unknown_fields
 from copydesk.model.requests import CreateDraft
 from copydesk.model.token import Scope
+from desk_fixtures import execute_sql
 from image_samples import drawing
 
 PROBLEM = "application/problem+json"
@@ -171,3 +172,33 @@ async def test_unusable_upload_is_refused(service, request_body, status):
     client = await service.client(Scope.DRAFT)
     response = await client.post("/images", **request_body)
     assert (response.status_code, response.headers["content-type"]) == (status, PROBLEM)
+
+
+@pytest.mark.parametrize("body", [b"null", b"[]", b"1", b'"a"'])
+@pytest.mark.parametrize(
+    "path", ["/drafts", "/drafts/bulk", "/pipeline", "/schedule/next", "/schedule/auto", "/sources", "/experiments"]
+)
+async def test_body_that_is_no_object_is_refused(service, path, body):
+    client = await service.client()
+    response = await client.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code == 422
+    assert response.json()["errors"] == [{"field": "body", "message": "takes an object with named fields"}]
+
+
+async def test_draft_token_cannot_confirm_an_approval_by_an_edit(service, tmp_path):
+    reviewer, agent = await service.client(), await service.client(Scope.DRAFT)
+    path = f"/drafts/{(await agent.post('/drafts', json={'text': 'One'})).json()['drafts'][0]['id']}"
+    await reviewer.patch(path, json={"action": "approve"})
+    # As when its source changes.
+    execute_sql(tmp_path, "UPDATE draft SET status = 'awaiting_review', last_error = 'The source changed.'")
+    assert (await agent.patch(path, json={"text": "Two"})).status_code == 403
+    assert (await reviewer.patch(path, json={"text": "Two"})).json()["status"] == "approved"
+
+
+async def test_problems_name_no_commands(service):
+    client = await service.client()
+    missing = await client.get("/drafts/unknown")
+    assert missing.json()["detail"] == "No draft 'unknown'."
+    assert "hint" not in missing.json()
+    bulk = await client.post("/drafts/bulk", json={"action": "approve", "ids": ["unknown"]})
+    assert bulk.json()["results"]["failed"] == [{"id": "unknown", "error": "No draft 'unknown'."}]

@@ -1,5 +1,8 @@
 """The HTTP service in the test's process, and clients with tokens of a user and a scope."""
 
+import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -7,6 +10,7 @@ from pathlib import Path
 import httpx
 
 from copydesk.desk import Desks, open_desks
+from copydesk.http.server import ServerOptions, serve
 from copydesk.http.service import Service, create_app
 from copydesk.model.token import Scope
 from copydesk.settings import load
@@ -55,3 +59,18 @@ async def run_service(home: Path, **options: object) -> AsyncIterator[HttpServic
             yield service
         finally:
             await service.close()
+
+
+@asynccontextmanager
+async def run_server(desks: Desks, **options: object) -> AsyncIterator[str]:
+    """Serve on a free port with uvicorn, in the test's event loop; yield the base URL."""
+    ready = asyncio.get_running_loop().create_future()
+    server = asyncio.create_task(serve(desks, ServerOptions(port=0, **options), ready.set_result))  # type: ignore[arg-type]
+    await asyncio.wait([ready, server], return_when=asyncio.FIRST_COMPLETED)
+    if server.done():
+        server.result()
+    try:
+        yield ready.result()
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)  # its way to stop
+        await server

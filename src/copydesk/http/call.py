@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 
@@ -24,7 +24,7 @@ class Call:
         access: "Access",
         *,
         query: Mapping[str, object],
-        body: object,
+        body: Any,
         run_in_background: Callable[[Callable[[], Awaitable[object]]], None],
     ) -> None:
         self.request = request
@@ -33,7 +33,7 @@ class Call:
         self.query = query
         """Query parameters that were given, by their names in Python."""
         self.body = body
-        """The JSON body without unknown fields; {} if none was sent."""
+        """The JSON body without unknown fields, an object or a list as declared; {} if none was sent."""
         self.run_in_background = run_in_background
         """Run work on the desk after the response, until the server stops."""
         self.status: int | None = None

@@ -49,7 +49,8 @@ def render_page(document: Json) -> str:
         parts.append(f"<h2>{escape(tag)}</h2>")
         for path, method, operation in operations:
             if tag in operation["tags"]:
-                parts += _operation(document, path, method, operation)
+                parts += _operation(path, method, operation)
+    parts += _errors(document)
     parts.append("<h2>Objects</h2>")
     for name, schema in document["components"]["schemas"].items():
         parts += [
@@ -64,7 +65,7 @@ def _title(path: str, method: str) -> str:
     return f"<code><span class=method>{method.upper()}</span> {escape(path)}</code>"
 
 
-def _operation(document: Json, path: str, method: str, operation: Json) -> Iterator[str]:
+def _operation(path: str, method: str, operation: Json) -> Iterator[str]:
     yield f"<h3 id='{escape(operation['operationId'])}'>{_title(path, method)}"
     yield f" <span class=scope>{escape(operation['x-scope'])}</span></h3>"
     yield f"<p>{_inline(operation['summary'])}</p>"
@@ -76,7 +77,7 @@ def _operation(document: Json, path: str, method: str, operation: Json) -> Itera
             required = "required" if parameter["required"] else ""
             yield (
                 f"<tr><td><code>{escape(parameter['name'])}</code><td>{parameter['in']} {required}"
-                f"<td>{_type(parameter['schema'])}"
+                f"<td>{_type(parameter['schema'])}<td>{_inline(parameter.get('description', ''))}"
             )
         yield "</table>"
     if body := operation.get("requestBody"):
@@ -86,11 +87,35 @@ def _operation(document: Json, path: str, method: str, operation: Json) -> Itera
             yield f"<p>{_type(media['schema'])}</p>"
             if "example" in media:
                 yield f"<pre>{escape(_pretty(media['example']))}</pre>"
-    yield "<h4>Responses</h4><table>"
-    for status, response in operation["responses"].items():
-        resolved = _resolve(document, response)
-        schemas = [_type(media["schema"]) for media in resolved.get("content", {}).values() if "schema" in media]
-        yield f"<tr><td>{status}<td>{_inline(resolved['description'])}<td>{', '.join(schemas)}"
+    responses = operation["responses"]
+    problems = [status for status, response in responses.items() if "$ref" in response]
+    for status in responses.keys() - problems:
+        yield from _success(status, responses[status])
+    links = (f"<a href='#error-{status}'>{status}</a>" for status in problems)
+    yield f"<p>Errors: {' '.join(links)}</p>"
+
+
+def _success(status: str, response: Json) -> Iterator[str]:
+    for media in response["content"].values():
+        yield f"<h4>Response</h4><p>{status} {escape(response['description'])}: {_type(media.get('schema', {}))}</p>"
+        for example in media.get("examples", {}).values():
+            yield _example(example["value"])
+
+
+def _example(value: object) -> str:
+    return f"<details><summary>Example</summary><pre>{escape(_pretty(value))}</pre></details>"
+
+
+def _errors(document: Json) -> Iterator[str]:
+    yield "<h2>Errors</h2><table>"
+    for name, response in document["components"]["responses"].items():
+        status = name.removeprefix("Problem")
+        (media,) = response["content"].values()
+        yield f"<tr id='error-{status}'><td>{status}<td>{_inline(response['description'])}{_example(media['example'])}"
+    yield "</table><h2>Headers of responses</h2><table>"
+    for name, header in document["components"]["headers"].items():
+        example = f"<code>{escape(header['example'])}</code>"
+        yield f"<tr><td><code>{escape(name)}</code><td>{_inline(header['description'])}<td>{example}"
     yield "</table>"
 
 
@@ -121,33 +146,27 @@ def _type(schema: Json) -> str:
     name = " or ".join(kind) if isinstance(kind, list) else str(kind)
     if kind == "array":
         name = f"array of {_type(schema.get('items', {}))}"
+    if values := schema.get("enum"):
+        name = " or ".join(f"<code>{escape(str(value))}</code>" for value in values)
     limits = [
-        f"{label} {schema[key]:,}" if isinstance(schema[key], int) else f"{label} {escape(str(schema[key]))}"
-        for key, label in _LIMITS.items()
-        if key in schema
+        template.format(f"{schema[key]:,}" if type(schema[key]) is int else escape(str(schema[key])))
+        for key, template in _LIMITS.items()
+        # Most texts must not be empty; saying so everywhere hides the limits that matter.
+        if key in schema and (key, schema[key]) != ("minLength", 1)
     ]
     return f"{name} ({', '.join(limits)})" if limits else name
 
 
 _LIMITS = {
-    "format": "",
-    "minLength": "at least",
-    "maxLength": "at most",
-    "minItems": "at least",
-    "maxItems": "at most",
-    "minimum": "from",
-    "maximum": "to",
-    "default": "default",
+    "format": "{}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {}",
+    "maxItems": "at most {}",
+    "minimum": "from {}",
+    "maximum": "to {}",
+    "default": "default {}",
 }
-
-
-def _resolve(document: Json, value: Json) -> Json:
-    reference = value.get("$ref")
-    if reference is None:
-        return value
-    for name in str(reference).removeprefix("#/").split("/"):
-        document = document[name]
-    return document
 
 
 def _inline(text: str) -> str:

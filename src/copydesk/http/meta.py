@@ -13,8 +13,7 @@ from copydesk.http import errors
 from copydesk.http.docs_page import render_page
 from copydesk.http.openapi import build_document
 from copydesk.http.operations import Operation
-from copydesk.http.responses import json_response, problem_response
-from copydesk.problems import to_problem
+from copydesk.http.responses import error_response, json_response, problem_response
 
 if TYPE_CHECKING:
     from copydesk.http.service import Service
@@ -44,7 +43,7 @@ def meta_routes(service: "Service", operations: Iterable[Operation]) -> list[Bas
         try:
             await service.desks.change_counter()
         except CopydeskError as error:
-            return problem_response(to_problem(error))
+            return error_response(error)
         return json_response({"status": "ready"}, 200)
 
     return [

@@ -34,8 +34,10 @@ class Operation:
     body_required: bool = True
     example: Example | None = None
     """A request body."""
-    conflicts: bool = False
-    """May be refused by the current state (409)."""
+    errors: tuple[int, ...] = ()
+    """Statuses of its errors, besides those of every operation and those of reading a body or parameters."""
+    headers: tuple[str, ...] = ()
+    """Headers of its response, besides those of every operation."""
     media_type: str = "application/json"
     """Media type of the response."""
     upload: str | None = None
@@ -61,11 +63,6 @@ class Operation:
     @property
     def _documentation(self) -> str:
         return inspect.getdoc(self.handler) or ""
-
-    @property
-    def has_id(self) -> bool:
-        """True if the path names a resource by its id."""
-        return "{id}" in self.path
 
 
 @dataclass

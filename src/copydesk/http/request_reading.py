@@ -28,7 +28,7 @@ _FLAGS = {"true": True, "false": False}
 async def read_bytes(request: Request, limit: int) -> bytes:
     """Return the body. Refuse one over `limit` bytes before it is read, and one that does not arrive in time."""
     declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared[:20]) > limit:
+    if declared.isascii() and declared.isdigit() and int(declared[:20]) > limit:
         raise errors.body_too_large(limit)
     body = bytearray()
     try:
@@ -89,6 +89,9 @@ def parse_body(operation: Operation, content: bytes, content_type: str) -> objec
         raise errors.bad_request(f"The body is not JSON: {error}.") from None
     except RecursionError:
         raise errors.bad_request("The body is nested too deeply.") from None
+    is_list = isinstance(_type_info(operation.body), types.VarTupleType)
+    if not isinstance(value, list if is_list else dict):
+        raise InvalidError(FieldError("body", "takes a list" if is_list else "takes an object with named fields"))
     return without_unknown_fields(value, operation.body)
 
 

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 from starlette.responses import Response
 
+from copydesk.errors import CopydeskError
 from copydesk.model.serialization import to_json_value
-from copydesk.problems import Problem
+from copydesk.problems import Problem, to_problem
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -20,3 +22,10 @@ def json_response(value: object, status: int, headers: Mapping[str, str] | None 
 def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """Return a response with problem details."""
     return Response(msgspec.json.encode(problem), problem.status, headers, media_type=PROBLEM_TYPE)
+
+
+def error_response(error: CopydeskError, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a response with the problem details of a desk's error, without its hint, which names commands and keys."""
+    problem = replace(to_problem(error), hint="")
+    retry_after = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
+    return problem_response(problem, {**(headers or {}), **retry_after})

@@ -22,9 +22,8 @@ from copydesk.http.middleware import RequestMiddleware
 from copydesk.http.operations import Operation
 from copydesk.http.rate_limit import LIMIT, RateLimiter
 from copydesk.http.request_reading import parse_body, parse_query, read_bytes
-from copydesk.http.responses import json_response, problem_response
+from copydesk.http.responses import error_response, json_response, problem_response
 from copydesk.http.table import OPERATIONS
-from copydesk.problems import to_problem
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk, Desks
@@ -59,10 +58,7 @@ class Service:
         except errors.RefusedError as refusal:
             return problem_response(refusal.problem, headers | refusal.headers)
         except CopydeskError as error:
-            problem = to_problem(error)
-            if problem.retry_after is not None:
-                headers["Retry-After"] = str(problem.retry_after)
-            return problem_response(problem, headers)
+            return error_response(error, headers)
         if isinstance(result, Response):
             result.headers.update(headers | call.headers)
             return result

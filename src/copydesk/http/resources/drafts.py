@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from msgspec.structs import replace
+
 from copydesk.http.call import Call
 from copydesk.http.operations import Operations
 from copydesk.model.delivery import PostResult
-from copydesk.model.draft import Action, Draft, Format, ListedDraft, Status, without_item
+from copydesk.model.draft import Action, Draft, Format, ListedDraft, Status, is_held, without_item
 from copydesk.model.filters import Archived
 from copydesk.model.page import PageSize
 from copydesk.model.requests import BulkChange, BulkOutcome, ChangeDraft, CreatedDrafts, CreateDraft, CreationMode
@@ -39,6 +41,7 @@ class DraftsQuery(Struct, frozen=True):
     status: Status | None = None
     format: Format | None = None
     limit: PageSize = 25
+    """Drafts of a page."""
     cursor: str | None = None
     """The `nextCursor` of the previous page."""
     source_id: str | None = None
@@ -83,14 +86,14 @@ async def create_drafts(call: Call) -> CreatedDrafts:
 
     Generated drafts are returned with the status `pending_generation`; their text is written afterwards.
     """
-    created = await call.desk.drafts.create(_fields(call.body))
+    created = await call.desk.drafts.create(call.body)
     if created.mode is CreationMode.GENERATE:
         ids = [draft.id for draft in created.drafts]
         call.run_in_background(lambda: call.desk.generation.drain(ids))
     return created
 
 
-@operations.add("GET", "/drafts/{id}", scope=Scope.READ, response=ListedDraft)
+@operations.add("GET", "/drafts/{id}", scope=Scope.READ, response=ListedDraft, errors=(404,), headers=("ETag",))
 async def get_draft(call: Call) -> ListedDraft:
     """Return a draft with its item. The header ETag is its version."""
     draft = await call.desk.drafts.get(call.id)
@@ -104,7 +107,8 @@ async def get_draft(call: Call) -> ListedDraft:
     scope=Scope.DRAFT,
     body=ChangeDraft,
     response=Draft | PostResult,
-    conflicts=True,
+    errors=(404, 409, 412),
+    headers=("ETag",),
     example={"action": "approve"},
 )
 async def change_draft(call: Call) -> Draft | PostResult:
@@ -116,12 +120,13 @@ async def change_draft(call: Call) -> Draft | PostResult:
     A token with the scope `draft` may edit and regenerate what nobody has approved. `review` may also approve, reject,
     unapprove and archive, and edit approved drafts. The other actions need `publish`.
     """
-    fields, version = _fields(call.body), call.expected_version
+    fields, version = call.body, call.expected_version
     if (action := _action(fields)) is not None:
         call.require(ACTION_SCOPES[action])
     if "text" in fields and not call.access.scope.covers(Scope.REVIEW):
         current = await call.desk.drafts.get(call.id)
-        if current.status in APPROVED_STATUSES:
+        # An edit of a held draft confirms its approval.
+        if current.status in APPROVED_STATUSES or is_held(current.status, current.last_error):
             call.require(Scope.REVIEW)
         # If somebody approves it before the edit, nothing is written.
         version = current.version if version is None else version
@@ -146,13 +151,16 @@ async def change_drafts(call: Call) -> BulkOutcome:
 
     Approve, reject and archive need the scope `review`, the other actions `publish`.
     """
-    fields = _fields(call.body)
+    fields = call.body
     if (action := _action(fields)) is not None:
         call.require(ACTION_SCOPES[action])
-    return await call.desk.drafts.bulk(fields)
+    outcome = await call.desk.drafts.bulk(fields)
+    # Their hints name commands and keys.
+    failed = tuple(replace(failure, hint="") for failure in outcome.results.failed)
+    return replace(outcome, results=replace(outcome.results, failed=failed))
 
 
-@operations.add("POST", "/drafts/{id}/undo", scope=Scope.PUBLISH, response=Draft, conflicts=True)
+@operations.add("POST", "/drafts/{id}/undo", scope=Scope.PUBLISH, response=Draft, errors=(404, 409), headers=("ETag",))
 async def undo_change(call: Call) -> Draft:
     """Undo the last change of a draft, and return the draft.
 
@@ -164,12 +172,7 @@ async def undo_change(call: Call) -> Draft:
     return without_item(draft)
 
 
-def _fields(body: object) -> Mapping[str, object]:
-    # The desk refuses what is no object, with the name of the body.
-    return body  # type: ignore[return-value]
-
-
-def _action(fields: object) -> Action | None:
+def _action(fields: Mapping[str, object]) -> Action | None:
     """Return the action, or None if there is none or an unknown one, which the desk refuses."""
-    action = fields.get("action") if isinstance(fields, Mapping) else None
+    action = fields.get("action")
     return Action(action) if isinstance(action, str) and action in set(Action) else None

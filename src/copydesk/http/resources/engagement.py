@@ -1,6 +1,6 @@
 """Engagement: metrics of posts and their summary."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -33,9 +33,9 @@ async def get_engagement(call: Call) -> EngagementSummary:
     scope=Scope.REVIEW,
     body=RecordEngagement,
     response=EngagementRecord,
+    errors=(404,),
     example={"draftId": EXAMPLE_ID, "platform": "linkedin", "likes": 12, "impressions": 840},
 )
 async def record_engagement(call: Call) -> EngagementRecord:
     """Record or update the metrics of a draft on a platform; fields that are not given keep their values."""
-    values: Any = call.body
-    return await call.desk.engagement.record(values)
+    return await call.desk.engagement.record(call.body)

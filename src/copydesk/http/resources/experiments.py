@@ -31,7 +31,6 @@ async def list_experiments(call: Call) -> tuple[Experiment, ...]:
     body=NewExperiment,
     response=Experiment,
     status=201,
-    conflicts=True,
     example={
         "name": "Hashtags",
         "parameter": "hashtags",
@@ -43,8 +42,7 @@ async def list_experiments(call: Call) -> tuple[Experiment, ...]:
 )
 async def create_experiment(call: Call) -> Experiment:
     """Create an experiment over a parameter, active at once; the first variant is the control."""
-    values: Any = call.body
-    return await call.desk.experiments.create(values)
+    return await call.desk.experiments.create(call.body)
 
 
 @operations.add(
@@ -53,10 +51,9 @@ async def create_experiment(call: Call) -> Experiment:
     scope=Scope.REVIEW,
     body=ChangeExperiment,
     response=Experiment,
-    conflicts=True,
+    errors=(404, 409),
     example={"action": "conclude", "winner": "b"},
 )
 async def change_experiment(call: Call) -> Experiment:
     """Conclude an experiment, with or without a winner, or archive it."""
-    values: Any = call.body
-    return await call.desk.experiments.change(call.id, values)
+    return await call.desk.experiments.change(call.id, call.body)

@@ -1,6 +1,6 @@
 """Pipeline runs: queue, list, statistics."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from copydesk.http.call import Call
 from copydesk.http.operations import Operations
@@ -26,6 +26,7 @@ class RunsQuery(Struct, frozen=True):
     """Parameters of the list of runs."""
 
     limit: PageSize = 10
+    """Runs of a page."""
     cursor: str | None = None
     """The `nextCursor` of the previous page."""
 
@@ -45,12 +46,12 @@ class RunList(Struct, frozen=True):
     body_required=False,
     response=QueuedRun,
     status=202,
+    errors=(404,),
     example={"sourceIds": [EXAMPLE_ID], "formats": ["SHORT"], "maxDrafts": 5},
 )
 async def start_run(call: Call) -> QueuedRun:
     """Queue a run from sources to drafts. One run of a user executes at a time."""
-    request: Any = call.body
-    run = await call.desk.pipeline.queue(request)
+    run = await call.desk.pipeline.queue(call.body)
     call.run_in_background(lambda: call.desk.pipeline.execute(run.id))
     return QueuedRun(message="The run is queued.", status="queued", id=run.id)
 

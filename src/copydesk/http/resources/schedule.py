@@ -1,6 +1,5 @@
 """The schedule: weekly slots, the next free one, conflicts, automatic scheduling."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ from copydesk.model.draft import Draft
 from copydesk.model.schedule import AutoSchedule, AutoScheduleRequest, Conflicts, Slot
 from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope
+from copydesk.model.validation import Id
 
 operations = Operations("Schedule")
 
@@ -19,7 +19,7 @@ operations = Operations("Schedule")
 class ScheduleNext(Struct, frozen=True, forbid_unknown_fields=True):
     """Schedule an approved draft in the next free slot."""
 
-    draft_id: str
+    draft_id: Id
 
 
 class ConflictsQuery(Struct, frozen=True):
@@ -45,10 +45,7 @@ async def list_slots(call: Call) -> tuple[Slot, ...]:
 )
 async def replace_slots(call: Call) -> tuple[Slot, ...]:
     """Replace all slots, and return them."""
-    slots: Any = call.body
-    if not isinstance(slots, Sequence):
-        raise InvalidError(FieldError("slots", "takes a list"))
-    return await call.desk.schedule.set_slots(slots)
+    return await call.desk.schedule.set_slots(call.body)
 
 
 @operations.add(
@@ -57,15 +54,15 @@ async def replace_slots(call: Call) -> tuple[Slot, ...]:
     scope=Scope.PUBLISH,
     body=ScheduleNext,
     response=Draft,
-    conflicts=True,
+    errors=(404, 409),
+    headers=("ETag",),
     example={"draftId": EXAMPLE_ID},
 )
 async def schedule_next(call: Call) -> Draft:
     """Schedule an approved draft in the next free slot, and return the draft."""
-    body: Any = call.body
-    if not isinstance(body, dict) or body.get("draftId") is None:
+    if call.body.get("draftId") is None:
         raise InvalidError(FieldError("draftId", "is missing"))
-    draft = await call.desk.schedule.schedule_next(body["draftId"])
+    draft = await call.desk.schedule.schedule_next(call.body["draftId"])
     call.set_version(draft.version)
     return draft
 
@@ -87,12 +84,8 @@ async def list_conflicts(call: Call) -> Conflicts:
     body=AutoScheduleRequest,
     body_required=False,
     response=AutoSchedule,
-    conflicts=True,
     example={"draftIds": [EXAMPLE_ID]},
 )
 async def schedule_automatically(call: Call) -> AutoSchedule:
     """Schedule approved drafts in the free slots, by confidence; without `draftIds` all of them."""
-    body: Any = call.body
-    if not isinstance(body, dict):
-        raise InvalidError(FieldError("body", "takes an object with named fields"))
-    return await call.desk.schedule.auto_schedule(body.get("draftIds"))
+    return await call.desk.schedule.auto_schedule(call.body.get("draftIds"))

@@ -1,7 +1,5 @@
 """The voice profile."""
 
-from typing import Any
-
 from copydesk.http.call import Call
 from copydesk.http.operations import Operations
 from copydesk.model.token import Scope
@@ -26,5 +24,4 @@ async def get_voice(call: Call) -> VoiceProfile:
 )
 async def update_voice(call: Call) -> VoiceProfile:
     """Replace the given fields of the voice profile, creating it if needed; fields that are not given stay."""
-    changes: Any = call.body
-    return await call.desk.voice.update(changes)
+    return await call.desk.voice.update(call.body)

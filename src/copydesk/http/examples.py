@@ -1,0 +1,278 @@
+"""Examples of responses and problems in the OpenAPI document, as values of the types that they are examples of."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from copydesk.desk.sources.service import FetchTest, FoundEntry
+from copydesk.http import errors
+from copydesk.http.operations import MAX_BODY
+from copydesk.http.rate_limit import LIMIT
+from copydesk.http.resources.drafts import EXAMPLE_ID, DraftList
+from copydesk.http.resources.images import StoredImage
+from copydesk.http.resources.pipeline import QueuedRun, RunList
+from copydesk.http.resources.sources import Deleted
+from copydesk.model.delivery import PostResult
+from copydesk.model.draft import Action, Checks, Draft, DraftItem, Finding, Format, ListedDraft, Severity, Status
+from copydesk.model.engagement import (
+    EngagementRecord,
+    EngagementSummary,
+    FormatEngagement,
+    PlatformEngagement,
+    RecordStatus,
+    TopPost,
+)
+from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, Variant, VariantResults
+from copydesk.model.requests import BulkFailure, CreatedDraft, CreatedDrafts, CreationMode, bulk_response
+from copydesk.model.run import ErrorCount, PeriodTotals, Run, RunStatistics, RunStats, RunStatus, Stage
+from copydesk.model.schedule import AutoSchedule, Conflict, Conflicts, Slot, SlotAssignment
+from copydesk.model.serialization import to_json_value
+from copydesk.model.source import Health, Source, SourceConfig
+from copydesk.model.token import Scope
+from copydesk.model.voice import Emoji, FormatVoice, VoiceProfile
+from copydesk.problems import PROBLEM_TYPES, FieldProblem, Problem, ProblemType
+
+_AT = datetime(2026, 11, 20, 15, 4, 5, 123_000, tzinfo=UTC)
+_SLOT_AT = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
+_ITEM_ID = "019a5b2e-6c1e-7b02-8d11-5e7f90aa41c2"
+_SOURCE_ID = "019a4f80-11d0-7c55-b0c4-90d1f2a3b4c5"
+_TEXT = "SQLite turns 25 this year. Nothing else on my disk is as old and as boring. https://sqlite.org/news.html"
+_ITEM = DraftItem(id=_ITEM_ID, title="SQLite 25 years", source_type="rss")
+_PENDING: Final[dict[str, Any]] = {
+    "id": EXAMPLE_ID,
+    "text": _TEXT,
+    "format": Format.SHORT,
+    "confidence": 0.62,
+    "item_id": _ITEM_ID,
+    "created_at": _AT,
+    "tags": ("sqlite",),
+    "checks": Checks(
+        ran=41, findings=(Finding(rule="superlative", severity=Severity.INFO, message="“as old and as boring”"),)
+    ),
+    "writer": "offline",
+}
+_APPROVED = Draft(**_PENDING, status=Status.APPROVED, updated_at=_AT + timedelta(minutes=3), version=2)
+_LISTED = ListedDraft(**_PENDING, status=Status.PENDING_REVIEW, updated_at=_AT, item=_ITEM)
+_POSTED = Draft(
+    **_PENDING,
+    status=Status.POSTED,
+    updated_at=_SLOT_AT,
+    posted_at=_SLOT_AT,
+    post_id="at://did:plc:abc/app.bsky.feed.post/3lb",
+    version=4,
+)
+_RUN = Run(
+    id="019a5b2e-0000-7a11-9c22-1f2e3d4c5b6a",
+    status=RunStatus.SUCCEEDED,
+    stage=None,
+    started_at=_AT,
+    ended_at=_AT + timedelta(seconds=12.5),
+    duration=12.5,
+    stats=RunStats(
+        items_ingested=34,
+        items_filtered=21,
+        items_ranked=21,
+        drafts_created=5,
+        stage_timing={Stage.INGEST: 9.1, Stage.FILTER: 0.4, Stage.RANK: 0.2, Stage.DRAFT: 2.8},
+        items_new=34,
+        items_considered=34,
+        sources_fetched=6,
+    ),
+    error=None,
+)
+_SOURCE = Source(
+    id=_SOURCE_ID,
+    type="rss",
+    name="SQLite news",
+    url="https://sqlite.org/news.rss",
+    config=SourceConfig(weight=2, tags=("sqlite",)),
+    enabled=True,
+    last_fetch=_AT,
+    health=Health.HEALTHY,
+    fail_count=0,
+    last_error=None,
+    created_at=_AT - timedelta(days=30),
+    updated_at=_AT,
+    item_count=118,
+)
+_RECORD = EngagementRecord(
+    id="019a6a10-0c00-7f31-8a90-77c1d2e3f405",
+    draft_id=EXAMPLE_ID,
+    platform="linkedin",
+    post_id="urn:li:share:7265",
+    status=RecordStatus.POSTED,
+    retry_count=0,
+    retry_after=None,
+    error_message=None,
+    failed_at=None,
+    likes=12,
+    replies=None,
+    reposts=None,
+    impressions=840,
+    clicks=None,
+    engagement_rate=12 / 840,
+    measured_at=_SLOT_AT,
+    created_at=_SLOT_AT,
+)
+_VARIANTS = tuple(
+    Variant(id=variant_id, label=label, config={"hashtags": count})
+    for variant_id, label, count in [("a", "none", 0), ("b", "two", 2)]
+)
+_RESULTS = ExperimentResults(
+    parameter="hashtags",
+    data_as_of=_AT,
+    arms=tuple(
+        VariantResults(
+            id=variant.id,
+            name=variant.label,
+            is_control=variant.id == "a",
+            assigned=20,
+            drafted=20,
+            accepted=14,
+            rejected=4,
+            acceptance_rate=14 / 18,
+            mean_edit_ratio=0.08,
+            published=12,
+            measured=12,
+            impressions=9_400,
+            interactions=188,
+            rate_pooled=0.02,
+            interactions_per_post=188 / 12,
+        )
+        for variant in _VARIANTS
+    ),
+)
+
+_VALUES = (
+    DraftList(drafts=(_LISTED,), next_cursor=None),
+    CreatedDrafts(
+        mode=CreationMode.DIRECT,
+        item_id=_ITEM_ID,
+        drafts=(
+            CreatedDraft(
+                id=EXAMPLE_ID,
+                text=_TEXT,
+                format=Format.SHORT,
+                status=Status.AWAITING_REVIEW,
+                confidence=0.62,
+                images=(),
+                created_at=_AT,
+            ),
+        ),
+    ),
+    _LISTED,
+    _APPROVED,
+    PostResult(posted=("bluesky:me.example",), failed=(), draft=_POSTED),
+    bulk_response(Action.APPROVE, [EXAMPLE_ID], [BulkFailure(id=_ITEM_ID, error=f"No draft '{_ITEM_ID}'.")]),
+    Slot(day_of_week=1, hour=9, minute=0),
+    Conflicts(
+        has_conflict=True,
+        count=1,
+        conflicts=(Conflict(id=EXAMPLE_ID, text=_TEXT, format=Format.SHORT, scheduled_at=_SLOT_AT, minutes=-12.0),),
+    ),
+    AutoSchedule(
+        scheduled=(
+            SlotAssignment(
+                draft_id=EXAMPLE_ID, scheduled_at=_SLOT_AT, format=Format.SHORT, confidence=0.62, text=_TEXT
+            ),
+        ),
+        skipped=1,
+        reason="1 is not approved",
+        bulk_id="019a5b30-77aa-7d10-8b0e-2c3d4e5f6071",
+    ),
+    QueuedRun(message="The run is queued.", status="queued", id=_RUN.id),
+    RunList(runs=(_RUN,), next_cursor=None),
+    RunStatistics(
+        total_runs=31,
+        success_rate=0.9,
+        average_duration=11.2,
+        average_items_per_run=28.4,
+        average_drafts_per_run=4.6,
+        top_errors=(ErrorCount(category="interrupted", count=2), ErrorCount(category="unreachable", count=1)),
+        last30_days=PeriodTotals(runs=31, items=880, drafts=143),
+        ended_runs=30,
+    ),
+    VoiceProfile(
+        id="019a4f7f-0001-7000-8000-000000000001",
+        style="Dry, concrete, first person.",
+        avoid=("game changer",),
+        formats={Format.SHORT: FormatVoice(hashtags=1, emoji=Emoji.NEVER)},
+        created_at=_AT,
+        updated_at=_AT,
+    ),
+    _RECORD,
+    EngagementSummary(
+        total_posted=1,
+        total_with_metrics=1,
+        avg_engagement_rate=12 / 840,
+        total_likes=12,
+        total_replies=0,
+        total_reposts=0,
+        total_impressions=840,
+        top_posts=(
+            TopPost(
+                draft_id=EXAMPLE_ID,
+                draft_text=_TEXT,
+                format=Format.SHORT,
+                platform="linkedin",
+                likes=12,
+                replies=None,
+                reposts=None,
+                impressions=840,
+                engagement_rate=12 / 840,
+                posted_at=_SLOT_AT,
+            ),
+        ),
+        by_format=(FormatEngagement(format=Format.SHORT, count=1, avg_engagement_rate=12 / 840, rated=1),),
+        by_platform=(PlatformEngagement(platform="linkedin", count=1, avg_engagement_rate=12 / 840, rated=1),),
+        rated=1,
+        total_clicks=0,
+    ),
+    Experiment(
+        id="019a5b40-5d5d-7e00-9f00-0123456789ab",
+        name="Hashtags",
+        parameter="hashtags",
+        status=ExperimentStatus.ACTIVE,
+        variants=_VARIANTS,
+        results=to_json_value(_RESULTS),  # type: ignore[arg-type] # an object
+        started_at=_AT,
+        ended_at=None,
+        created_at=_AT,
+    ),
+    _SOURCE,
+    Deleted(ok=True),
+    FetchTest(ok=True, items=(FoundEntry(title="SQLite 25 years", url="https://sqlite.org/news.html"),)),
+    StoredImage(url=f"copydesk:picture/{'9f86d081884c7d65' * 4}"),
+)
+EXAMPLES: Final[Mapping[type, Any]] = {type(value): value for value in _VALUES}
+"""A response of each type, or an element of one that is a list."""
+
+
+def _problem(kind: ProblemType, detail: str, **members: Any) -> Problem:
+    return Problem(type=kind.uri, title=kind.title, status=kind.status, detail=detail, **members)
+
+
+PROBLEMS: Final[Mapping[int, Problem]] = {
+    400: errors.bad_request("The body is not JSON: Input data was truncated.").problem,
+    401: errors.unauthorized("This token is unknown, revoked or expired.", token_was_sent=True).problem,
+    403: errors.insufficient_scope(Scope.DRAFT, Scope.REVIEW).problem,
+    404: _problem(PROBLEM_TYPES["not-found"], f"No draft '{EXAMPLE_ID}'."),
+    408: errors.request_timeout().problem,
+    409: _problem(
+        PROBLEM_TYPES["conflict"],
+        "Cannot approve a draft with the status “posted”.",
+        current_status=Status.POSTED.value,
+        allowed_actions=(Action.ARCHIVE.value, Action.POST.value),
+    ),
+    412: _problem(PROBLEM_TYPES["stale-version"], "The draft changed in the meantime; nothing was saved."),
+    413: errors.body_too_large(MAX_BODY).problem,
+    415: errors.unsupported_media_type("application/json").problem,
+    422: _problem(
+        PROBLEM_TYPES["invalid"],
+        "text: takes 1 to 50,000 characters, not 0",
+        errors=(FieldProblem(field="text", message="takes 1 to 50,000 characters, not 0"),),
+    ),
+    429: errors.rate_limited(3, LIMIT).problem,
+    500: errors.internal_error("0f3c9a52d1e84b7b").problem,
+    503: errors.shutting_down().problem,
+}
