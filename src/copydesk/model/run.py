@@ -82,12 +82,15 @@ class Run(Struct, frozen=True):
     error: str | None
 
 
+FormatName = Annotated[str, Meta(extra_json_schema={"enum": [member.value for member in Format]})]
+
+
 class RunRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Options of a run."""
 
     source_ids: Annotated[tuple[Id, ...], Meta(max_length=MAX_SOURCE_IDS)] | None = None
     """None selects every enabled source."""
-    formats: Annotated[tuple[Format, ...], Meta(min_length=1, max_length=len(Format))] | None = None
+    formats: Annotated[tuple[FormatName, ...], Meta(min_length=1, max_length=len(Format))] | None = None
     """Formats to write, without duplicates; None uses the setting."""
     max_drafts: Annotated[int, Meta(ge=0, le=MAX_DRAFTS)] | None = None
     """None uses the setting."""
