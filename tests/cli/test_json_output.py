@@ -1,9 +1,12 @@
 """Tests for `--json FIELDS`, `--jq`, `--all`, `--bulk`, errors as problem details, and exit codes."""
 
 import json
+import signal
 import sys
+from types import SimpleNamespace
 
 import click
+import jq
 import pytest
 
 from cli_runner import assert_one_line_error, run_in_process
@@ -146,6 +149,22 @@ def test_failing_jq_expression_is_reported(home):
     result = run_in_process(home, "draft", "list", "--jq", ".drafts.id")
     assert_one_line_error(result, 1)
     assert json.loads(result.err)["detail"] == '--jq: Cannot index array with string ("id").'
+
+
+def test_interrupt_ends_an_endless_jq_program(home, monkeypatch):
+    """jq runs outside of Python, whose own handler would run after its end."""
+    handlers = []
+
+    class Program:
+        def input_text(self, _text):
+            handlers.append(signal.getsignal(signal.SIGINT))
+            return SimpleNamespace(all=lambda: ["end"])
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(jq, "compile", lambda _expression: Program())
+    assert run_ok(home, "draft", "list", "--jq", ".") == "end\n"
+    assert handlers == [signal.SIG_DFL]
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_jq_is_loaded_on_first_use(home, monkeypatch):
