@@ -37,6 +37,7 @@ class JobOutcome(NamedTuple):
     """A message about something a job did."""
 
     message: str
+    """Empty if there is nothing to tell about it."""
     failed: bool = False
 
 
@@ -69,6 +70,15 @@ def _delivery_outcomes(reports: Sequence[DeliveryReport]) -> Sequence[JobOutcome
         JobOutcome(f"{report.draft_id} to {report.account}: {report.says}", report.next_by is NextBy.USER)
         for report in reports
     ]
+
+
+async def _send_events(desk: Desk) -> Sequence[JobOutcome]:
+    report = await desk.webhooks.send_due()
+    disabled = [
+        JobOutcome(f"webhook {webhook.url} disabled after days of failed attempts", failed=True)
+        for webhook in report.disabled
+    ]
+    return disabled or ([JobOutcome("")] if report.attempts else ())
 
 
 async def _collect_metrics(desk: Desk) -> Sequence[JobOutcome]:
@@ -109,6 +119,7 @@ HANDLERS: Mapping[JobName, JobHandler] = {
     JobName.MISSED: _mark_missed,
     JobName.DUE: _dispatch_due,
     JobName.POSTING: _send_due,
+    JobName.WEBHOOKS: _send_events,
     JobName.METRICS: _collect_metrics,
     JobName.GENERATION: _generate_texts,
     JobName.PIPELINE: _run_pipeline,
@@ -146,6 +157,8 @@ class DueInputs(Struct, frozen=True):
     """A draft's time has come, and an account is connected to which it can go."""
     to_send: bool
     """A delivery can be processed, and the wall clock can be trusted."""
+    to_notify: bool
+    """An event can be sent to a webhook."""
     to_measure: bool
     """A post's metrics are due."""
     to_write: bool
@@ -169,6 +182,7 @@ def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
         JobName.MISSED: inputs.late,
         JobName.DUE: inputs.due,
         JobName.POSTING: inputs.to_send,
+        JobName.WEBHOOKS: inputs.to_notify,
         JobName.METRICS: inputs.to_measure,
         JobName.GENERATION: inputs.to_write,
         JobName.PIPELINE: inputs.to_fetch and _is_interval_over(states.get(JobName.PIPELINE), inputs.now, inputs.pause),
@@ -315,6 +329,7 @@ class Jobs:
             late=due_work.late and self._clock_warning is None,
             due=due_work.due and self._clock_warning is None and due_work.connected,
             to_send=due_work.to_send and self._clock_warning is None,
+            to_notify=due_work.to_notify,
             to_measure=due_work.to_measure,
             to_write=due_work.to_write,
             to_fetch=due_work.to_fetch and self._fetches_sources,
@@ -378,7 +393,7 @@ class Jobs:
             await self._desk.job_leases.release(lease, finished=finished, error=failure)
         if failure is not None:
             self._notify(name, _error_message(failure), failed=True)
-        for outcome in outcomes:
+        for outcome in filter(lambda outcome: outcome.message, outcomes):
             self._notify(name, outcome.message, failed=outcome.failed)
         return bool(outcomes)
 

@@ -236,6 +236,8 @@ class Retention(_Section, frozen=True, kw_only=True):
     """Days after which changes that were undone leave the history of their draft and cannot be redone. 0 keeps them."""
     images_days: Days = 30
     """Days after which image files that no draft has any more are deleted. 0 keeps them."""
+    events_days: Days = 30
+    """Days after which events and the log of webhooks are deleted; event streams resume within them. 0 keeps them."""
 
 
 class Settings(_Section, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ from copydesk.model.serialization import to_json
 from copydesk.model.source import ChangeSource, NewSource, SourceConfig
 from copydesk.model.user import User
 from copydesk.model.voice import ChangeVoice, FormatVoice
+from copydesk.model.webhook import NewWebhook
 from copydesk.settings import Settings
 from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, open_desk_at
 
@@ -119,6 +120,8 @@ def test_all_resources_are_found():
         "stories",
         "retention",
         "ids",
+        "events",
+        "webhooks",
         "tokens",
         "idempotency",
     }
@@ -250,6 +253,7 @@ EXAMPLES: dict[str, Example] = {
     "sources.create": Example(SOURCE, {"url": 5}),
     "sources.test_candidate": Example(SOURCE, {"config": SourceConfig(weight=11)}),
     "sources.update": Example(ChangeSource(name="Mine", enabled=False), {"enabled": "no"}, source_id),
+    "webhooks.create": Example(NewWebhook(url="https://hooks.example/copydesk"), {"url": 5}),
     "schedule.set_slots": Example([Slot(day_of_week=1, hour=9, minute=0)], {"hour": 25}),
 }
 
@@ -273,7 +277,8 @@ async def outcome(home: Path, operation: str, request: object) -> str:
         except InvalidError as error:
             result = repr(error.errors)
     without_timing = re.sub(r'"(stageTiming|duration)":({.*?}|[0-9.]+)', "", result)
-    return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID", without_timing)
+    without_secrets = re.sub(r"whsec_[\w+/=]+", "SECRET", without_timing)
+    return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID", without_secrets)
 
 
 def with_fields(request: object, fields: Mapping[str, object]) -> Any:

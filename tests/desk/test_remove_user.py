@@ -46,6 +46,7 @@ def open_desks_with(home, server=None, **options):
 
 async def fill(desk, home):
     """Make the desk that of somebody who uses it, with rows in every table."""
+    await desk.webhooks.create({"url": "https://hooks.example/"})
     await create_source(desk)
     await desk.pipeline.run()
     await desk.accounts.connect("fake", {"name": desk.user.name})
@@ -123,15 +124,19 @@ async def test_credentials_are_deleted(tmp_path):
             await desk._context.vault.save(
                 secret_name(account.details, desk.user), {"password": f"secret-of-{user.name}"}
             )
+            webhook = await desk.webhooks.create({"url": "https://hooks.example/"})
         vault = desk._context.vault
-        assert len(await vault.names()) == 2
+        assert len(await vault.names()) == 4
 
         await desks.users.remove("anna")
 
-        (kept,) = await vault.names()
-        assert await vault.load(kept) == {"password": "secret-of-owner"}
+        kept = await vault.names()
+        assert len(kept) == 2
+        assert not any(webhook.id in name for name in kept)
+        assert [await vault.load(name) for name in kept if "webhook" not in name] == [{"password": "secret-of-owner"}]
     content = b"".join(path.read_bytes() for path in (tmp_path / FOLDER_NAME).iterdir())
     assert b"secret-of-anna" not in content
+    assert webhook.secret.encode() not in content
 
 
 async def test_images_of_no_other_draft_are_deleted(tmp_path):
@@ -188,7 +193,9 @@ async def test_user_stays_while_a_post_is_unsettled(tmp_path):
             with pytest.raises(ConflictError, match="A draft of anna is being posted; the user was not removed"):
                 await desks.users.remove("anna")
         execute_sql(tmp_path, "UPDATE delivery SET state = ?", DeliveryState.SENT.value)
-        assert rows_of(tmp_path, anna.id) == before
+        # The states set above are events.
+        events = dict.fromkeys(("event", "webhook_delivery"))
+        assert rows_of(tmp_path, anna.id) | events == before | events
         assert await desks.get(anna) is desk
         await desks.users.remove("anna")
 

@@ -259,7 +259,7 @@ async def test_image_attached_again_is_young(tmp_path: Path) -> None:
         for file in folder.iterdir():
             age(file, 31, watch.now)
         assert (await desk.retention.prune(), len(list(folder.iterdir()))) == (
-            Pruned(items=0, runs=0, readings=0, undone=0, images=2, idempotency_keys=0),
+            Pruned(items=0, runs=0, readings=0, undone=0, images=2, idempotency_keys=0, events=0),
             1,
         )
         save(folder, photo(8, 8)), save(folder, photo(9, 9))

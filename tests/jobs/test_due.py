@@ -17,6 +17,7 @@ IDLE = DueInputs(
     late=False,
     due=False,
     to_send=False,
+    to_notify=False,
     to_measure=False,
     to_write=False,
     to_fetch=False,
@@ -42,6 +43,7 @@ ZONES_CHECKED = make_state(JobName.ZONES, began_at=NOW)
         ("late", JobName.MISSED),
         ("due", JobName.DUE),
         ("to_send", JobName.POSTING),
+        ("to_notify", JobName.WEBHOOKS),
         ("to_measure", JobName.METRICS),
         ("to_write", JobName.GENERATION),
         ("to_fetch", JobName.PIPELINE),
@@ -56,7 +58,7 @@ def test_field_makes_job_due(field: str, job: JobName) -> None:
 
 
 def test_several_due_jobs_keep_order() -> None:
-    inputs = {"late", "due", "to_send", "to_measure", "to_write", "to_fetch", "to_back_up", "to_prune"}
+    inputs = {"late", "due", "to_send", "to_notify", "to_measure", "to_write", "to_fetch", "to_back_up", "to_prune"}
     situation = replace(IDLE, **dict.fromkeys(inputs, True))
     assert due_jobs(situation) == tuple(JobName)
 

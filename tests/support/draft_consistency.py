@@ -31,7 +31,7 @@ CHANGEABLE_COLUMNS = (
 
 Listed independently of the code, so that an event without one is noticed.
 """
-EVENT_TABLES = ("draft_event", "bulk_action", "alembic_version")
+EVENT_TABLES = ("draft_event", "event", "webhook_delivery", "bulk_action", "alembic_version")
 Row = dict[str, Any]
 
 

@@ -10,6 +10,7 @@ from functools import cached_property, wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
 
+from copydesk.desk.event_watcher import EventWatcher
 from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError, NotFoundError
 from copydesk.model.delivery import ConnectedAccount, select_accounts
 from copydesk.model.draft import Format
@@ -184,6 +185,7 @@ class SharedContext:
         """Platforms by name in place of the real ones."""
         self.ask_passphrase = ask_passphrase
         """Asks the user for the vault's passphrase; None if nobody can be asked."""
+        self.event_watcher = EventWatcher(database)
         self.is_closed = False
 
     def check_open(self) -> None:
@@ -201,6 +203,7 @@ class SharedContext:
     async def close(self) -> None:
         """Let the caller's platforms store what they hold in memory, and close pooled connections."""
         self.is_closed = True
+        await self.event_watcher.close()
         await _close_platforms(self.platforms.values())
         await self.transport_pool.close()
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from copydesk.desk.accounts.service import Accounts
     from copydesk.desk.backups import Backups
     from copydesk.desk.engagement import Engagements
+    from copydesk.desk.events import Events
     from copydesk.desk.experiments import Experiments
     from copydesk.desk.generation.service import Generation
     from copydesk.desk.idempotency import Idempotency
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from copydesk.desk.sources.service import Sources
     from copydesk.desk.stories import Stories
     from copydesk.desk.tokens import Tokens
+    from copydesk.desk.webhooks.service import Webhooks
 
 
 class Desk:
@@ -134,6 +136,20 @@ class Desk:
         from copydesk.desk.tokens import Tokens  # noqa: PLC0415
 
         return Tokens(self._context)
+
+    @cached_property
+    def events(self) -> "Events":
+        """Events: read them, wait for the next ones."""
+        from copydesk.desk.events import Events  # noqa: PLC0415
+
+        return Events(self._context)
+
+    @cached_property
+    def webhooks(self) -> "Webhooks":
+        """Webhooks, to which events are sent."""
+        from copydesk.desk.webhooks.service import Webhooks  # noqa: PLC0415
+
+        return Webhooks(self._context)
 
     @cached_property
     def experiments(self) -> "Experiments":

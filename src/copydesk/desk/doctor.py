@@ -105,6 +105,7 @@ async def examine(
                 *await _check_clock(desk),
                 *await _check_accounts(desk),
                 *await _check_deliveries(desk),
+                *await _check_webhooks(desk),
                 await _check_images(desk),
             ]
     except CopydeskError as error:
@@ -333,6 +334,22 @@ async def _check_deliveries(desk: Desk) -> tuple[CheckFinding, ...]:
             "Drafts of that time are looked for on the account before they are sent."
         )
         findings.append(CheckFinding(what="deliveries", verdict=Verdict.WARNING, found=message))
+    return tuple(findings)
+
+
+async def _check_webhooks(desk: Desk) -> tuple[CheckFinding, ...]:
+    """Report webhooks that are disabled or failing; one that works needs no line."""
+    findings = []
+    for webhook in await desk.webhooks.list():
+        if webhook.disabled_at is not None:
+            message = f"{webhook.url} was disabled: its server accepted no event for days, or asked for none."
+            advice = "Remove it, and add it again once the server works: copydesk webhook list"
+        elif webhook.failing_since is not None:
+            message = f"{webhook.url} has accepted no event since {format_utc(webhook.failing_since)}."
+            advice = "See why: copydesk webhook log"
+        else:
+            continue
+        findings.append(CheckFinding(what="webhooks", verdict=Verdict.WARNING, found=message, advice=advice))
     return tuple(findings)
 
 

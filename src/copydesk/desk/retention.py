@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from typing import TypeVar
 
 from copydesk.desk.backups import run_interruptible
 from copydesk.desk.context import DeskContext
@@ -12,10 +13,11 @@ from copydesk.desk.idempotency import KEY_LIFETIME
 from copydesk.desk.operation import operation
 from copydesk.errors import StoreFullError
 from copydesk.model.job import Pruned
-from copydesk.store import drafts, idempotency, retention
+from copydesk.store import drafts, events, idempotency, retention
 from copydesk.store.database import Transaction
 from copydesk.store.retention import Scan
 
+T = TypeVar("T")
 SCAN_SIZE = 1_000
 """Rows looked at in one read."""
 BATCH_SIZE = 50
@@ -59,6 +61,7 @@ class Retention:
             idempotency_keys=await self._prune_batches(
                 self._ctx.clock() - KEY_LIFETIME, idempotency.list_old, idempotency.delete
             ),
+            events=await self._prune_batches(self._before(days.events_days), events.list_old, events.delete),
         )
         has_more = True
         while has_more:
@@ -112,8 +115,8 @@ class Retention:
     async def _prune_batches(
         self,
         before: datetime | None,
-        list_old: Callable[[Transaction, str, datetime, int], Sequence[str]],
-        delete: Callable[[Transaction, str, Sequence[str]], int],
+        list_old: Callable[[Transaction, str, datetime, int], Sequence[T]],
+        delete: Callable[[Transaction, str, Sequence[T]], int],
     ) -> int:
         """Delete the rows from before `before`, which an index finds; return their number."""
         count, has_more = 0, before is not None

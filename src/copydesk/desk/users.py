@@ -94,6 +94,8 @@ async def delete_user(desk: Desk, ctx: SharedContext) -> None:
     # from here on no delivery starts.
     for account in await desk.accounts.list():
         await desk.accounts.remove(account.id)
+    for webhook in await desk.webhooks.list():
+        await desk.webhooks.remove(webhook.id)
     digests = await ctx.database.write_durable(_delete_rows, user)
     if digests:
         from copydesk.images.storage import delete_files  # noqa: PLC0415 - seldom needed

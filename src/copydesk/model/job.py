@@ -18,6 +18,8 @@ class JobName(StrEnum):
     """Starts posting the drafts whose time has come."""
     POSTING = "posting"
     """Sends pending deliveries and looks up those with an unknown outcome."""
+    WEBHOOKS = "webhooks"
+    """Sends events to webhooks."""
     METRICS = "figures"
     """Collects the metrics of posts."""
     GENERATION = "generation"
@@ -73,6 +75,8 @@ class DueWork(Struct, frozen=True):
     """True if a draft waits for its text."""
     to_fetch: bool
     """True if a source is due."""
+    to_notify: bool
+    """True if an event can be sent to a webhook."""
     jobs: tuple[JobState, ...]
 
 
@@ -98,3 +102,4 @@ class Pruned(Struct, frozen=True):
     images: int
     idempotency_keys: int
     """Keys of requests to the HTTP service, with their responses."""
+    events: int

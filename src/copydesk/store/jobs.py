@@ -11,7 +11,7 @@ from copydesk.model.job import DueWork, JobLease, JobState
 from copydesk.model.serialization import Struct
 from copydesk.store import deliveries
 from copydesk.store.column_types import UtcDateTime
-from copydesk.store.tables import account, delivery, draft, job, source
+from copydesk.store.tables import account, delivery, draft, job, source, webhook, webhook_delivery
 
 
 class MissedCutoffs(Struct, frozen=True):
@@ -60,6 +60,13 @@ def _due_work_query() -> Select[*tuple[Any, ...]]:
     to_send = exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, may_retry, can_proceed)
     to_measure = exists().where(delivery.c.user_id == user_id, delivery.c.figures_at <= now)
     connected = exists().where(account.c.user_id == user_id)
+    may_send = or_(webhook.c.not_before.is_(None), webhook.c.not_before <= now)
+    to_notify = exists().where(
+        webhook_delivery.c.user_id == user_id,
+        webhook_delivery.c.next_at <= now,
+        webhook.c.id == webhook_delivery.c.webhook_id,
+        may_send,
+    )
     columns = {
         "due": due,
         "late": missed,
@@ -68,6 +75,7 @@ def _due_work_query() -> Select[*tuple[Any, ...]]:
         "to_measure": to_measure,
         "to_write": to_write,
         "to_fetch": to_fetch,
+        "to_notify": to_notify,
     }
     return select(next_draft.label("next_draft"), *(condition.label(name) for name, condition in columns.items()))
 
@@ -100,6 +108,7 @@ def load_due_work(conn: Connection, user_id: str, now: datetime, cutoffs: Missed
         to_measure=bool(row.to_measure),
         to_write=bool(row.to_write),
         to_fetch=bool(row.to_fetch),
+        to_notify=bool(row.to_notify),
         jobs=list_states(conn, user_id),
     )
 

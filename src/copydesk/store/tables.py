@@ -27,6 +27,7 @@ from sqlalchemy import (
 from copydesk.model.delivery import Account, Delivery, DeliveryState, Intent
 from copydesk.model.draft import Checks, Format, ImageSource, Score, Status, Trace
 from copydesk.model.engagement import RecordStatus
+from copydesk.model.event import EventType
 from copydesk.model.experiment import ExperimentStatus
 from copydesk.model.item import ItemState
 from copydesk.model.requests import ChangeDraft
@@ -654,6 +655,59 @@ idempotency_key = Table(
     Column("response", LargeBinary),
     UniqueConstraint("user_id", "key"),
     Index(None, "user_id", "created_at"),
+)
+
+# What happened, for event streams and webhooks, written by triggers. Ids count from 1 for each user, without gaps: a
+# number says nothing about other users, and a missing one was deleted. The newest stays, so that none is used twice.
+event = Table(
+    "event",
+    metadata,
+    user_id_column(primary_key=True),
+    required_column("id", Integer, primary_key=True),
+    required_column("type", Text),
+    required_column("created_at", UtcDateTime),
+    # JSON with the ids of what is concerned and the facts that changed.
+    required_column("data", Text),
+    sqlite_with_rowid=False,
+)
+
+webhook = Table(
+    "webhook",
+    metadata,
+    id_column(),
+    user_id_column(),
+    required_column("url", Text),
+    # Types of the events that are sent; NULL for all.
+    Column("types", JsonText(tuple[EventType, ...])),
+    required_column("created_at", UtcDateTime),
+    # Only if no credential store can keep it.
+    Column("secret", Text),
+    # Failed attempts in a row, since when, and the time before which nothing is sent.
+    required_column("failures", Integer, server_default=text("0")),
+    Column("failing_since", UtcDateTime),
+    Column("not_before", UtcDateTime),
+    Column("disabled_at", UtcDateTime),
+    Index(None, "user_id", "id"),
+)
+
+# One row for each event and webhook, inserted by a trigger in the transaction of the event.
+webhook_delivery = Table(
+    "webhook_delivery",
+    metadata,
+    required_column("webhook_id", ID, ForeignKey("webhook.id", ondelete="CASCADE"), primary_key=True),
+    required_column("event_id", Integer, primary_key=True),
+    user_id_column(),
+    required_column("attempts", Integer, server_default=text("0")),
+    # The last attempt: its time, the status of the response, and why it failed.
+    Column("attempted_at", UtcDateTime),
+    Column("status", Integer),
+    Column("error", Text),
+    # The next attempt; NULL once it is delivered or given up.
+    Column("next_at", UtcDateTime),
+    Column("delivered_at", UtcDateTime),
+    Index(None, "user_id", "event_id"),
+    Index("ix_webhook_delivery_user_id_next_at", "user_id", "next_at", **partial_index("next_at IS NOT NULL")),
+    sqlite_with_rowid=False,
 )
 
 job = Table(

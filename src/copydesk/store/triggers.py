@@ -81,6 +81,94 @@ _RUN_SUBTRACT = f"""    UPDATE run_total
     WHERE user_id = old.user_id AND category = {_ERROR_CATEGORY.format("old")} AND {_HAS_FAILED.format("old")};
 """  # noqa: S608 - made of the words above
 
+_NOW: Final = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000"
+"""For changes whose rows hold no time of their own."""
+
+
+def _event(type_: str, at: str, data: str, *, source: str = "", number: str = "1") -> str:
+    """Return the statement that inserts an event for each row of `source`; all arguments are SQL.
+
+    `number` counts these rows from 1.
+    """
+    return f"""    INSERT INTO event (user_id, id, type, created_at, data)
+    SELECT new.user_id, coalesce((SELECT max(id) FROM event WHERE user_id = new.user_id), 0) + {number},
+        {type_}, {at}, json_object({data})
+    {source};
+"""  # noqa: S608 - the words below
+
+
+_DRAFT_CREATED = _event(
+    "'draft.created'",
+    "new.at",
+    """'draftId', new.draft_id, 'by', new.who, 'status', status, 'format', format, 'origin', origin,
+        'sourceId', source_id, 'runId', run_id""",
+    source="FROM draft WHERE id = new.draft_id",
+)
+_DRAFT_CHANGED = _event(
+    "'draft.changed'",
+    "new.at",
+    """'draftId', new.draft_id, 'version', new.version, 'by', new.who, 'kind', new.kind, 'action', new.action,
+        'statusBefore', coalesce(json_extract(new.before, '$.status'), status), 'status', status,
+        'bulkId', new.bulk_id""",
+    source="FROM draft WHERE id = new.draft_id",
+)
+# Only of a schedule that passed: an undo may lead back to this status.
+_DRAFT_MISSED = _event(
+    "'draft.missed'",
+    "new.at",
+    """'draftId', new.draft_id, 'version', new.version,
+        'scheduledAt', strftime('%Y-%m-%dT%H:%M:%fZ', scheduled_at / 1e6, 'unixepoch')""",
+    source="FROM draft WHERE id = new.draft_id AND new.action = 'late' AND new.kind = 'fixed'",
+)
+_WEBHOOK_DISABLED = _event("'webhook.disabled'", "new.disabled_at", "'webhookId', new.id, 'failures', new.failures")
+_RUN_STARTED = _event("'run.started'", "new.started_at", "'runId', new.id")
+_RUN_PROGRESSED = _event("'run.progressed'", _NOW, "'runId', new.id, 'stage', new.stage")
+_RUN_ENDED = _event(
+    "'run.ended'",
+    "new.ended_at",
+    """'runId', new.id, 'status', new.status,
+        'itemsIngested', coalesce(json_extract(new.stats, '$.itemsNew'), 0),
+        'draftsCreated', coalesce(json_extract(new.stats, '$.draftsCreated'), 0)""",
+)
+_HEALTH_CHANGED = _event(
+    "'source.health_changed'",
+    "max(coalesce(new.last_fetch, 0), new.updated_at)",
+    "'sourceId', new.id, 'healthBefore', old.health, 'health', new.health, 'failCount', new.fail_count",
+)
+_DELIVERY = "'deliveryId', delivery.id, 'draftId', delivery.draft_id, 'platform', platform, 'account', account"
+_DELIVERY_ROW = "FROM delivery JOIN engagement ON engagement.id = delivery.id WHERE delivery.id = new.id"
+_NEEDS_USER = "'delivery.needs_user'"
+_DELIVERY_ENDED = _event(
+    "'delivery.ended'",
+    _NOW,
+    f"{_DELIVERY}, 'outcome', iif(new.state = 'sent', 'posted', new.state)",
+    source=f"{_DELIVERY_ROW} AND new.state IN ('sent', 'failed', 'abandoned')",
+)
+_OUTCOME_UNKNOWN = _event(
+    "'delivery.outcome_unknown'", _NOW, _DELIVERY, source=f"{_DELIVERY_ROW} AND new.state = 'unknown'"
+)
+_NEEDS_DECISION = _event(
+    _NEEDS_USER,
+    _NOW,
+    f"{_DELIVERY}, 'reason', 'outcome_unknown'",
+    source=f"{_DELIVERY_ROW} AND new.state = 'needs_user'",
+)
+_NEEDS_ACCOUNT = _event(_NEEDS_USER, _NOW, f"{_DELIVERY}, 'reason', 'account'", source=_DELIVERY_ROW)
+_NEEDS_LOGIN = _event(
+    _NEEDS_USER,
+    _NOW,
+    f"{_DELIVERY}, 'reason', 'account'",
+    source="""FROM delivery JOIN engagement ON engagement.id = delivery.id
+    WHERE delivery.account_id = new.id AND state IN ('planned', 'sending', 'unknown')""",
+    number="row_number() OVER (ORDER BY delivery.id)",
+)
+_HAS_TROUBLE = "EXISTS (SELECT 1 FROM account WHERE id = new.account_id AND trouble IS NOT NULL)"
+_QUEUE = """    INSERT INTO webhook_delivery (webhook_id, event_id, user_id, next_at)
+    SELECT id, new.id, new.user_id, 0 FROM webhook
+    WHERE user_id = new.user_id AND disabled_at IS NULL
+        AND (types IS NULL OR EXISTS (SELECT 1 FROM json_each(types) WHERE value = new.type));
+"""
+
 TRIGGERS: Final = {
     "item_counted": """CREATE TRIGGER item_counted AFTER INSERT ON item BEGIN
     UPDATE source SET item_count = item_count + 1 WHERE id = new.source_id;
@@ -126,6 +214,47 @@ WHEN old.ended_at IS NOT NULL OR new.ended_at IS NOT NULL BEGIN
     INSERT INTO removed_send (delivery_id, at) VALUES (old.delivery_id, old.at) ON CONFLICT DO NOTHING;
 END""",
     "engagement_removed": f"CREATE TRIGGER engagement_removed AFTER DELETE ON engagement BEGIN\n{_SUBTRACT}END",
+    "event_draft_created": f"""CREATE TRIGGER event_draft_created AFTER INSERT ON draft_event
+WHEN new.action = 'create' BEGIN
+{_DRAFT_CREATED}END""",
+    "event_draft_changed": f"""CREATE TRIGGER event_draft_changed AFTER INSERT ON draft_event
+WHEN new.action <> 'create' BEGIN
+{_DRAFT_CHANGED}{_DRAFT_MISSED}END""",
+    "event_run_started": f"""CREATE TRIGGER event_run_started AFTER UPDATE OF status ON run
+WHEN new.status = 'running' AND old.status <> 'running' BEGIN
+{_RUN_STARTED}END""",
+    "event_run_progressed": f"""CREATE TRIGGER event_run_progressed AFTER UPDATE OF stage ON run
+WHEN new.stage IS NOT NULL AND new.stage IS NOT old.stage BEGIN
+{_RUN_PROGRESSED}END""",
+    "event_run_ended": f"""CREATE TRIGGER event_run_ended AFTER UPDATE OF ended_at ON run
+WHEN new.ended_at IS NOT NULL AND old.ended_at IS NULL BEGIN
+{_RUN_ENDED}END""",
+    "event_delivery_changed": f"""CREATE TRIGGER event_delivery_changed AFTER UPDATE OF state ON delivery
+WHEN new.state <> old.state BEGIN
+{_DELIVERY_ENDED}{_OUTCOME_UNKNOWN}{_NEEDS_DECISION}END""",
+    "event_delivery_added": f"""CREATE TRIGGER event_delivery_added AFTER INSERT ON delivery
+WHEN {_HAS_TROUBLE} BEGIN
+{_NEEDS_ACCOUNT}END""",
+    "event_delivery_restarted": f"""CREATE TRIGGER event_delivery_restarted AFTER UPDATE OF state ON delivery
+WHEN new.state = 'planned' AND old.state IN ('failed', 'abandoned') AND {_HAS_TROUBLE} BEGIN
+{_NEEDS_ACCOUNT}END""",
+    # Not while the user is deleted with everything else.
+    "event_delivery_disconnected": f"""CREATE TRIGGER event_delivery_disconnected AFTER UPDATE OF account_id ON delivery
+WHEN new.account_id IS NULL AND old.account_id IS NOT NULL AND new.state IN ('planned', 'sending', 'unknown')
+    AND EXISTS (SELECT 1 FROM user WHERE id = new.user_id) BEGIN
+{_NEEDS_ACCOUNT}END""",  # noqa: S608 - the words above
+    "event_account_unusable": f"""CREATE TRIGGER event_account_unusable AFTER UPDATE OF trouble ON account
+WHEN new.trouble IS NOT NULL AND old.trouble IS NULL BEGIN
+{_NEEDS_LOGIN}END""",
+    "event_health_changed": f"""CREATE TRIGGER event_health_changed AFTER UPDATE OF health ON source
+WHEN new.health <> old.health BEGIN
+{_HEALTH_CHANGED}END""",
+    "event_webhook_disabled": f"""CREATE TRIGGER event_webhook_disabled AFTER UPDATE OF disabled_at ON webhook
+WHEN new.disabled_at IS NOT NULL AND old.disabled_at IS NULL BEGIN
+{_WEBHOOK_DISABLED}END""",
+    "event_queued": f"""CREATE TRIGGER event_queued AFTER INSERT ON event
+WHEN EXISTS (SELECT 1 FROM webhook WHERE user_id = new.user_id AND disabled_at IS NULL) BEGIN
+{_QUEUE}END""",  # noqa: S608 - the words above
 }
 """By name. INSERT OR REPLACE does not fire delete triggers: use ON CONFLICT DO UPDATE."""
 

@@ -1,0 +1,1 @@
+"""Webhooks: create and remove them, sign and send events to them."""

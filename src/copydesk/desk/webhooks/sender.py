@@ -1,0 +1,159 @@
+"""Send events to webhooks: each at least once, under the same id, until the server accepts it or it is given up."""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.webhooks.signature import signed_headers
+from copydesk.errors import CredentialsError, FetchError
+from copydesk.model.serialization import Struct, to_json
+from copydesk.model.webhook import Webhook
+from copydesk.network import user_agent
+from copydesk.network.response import retry_after, status_phrase
+from copydesk.store import webhooks
+from copydesk.store.webhooks import AttemptResult, PendingDelivery, WebhookTarget
+
+if TYPE_CHECKING:
+    from copydesk.network.client import HttpResponse
+
+RETRY_DELAYS = (
+    timedelta(seconds=5),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
+    timedelta(hours=2),
+    timedelta(hours=5),
+    timedelta(hours=10),
+    timedelta(hours=10),
+)
+"""Delay after each failed attempt for one event; after the last it is given up."""
+MAX_PAUSE = RETRY_DELAYS[1]
+"""Between attempts for different events while none succeeds: a server that is down is not asked for each."""
+DISABLE_AFTER = timedelta(days=5)
+"""A webhook that failed for so long, without one success, is disabled."""
+MAX_RETRY_AFTER = timedelta(days=1)
+"""Longest wait that a server may ask for."""
+REQUEST_TIMEOUT = 15.0
+"""Seconds until the complete response has arrived."""
+CONNECT_TIMEOUT = 5.0
+MAX_RESPONSE = 64 * 2**10
+"""Bytes of a response, which is not read for anything but its status."""
+GONE = 410
+"""The server asks never to be called again."""
+MAX_ERROR_LENGTH = 300
+
+
+class SendReport(Struct, frozen=True):
+    """The outcome of a round of sending."""
+
+    attempts: int
+    disabled: tuple[Webhook, ...]
+    """Webhooks that were disabled in this round."""
+
+
+def result_of_attempt(
+    target: WebhookTarget,
+    delivery: PendingDelivery,
+    at: datetime,
+    *,
+    status: int | None,
+    error: str | None,
+    wait: timedelta = timedelta(),
+) -> AttemptResult:
+    """Return what to store after an attempt. `wait` is the time that the server asks for, with an error."""
+    if error is None:
+        return AttemptResult(at=at, status=status, error=None, next_at=None, not_before=None)
+    failing_since = target.failing_since or at
+    if status == GONE or at - failing_since >= DISABLE_AFTER:
+        return AttemptResult(at=at, status=status, error=error, next_at=None, not_before=None, disabled=True)
+    wait = min(wait, MAX_RETRY_AFTER)
+    next_at = None
+    if delivery.attempts < len(RETRY_DELAYS):
+        next_at = at + max(RETRY_DELAYS[delivery.attempts], wait)
+    # Doubled up to the longest pause; bounded, as a large power would overflow.
+    pause = min(RETRY_DELAYS[0] * 2 ** min(target.failures, 16), MAX_PAUSE)
+    return AttemptResult(at=at, status=status, error=error, next_at=next_at, not_before=at + max(pause, wait))
+
+
+class EventSender:
+    """Sends the events of one desk. One process at a time does it: see `desk.job_leases`."""
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+        self._secrets: dict[str, str] = {}
+        """By webhook id: a credential store may be slow."""
+
+    async def send_due(self) -> SendReport:
+        """Send what is due to each webhook, in order, until one attempt fails. Raise StoreError."""
+        webhook_ids = await self._ctx.read(webhooks.list_ready, self._ctx.clock())
+        counts = await asyncio.gather(*map(self._drain, webhook_ids))
+        disabled = []
+        for webhook_id in webhook_ids:
+            webhook = await self._ctx.read(webhooks.get, webhook_id)
+            if webhook is not None and webhook.disabled_at is not None:
+                disabled.append(webhook)
+        return SendReport(attempts=sum(counts), disabled=tuple(disabled))
+
+    async def _drain(self, webhook_id: str) -> int:
+        """Send to one webhook; return the number of attempts."""
+        count = 0
+        while (found := await self._ctx.read(webhooks.load_next, webhook_id, self._ctx.clock())) is not None:
+            target, delivery = found
+            result = await self._attempt(target, delivery)
+            # Stored after the response: killed before, it is sent again under the same id.
+            await self._ctx.write(webhooks.save_attempt, target, delivery.event.id, result)
+            count += 1
+            if result.error is not None:
+                break
+        return count
+
+    async def _attempt(self, target: WebhookTarget, delivery: PendingDelivery) -> AttemptResult:
+        try:
+            response = await self._post(target, delivery)
+        except (FetchError, CredentialsError) as error:
+            message = str(error)[:MAX_ERROR_LENGTH]
+            return result_of_attempt(target, delivery, self._ctx.clock(), status=None, error=message)
+        now = self._ctx.clock()
+        if 200 <= response.status < 300:
+            return result_of_attempt(target, delivery, now, status=response.status, error=None)
+        wait = timedelta(seconds=retry_after(response.headers, now) or 0)
+        message = f"The server answered with {status_phrase(response.status)}."
+        return result_of_attempt(target, delivery, now, status=response.status, error=message, wait=wait)
+
+    async def _post(self, target: WebhookTarget, delivery: PendingDelivery) -> "HttpResponse":
+        from copydesk.network.client import send_new  # noqa: PLC0415 - httpx is slow to import
+
+        body = to_json(delivery.event).encode()
+        # The same for every attempt, so that a receiver can recognize a repetition.
+        message_id = f"msg_{target.id}_{delivery.event.id}"
+        return await send_new(
+            self._ctx.transport or self._ctx.shared.transport_pool,
+            "POST",
+            target.url,
+            headers={
+                "content-type": "application/json",
+                "user-agent": user_agent(self._ctx.settings.network.contact),
+                **signed_headers(await self._secret(target), message_id, body, self._ctx.clock()),
+            },
+            content=body,
+            max_body=MAX_RESPONSE,
+            timeout_seconds=REQUEST_TIMEOUT,
+            connect_seconds=CONNECT_TIMEOUT,
+        )
+
+    async def _secret(self, target: WebhookTarget) -> str:
+        if target.secret is not None:
+            return target.secret
+        if target.id not in self._secrets:
+            stored = await self._ctx.vault.load(vault_name(target.id))
+            if stored is None:
+                raise CredentialsError(
+                    "The secret of this webhook is missing.", hint="Remove the webhook, and add it again."
+                )
+            self._secrets[target.id] = stored["secret"]
+        return self._secrets[target.id]
+
+
+def vault_name(webhook_id: str) -> str:
+    """Return the name under which the vault keeps the secret of a webhook."""
+    return f"webhook:{webhook_id}"

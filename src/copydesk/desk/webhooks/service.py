@@ -1,0 +1,142 @@
+"""Webhooks of one user."""
+
+from collections.abc import Mapping
+
+from msgspec.structs import asdict
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.operation import operation
+from copydesk.desk.webhooks.sender import EventSender, SendReport, vault_name
+from copydesk.desk.webhooks.signature import new_secret
+from copydesk.errors import ConflictError, CopydeskError, NotFoundError
+from copydesk.model.event import EventType
+from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
+from copydesk.model.validation import MAX_ID_LENGTH, FieldReader
+from copydesk.model.webhook import CreatedWebhook, NewWebhook, Webhook, WebhookDelivery
+from copydesk.store import webhooks
+from copydesk.store.database import Transaction
+from copydesk.store.ids import new_id
+
+MAX_WEBHOOKS = 20
+"""Per user."""
+_LAST = 2**63 - 1
+
+
+class Webhooks:
+    """The webhooks of one desk."""
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+        self._sender = EventSender(ctx)
+
+    @operation
+    async def create(self, request: NewWebhook | Mapping[str, object]) -> CreatedWebhook:
+        """Create a webhook and return it with its secret, which cannot be read later.
+
+        Raise InvalidError with every invalid field, ConflictError if there are MAX_WEBHOOKS already or one with the
+        same URL, and CredentialsError if the secret cannot be stored.
+        """
+        new = _validate(request, allow_private=self._ctx.settings.network.allow_private)
+        now, secret = self._ctx.clock(), new_secret()
+        created = Webhook(
+            id=new_id(now), url=new.url, types=new.types, created_at=now, failing_since=None, disabled_at=None
+        )
+        # Before anything is stored, so that a refused webhook leaves no secret.
+        await self._ctx.read(_check_limits, new.url)
+        status = await self._ctx.vault.status()
+        is_vaulted = status.usable or status.has_credentials
+        if is_vaulted:
+            await self._ctx.vault.save(vault_name(created.id), {"secret": secret})
+        try:
+            await self._ctx.write_durable(_add, created, None if is_vaulted else secret)
+        except CopydeskError:
+            if is_vaulted:
+                await self._ctx.vault.remove(vault_name(created.id))
+            raise
+        return CreatedWebhook(**asdict(created), secret=secret)
+
+    @operation
+    async def list(self) -> tuple[Webhook, ...]:
+        """Return the webhooks, oldest first."""
+        return await self._ctx.read(webhooks.list_all)
+
+    @operation
+    async def get(self, webhook_id: str) -> Webhook:
+        """Return a webhook. Raise NotFoundError."""
+        found = await self._ctx.read(webhooks.get, webhook_id)
+        if found is None:
+            raise _not_found(webhook_id)
+        return found
+
+    @operation
+    async def remove(self, webhook_id: str) -> None:
+        """Delete a webhook with its log; nothing more is sent to it. Raise NotFoundError."""
+        await self.get(webhook_id)
+        if not await self._ctx.write_durable(webhooks.remove, webhook_id):
+            raise _not_found(webhook_id)
+        # Afterwards: a secret without a webhook is of no use, a webhook without its secret would fail.
+        status = await self._ctx.vault.status()
+        if status.has_credentials:
+            await self._ctx.vault.remove(vault_name(webhook_id))
+
+    @operation
+    async def list_deliveries(
+        self, webhook_id: str, limit: PageSize = 25, cursor: str | None = None
+    ) -> Page[WebhookDelivery]:
+        """Return a page of the deliveries to a webhook, newest event first.
+
+        Raise NotFoundError, and InvalidCursorError for a cursor of another list.
+        """
+        await self.get(webhook_id)
+        scope = ("webhook deliveries", self._ctx.user_id, webhook_id)
+        before = int(decode_cursor(cursor, *scope)) if cursor is not None else _LAST
+        found = await self._ctx.read(webhooks.list_deliveries, webhook_id, limit + 1, before)
+        page = found[:limit]
+        next_cursor = encode_cursor(str(page[-1].event_id), *scope) if len(found) > limit else None
+        return Page(items=page, next_cursor=next_cursor)
+
+    @operation
+    async def send_due(self) -> SendReport:
+        """Send the events that are due; the background job calls it."""
+        return await self._sender.send_due()
+
+
+def _validate(request: NewWebhook | Mapping[str, object], *, allow_private: bool) -> NewWebhook:
+    reader = FieldReader(NewWebhook, request)
+    reader.require("url")
+    url = reader.web_address("url")
+    if url is not None and not allow_private:
+        from copydesk.network.client import UnusableUrlError, parse_url  # noqa: PLC0415 - httpx is slow to import
+        from copydesk.network.guard import is_local_host  # noqa: PLC0415
+
+        try:
+            if is_local_host(parse_url(url).host):
+                reader.add_problem("url", "is not a public address; see the setting network.allow_private")
+        except UnusableUrlError:
+            reader.add_problem("url", "is not a web address")
+    types = reader.choices("types", EventType, len(EventType))
+    reader.raise_if_invalid()
+    assert url is not None
+    return NewWebhook(url=url, types=types or None)
+
+
+def _check_limits(conn: Transaction, user_id: str, url: str) -> None:
+    existing = webhooks.list_all(conn, user_id)
+    if any(webhook.url == url for webhook in existing):
+        raise ConflictError(
+            "There is already a webhook with this URL.", hint="List all webhooks: `copydesk webhook list`."
+        )
+    if len(existing) >= MAX_WEBHOOKS:
+        raise ConflictError(f"There are {MAX_WEBHOOKS} webhooks, the most allowed.", hint="Remove one first.")
+
+
+def _add(conn: Transaction, user_id: str, created: Webhook, secret: str | None) -> None:
+    # Again, in the transaction: another one may have been created meanwhile.
+    _check_limits(conn, user_id, created.url)
+    webhooks.add(conn, user_id, created, secret)
+
+
+def _not_found(webhook_id: str) -> NotFoundError:
+    return NotFoundError(
+        f"No webhook {webhook_id[:MAX_ID_LENGTH]!r}.", hint="List all webhooks: `copydesk webhook list`."
+    )
