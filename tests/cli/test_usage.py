@@ -41,7 +41,7 @@ def test_unknown_id_is_one_line(tmp_path, args, options, start):
         (["nonsense"], "There is no command 'nonsense'. There are: source, draft, account, delivery,"),
         (["doctr"], "There is no command 'doctr'. Did you mean 'doctor'? See `copydesk --help`."),
         (["run-pipeline"], "There is no command 'run-pipeline'. Did you mean '--run-pipeline'? See"),
-        (["source", "nonsense"], "No such command 'nonsense'. See `copydesk source --help`."),
+        (["source", "nonsense"], "There is no command 'nonsense'. There are: add, edit, export, import, list,"),
         (["--smple"], "'--sample', '--user'?) See `copydesk --help`."),
         (["--nonsense"], "--nonsense"),
         (["source", "add", "rss"], "Missing argument 'URL'."),

@@ -11,8 +11,9 @@ import pytest
 
 from copydesk.desk import Desk, doctor
 from copydesk.desk.accounts.credentials import secret_name
-from copydesk.desk.doctor import Verdict, _check_database, _check_disk, _check_size, examine
+from copydesk.desk.doctor import _check_database, _check_disk, _check_size, examine
 from copydesk.images.storage import save
+from copydesk.model.check_finding import Verdict
 from copydesk.store import accounts
 from crash_points import full_disk
 from desk_fixtures import URL_ONE, URL_TWO, Watch, create_source, open_desk_at, settings_at

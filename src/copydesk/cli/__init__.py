@@ -9,15 +9,17 @@ import gc
 import os
 import sys
 from contextlib import suppress
-from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
+from copydesk.cli.command import Group, suggest
 from copydesk.cli.commands import COMMANDS, EXIT_CODE_SUMMARY, INTERRUPTED, fail
+from copydesk.cli.help_topics import TOPICS
 from copydesk.cli.json_output import json_options
 from copydesk.version import __version__
 
@@ -28,8 +30,16 @@ FORMATS = ("SHORT", "THREAD", "BLOG")
 RUN_FIELDS = ("id", "status", "stage", "startedAt", "endedAt", "duration", "stats", "error")
 """The formats, and the fields of a run. By name: their classes would be imported for `--help`, too."""
 
+OPTIONS_AS_COMMANDS = {"run-pipeline": "--run-pipeline", "sample": "--sample"}
+EXAMPLES = (
+    "copydesk --sample",
+    "copydesk --run-pipeline",
+    "copydesk draft list",
+    "copydesk help draft approve",
+)
 
-class LazyGroup(click.Group):
+
+class LazyGroup(Group):
     """A group whose commands are imported when they are called."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
@@ -52,16 +62,36 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the existing commands if one is mistyped."""
-        if args and args[0] not in COMMANDS:
-            ctx.fail(f"There is no command {args[0]!r}. {_suggest_command(args[0])}")
+        """Suggest the options that stand for a command, too."""
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            ctx.fail(f"There is no command {args[0]!r}. {suggest(args[0], COMMANDS, OPTIONS_AS_COMMANDS)}")
         return super().resolve_command(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the topics, too."""
+        with formatter.section("Topics (copydesk help TOPIC)"):
+            formatter.write_dl([(name, summary) for name, (summary, _) in TOPICS.items()])
+        super().format_epilog(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete commands without importing them, and options."""
+        commands = [
+            CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+
+
+def _complete_sources(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from copydesk.cli.ids import SOURCE  # noqa: PLC0415 - as for the commands
+
+    return SOURCE.shell_complete(ctx, param, incomplete)
 
 
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
+    examples=EXAMPLES,
     epilog=f"Exit codes: {EXIT_CODE_SUMMARY}.",
 )
 @click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Keep settings and data in this folder.")
@@ -73,6 +103,7 @@ class LazyGroup(click.Group):
     "source_ids",
     multiple=True,
     metavar="ID",
+    shell_complete=_complete_sources,
     help="With --run-pipeline: read only this source.",
 )
 @click.option(
@@ -144,13 +175,6 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     else:
         reason = ' (TERM is "dumb": it cannot move the cursor)' if os.environ.get("TERM") == "dumb" else ""
         raise click.UsageError(f"The console needs a terminal{reason}. Use --run-pipeline or a command instead.")
-
-
-def _suggest_command(name: str) -> str:
-    """Return the commands or options spelled like `name`; all commands if there are none."""
-    spellings = {command: command for command in COMMANDS} | {"run-pipeline": "--run-pipeline", "sample": "--sample"}
-    similar = [repr(spellings[match]) for match in get_close_matches(name, spellings)]
-    return f"Did you mean {' or '.join(similar)}?" if similar else f"There are: {', '.join(COMMANDS)}."
 
 
 def _is_terminal() -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.command import group
 from copydesk.cli.commands import exit_on_sigterm, fail
 from copydesk.cli.context import Context, confirm, is_interactive, pass_context
 from copydesk.cli.json_output import json_options, print_json
@@ -37,12 +38,15 @@ class AccountCheck(Struct, frozen=True):
     error: str | None = None
 
 
-@click.group()
+@group()
 def account() -> None:
     """Connect, check and remove accounts."""
 
 
-@account.command(epilog=f"Platforms: {', '.join(PLATFORMS)}.")
+@account.command(
+    epilog=f"Platforms: {', '.join(PLATFORMS)}.",
+    examples=("copydesk account connect bluesky", "copydesk account connect mastodon --url https://mastodon.example"),
+)
 @click.argument("platform", type=click.Choice(list(PLATFORMS)), metavar="PLATFORM")
 @click.option("--url", default="", metavar="URL", help="The server: your PDS, instance or blog.")
 @click.option(
@@ -88,7 +92,7 @@ def connect(
         click.echo(f"Connected {connected.label}.")
 
 
-@account.command(name="list")
+@account.command(name="list", examples=("copydesk account list",))
 @json_options(ConnectedAccount)
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
@@ -111,7 +115,7 @@ def list_(context: Context, *, as_json: bool) -> None:
         click.echo(f"Credentials are stored in {vault_text}.", err=True)
 
 
-@account.command()
+@account.command(examples=("copydesk account check", "copydesk account check bluesky:anna.example"))
 @click.argument("names", nargs=-1, metavar="[ACCOUNT]...")
 @json_options(AccountCheck)
 @pass_context
@@ -130,7 +134,7 @@ def check(context: Context, *, names: tuple[str, ...], as_json: bool) -> None:
     sys.exit(0 if all(check.ok for check in checks) else 1)
 
 
-@account.command()
+@account.command(examples=("copydesk account remove bluesky:anna.example",))
 @click.argument("name", metavar="ACCOUNT")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options(ConnectedAccount)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from copydesk.cli.command import command
 from copydesk.cli.context import Context, confirm, pass_context
 from copydesk.cli.json_output import json_options, print_json, require_fields
 from copydesk.cli.output import format_ago, format_time, print_table
@@ -13,7 +14,7 @@ from copydesk.text import clean
 from copydesk.text.formatting import plural
 
 
-@click.command()
+@command(examples=("copydesk backup", "copydesk backup ~/copydesk.db --force"))
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @click.option("--list", "as_list", is_flag=True, help="List the backups in the data folder instead.")
@@ -40,7 +41,7 @@ def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, a
     click.echo("Not included: images, settings, account credentials.", err=True)
 
 
-@click.command()
+@command(examples=("copydesk restore ~/copydesk.db",))
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_options(RestoredDesk)

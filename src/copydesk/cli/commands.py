@@ -37,6 +37,8 @@ COMMANDS = {
     "restore": ("copydesk.cli.backup", "Replace the database by a backup."),
     "prune": ("copydesk.cli.prune", "Delete old data now."),
     "doctor": ("copydesk.cli.doctor", "Check the installation and suggest fixes."),
+    "completion": ("copydesk.cli.completion", "Print the completion script for a shell."),
+    "help": ("copydesk.cli.help", "Show the help of a command, or a topic."),
 }
 """The module of every command, and its line in the help."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.command import command
 from copydesk.cli.commands import INTERRUPTED
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.json_output import json_options, print_json
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from copydesk.jobs import JobMessage
 
 
-@click.command()
+@command(examples=("copydesk daemon", "copydesk daemon --once"))
 @click.option("--once", is_flag=True, help="Run the jobs that are due and exit; for a timer.")
 @click.option("--status", is_flag=True, help="Show the jobs and their last results.")
 @json_options(JobState, help="With --status: print JSON.")

@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.command import command, group
 from copydesk.cli.context import Context, confirm, pass_context
+from copydesk.cli.ids import DELIVERY, DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
 from copydesk.model.delivery import DeliveryAnswer, DeliveryQuestion, DeliveryReport
@@ -21,16 +23,16 @@ ANSWER_LABELS = {
     DeliveryAnswer.DROP: "Drop",
     DeliveryAnswer.SIGN_IN: "Sign in",
 }
-DELIVERY = click.argument("delivery_id", metavar="DELIVERY")
+DELIVERY_ID = click.argument("delivery_id", type=DELIVERY, metavar="DELIVERY")
 
 
-@click.group()
+@group()
 def delivery() -> None:
     """Show deliveries to accounts and resolve uncertain ones."""
 
 
-@delivery.command(name="list")
-@click.argument("draft_id", required=False, metavar="[DRAFT]")
+@delivery.command(name="list", examples=("copydesk delivery list", "copydesk delivery list 1f9c2a"))
+@click.argument("draft_id", required=False, type=DRAFT, metavar="[DRAFT]")
 @json_options(DeliveryReport)
 @pass_context
 def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
@@ -66,8 +68,8 @@ def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
     print_table(rows, empty="No deliveries." if draft_id else "No pending or recently failed deliveries.")
 
 
-@delivery.command()
-@DELIVERY
+@delivery.command(examples=("copydesk delivery show 5b03d8",))
+@DELIVERY_ID
 @json_options("delivery", "events")
 @pass_context
 def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
@@ -83,8 +85,8 @@ def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
     print_table([(format_time(event.at), event.what, event.says) for event in events], empty="")
 
 
-@delivery.command()
-@DELIVERY
+@delivery.command(examples=("copydesk delivery look 5b03d8",))
+@DELIVERY_ID
 @json_options(DeliveryReport)
 @pass_context
 def look(context: Context, *, delivery_id: str, as_json: bool) -> None:
@@ -92,8 +94,8 @@ def look(context: Context, *, delivery_id: str, as_json: bool) -> None:
     _print_report(context, context.run(lambda desk: desk.posting.check_delivery(delivery_id)), as_json=as_json)
 
 
-@delivery.command()
-@DELIVERY
+@delivery.command(examples=("copydesk delivery posted 5b03d8 --url https://mastodon.example/@anna/1",))
+@DELIVERY_ID
 @click.option("--url", default="", metavar="URL", help="The URL of the post.")
 @json_options(DeliveryReport)
 @pass_context
@@ -102,8 +104,8 @@ def posted(context: Context, *, delivery_id: str, url: str, as_json: bool) -> No
     _print_report(context, context.run(lambda desk: desk.posting.mark_posted(delivery_id, url)), as_json=as_json)
 
 
-@delivery.command()
-@DELIVERY
+@delivery.command(examples=("copydesk delivery again 5b03d8",))
+@DELIVERY_ID
 @click.option("--yes", is_flag=True, help="Do not ask, even if it may be posted already.")
 @json_options(DeliveryReport)
 @pass_context
@@ -120,8 +122,8 @@ def again(context: Context, *, delivery_id: str, yes: bool, as_json: bool) -> No
     _print_report(context, context.run(lambda desk: desk.posting.resend(delivery_id)), as_json=as_json)
 
 
-@delivery.command()
-@DELIVERY
+@delivery.command(examples=("copydesk delivery drop 5b03d8",))
+@DELIVERY_ID
 @json_options(DeliveryReport)
 @pass_context
 def drop(context: Context, *, delivery_id: str, as_json: bool) -> None:
@@ -129,7 +131,7 @@ def drop(context: Context, *, delivery_id: str, as_json: bool) -> None:
     _print_report(context, context.run(lambda desk: desk.posting.give_up(delivery_id)), as_json=as_json)
 
 
-@click.command(name="needs-you")
+@command(name="needs-you", examples=("copydesk needs-you",))
 @json_options(DeliveryQuestion)
 @pass_context
 def needs_you(context: Context, *, as_json: bool) -> None:

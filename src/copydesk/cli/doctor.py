@@ -5,22 +5,25 @@ import sys
 
 import click
 
+from copydesk.cli.command import command
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import print_table
-from copydesk.desk.doctor import CheckFinding, Verdict, examine
 from copydesk.errors import CopydeskError
+from copydesk.model.check_finding import CheckFinding, Verdict
 
 MARKS = {Verdict.OK: "ok", Verdict.WARNING: "warning", Verdict.ERROR: "ERROR"}
 
 
-@click.command()
+@command(examples=("copydesk doctor", "copydesk doctor --restore-test"))
 @click.option("--restore-test", is_flag=True, help="Also restore the newest backup to a temporary folder.")
 @click.option("--full", is_flag=True, help="Check all of a large database; it may take minutes.")
 @json_options(CheckFinding)
 @pass_context
 def doctor(context: Context, *, restore_test: bool, full: bool, as_json: bool) -> None:
     """Check the installation and suggest fixes. Exit code 1 if something is wrong."""
+    from copydesk.desk.doctor import examine  # noqa: PLC0415 - brings in the store
+
     try:
         settings = context.settings()
     except CopydeskError as error:

@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from copydesk.cli import review
+from copydesk.cli.command import group
 from copydesk.cli.context import Context, is_interactive, pass_context
 from copydesk.cli.draft_selection import (
     FILTER_NAMES,
@@ -28,6 +29,7 @@ from copydesk.cli.draft_selection import (
     with_filters,
 )
 from copydesk.cli.draft_view import draft_facts, print_draft
+from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
@@ -61,7 +63,7 @@ PAGE_SIZE = 25
 """Drafts per page by default."""
 
 
-@click.group()
+@group()
 def draft() -> None:
     """Create, review and schedule drafts."""
 
@@ -168,7 +170,13 @@ def _expand_path(name: str) -> Path:
     return Path(os.path.expanduser(name))  # noqa: PTH111 - Path's own raises where there is no such user
 
 
-@draft.command()
+@draft.command(
+    examples=(
+        'copydesk draft new "Read this before you buy a router." --tag hardware',
+        "copydesk draft new --url https://example.com/post --format THREAD --no-wait",
+        'copydesk draft new --file post.md --image photo.jpg --alt "A ferry"',
+    )
+)
 @click.argument("text", required=False)
 @FILE
 @click.option("--url", metavar="URL", help="Generate the text from this page.")
@@ -242,8 +250,8 @@ def new(  # noqa: PLR0913 - one argument an option
     sys.exit(1 if print_unwritten(drafts) else 0)
 
 
-@draft.command()
-@click.argument("id")
+@draft.command(examples=("copydesk draft edit 1f9c2a", "copydesk draft edit 1f9c2a --file post.md"))
+@click.argument("id", type=DRAFT)
 @click.option("--text", metavar="TEXT", help="The new text.")
 @FILE
 @json_options(Draft)
@@ -346,8 +354,13 @@ def _print_creation(creation: CreatedDrafts, *, as_json: bool) -> None:
         click.echo(f"Created {draft.id} ({draft.format}, {STATUS_LABELS[draft.status]}).")
 
 
-@draft.command()
-@click.argument("draft_id", metavar="ID")
+@draft.command(
+    examples=(
+        'copydesk draft describe 1f9c2a "A ferry at the pier"',
+        "copydesk draft describe 1f9c2a --image 2 --remove",
+    )
+)
+@click.argument("draft_id", type=DRAFT, metavar="ID")
 @click.argument("alt", required=False, metavar="[TEXT]")
 @click.option(
     "--image", "position", type=click.IntRange(min=1), default=1, show_default=True, help="The number of the image."
@@ -372,7 +385,13 @@ def describe(context: Context, *, draft_id: str, alt: str | None, position: int,
         )
 
 
-@draft.command(name="list")
+@draft.command(
+    name="list",
+    examples=(
+        'copydesk draft list --status "needs review"',
+        "copydesk draft list --source 77e0b4 --scheduled-after tomorrow",
+    ),
+)
 @with_filters
 @with_paging(PAGE_SIZE)
 @json_options(ListedDraft, rows="drafts")
@@ -394,7 +413,9 @@ def list_(context: Context, /, *, paging: Paging, as_json: bool, **options: Any)
     _print_page(*context.run(work), empty=empty, as_json=as_json)
 
 
-@draft.command()
+@draft.command(
+    examples=('copydesk draft search ferry "new timetable"', "copydesk draft search --format SHORT -- ferry -island")
+)
 @click.argument("words", nargs=-1, required=True)
 @with_filters
 @with_paging(PAGE_SIZE)
@@ -444,8 +465,8 @@ def _status_text(found: ListedDraft, zone: ZoneInfo) -> str:
     return ", ".join((STATUS_LABELS[found.status], *time, *(("archived",) if found.archived_at else ())))
 
 
-@draft.command()
-@click.argument("id")
+@draft.command(examples=("copydesk draft show 1f9c2a",))
+@click.argument("id", type=DRAFT)
 @json_options(ListedDraft)
 @pass_context
 def show(context: Context, *, id: str, as_json: bool) -> None:

@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from copydesk.cli.context import Context, confirm
+from copydesk.cli.ids import DRAFT, SOURCE
 from copydesk.cli.json_output import json_options, print_json, require_fields
 from copydesk.desk.catalog import SOURCE_TYPES
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
@@ -60,7 +61,7 @@ OPTIONS = (
         type=click.Choice([member.value for member in Format], case_sensitive=False),
         help="Only this format.",
     ),
-    click.option("--source", "source_id", metavar="ID", help="From this source."),
+    click.option("--source", "source_id", type=SOURCE, metavar="ID", help="From this source."),
     click.option(
         "--source-type",
         # MANUAL selects drafts the user made without a source.
@@ -89,7 +90,7 @@ FollowUp = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
 PrintNotes = Callable[["Desk", Sequence[str]], Awaitable[None]]
 """Prints additional information about the drafts of an action."""
 _OPTIONS = (
-    click.argument("ids", nargs=-1, metavar="[ID]..."),
+    click.argument("ids", nargs=-1, type=DRAFT, metavar="[ID]..."),
     click.option("--all-matching", is_flag=True, help="All drafts that match the filters below, after a confirmation."),
     *OPTIONS,
     click.option(

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
+from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, print_table
 from copydesk.model.engagement import (
@@ -24,12 +26,12 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 
-@click.group()
+@group()
 def engagement() -> None:
     """Show and record how posts perform."""
 
 
-@engagement.command()
+@engagement.command(examples=("copydesk engagement show --top 20",))
 @click.option("--top", type=int, default=10, show_default=True, help="Number of top posts to list, 1 to 50.")
 @json_options(EngagementSummary)
 @pass_context
@@ -56,8 +58,8 @@ def show(context: Context, *, top: int, as_json: bool) -> None:
     _print_top(summary.top_posts)
 
 
-@engagement.command()
-@click.argument("id")
+@engagement.command(examples=("copydesk engagement record 1f9c2a x --likes 3 --impressions 100",))
+@click.argument("id", type=DRAFT)
 @click.argument("platform")
 @click.option("--likes", type=int, help="Number of likes.")
 @click.option("--replies", type=int, help="Number of replies.")

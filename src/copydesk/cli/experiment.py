@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
+from copydesk.cli.ids import EXPERIMENT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_time, print_table
 from copydesk.errors import InvalidError
@@ -17,12 +19,12 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 
-@click.group()
+@group()
 def experiment() -> None:
     """Run experiments: drafts are generated in two to five variants, in turn."""
 
 
-@experiment.command()
+@experiment.command(examples=("copydesk experiment new Hashtags hashtags --variant none=0 --variant two=2",))
 @click.argument("name")
 @click.argument("parameter")
 @click.option(
@@ -67,7 +69,7 @@ def new(
     _warn_unsupported(created)
 
 
-@experiment.command(name="list")
+@experiment.command(name="list", examples=("copydesk experiment list --status active",))
 @click.option(
     "--status",
     type=click.Choice([status.value for status in ExperimentStatus]),
@@ -100,8 +102,8 @@ def list_(context: Context, *, status: str | None, as_json: bool) -> None:
     )
 
 
-@experiment.command()
-@click.argument("id")
+@experiment.command(examples=("copydesk experiment show c4d17e",))
+@click.argument("id", type=EXPERIMENT)
 @json_options(Experiment)
 @pass_context
 def show(context: Context, *, id: str, as_json: bool) -> None:
@@ -116,8 +118,8 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
         _print_experiment(found)
 
 
-@experiment.command()
-@click.argument("id")
+@experiment.command(examples=("copydesk experiment conclude c4d17e --winner two",))
+@click.argument("id", type=EXPERIMENT)
 @click.option("--winner", metavar="VARIANT", help="The id or label of the winning variant, if any.")
 @json_options(Experiment)
 @pass_context
@@ -135,8 +137,8 @@ def conclude(context: Context, *, id: str, winner: str | None, as_json: bool) ->
         _print_experiment(concluded)
 
 
-@experiment.command()
-@click.argument("id")
+@experiment.command(examples=("copydesk experiment archive c4d17e",))
+@click.argument("id", type=EXPERIMENT)
 @json_options(Experiment)
 @pass_context
 def archive(context: Context, *, id: str, as_json: bool) -> None:

@@ -5,6 +5,7 @@ import sys
 
 import click
 
+from copydesk.cli.command import command
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.text.formatting import plural
@@ -12,7 +13,7 @@ from copydesk.text.formatting import plural
 MAX_SEED = 1_000_000
 
 
-@click.command()
+@command(examples=("copydesk prove --seconds 10",))
 @click.option("--seconds", type=click.FloatRange(min=0), default=30, show_default=True, help="Stop after this long.")
 @click.option("--kills", type=click.IntRange(min=1), metavar="N", help="Stop after N kills.")
 @click.option("--seed", type=int, metavar="N", help="Use the same random numbers again.")

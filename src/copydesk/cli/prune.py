@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.command import command
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.model.job import Pruned
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 
-@click.command()
+@command(examples=("copydesk prune --compact",))
 @click.option("--compact", is_flag=True, help="Then rewrite the database without its free space; others wait.")
 @json_options(Pruned)
 @pass_context

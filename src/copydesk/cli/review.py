@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from copydesk.cli.command import command
 from copydesk.cli.context import Context, confirm, is_interactive, pass_context
 from copydesk.cli.draft_selection import (
     BULK,
@@ -23,6 +24,7 @@ from copydesk.cli.draft_selection import (
     wait_for_versions,
     with_draft_selection,
 )
+from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json, require_fields
 from copydesk.cli.output import print_table
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
@@ -45,8 +47,8 @@ FEEDBACK = click.option("--feedback", metavar="TEXT", help="The reason, or what 
 AT = "The time: fri 14:30, tomorrow 9, in 2 hours, ISO."
 
 
-@click.command()
-@click.argument("draft_id", metavar="ID")
+@command(examples=("copydesk draft post 1f9c2a", "copydesk draft post 1f9c2a --to mastodon --to bluesky"))
+@click.argument("draft_id", type=DRAFT, metavar="ID")
 @click.option("--to", "platforms", multiple=True, metavar="NAME", help="A platform or an account; may be repeated.")
 @json_options(PostResult)
 @pass_context
@@ -115,7 +117,9 @@ async def print_blockers(desk: "Desk", draft_ids: Sequence[str]) -> None:
             click.echo(f"Posting {draft_id} to {price.account} costs {price.amount} {price.currency}.", err=True)
 
 
-@click.command()
+@command(
+    examples=("copydesk draft approve 1f9c2a 77e0b4", "copydesk draft approve --all-matching --source-type hackernews")
+)
 @with_draft_selection
 @pass_context
 def approve(context: Context, **selection: Unpack[DraftSelection]) -> None:
@@ -123,7 +127,7 @@ def approve(context: Context, **selection: Unpack[DraftSelection]) -> None:
     run_action(context, ChangeDraft(action=Action.APPROVE), print_notes=print_blockers, **selection)
 
 
-@click.command()
+@command(examples=('copydesk draft reject 1f9c2a --feedback "Old news"',))
 @FEEDBACK
 @with_draft_selection
 @pass_context
@@ -132,7 +136,7 @@ def reject(context: Context, *, feedback: str | None, **selection: Unpack[DraftS
     run_action(context, ChangeDraft(action=Action.REJECT, feedback=feedback), **selection)
 
 
-@click.command()
+@command(examples=('copydesk draft regenerate 1f9c2a --feedback "Shorter, and name the ferry"',))
 @FEEDBACK
 @NO_WAIT
 @with_draft_selection
@@ -143,7 +147,7 @@ def regenerate(context: Context, *, feedback: str | None, no_wait: bool, **selec
     run_action(context, request, follow_up=None if no_wait else wait_for_versions, **selection)
 
 
-@click.command()
+@command(examples=("copydesk draft unapprove 1f9c2a",))
 @FEEDBACK
 @with_draft_selection
 @pass_context
@@ -155,7 +159,7 @@ def unapprove(context: Context, *, feedback: str | None, **selection: Unpack[Dra
     run_action(context, ChangeDraft(action=Action.UNAPPROVE, feedback=feedback), **selection)
 
 
-@click.command()
+@command(examples=("copydesk draft archive 1f9c2a", "copydesk draft archive --all-matching --status rejected"))
 @with_draft_selection
 @pass_context
 def archive(context: Context, **selection: Unpack[DraftSelection]) -> None:
@@ -163,7 +167,9 @@ def archive(context: Context, **selection: Unpack[DraftSelection]) -> None:
     run_action(context, ChangeDraft(action=Action.ARCHIVE), **selection)
 
 
-@click.command()
+@command(
+    examples=("copydesk draft schedule 1f9c2a", 'copydesk draft schedule 1f9c2a 77e0b4 --at "fri 14:30" --next-slot')
+)
 @click.option("--at", "time", metavar="TIME", help=f"{AT} Default: the next free slot.")
 @click.option("--next-slot", is_flag=True, help="With --at: use the first free slot from that time on.")
 @with_draft_selection
@@ -177,7 +183,7 @@ def schedule(context: Context, *, time: str | None, next_slot: bool, **selection
     run_action(context, request, question_suffix=question_suffix, print_notes=print_blockers, **selection)
 
 
-@click.command()
+@command(examples=('copydesk draft reschedule 1f9c2a --at "tomorrow 9"',))
 @click.option("--at", "time", metavar="TIME", required=True, help=AT)
 @with_draft_selection
 @pass_context
@@ -189,7 +195,7 @@ def reschedule(context: Context, *, time: str, **selection: Unpack[DraftSelectio
     )
 
 
-@click.command()
+@command(examples=("copydesk draft unschedule 1f9c2a",))
 @with_draft_selection
 @pass_context
 def unschedule(context: Context, **selection: Unpack[DraftSelection]) -> None:
@@ -215,8 +221,8 @@ MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
 COLOURS = {"removed": "red", "added": "green"}
 
 
-@click.command()
-@click.argument("id", required=False)
+@command(examples=("copydesk draft undo", "copydesk draft undo 1f9c2a"))
+@click.argument("id", required=False, type=DRAFT)
 @BULK
 @json_options(Draft, BulkOutcome)
 @pass_context
@@ -228,8 +234,8 @@ def undo(context: Context, *, id: str | None, bulk: bool, as_json: bool) -> None
     _undo_or_redo(context, EventKind.UNDO, id, bulk=bulk, as_json=as_json)
 
 
-@click.command()
-@click.argument("id", required=False)
+@command(examples=("copydesk draft redo", "copydesk draft redo 1f9c2a"))
+@click.argument("id", required=False, type=DRAFT)
 @BULK
 @json_options(Draft, BulkOutcome)
 @pass_context
@@ -238,7 +244,7 @@ def redo(context: Context, *, id: str | None, bulk: bool, as_json: bool) -> None
     _undo_or_redo(context, EventKind.REDO, id, bulk=bulk, as_json=as_json)
 
 
-@click.command()
+@command(examples=("copydesk draft resume", "copydesk draft resume --undo"))
 @click.option("--undo", "to_undo", is_flag=True, help="Undo what it changed instead.")
 @click.option("--keep", "to_keep", is_flag=True, help="Leave its drafts as they are, and do not mention it again.")
 @json_options(BulkOutcome)
@@ -287,8 +293,8 @@ def _print_resumed(bulk: InterruptedBulk, outcome: BulkOutcome | None, *, undone
     print_outcome(text, outcome.results.succeeded, outcome.results.failed, outcome.stopped_by)
 
 
-@click.command()
-@click.argument("id")
+@command(examples=("copydesk draft history 1f9c2a",))
+@click.argument("id", type=DRAFT)
 @json_options(DraftEvent)
 @pass_context
 def history(context: Context, *, id: str, as_json: bool) -> None:
@@ -355,9 +361,9 @@ def bulk_response(result: UndoResult) -> dict[str, object]:
     }
 
 
-@click.command()
-@click.argument("id")
-@click.argument("other", required=False)
+@command(examples=("copydesk draft diff 1f9c2a", "copydesk draft diff 1f9c2a 77e0b4"))
+@click.argument("id", type=DRAFT)
+@click.argument("other", required=False, type=DRAFT)
 @json_options("old", "new", "pieces", "better", "worse", help="Print JSON: the pieces of both texts and the checks.")
 @pass_context
 def diff(context: Context, *, id: str, other: str | None, as_json: bool) -> None:

@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.draft_view import print_draft
+from copydesk.cli.ids import RUN, SOURCE
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress, format_time, print_table
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
 from copydesk.cli.source import ADD_SOURCE_HINT
 from copydesk.model.draft import Format, ListedDraft
+from copydesk.model.ids import IdKind
 from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus
 from copydesk.text import clean
 from copydesk.text.formatting import plural
@@ -30,9 +33,10 @@ def run_pipeline(
     due: bool,
 ) -> None:
     """Run the pipeline once; exit 0 if it succeeded, else 1."""
-    request = RunRequest(source_ids=source_ids or None, formats=formats or None, max_drafts=max_drafts, due=due)
 
     async def work(desk: "Desk") -> Run | None:
+        ids = await desk.ids.resolve(IdKind.SOURCE, source_ids) if source_ids else None
+        request = RunRequest(source_ids=ids, formats=formats or None, max_drafts=max_drafts, due=due)
         if not as_json and not source_ids and not await desk.sources.list():
             return None
         return await _run_with_progress(desk, request, as_json=as_json)
@@ -86,13 +90,15 @@ def _print_run(context: Context, run: Run) -> None:
         click.echo(f"Skipped, because not due or the site asked to wait: {names}.", err=True)
 
 
-@click.group()
+@group()
 def run() -> None:
     """Start, show and cancel pipeline runs."""
 
 
-@run.command()
-@click.option("--source", "source_ids", multiple=True, metavar="ID", help="Read only this source; may be repeated.")
+@run.command(examples=("copydesk run start --max-drafts 5",))
+@click.option(
+    "--source", "source_ids", multiple=True, type=SOURCE, metavar="ID", help="Read only this source; may be repeated."
+)
 @click.option(
     "--format",
     "formats",
@@ -120,7 +126,7 @@ def start(
     run_pipeline(context, as_json=as_json, source_ids=source_ids, formats=formats, max_drafts=max_drafts, due=due)
 
 
-@run.command(name="list")
+@run.command(name="list", examples=("copydesk run list --limit 3",))
 @with_paging(10)
 @json_options(Run, rows="runs")
 @pass_context
@@ -146,8 +152,8 @@ def list_(context: Context, *, paging: Paging, as_json: bool) -> None:
     print_next_cursor(page)
 
 
-@run.command()
-@click.argument("id")
+@run.command(examples=("copydesk run show 8c21f0",))
+@click.argument("id", type=RUN)
 @json_options(Run)
 @pass_context
 def show(context: Context, *, id: str, as_json: bool) -> None:
@@ -172,8 +178,8 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
     print_table(rows, empty="")
 
 
-@run.command()
-@click.argument("id")
+@run.command(examples=("copydesk run cancel 8c21f0",))
+@click.argument("id", type=RUN)
 @json_options(Run)
 @pass_context
 def cancel(context: Context, *, id: str, as_json: bool) -> None:
@@ -188,7 +194,7 @@ def cancel(context: Context, *, id: str, as_json: bool) -> None:
         click.echo(f"{cancelled.id} stops in a moment.")
 
 
-@run.command()
+@run.command(examples=("copydesk run stats",))
 @json_options(RunStatistics)
 @pass_context
 def stats(context: Context, *, as_json: bool) -> None:

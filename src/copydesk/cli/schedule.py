@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, is_interactive, pass_context
+from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, print_table
 from copydesk.model.schedule import AutoSchedule, Conflicts
@@ -21,13 +23,13 @@ Plan = tuple[AutoSchedule, tuple[str, ...]]
 """A plan, and its times as they are displayed."""
 
 
-@click.group()
+@group()
 def schedule() -> None:
     """Plan the schedule and check for conflicts."""
 
 
-@schedule.command()
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@schedule.command(examples=("copydesk schedule plan",))
+@click.argument("ids", nargs=-1, type=DRAFT, metavar="[ID]...")
 @json_options(AutoSchedule)
 @pass_context
 def plan(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
@@ -35,8 +37,8 @@ def plan(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
     _print_plan(context.run(lambda desk: _run_auto(desk, ids, dry_run=True)), dry_run=True, as_json=as_json)
 
 
-@schedule.command()
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@schedule.command(examples=("copydesk schedule auto", "copydesk schedule auto 1f9c2a 77e0b4 --yes"))
+@click.argument("ids", nargs=-1, type=DRAFT, metavar="[ID]...")
 @click.option("--dry-run", is_flag=True, help="Only show the plan, like `plan`.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options(AutoSchedule)
@@ -62,9 +64,9 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
     sys.exit(1 if result[0].skipped and not dry_run else 0)
 
 
-@schedule.command()
+@schedule.command(examples=('copydesk schedule conflicts --at "fri 14:30"',))
 @click.option("--at", "time", required=True, metavar="TIME", help="The time: fri 14:30, tomorrow 9, in 2 hours, ISO.")
-@click.option("--exclude", metavar="ID", help="Leave this draft out.")
+@click.option("--exclude", type=DRAFT, metavar="ID", help="Leave this draft out.")
 @json_options(Conflicts)
 @pass_context
 def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool) -> None:
@@ -87,7 +89,7 @@ def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool
     print_table(rows, empty="No other draft is scheduled within 30 minutes.", cut=True)
 
 
-@schedule.command()
+@schedule.command(examples=("copydesk schedule clock", "copydesk schedule clock --accept"))
 @click.option("--accept", is_flag=True, help="Accept the current time and resume posting.")
 @json_options("doubt", help="Print JSON: the warning, or null.")
 @pass_context

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.command import command
 from copydesk.cli.context import Context, pass_context
 from copydesk.errors import SettingsError
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 EXTRA_HINT = "Install it: `pip install 'copydesk[serve]'`."
 
 
-@click.command()
+@command(examples=("copydesk serve", "copydesk serve --host 0.0.0.0 --allowed-host desk.example --jobs"))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=8470, show_default=True, help="Port; 0 takes a free one."

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import print_table
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 
-@click.group()
+@group()
 def slot() -> None:
     """Manage weekly posting slots and the time zone."""
 
 
-@slot.command(name="list")
+@slot.command(name="list", examples=("copydesk slot list",))
 @json_options(Slot)
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
@@ -32,7 +33,7 @@ def list_(context: Context, *, as_json: bool) -> None:
     context.run(work)
 
 
-@slot.command(name="set")
+@slot.command(name="set", examples=('copydesk slot set "mon 09:00" "wed 14:30"', 'copydesk slot set "weekdays 9:30"'))
 @click.argument("times", nargs=-1, metavar="TIME...")
 @click.option("--clear", is_flag=True, help="Remove all weekly slots.")
 @json_options(Slot)
@@ -49,7 +50,7 @@ def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool
     context.run(work)
 
 
-@slot.command()
+@slot.command(examples=("copydesk slot zone", "copydesk slot zone Europe/Prague"))
 @click.argument("name", required=False)
 @json_options("timeZone")
 @pass_context

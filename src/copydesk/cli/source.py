@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import click
 
+from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, parse_config, pass_context, read_limited
+from copydesk.cli.ids import SOURCE
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress, format_ago, format_time, print_table
 from copydesk.desk.catalog import SOURCE_TYPES
@@ -22,12 +24,18 @@ ADD_SOURCE_HINT = "Add one: copydesk source add rss https://example.com/feed"
 CONFIG = click.option("--config", metavar="JSON", help="Settings of the source, such as '{\"weight\": 2}'.")
 
 
-@click.group()
+@group()
 def source() -> None:
     """Manage sources."""
 
 
-@source.command(epilog=f"Types: {', '.join(SOURCE_TYPES)}.")
+@source.command(
+    epilog=f"Types: {', '.join(SOURCE_TYPES)}.",
+    examples=(
+        "copydesk source add rss https://example.com",
+        "copydesk source add reddit r/selfhosted --config '{\"weight\": 2}'",
+    ),
+)
 @click.argument("type", type=click.Choice(list(SOURCE_TYPES)), metavar="TYPE")
 @click.argument("url")
 @click.option("--name", help="The name; by default the feed's own.")
@@ -51,7 +59,7 @@ def add(context: Context, *, type: str, url: str, name: str | None, config: str 
         click.echo(f"Added {clean(created.name)} ({created.type}, {clean(created.url or '')}) as {created.id}.")
 
 
-@source.command(name="list")
+@source.command(name="list", examples=("copydesk source list",))
 @json_options(Source)
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
@@ -75,8 +83,8 @@ def list_(context: Context, *, as_json: bool) -> None:
     print_table(rows, cut=True, empty=context.with_desk_options(f"No sources yet. {ADD_SOURCE_HINT}"))
 
 
-@source.command()
-@click.argument("id")
+@source.command(examples=("copydesk source show 1f9c2a",))
+@click.argument("id", type=SOURCE)
 @json_options(Source)
 @pass_context
 def show(context: Context, *, id: str, as_json: bool) -> None:
@@ -88,8 +96,8 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
         _print_source(found)
 
 
-@source.command()
-@click.argument("id")
+@source.command(examples=("copydesk source test 1f9c2a",))
+@click.argument("id", type=SOURCE)
 @json_options("ok", "error", "items")
 @pass_context
 def test(context: Context, *, id: str, as_json: bool) -> None:
@@ -104,8 +112,10 @@ def test(context: Context, *, id: str, as_json: bool) -> None:
     sys.exit(0 if result.ok else 1)
 
 
-@source.command()
-@click.argument("id")
+@source.command(
+    examples=('copydesk source edit 1f9c2a --name "The Ferry Gazette"', "copydesk source edit 1f9c2a --disable")
+)
+@click.argument("id", type=SOURCE)
 @click.option("--name", help="The new name.")
 @click.option("--url", help="The new address; read from scratch after a test fetch.")
 @click.option("--type", type=click.Choice(list(SOURCE_TYPES)), help="The new type.")
@@ -141,8 +151,8 @@ def edit(  # noqa: PLR0913 - one argument an option
         _print_source(changed)
 
 
-@source.command()
-@click.argument("id")
+@source.command(examples=("copydesk source remove 1f9c2a",))
+@click.argument("id", type=SOURCE)
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options("ok")
 @pass_context
@@ -165,7 +175,7 @@ def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
         click.echo(f"Deleted {clean(found.name)}.")
 
 
-@source.command(name="import")
+@source.command(name="import", examples=("copydesk source import feeds.opml",))
 @click.argument("file", type=click.File("rb"))
 @json_options(Source)
 @pass_context
@@ -192,7 +202,7 @@ def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
     sys.exit(1 if result.refused else 0)
 
 
-@source.command()
+@source.command(examples=("copydesk source export feeds.opml",))
 @click.argument("file", type=click.File("w", encoding="utf-8", lazy=True), default="-")
 @pass_context
 def export(context: Context, *, file: TextIO) -> None:

@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
+from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_time, print_table
 from copydesk.errors import NotFoundError
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 
-@click.group()
+@group()
 def story() -> None:
     """Show the items that tell one event, merge stories and split them.
 
@@ -23,8 +25,8 @@ def story() -> None:
     """
 
 
-@story.command()
-@click.argument("id")
+@story.command(examples=("copydesk story show 1f9c2a",))
+@click.argument("id", type=DRAFT)
 @json_options("id", "source", "published", "state", "title", "url")
 @pass_context
 def show(context: Context, id: str, *, as_json: bool) -> None:
@@ -41,9 +43,9 @@ def show(context: Context, id: str, *, as_json: bool) -> None:
     print_table(rows, empty="", cut=True)
 
 
-@story.command()
-@click.argument("id")
-@click.argument("other")
+@story.command(examples=("copydesk story merge 1f9c2a 77e0b4",))
+@click.argument("id", type=DRAFT)
+@click.argument("other", type=DRAFT)
 @json_options(StoryChange)
 @pass_context
 def merge(context: Context, id: str, other: str, *, as_json: bool) -> None:
@@ -59,8 +61,8 @@ def merge(context: Context, id: str, other: str, *, as_json: bool) -> None:
     _print_change(context, change, "merged", f"copydesk story split {' '.join(change.moves)}", as_json=as_json)
 
 
-@story.command()
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@story.command(examples=("copydesk story split 1f9c2a",))
+@click.argument("ids", type=DRAFT, metavar="ID...", nargs=-1, required=True)
 @json_options(StoryChange)
 @pass_context
 def split(context: Context, ids: tuple[str, ...], *, as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, format_time, print_table
@@ -55,7 +56,7 @@ def user_option(command: Command) -> Command:
     )(command)
 
 
-@click.group()
+@group()
 def token() -> None:
     """Create, list and revoke API tokens.
 
@@ -63,7 +64,7 @@ def token() -> None:
     """
 
 
-@token.command()
+@token.command(examples=("copydesk token create --name agent --scope draft --expires 90d",))
 @click.option("--name", required=True, help="What it is for; shown in lists.")
 @click.option("--scope", required=True, type=click.Choice([scope.value for scope in Scope]), help="What it allows.")
 @click.option(
@@ -101,7 +102,7 @@ def create(context: Context, *, name: str, scope: str, expires: timedelta | None
     click.echo(created.token)
 
 
-@token.command(name="list")
+@token.command(name="list", examples=("copydesk token list",))
 @user_option
 @json_options(Token)
 @pass_context
@@ -137,7 +138,7 @@ def _describe_validity(entry: Token, now: datetime) -> str:
     return f"{'expires' if entry.is_valid(now) else 'expired'} {format_time(entry.expires_at)}"
 
 
-@token.command()
+@token.command(examples=("copydesk token revoke agent",))
 @click.argument("name", metavar="ID_OR_NAME")
 @user_option
 @json_options(Token)

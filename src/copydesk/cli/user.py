@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from copydesk.desk import Desks
 
 
-@click.group()
+@group()
 def user() -> None:
     """List, add and remove users of the desk.
 
@@ -23,7 +24,7 @@ def user() -> None:
     """
 
 
-@user.command()
+@user.command(examples=("copydesk user add anna",))
 @click.argument("name")
 @json_options(User)
 @pass_context
@@ -37,7 +38,7 @@ def add(context: Context, *, name: str, as_json: bool) -> None:
     click.echo(f"Open their desk: copydesk --user {clean(shlex.quote(added.name))}", err=True)
 
 
-@user.command(name="list")
+@user.command(name="list", examples=("copydesk user list",))
 @json_options(User)
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
@@ -50,7 +51,7 @@ def list_(context: Context, *, as_json: bool) -> None:
     print_table(rows, empty="")
 
 
-@user.command()
+@user.command(examples=("copydesk user remove anna",))
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options(User)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 import msgspec
 
+from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context, read_limited
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
@@ -22,12 +23,12 @@ TEXT_SETTINGS = ("emoji", "link", "instructions")
 """Settings of a format that stay text even if they look like numbers."""
 
 
-@click.group()
+@group()
 def voice() -> None:
     """Show or change your voice profile."""
 
 
-@voice.command()
+@voice.command(examples=("copydesk voice show",))
 @json_options(VoiceProfile)
 @pass_context
 def show(context: Context, *, as_json: bool) -> None:
@@ -42,7 +43,13 @@ def show(context: Context, *, as_json: bool) -> None:
         _print_profile(profile)
 
 
-@voice.command(name="set")
+@voice.command(
+    name="set",
+    examples=(
+        'copydesk voice set --style "Dry and short." --format SHORT.hashtags=2',
+        "copydesk voice set --example @post.md",
+    ),
+)
 @click.option("--style", help="A description of your style.")
 @click.option("--avoid", multiple=True, metavar="WORD", help="A word or phrase to avoid; may be repeated.")
 @click.option(

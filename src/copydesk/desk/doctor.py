@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, closing, suppress
 from datetime import timedelta
-from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,9 +19,9 @@ from copydesk.desk.backups import list_backups, try_restore
 from copydesk.errors import CopydeskError, CredentialsError, StoreCorruptError
 from copydesk.images.storage import list_stored
 from copydesk.ingest.registry import SOURCE_TYPES
+from copydesk.model.check_finding import CheckFinding, Verdict
 from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
-from copydesk.model.serialization import Struct
 from copydesk.settings import Settings
 from copydesk.store.connection_pool import is_read_only
 from copydesk.store.database import to_store_error
@@ -49,23 +48,6 @@ _ADVICE = {
     BackendKind.ENCRYPTED: "Cannot decrypt it. Set COPYDESK_PASSPHRASE, or run this in a terminal.",
     BackendKind.PLAIN: "To encrypt it, remove the accounts, set COPYDESK_PASSPHRASE and connect them again.",
 }
-
-
-class Verdict(StrEnum):
-    """The severity of a finding."""
-
-    OK = "ok"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class CheckFinding(Struct, frozen=True):
-    """The result of one check."""
-
-    what: str
-    verdict: Verdict
-    found: str
-    advice: str = ""
 
 
 async def examine(

@@ -9,7 +9,7 @@ import pytest
 from console_driver import ConsoleDriver, type_text
 from copydesk.cli.context import Context
 from copydesk.desk import Desk
-from copydesk.desk.doctor import CheckFinding, Verdict
+from copydesk.model.check_finding import CheckFinding, Verdict
 from copydesk.tui import browser
 from copydesk.tui.setup.pages import locations_page
 from setup_driver import (

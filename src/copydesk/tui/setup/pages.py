@@ -19,7 +19,7 @@ from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.terminal.cells import fit, safe_line
 
 if TYPE_CHECKING:
-    from copydesk.desk.doctor import CheckFinding
+    from copydesk.model.check_finding import CheckFinding
 
 THREAD_SEPARATOR = "\n---\n"
 

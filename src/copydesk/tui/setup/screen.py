@@ -40,7 +40,7 @@ from copydesk.tui.widgets.page import Page
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.accounts.service import ConnectMethod
-    from copydesk.desk.doctor import CheckFinding
+    from copydesk.model.check_finding import CheckFinding
 
 
 def _draw_section(section: Section, width: int) -> Content:

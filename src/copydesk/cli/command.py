@@ -1,0 +1,102 @@
+"""The classes of all commands and groups: examples in the help, whole summaries, suggestions for mistyped names."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+
+class _DocumentedCommand(click.Command):
+    """A command or group with examples in its help."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = tuple(examples)
+        """Calls of the command, as they are typed."""
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the first sentence of the help, however long: what lists it can wrap it."""
+        return first_sentence(self.help or "")
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, one to a line because a shell could not read a wrapped one, then the epilog."""
+        if self.examples:
+            with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
+                for example in self.examples:
+                    formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+        super().format_epilog(ctx, formatter)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments. If an option is of `copydesk` itself, say where it goes."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise _misplaced_option(ctx, error.option_name) or error from None
+
+
+class Command(_DocumentedCommand):
+    """A command, which gets whole ids where ends of ids are given."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command."""
+        # Imported here, because the root group needs click only.
+        from copydesk.cli.ids import resolve_ids  # noqa: PLC0415
+
+        resolve_ids(ctx)
+        return super().invoke(ctx)
+
+
+class Group(_DocumentedCommand, click.Group):
+    """A group, which names its commands if one is mistyped."""
+
+    command_class = Command
+    group_class = type
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first argument names. Suggest others if there is none."""
+        names = self.list_commands(ctx)
+        if args[0] not in names and not ctx.resilient_parsing:
+            ctx.fail(f"There is no command {args[0]!r}. {suggest(args[0], names)}")
+        return super().resolve_command(ctx, args)
+
+
+def command(
+    name: str | None = None, *, examples: Sequence[str] = (), **attributes: Any
+) -> Callable[[Callable[..., Any]], Command]:
+    """Return a decorator that makes a command of a function."""
+    return click.command(name, cls=Command, examples=examples, **attributes)
+
+
+def group(name: str | None = None, **attributes: Any) -> Callable[[Callable[..., Any]], Group]:
+    """Return a decorator that makes a group of a function."""
+    return click.group(name, cls=Group, **attributes)
+
+
+def suggest(name: str, known: Iterable[str], spellings: Mapping[str, str] | None = None) -> str:
+    """Return a sentence that names what is spelled like `name`; all of `known` if nothing is.
+
+    `spellings` are other things that may be meant, with what to type for them.
+    """
+    typed = {known_name: known_name for known_name in known}
+    candidates = typed | dict(spellings or {})
+    similar = [repr(candidates[match]) for match in get_close_matches(name, candidates)]
+    return f"Did you mean {' or '.join(similar)}?" if similar else f"There are: {', '.join(typed)}."
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a help text, on one line."""
+    words = inspect.cleandoc(text).partition("\n\n")[0].split()
+    end = next((index for index, word in enumerate(words, 1) if word.endswith(".")), len(words))
+    return " ".join(words[:end])
+
+
+def _misplaced_option(ctx: click.Context, name: str) -> click.UsageError | None:
+    """Return the error for an option of `copydesk` itself that was given after a command; None for any other."""
+    root = ctx.find_root()
+    if root is ctx or not any(name in parameter.opts for parameter in root.command.params):
+        return None
+    return click.UsageError(f"{name} goes before the command: `{root.command_path} {name}`.", ctx)

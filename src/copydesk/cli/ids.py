@@ -1,0 +1,83 @@
+"""Ids as arguments: given by their ends, and completed in the shell."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from copydesk.cli.context import Context
+from copydesk.errors import CopydeskError
+from copydesk.model.ids import IdKind, IdMatch, parse_end
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+
+class IdType(click.types.StringParamType):
+    """The id of something, or its end."""
+
+    name = "id"
+
+    def __init__(self, kind: IdKind) -> None:
+        self.kind = kind
+
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Offer the newest ids, with what they are recognized by."""
+        return [
+            CompletionItem(match.short_id, help=f"{match.status}: {match.text}")
+            for match in _list_newest(ctx, self.kind)
+            if match.short_id.startswith(incomplete)
+        ]
+
+
+SOURCE, DRAFT, DELIVERY = IdType(IdKind.SOURCE), IdType(IdKind.DRAFT), IdType(IdKind.DELIVERY)
+RUN, EXPERIMENT = IdType(IdKind.RUN), IdType(IdKind.EXPERIMENT)
+
+
+def resolve_ids(ctx: click.Context) -> None:
+    """Replace the ends of ids among the command's arguments by the whole ids. An ambiguous one ends the program."""
+    ends = {
+        parameter.name: (parameter.type.kind, _as_tuple(ctx.params[parameter.name]))
+        for parameter in ctx.command.params
+        if isinstance(parameter.type, IdType) and parameter.name
+    }
+    ends = {name: (kind, values) for name, (kind, values) in ends.items() if any(map(parse_end, values))}
+    if not ends:
+        return
+
+    async def work(desk: "Desk") -> dict[str, tuple[str, ...]]:
+        return {name: await desk.ids.resolve(kind, values) for name, (kind, values) in ends.items()}
+
+    context = ctx.find_object(Context)
+    assert context is not None
+    for name, ids in context.run(work).items():
+        ctx.params[name] = ids if isinstance(ctx.params[name], tuple) else ids[0]
+
+
+def _as_tuple(value: Any) -> tuple[str, ...]:
+    if isinstance(value, tuple):
+        return value
+    return () if value is None else (value,)
+
+
+def _list_newest(ctx: click.Context, kind: IdKind) -> Sequence[IdMatch]:
+    """Return the newest ids of the desk that the command line names. Nothing is printed into the user's prompt."""
+    options = ctx.find_root().params
+    context = Context(home=options["home"], sample=options["sample"], debug=False, user=options["user"])
+
+    async def load() -> Sequence[IdMatch]:
+        async with context.desk() as desk:
+            return await desk.ids.list_newest(kind, 100)
+
+    try:
+        # Completing must not create a desk.
+        return asyncio.run(load()) if context.settings().database_file.exists() else ()
+    except (CopydeskError, OSError):
+        return ()
