@@ -55,9 +55,9 @@ def walk_commands():
 
 
 def test_every_command_that_prints_offers_json_and_jq():
-    # An OPML file, a script and a help text are no JSON, and a server prints nothing but its address.
+    # An OPML file, a script and a help text are no JSON, and servers print nothing but messages.
     without = {words for words, command in walk_commands() if not {"--json", "--jq"} <= option_names(command)}
-    assert without == {("source", "export"), ("serve",), ("completion",), ("help",)}
+    assert without == {("source", "export"), ("serve",), ("mcp",), ("completion",), ("help",)}
 
 
 def option_names(command):

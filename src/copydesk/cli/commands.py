@@ -32,6 +32,7 @@ COMMANDS = {
     "token": ("copydesk.cli.token", "Create, list and revoke API tokens."),
     "daemon": ("copydesk.cli.daemon", "Run scheduled jobs without the console."),
     "serve": ("copydesk.cli.serve", "Serve every operation over HTTP."),
+    "mcp": ("copydesk.cli.mcp", "Offer the operations as tools to an agent (MCP)."),
     "prove": ("copydesk.cli.prove", "Kill senders, and count what is posted twice or lost."),
     "backup": ("copydesk.cli.backup", "Back up the database."),
     "restore": ("copydesk.cli.backup", "Replace the database by a backup."),

@@ -1,6 +1,8 @@
 """`copydesk serve`: the HTTP service."""
 
+from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +13,7 @@ from copydesk.errors import SettingsError
 
 if TYPE_CHECKING:
     from copydesk.http.server import ServerOptions
+    from copydesk.http.service import Extension, Service
 
 EXTRA_HINT = "Install it: `pip install 'copydesk[serve]'`."
 
@@ -69,5 +72,17 @@ async def _serve(context: Context, options: "ServerOptions") -> None:
                 hint="Create one: `copydesk token create --name NAME --scope read`.",
             )
         await run_server(
-            desks, options, lambda url: click.echo(f"Serving on {url} (documentation: {url}/docs)", err=True)
+            desks,
+            options,
+            lambda url: click.echo(f"Serving on {url} (documentation: {url}/docs)", err=True),
+            _load_extensions,
         )
+
+
+def _load_extensions(service: "Service") -> "Sequence[Extension]":
+    """Return the MCP server, if its extra is installed."""
+    if find_spec("mcp") is None:
+        return ()
+    from copydesk.mcp.transports import http_extension  # noqa: PLC0415 - an extra
+
+    return (http_extension(service),)

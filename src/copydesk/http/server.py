@@ -4,14 +4,14 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import uvicorn
 
 from copydesk.errors import SettingsError
-from copydesk.http.service import Service, create_app
+from copydesk.http.service import Extension, Service, create_app
 from copydesk.model.serialization import Struct
 
 if TYPE_CHECKING:
@@ -80,11 +80,16 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-async def serve(desks: "Desks", options: ServerOptions, on_ready: Callable[[str], None]) -> None:
+async def serve(
+    desks: "Desks",
+    options: ServerOptions,
+    on_ready: Callable[[str], None],
+    create_extensions: Callable[[Service], Sequence[Extension]] = lambda _: (),
+) -> None:
     """Serve until SIGINT or SIGTERM; `on_ready` gets the base URL. Raise SettingsError if the port cannot be used."""
     service = Service(desks)
     names = None if "*" in options.allowed_hosts else LOOPBACK_NAMES | set(options.allowed_hosts) | {options.host}
-    app = create_app(service, allowed_hosts=names)
+    app = create_app(service, allowed_hosts=names, extensions=create_extensions(service))
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -3,9 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp
 
 from copydesk.errors import CopydeskError
 from copydesk.http import errors
@@ -36,8 +37,16 @@ _BEARER = "bearer "
 class Service:
     """The desks that are served, and what lives as long as the server."""
 
-    def __init__(self, desks: "Desks", *, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        desks: "Desks",
+        *,
+        local_access: "Access | None" = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.desks = desks
+        self._local_access = local_access
+        """Who calls without a token, where only this process can call; None refuses that."""
         self.stopping = asyncio.Event()
         """Set when the server stops; streams end then."""
         self._rate_limiter = RateLimiter()
@@ -66,13 +75,7 @@ class Service:
 
     async def _authorize(self, operation: Operation, request: Request, headers: dict[str, str]) -> "Access":
         """Return who calls; add the headers about the rate limit. Refuse a call that the token does not allow."""
-        authorization = request.headers.get("authorization", "")
-        if not authorization:
-            raise errors.unauthorized("Send a token: `Authorization: Bearer cd_…`.", token_was_sent=False)
-        token = authorization[len(_BEARER) :].strip() if authorization.lower().startswith(_BEARER) else ""
-        access = await self.desks.authenticate(token)
-        if access is None:
-            raise errors.unauthorized("This token is unknown, revoked or expired.", token_was_sent=True)
+        access = await self.authenticate(request.headers.get("authorization", ""))
         request.state.user, request.state.token = access.user.name, access.token_name
         quota = self._rate_limiter.take(access.token_id, self._monotonic())
         headers.update(quota.headers)
@@ -80,6 +83,18 @@ class Service:
             raise errors.rate_limited(quota.reset, LIMIT)
         if not access.scope.covers(operation.scope):
             raise errors.insufficient_scope(access.scope, operation.scope)
+        return access
+
+    async def authenticate(self, authorization: str) -> "Access":
+        """Return who calls with this Authorization header. Refuse one without a valid token."""
+        if not authorization:
+            if self._local_access is not None:
+                return self._local_access
+            raise errors.unauthorized("Send a token: `Authorization: Bearer cd_…`.", token_was_sent=False)
+        token = authorization[len(_BEARER) :].strip() if authorization.lower().startswith(_BEARER) else ""
+        access = await self.desks.authenticate(token)
+        if access is None:
+            raise errors.unauthorized("This token is unknown, revoked or expired.", token_was_sent=True)
         return access
 
     async def _read(self, operation: Operation, request: Request, desk: "Desk", access: "Access") -> Call:
@@ -112,8 +127,21 @@ async def _log_failure(work: Callable[[], Awaitable[object]]) -> None:
         LOG.exception("Work in the background failed.")
 
 
+class Extension(NamedTuple):
+    """An application below a path of the service."""
+
+    path: str
+    app: ASGIApp
+    lifespan: Callable[[], AbstractAsyncContextManager[object]]
+    """Runs as long as the server."""
+
+
 def create_app(
-    service: Service, *, operations: Iterable[Operation] = OPERATIONS, allowed_hosts: Collection[str] | None = None
+    service: Service,
+    *,
+    operations: Iterable[Operation] = OPERATIONS,
+    allowed_hosts: Collection[str] | None = None,
+    extensions: Sequence[Extension] = (),
 ) -> Starlette:
     """Return the ASGI application, with all operations at `/` and at `/v1`.
 
@@ -124,11 +152,18 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
-        await service.close()
+        async with AsyncExitStack() as stack:
+            for extension in extensions:
+                await stack.enter_async_context(extension.lifespan())
+            yield
+            await service.close()
 
     return Starlette(
-        routes=[Mount("/v1", routes=routes), *routes],
+        routes=[
+            *(Route(extension.path, extension.app) for extension in extensions),
+            Mount("/v1", routes=routes),
+            *routes,
+        ],
         middleware=[Middleware(RequestMiddleware, allowed_hosts=allowed_hosts)],
         exception_handlers={HTTPException: _routing_problem},
         lifespan=lifespan,

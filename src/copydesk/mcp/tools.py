@@ -1,0 +1,164 @@
+"""The tools: one for each operation of the service that the agent's scope covers, with its limits in the schema."""
+
+import copy
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from mcp.types import Tool, ToolAnnotations
+
+from copydesk.http.openapi import build_document
+from copydesk.http.operations import Operation
+from copydesk.http.resources.drafts import ACTION_SCOPES
+from copydesk.model.token import Scope
+
+Json = dict[str, Any]
+KEY_ARGUMENT = "idempotencyKey"
+LIST_ARGUMENT = "items"
+"""Argument for the body of an operation that takes a list."""
+_KEY_SCHEMA: Final[Json] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 255,
+    "description": "A key of your choice for this call. Repeat it when you retry: the call is carried out once.",
+}
+_REFERENCE = re.compile(r"^#/components/schemas/")
+
+
+class ToolRequest(NamedTuple):
+    """A tool call as a request to the service."""
+
+    method: str
+    path: str
+    query: dict[str, Any]
+    body: Any
+    headers: dict[str, str]
+
+
+class ToolTable:
+    """The tools for all operations."""
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        # An agent has no files to upload.
+        self._operations = {
+            operation.id: operation
+            for operation in operations
+            if operation.upload is None and operation.media_type == "application/json"
+        }
+        self._document = build_document(self._operations.values())
+
+    def list(self, scope: Scope) -> list[Tool]:
+        """Return the tools of a scope."""
+        return [
+            self._tool(operation, scope) for operation in self._operations.values() if scope.covers(operation.scope)
+        ]
+
+    def request(self, name: str, arguments: Mapping[str, Any]) -> ToolRequest | None:
+        """Return the request for a tool call, or None if there is no such tool."""
+        operation = self._operations.get(name)
+        if operation is None:
+            return None
+        rest = dict(arguments)
+        headers = {}
+        if operation.method == "POST" and (key := rest.pop(KEY_ARGUMENT, None)) is not None:
+            headers["Idempotency-Key"] = str(key)
+        # The id is quoted: it stays one segment of the path, whatever it contains.
+        path = (
+            operation.path.replace("{id}", quote(str(rest.pop("id", "")), safe=""))
+            if operation.has_id
+            else operation.path
+        )
+        if operation.body is None:
+            return ToolRequest(operation.method, path, rest, None, headers)
+        body = rest.get(LIST_ARGUMENT) if self._body_schema(operation).get("type") == "array" else rest
+        return ToolRequest(operation.method, path, {}, body, headers)
+
+    def _tool(self, operation: Operation, scope: Scope) -> Tool:
+        document = self._document["paths"][operation.path][operation.method.lower()]
+        properties: Json = {}
+        required: list[str] = []
+        for parameter in document["parameters"]:
+            if parameter["in"] == "header":
+                continue
+            properties[parameter["name"]] = parameter["schema"]
+            required += [parameter["name"]] * parameter["required"]
+        if operation.body is not None:
+            schema = self._body_schema(operation)
+            if schema.get("type") == "array":
+                properties[LIST_ARGUMENT] = schema
+                required.append(LIST_ARGUMENT)
+            else:
+                properties |= schema["properties"]
+                required += schema.get("required", [])
+        if operation.method == "POST":
+            properties[KEY_ARGUMENT] = _KEY_SCHEMA
+        properties = copy.deepcopy(properties)
+        if "action" in properties and operation.path.startswith("/drafts"):
+            _limit_actions(properties, scope)
+        inputs: Json = {"type": "object", "properties": properties, "required": required}
+        if definitions := self._definitions(properties):
+            inputs["$defs"] = definitions
+        return Tool(
+            name=operation.id,
+            description=f"{operation.summary}\n\n{operation.description}".strip(),
+            input_schema=_with_local_references(inputs),
+            annotations=ToolAnnotations(
+                read_only_hint=operation.method == "GET",
+                destructive_hint=operation.method == "DELETE",
+                idempotent_hint=operation.method in {"GET", "PUT", "DELETE"},
+                open_world_hint=False,
+            ),
+        )
+
+    def _body_schema(self, operation: Operation) -> Json:
+        schema: Json = self._document["paths"][operation.path][operation.method.lower()]["requestBody"]["content"][
+            "application/json"
+        ]["schema"]
+        return self._resolve(schema["$ref"]) if "$ref" in schema else schema
+
+    def _resolve(self, reference: str) -> Json:
+        schema: Json = self._document["components"]["schemas"][_REFERENCE.sub("", reference)]
+        return schema
+
+    def _definitions(self, value: object) -> Json:
+        """Return the schemas that `value` refers to, directly or through others."""
+        found: Json = {}
+        waiting = list(_references(value))
+        while waiting:
+            reference = waiting.pop()
+            name = _REFERENCE.sub("", reference)
+            if name not in found:
+                found[name] = self._resolve(reference)
+                waiting += _references(found[name])
+        return found
+
+
+def _limit_actions(properties: Json, scope: Scope) -> None:
+    """Offer only the actions that the scope covers. The service refuses the others anyway."""
+    allowed = [action.value for action, needed in ACTION_SCOPES.items() if scope.covers(needed)]
+    properties["action"] = {"type": "string", "enum": allowed}
+
+
+def _references(value: object) -> Iterable[str]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if name == "$ref" and isinstance(inner, str):
+                yield inner
+            else:
+                yield from _references(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _references(inner)
+
+
+def _with_local_references(value: Any) -> Any:
+    """Return a schema whose references are to its own `$defs`."""
+    if isinstance(value, dict):
+        return {
+            name: _REFERENCE.sub("#/$defs/", inner) if name == "$ref" else _with_local_references(inner)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_with_local_references(inner) for inner in value]
+    return value

@@ -1,0 +1,97 @@
+"""How agents reach the MCP server: standard input and output of a process, or `/mcp` of the HTTP service."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx
+from mcp.server.context import ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+from starlette.types import Receive, Send
+from starlette.types import Scope as AsgiScope
+
+from copydesk.http.errors import RefusedError
+from copydesk.http.operations import Operation
+from copydesk.http.responses import problem_response
+from copydesk.http.service import Extension, Service, create_app
+from copydesk.http.table import OPERATIONS
+from copydesk.mcp.server import create_server
+from copydesk.model.token import Access, Scope
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desks
+
+PATH: Final = "/mcp"
+_BASE_URL: Final = "http://copydesk.invalid"
+
+
+class InProcessConnection:
+    """The service in this process, called with one token or, without headers, as the local user."""
+
+    def __init__(self, client: httpx.AsyncClient, scope: Scope, headers: dict[str, str]) -> None:
+        self._client = client
+        self._headers = headers
+        self.scope = scope
+        """The scope of the agent's token."""
+
+    async def send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Send a request with the agent's token."""
+        headers = {**options.pop("headers", {}), **self._headers}
+        return await self._client.request(method, path, headers=headers, **options)
+
+
+def _client(service: Service, operations: Sequence[Operation]) -> httpx.AsyncClient:
+    app = create_app(service, operations=operations)
+    # The longest operation waits 30 seconds for platforms.
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=_BASE_URL, timeout=60)
+
+
+async def run_stdio(desks: "Desks", access: Access) -> None:
+    """Serve one agent on standard input and output, with this access, until the input ends."""
+    service = Service(desks, local_access=access)
+    async with _client(service, OPERATIONS) as client:
+        connection = InProcessConnection(client, access.scope, {})
+
+        async def connect(_: ServerRequestContext[Any]) -> InProcessConnection:
+            return connection
+
+        server = create_server(OPERATIONS, connect)
+        try:
+            async with stdio_server() as (read_stream, write_stream):
+                await server.run(read_stream, write_stream, server.create_initialization_options())
+        finally:
+            await service.close()
+
+
+def http_extension(service: Service) -> Extension:
+    """Return the MCP server for `/mcp` of the service. Each request needs a token, like those of the service."""
+    client = _client(service, OPERATIONS)
+
+    async def connect(ctx: ServerRequestContext[Any]) -> InProcessConnection:
+        request = ctx.request
+        assert isinstance(request, Request)
+        authorization = request.headers.get("authorization", "")
+        access = await service.authenticate(authorization)
+        return InProcessConnection(client, access.scope, {"Authorization": authorization})
+
+    # Stateless: any process can answer any request, and a restart ends no session.
+    manager = StreamableHTTPSessionManager(create_server(OPERATIONS, connect), json_response=True, stateless=True)
+    return Extension(PATH, _Authenticated(service, manager), manager.run)
+
+
+class _Authenticated:
+    """Refuses requests without a valid token before anything of them is read."""
+
+    def __init__(self, service: Service, manager: StreamableHTTPSessionManager) -> None:
+        self._service = service
+        self._manager = manager
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        try:
+            await self._service.authenticate(Request(scope).headers.get("authorization", ""))
+        except RefusedError as refusal:
+            await problem_response(refusal.problem, refusal.headers)(scope, receive, send)
+        else:
+            await self._manager.asgi_app(scope, receive, send)

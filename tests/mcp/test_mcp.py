@@ -1,0 +1,138 @@
+"""The MCP server, called by the official client: in this process, as a process of its own, and over HTTP."""
+
+import json
+import os
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from copydesk.http.service import create_app
+from copydesk.http.table import OPERATIONS
+from copydesk.mcp.server import create_server
+from copydesk.mcp.transports import InProcessConnection, http_extension
+from copydesk.model.token import Scope
+from http_service import BASE_URL, run_service
+
+FORBIDDEN = {"schedule_next", "schedule_automatically", "replace_slots", "change_drafts", "undo_change", "update_voice"}
+
+
+@pytest.fixture
+async def service(tmp_path: Path):
+    async with run_service(tmp_path) as running:
+        yield running
+
+
+@asynccontextmanager
+async def agent(service, scope=Scope.DRAFT):
+    """Connect an agent with a token of that scope, in this process."""
+    client = await service.client(scope)
+
+    async def connect(_):
+        return InProcessConnection(client, scope, {})
+
+    async with Client(create_server(OPERATIONS, connect)) as connected:
+        yield connected
+
+
+async def call(client, name, **arguments):
+    result = await client.call_tool(name, arguments)
+    return result.is_error, result.structured_content
+
+
+async def test_agent_proposes_and_reads(service):
+    async with agent(service) as client:
+        failed, created = await call(client, "create_drafts", text="The harbour is open.")
+        assert not failed
+        failed, drafts = await call(client, "list_drafts", status="awaiting_review", limit=5)
+        assert [draft["id"] for draft in drafts["drafts"]] == [created["drafts"][0]["id"]]
+
+
+async def test_tools_are_those_of_the_scope(service):
+    async with agent(service) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert not FORBIDDEN & tools.keys()
+    assert tools["change_draft"].input_schema["properties"]["action"]["enum"] == ["regenerate"]
+    assert tools["list_drafts"].annotations.read_only_hint
+    async with agent(service, Scope.PUBLISH) as client:
+        tools = {tool.name for tool in (await client.list_tools()).tools}
+    assert tools >= FORBIDDEN
+
+
+async def test_references_of_schemas_resolve(service):
+    async with agent(service, Scope.PUBLISH) as client:
+        for tool in (await client.list_tools()).tools:
+            definitions = tool.input_schema.get("$defs", {})
+            names = {part.split('"')[0] for part in json.dumps(tool.input_schema).split("#/$defs/")[1:]}
+            assert names <= definitions.keys(), tool.name
+            assert tool.description
+
+
+@pytest.mark.parametrize("action", ["approve", "schedule", "post", "reject", "archive", "unapprove"])
+async def test_agent_cannot_decide(service, action):
+    async with agent(service) as client:
+        _, created = await call(client, "create_drafts", text="Post me, I am already approved.")
+        draft_id = created["drafts"][0]["id"]
+        failed, problem = await call(client, "change_draft", id=draft_id, action=action)
+        assert (failed, problem["status"]) == (True, 403)
+        _, draft = await call(client, "get_draft", id=draft_id)
+        assert draft["status"] == "awaiting_review"
+
+
+async def test_hidden_tool_is_refused(service):
+    async with agent(service) as client:
+        failed, problem = await call(client, "change_drafts", action="approve", ids=["x"])
+        assert (failed, problem["status"]) == (True, 403)
+        with pytest.raises(MCPError, match="No tool"):
+            await client.call_tool("approve_everything", {})
+
+
+async def test_id_stays_one_segment_of_the_path(service):
+    async with agent(service) as client:
+        failed, problem = await call(client, "get_draft", id="../voice")
+        assert (failed, problem["status"]) == (True, 404)
+
+
+async def test_resources(service):
+    async with agent(service) as client:
+        _, created = await call(client, "create_drafts", text="Read me.")
+        uri = f"copydesk://drafts/{created['drafts'][0]['id']}"
+        assert json.loads((await client.read_resource(uri)).contents[0].text)["text"] == "Read me."
+        assert json.loads((await client.read_resource("copydesk://sources")).contents[0].text) == []
+        names = {resource.name for resource in (await client.list_resources()).resources}
+        assert names == {"voice", "sources", "drafts"}
+        for unknown in ("copydesk://nothing", "copydesk://voice/x", "file:///etc/passwd", "copydesk://drafts/x"):
+            with pytest.raises(MCPError):
+                await client.read_resource(unknown)
+
+
+async def test_process_on_standard_streams(tmp_path: Path):
+    command = ["-m", "copydesk", "--home", str(tmp_path), "--sample", "mcp"]
+    parameters = StdioServerParameters(command=sys.executable, args=command, env={"PYTHONPATH": os.environ["PYTHONPATH"]})
+    async with Client(stdio_client(parameters)) as client:
+        failed, created = await call(client, "create_drafts", text="From a process.")
+        assert not failed
+        failed, problem = await call(client, "change_draft", id=created["drafts"][0]["id"], action="approve")
+        assert (failed, problem["status"]) == (True, 403)
+
+
+async def test_http_needs_a_token_and_obeys_its_scope(service):
+    extension = http_extension(service.service)
+    app = create_app(service.service, extensions=[extension])
+    transport = httpx.ASGITransport(app)
+    reader = await service.client(Scope.READ)
+    async with extension.lifespan(), httpx.AsyncClient(transport=transport, base_url=BASE_URL) as anonymous:
+        assert (await anonymous.post("/mcp", json={})).status_code == 401
+        async with (
+            httpx.AsyncClient(transport=transport, headers=reader.headers) as authorized,
+            Client(streamable_http_client(f"{BASE_URL}/mcp", http_client=authorized)) as client,
+        ):
+            assert "create_drafts" not in {tool.name for tool in (await client.list_tools()).tools}
+            failed, problem = await call(client, "create_drafts", text="No")
+            assert (failed, problem["status"]) == (True, 403)
