@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.command import command
 from copydesk.cli.context import Context, pass_context
 from copydesk.errors import SettingsError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 TOKEN_VARIABLE = "COPYDESK_TOKEN"  # noqa: S105 - the name of a variable
 
 
-@click.command()
+@command(examples=("copydesk mcp", "COPYDESK_TOKEN=cd_… copydesk mcp"))
 @pass_context
 def mcp(context: Context) -> None:
     """Offer the operations as tools to an agent, over the Model Context Protocol (MCP).
