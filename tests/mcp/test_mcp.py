@@ -114,7 +114,9 @@ async def test_resources(service):
 
 async def test_process_on_standard_streams(tmp_path: Path):
     command = ["-m", "copydesk", "--home", str(tmp_path), "--sample", "mcp"]
-    parameters = StdioServerParameters(command=sys.executable, args=command, env={"PYTHONPATH": os.environ["PYTHONPATH"]})
+    parameters = StdioServerParameters(
+        command=sys.executable, args=command, env={"PYTHONPATH": os.environ["PYTHONPATH"]}
+    )
     async with Client(stdio_client(parameters)) as client:
         failed, created = await call(client, "create_drafts", text="From a process.")
         assert not failed

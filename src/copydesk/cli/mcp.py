@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TOKEN_VARIABLE = "COPYDESK_TOKEN"  # noqa: S105 - the name of a variable
 
 
-@command(examples=("copydesk mcp", "COPYDESK_TOKEN=cd_… copydesk mcp"))
+@command(examples=("copydesk mcp",))
 @pass_context
 def mcp(context: Context) -> None:
     """Offer the operations as tools to an agent, over the Model Context Protocol (MCP).

@@ -64,11 +64,9 @@ class ToolTable:
         if operation.method == "POST" and (key := rest.pop(KEY_ARGUMENT, None)) is not None:
             headers["Idempotency-Key"] = str(key)
         # The id is quoted: it stays one segment of the path, whatever it contains.
-        path = (
-            operation.path.replace("{id}", quote(str(rest.pop("id", "")), safe=""))
-            if operation.has_id
-            else operation.path
-        )
+        path = operation.path
+        if "{id}" in path:
+            path = path.replace("{id}", quote(str(rest.pop("id", "")), safe=""))
         if operation.body is None:
             return ToolRequest(operation.method, path, rest, None, headers)
         body = rest.get(LIST_ARGUMENT) if self._body_schema(operation).get("type") == "array" else rest
