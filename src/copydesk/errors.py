@@ -153,12 +153,15 @@ class RequestInProgressError(ConflictError):
 
 
 class ResponseLostError(ConflictError):
-    """This request was carried out, at least in part, but its response was lost when the server stopped."""
+    """The request was carried out, but its response was lost."""
 
     category = "response-lost"
 
     def __init__(self) -> None:
-        super().__init__(hint="Read what it was to change before you send it under another key.")
+        super().__init__(
+            "This request was carried out, at least in part, but its response was lost when the server stopped. Read"
+            " what it was to create or change before you send it with another key."
+        )
 
 
 class StaleVersionError(ConflictError):

@@ -47,6 +47,11 @@ MAX_KEY_LENGTH = 255
 _KEY = re.compile(rf"[!-~]{{1,{MAX_KEY_LENGTH}}}")
 
 
+def is_key(text: str) -> bool:
+    """Return True if the text is a valid key: 1 to 255 visible ASCII characters."""
+    return _KEY.fullmatch(text) is not None
+
+
 class Outcome(Struct, frozen=True):
     """The end of a request."""
 
@@ -91,7 +96,7 @@ class Idempotency:
         another fingerprint, RequestInProgressError if another process is at it, and ResponseLostError if the process
         ended before the response was stored.
         """
-        if not _KEY.fullmatch(key):
+        if not is_key(key):
             raise InvalidError(FieldError("idempotencyKey", f"takes 1 to {MAX_KEY_LENGTH} visible ASCII characters"))
         while (running := self._running.get(key)) is not None:
             _check_same(fingerprint, running.fingerprint)

@@ -33,7 +33,10 @@ class Call:
         self.query = query
         """Query parameters that were given, by their names in Python."""
         self.body = body
-        """The JSON body without unknown fields, an object or a list as declared; {} if none was sent."""
+        """The JSON body without unknown fields, an object or a list as declared; {} if none was sent.
+
+        Of an upload the content of the file.
+        """
         self.run_in_background = run_in_background
         """Run work on the desk after the response, until the server stops."""
         self.status: int | None = None

@@ -14,7 +14,9 @@ from typing import Any, get_args
 import msgspec
 from msgspec import inspect as types
 
+from copydesk.desk.idempotency import MAX_KEY_LENGTH
 from copydesk.http.examples import EXAMPLES, PROBLEMS
+from copydesk.http.idempotency import HEADER, REPLAYED
 from copydesk.http.operations import Operation
 from copydesk.http.rate_limit import LIMIT
 from copydesk.http.responses import PROBLEM_TYPE
@@ -56,6 +58,15 @@ _ERROR_HEADERS: Mapping[int, tuple[str, ...]] = {
     401: ("WWW-Authenticate",),
     429: (*_RATE_LIMIT_HEADERS, "Retry-After"),
     503: ("Retry-After",),
+}
+_KEY_SCHEMA: Json = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": MAX_KEY_LENGTH,
+    "pattern": "^[!#-~][!-~]*$",
+    "description": "Identifies this request. Sent again with the same key within seven days, it is not carried out a "
+    "second time: the first response is repeated. With another method, path or body it is refused (422).",
+    "examples": ["8e03978e-40d5-43e8-bc93-6894a57f9324"],
 }
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
@@ -255,6 +266,8 @@ def _operation(operation: Operation, schemas: _Schemas) -> Json:
         parameters.append(
             _parameter("If-Match", "header", {"type": "string", "description": "The ETag of the version to change."})
         )
+    if operation.changes:
+        parameters.append(_parameter(HEADER, "header", _KEY_SCHEMA))
     described = " ".join(
         part for part in (operation.description, f"Needs a token with the scope `{operation.scope}`.") if part
     )
@@ -297,7 +310,7 @@ def _responses(operation: Operation, schemas: _Schemas) -> Json:
         content["examples"] = examples
     success = {
         "description": HTTPStatus(operation.status).phrase,
-        "headers": _headers("X-Request-Id", *_RATE_LIMIT_HEADERS, *operation.headers),
+        "headers": _headers("X-Request-Id", *_RATE_LIMIT_HEADERS, *operation.headers, *[REPLAYED] * operation.changes),
         "content": {operation.media_type: content},
     }
     responses: Json = {str(operation.status): success}
@@ -317,6 +330,9 @@ def _example(kind: Any) -> Any:
 def error_statuses(operation: Operation) -> tuple[int, ...]:
     """Return the statuses of the errors that the operation may return."""
     statuses = {401, 403, 429, 500, 503, *operation.errors}
+    if operation.changes:
+        # Of the idempotency key.
+        statuses |= {400, 409, 422}
     if operation.body is not None or operation.upload is not None:
         statuses |= {400, 408, 413, 415, 422}
     if operation.query is not None:
@@ -349,6 +365,7 @@ _HEADERS: Json = {
     ),
     "RateLimit": _header("Requests that are left now, and seconds until the quota is full.", '"token";r=599;t=1'),
     "RateLimit-Policy": _header("Requests of the quota, and the seconds that it is for.", '"token";q=600;w=60'),
+    REPLAYED: _header("The response to an earlier request with this key, repeated.", "true", always=False),
     "ETag": _header("The draft's version, for If-Match.", '"3"', always=False),
     "Location": _header("Path of what was created.", "/sources/019a5b2e-6c1f-7d3a-9b47-3f0c2a91e5d8"),
     "Retry-After": _header("Seconds after which another request may succeed.", "5", always=False),

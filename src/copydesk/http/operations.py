@@ -41,7 +41,7 @@ class Operation:
     media_type: str = "application/json"
     """Media type of the response."""
     upload: str | None = None
-    """Name of the file in a multipart body, which the handler reads itself."""
+    """Name of the file in a multipart body; the call's body is its content."""
     max_body: int = MAX_BODY
     tag: str = ""
 
@@ -49,6 +49,11 @@ class Operation:
     def id(self) -> str:
         """Identifier of the operation in the OpenAPI document."""
         return self.handler.__name__
+
+    @property
+    def changes(self) -> bool:
+        """True if it may change something, and therefore takes an idempotency key."""
+        return self.method != "GET"
 
     @property
     def summary(self) -> str:

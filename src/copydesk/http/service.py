@@ -15,14 +15,15 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
+from copydesk.desk.idempotency import Outcome
 from copydesk.errors import CopydeskError
-from copydesk.http import errors
+from copydesk.http import errors, idempotency
 from copydesk.http.call import Call
 from copydesk.http.meta import meta_routes
 from copydesk.http.middleware import RequestMiddleware
 from copydesk.http.operations import Operation
 from copydesk.http.rate_limit import LIMIT, RateLimiter
-from copydesk.http.request_reading import parse_body, parse_query, read_bytes
+from copydesk.http.request_reading import parse_body, parse_query, read_bytes, read_upload
 from copydesk.http.responses import error_response, json_response, problem_response
 from copydesk.http.table import OPERATIONS
 
@@ -62,16 +63,18 @@ class Service:
                 raise errors.shutting_down()
             access = await self._authorize(operation, request, headers)
             desk = await self.desks.get(access.user)
-            call = await self._read(operation, request, desk, access)
-            result = await operation.handler(call)
+            call, content = await self._read(operation, request, desk, access)
+            key = idempotency.read_key(request) if operation.changes else None
+            if key is None:
+                response = await _respond(operation, call)
+            else:
+                response = await _respond_once(operation, call, key, content)
         except errors.RefusedError as refusal:
-            return problem_response(refusal.problem, headers | refusal.headers)
+            response = problem_response(refusal.problem, refusal.headers)
         except CopydeskError as error:
-            return error_response(error, headers)
-        if isinstance(result, Response):
-            result.headers.update(headers | call.headers)
-            return result
-        return json_response(result, call.status or operation.status, headers | call.headers)
+            response = error_response(error)
+        response.headers.update(headers)
+        return response
 
     async def _authorize(self, operation: Operation, request: Request, headers: dict[str, str]) -> "Access":
         """Return who calls; add the headers about the rate limit. Refuse a call that the token does not allow."""
@@ -97,13 +100,19 @@ class Service:
             raise errors.unauthorized("This token is unknown, revoked or expired.", token_was_sent=True)
         return access
 
-    async def _read(self, operation: Operation, request: Request, desk: "Desk", access: "Access") -> Call:
+    async def _read(self, operation: Operation, request: Request, desk: "Desk", access: "Access") -> tuple[Call, bytes]:
+        """Return the call, and the content of its body as far as the operation reads one."""
         query = parse_query(request, operation.query)
         body: object = {}
+        content = b""
         if operation.body is not None:
             content = await read_bytes(request, operation.max_body)
             body = parse_body(operation, content, request.headers.get("content-type", ""))
-        return Call(request, desk, access, query=query, body=body, run_in_background=self._run_in_background)
+        elif operation.upload is not None:
+            # Not the whole body: clients separate its parts by another boundary each time.
+            body = content = await read_upload(request, operation.upload, operation.max_body)
+        call = Call(request, desk, access, query=query, body=body, run_in_background=self._run_in_background)
+        return call, content
 
     def _run_in_background(self, work: Callable[[], Awaitable[object]]) -> None:
         task = asyncio.create_task(_log_failure(work))
@@ -116,6 +125,38 @@ class Service:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _respond(operation: Operation, call: Call) -> Response:
+    """Call the operation and return its response."""
+    result = await operation.handler(call)
+    if isinstance(result, Response):
+        result.headers.update(call.headers)
+        return result
+    return json_response(result, call.status or operation.status, call.headers)
+
+
+async def _respond_once(operation: Operation, call: Call, key: str, content: bytes) -> Response:
+    """Call the operation unless a request with this key did so before; return the response of that call."""
+
+    async def carry_out() -> Outcome:
+        try:
+            response = await _respond(operation, call)
+        except errors.RefusedError as refusal:
+            response = problem_response(refusal.problem, refusal.headers)
+        except CopydeskError as error:
+            response = error_response(error)
+        return idempotency.to_outcome(response)
+
+    def encode_result(result: object) -> bytes | None:
+        if not idempotency.is_result_of(operation, result):
+            return None
+        response = json_response(result, operation.status, idempotency.result_headers(result))
+        return idempotency.encode_response(response)
+
+    fingerprint = idempotency.request_fingerprint(call.request, content)
+    outcome = await call.desk.idempotency.run(key, fingerprint, carry_out, encode_result)
+    return idempotency.to_response(outcome)
 
 
 async def _log_failure(work: Callable[[], Awaitable[object]]) -> None:

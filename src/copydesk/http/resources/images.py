@@ -2,7 +2,6 @@
 
 from copydesk.http.call import Call
 from copydesk.http.operations import Operations
-from copydesk.http.request_reading import read_upload
 from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope
 
@@ -26,5 +25,4 @@ async def upload_image(call: Call) -> StoredImage:
 
     An image that no draft refers to is deleted after some days.
     """
-    content = await read_upload(call.request, "file", MAX_UPLOAD)
-    return StoredImage(url=await call.desk.drafts.images.save_content(content))
+    return StoredImage(url=await call.desk.drafts.images.save_content(call.body))
