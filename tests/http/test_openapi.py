@@ -148,3 +148,15 @@ def test_page_links_only_to_what_it_has():
     links = {part.split("'")[0] for part in page.split("href='#")[1:]}
     assert links
     assert not [link for link in links if f"id='{link}'" not in page]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
+def test_idempotency_key_is_described(operation):
+    document = DOCUMENT["paths"][operation.path][operation.method.lower()]
+    keys = [parameter for parameter in document["parameters"] if parameter["name"] == "Idempotency-Key"]
+    success = document["responses"][str(operation.status)]
+    assert bool(keys) == ("Idempotent-Replayed" in success["headers"]) == (operation.method != "GET")
+    for parameter in keys:
+        assert {"400", "409", "422"} <= set(document["responses"])
+        for example in parameter["schema"]["examples"]:
+            validate(parameter["schema"], example)
