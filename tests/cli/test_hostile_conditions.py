@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from cli_runner import COMMAND, assert_one_line_error, error_text, make_environment, run_in_process
-from copydesk.desk import open_desk
+from copydesk.desk import open_desks
 from copydesk.errors import ClockError
 from copydesk.text import HIDDEN_CHARACTERS
 from desk_fixtures import open_desk_at, query_db
@@ -145,7 +145,7 @@ async def test_clock_before_1970_allows_reading_only(tmp_path: Path) -> None:
 
 
 def test_clock_before_1970_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    defaults = open_desk.__wrapped__.__kwdefaults__  # type: ignore[attr-defined]
+    defaults = open_desks.__wrapped__.__kwdefaults__  # type: ignore[attr-defined]
     monkeypatch.setitem(defaults, "clock", lambda: datetime(1960, 1, 1, tzinfo=UTC))
     assert_one_line_error(run_in_process(tmp_path, "draft", "new", "The ferry sails."), 1)
     assert run_in_process(tmp_path, "doctor").code == 1
