@@ -29,6 +29,7 @@ def test_compacted_database_can_return_space(tmp_path: Path) -> None:
         "undone": 0,
         "images": 0,
         "idempotencyKeys": 0,
+        "events": 0,
     }
     with closing(sqlite3.connect(tmp_path / "copydesk.db")) as connection:
         assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)
