@@ -1,9 +1,12 @@
-"""Test for the top line: it names the desk."""
+"""Tests for the top line: it names the desk and switches screens."""
 
 import pytest
+from rich.cells import cell_len
 
 from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from copydesk.tui.app import Console
+from copydesk.tui.keys import SCREEN_NAMES
+from copydesk.tui.widgets.top_line import TopLine
 
 
 @pytest.mark.parametrize(
@@ -19,3 +22,19 @@ async def test_desk_name_is_in_top_line(width: int, start: str) -> None:
     async with app.run_test(size=(width, 24)) as pilot:
         await wait_until_idle(pilot)
         assert ConsoleDriver(app, pilot).lines[0].strip().startswith(start)
+
+
+@pytest.mark.parametrize("name", ["", "anna", "desk 3 of 6", "編集部", "x" * 100])
+@pytest.mark.parametrize("width", [120, 80, 40])
+async def test_tabs_are_found_beside_any_name(name: str, width: int) -> None:
+    app = Console(FakeDesk(1).open, clock=lambda: NOW, name=name)  # type: ignore[arg-type]
+    async with app.run_test(size=(width, 24)) as pilot:
+        await wait_until_idle(pilot)
+        line = app.screen.query_one(TopLine)
+        text = line.lines(line.drawable_size.width)[0].plain
+        end = len(text)
+        for number, screen in reversed(list(enumerate(SCREEN_NAMES, 1))):
+            end = text.rindex(str(number), 0, end)
+            assert line._tab_at(cell_len(text[:end])) == screen
+        if end:
+            assert line._tab_at(0) == ""

@@ -80,14 +80,14 @@ class TopLine(StaticLines):
             await self.app.run_action(f"show_screen('{screen}')")
 
     def _tab_at(self, x: int) -> str:
-        """Return the screen whose number or name is in this cell.
-
-        The tabs are the first in the line with a digit.
-        """
+        """Return the screen whose number or name is in this cell."""
         line = self.lines(self.drawable_size.width)[0].plain
+        # The desk's name before them may contain digits and wide characters, too.
+        begin = max(line.rfind(self._tabs(full_names=full).plain) for full in (True, False))
+        tabs, before = line[max(begin, 0) :], Content(line[: max(begin, 0)]).cell_length
         for number, screen in enumerate(SCREEN_NAMES, 1):
-            start = line.index(str(number))
-            if start <= x < start + len(line[start:].split("  ", 1)[0]):
+            start = tabs.find(str(number))
+            if 0 <= start <= x - before < start + len(tabs[start:].split("  ", 1)[0]):
                 return screen
         return ""
 
