@@ -10,12 +10,13 @@ import pytest
 from sqlalchemy import Table
 
 from copydesk.credentials.vault import FOLDER_NAME
+from copydesk.desk import users as users_module
 from copydesk.desk.accounts.credentials import secret_name
-from copydesk.errors import ConflictError, NotFoundError
+from copydesk.errors import ConflictError, NotFoundError, StoreBusyError
 from copydesk.images.storage import list_stored
 from copydesk.model.delivery import DeliveryState
 from copydesk.posting.fake import FakePlatform, FakeServer
-from copydesk.store import tables
+from copydesk.store import tables, users
 from copydesk.store.column_types import ID, Choice, JsonText
 from copydesk.store.ids import new_id
 from desk_fixtures import (
@@ -169,6 +170,34 @@ async def test_image_that_was_just_stored_again_stays(tmp_path):
         await anna.drafts.create({"text": "Look.", "images": [image]})
         await desks.users.remove("anna")
         assert len(list_stored(anna.settings.images_folder)) == 1
+
+
+async def test_interrupted_removal_is_repeated(tmp_path, monkeypatch):
+    monkeypatch.setattr(users_module, "BATCH_SIZE", 1)
+    async with open_desks_with(tmp_path) as desks:
+        anna = await desks.users.add("anna")
+        for user in (desks.owner, anna):
+            await fill(await desks.get(user), tmp_path)
+        before = rows_of(tmp_path, desks.owner.id)
+        drafts = len(rows_of(tmp_path, anna.id)["draft"])
+        write = desks._ctx.database.write
+
+        async def fail_after_one(work, *args):
+            if work is users.remove_some_rows and len(rows_of(tmp_path, anna.id)["draft"]) < drafts:
+                raise StoreBusyError
+            return await write(work, *args)
+
+        monkeypatch.setattr(desks._ctx.database, "write", fail_after_one)
+        with pytest.raises(StoreBusyError):
+            await desks.users.remove("anna")
+        assert len(rows_of(tmp_path, anna.id)["draft"]) == drafts - 1
+        assert anna in await desks.users.list()
+
+        monkeypatch.undo()
+        await desks.users.remove("anna")
+        assert {name: rows for name, rows in rows_of(tmp_path, anna.id).items() if rows} == {}
+        assert rows_of(tmp_path, desks.owner.id) == before
+    assert integrity_errors(tmp_path) == []
 
 
 async def test_owner_stays(tmp_path):

@@ -17,6 +17,11 @@ from copydesk.model.validation import parse_line
 from copydesk.store import deliveries, drafts, runs, users
 from copydesk.store.database import Transaction
 
+BATCH_SIZE = 100
+"""Drafts or items that are deleted in one transaction."""
+PAUSE = 0.01
+"""Seconds between two of these transactions, in which others write."""
+
 
 class Users:
     """The users of one database. `remove_desk` deletes what belongs to a user and closes their desk."""
@@ -84,19 +89,29 @@ def _add(conn: Transaction, name: str, ctx: SharedContext) -> User:
 
 
 async def delete_user(desk: Desk, ctx: SharedContext) -> None:
-    """Delete the user whose desk this is, with accounts, credentials, rows and images. Raise ConflictError."""
-    user, started_at = desk.user, ctx.clock()
-    await ctx.database.read(_raise_if_posting, user)
+    """Delete the user whose desk this is, with accounts, credentials, rows and images. Raise ConflictError.
+
+    If the process is killed, a part is deleted; the next call deletes the rest.
+    """
+    user, database, started_at = desk.user, ctx.database, ctx.clock()
+    await database.read(_raise_if_posting, user)
     await desk.pipeline.stop()
     await desk.pipeline.recover()
-    await ctx.database.read(_raise_if_running, user)
+    await database.read(_raise_if_running, user)
     # The credentials first: once the rows are gone, nothing would name them. Without accounts nothing can be sent, so
     # from here on no delivery starts.
     for account in await desk.accounts.list():
         await desk.accounts.remove(account.id)
     for webhook in await desk.webhooks.list():
         await desk.webhooks.remove(webhook.id)
-    digests = await ctx.database.write_durable(_delete_rows, user)
+    digests = await database.read(drafts.list_stored_image_digests, user.id)
+    # In small transactions, so that other users wait for one of them at most.
+    has_more = True
+    while has_more:
+        has_more = await database.write(users.remove_some_rows, user.id, BATCH_SIZE)
+        await asyncio.sleep(PAUSE)
+    await database.write_durable(users.remove, user.id)
+    digests -= await database.read(drafts.list_stored_image_digests, user.id)
     if digests:
         from copydesk.images.storage import delete_files  # noqa: PLC0415 - seldom needed
 
@@ -113,16 +128,6 @@ def _raise_if_running(conn: Transaction, user: User) -> None:
     if runs.get_running(conn, user.id) is not None:
         hint = "Wait until it has ended."
         raise ConflictError(f"A run of {user.name} is in progress; the user was not removed.", hint=hint)
-
-
-def _delete_rows(conn: Transaction, user: User) -> frozenset[str]:
-    """Delete the user; return the digests of the images that no draft has any more."""
-    # Checked again in the transaction that deletes: each may have begun since.
-    _raise_if_posting(conn, user)
-    _raise_if_running(conn, user)
-    before = drafts.list_stored_image_digests(conn, user.id)
-    users.remove(conn, user.id)
-    return before - drafts.list_stored_image_digests(conn, user.id)
 
 
 _MACHINE_ZONES = frozenset({"localtime", "posixrules"})

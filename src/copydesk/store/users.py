@@ -71,6 +71,15 @@ def _create(conn: Connection, name: str, now: datetime, time_zone: str, *, is_ow
     return created
 
 
+_DELETE_SOME = "DELETE FROM {0} WHERE rid IN (SELECT rid FROM {0} WHERE user_id = ? LIMIT ?)"
+
+
+def remove_some_rows(conn: Connection, user_id: str, limit: int) -> bool:
+    """Delete at most `limit` of the user's drafts or, once there are none, items; return True if there were any."""
+    tables = ("draft", "item")
+    return any(execute_sql(conn, _DELETE_SOME.format(table), (user_id, limit)).rowcount for table in tables)
+
+
 def remove(conn: Connection, user_id: str) -> None:
     """Delete the user with all rows that belong to them."""
     conn.execute(delete(user).where(user.c.id == user_id))
