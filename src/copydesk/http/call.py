@@ -1,5 +1,6 @@
 """One call of an operation: who calls, with which parameters, and the desk that it works on."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ class Call:
         query: Mapping[str, object],
         body: Any,
         run_in_background: Callable[[Callable[[], Awaitable[object]]], None],
+        stopping: asyncio.Event,
+        is_token_valid: Callable[[], Awaitable[bool]],
     ) -> None:
         self.request = request
         self.desk = desk
@@ -39,6 +42,10 @@ class Call:
         """
         self.run_in_background = run_in_background
         """Run work on the desk after the response, until the server stops."""
+        self.stopping = stopping
+        """Set when the server stops; a stream ends then."""
+        self.is_token_valid = is_token_valid
+        """Return False once the token is revoked or expired."""
         self.status: int | None = None
         """Status of the response; None for that of the operation."""
         self.headers: dict[str, str] = {}

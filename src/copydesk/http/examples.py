@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from msgspec.structs import asdict
+
 from copydesk.desk.sources.service import FetchTest, FoundEntry
 from copydesk.http import errors
 from copydesk.http.operations import MAX_BODY
@@ -12,6 +14,7 @@ from copydesk.http.resources.drafts import EXAMPLE_ID, DraftList
 from copydesk.http.resources.images import StoredImage
 from copydesk.http.resources.pipeline import QueuedRun, RunList
 from copydesk.http.resources.sources import Deleted
+from copydesk.http.resources.webhooks import DeliveryList
 from copydesk.model.delivery import PostResult
 from copydesk.model.draft import Action, Checks, Draft, DraftItem, Finding, Format, ListedDraft, Severity, Status
 from copydesk.model.engagement import (
@@ -22,6 +25,7 @@ from copydesk.model.engagement import (
     RecordStatus,
     TopPost,
 )
+from copydesk.model.event import Event, EventType
 from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, Variant, VariantResults
 from copydesk.model.requests import BulkFailure, CreatedDraft, CreatedDrafts, CreationMode, bulk_response
 from copydesk.model.run import ErrorCount, PeriodTotals, Run, RunStatistics, RunStats, RunStatus, Stage
@@ -30,6 +34,7 @@ from copydesk.model.serialization import to_json_value
 from copydesk.model.source import Health, Source, SourceConfig
 from copydesk.model.token import Scope
 from copydesk.model.voice import Emoji, FormatVoice, VoiceProfile
+from copydesk.model.webhook import CreatedWebhook, Webhook, WebhookDelivery
 from copydesk.problems import PROBLEM_TYPES, FieldProblem, Problem, ProblemType
 
 _AT = datetime(2026, 11, 20, 15, 4, 5, 123_000, tzinfo=UTC)
@@ -51,6 +56,14 @@ _PENDING: Final[dict[str, Any]] = {
     ),
     "writer": "offline",
 }
+_WEBHOOK = Webhook(
+    id="019a5c0d-2b7e-7f10-9c3d-6a5b4c3d2e1f",
+    url="https://hooks.example/copydesk",
+    types=(EventType.DELIVERY_ENDED, EventType.DELIVERY_NEEDS_USER),
+    created_at=_AT,
+    failing_since=None,
+    disabled_at=None,
+)
 _APPROVED = Draft(**_PENDING, status=Status.APPROVED, updated_at=_AT + timedelta(minutes=3), version=2)
 _LISTED = ListedDraft(**_PENDING, status=Status.PENDING_REVIEW, updated_at=_AT, item=_ITEM)
 _POSTED = Draft(
@@ -243,6 +256,39 @@ _VALUES = (
     Deleted(ok=True),
     FetchTest(ok=True, items=(FoundEntry(title="SQLite 25 years", url="https://sqlite.org/news.html"),)),
     StoredImage(url=f"copydesk:picture/{'9f86d081884c7d65' * 4}"),
+    Event(
+        id=42,
+        type=EventType.DRAFT_CHANGED,
+        timestamp=_AT,
+        data={
+            "draftId": EXAMPLE_ID,
+            "version": 2,
+            "by": "user",
+            "kind": "change",
+            "action": "approve",
+            "statusBefore": "pending_review",
+            "status": "approved",
+            "bulkId": None,
+        },
+    ),
+    _WEBHOOK,
+    CreatedWebhook(**asdict(_WEBHOOK), secret="whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),  # noqa: S106 - of the specification
+    DeliveryList(
+        deliveries=(
+            WebhookDelivery(
+                event_id=42,
+                type=EventType.DELIVERY_ENDED,
+                timestamp=_AT,
+                attempts=1,
+                attempted_at=_AT + timedelta(seconds=1),
+                status=503,
+                error="The server answered with status 503 (service unavailable).",
+                next_attempt_at=_AT + timedelta(seconds=6),
+                delivered_at=None,
+            ),
+        ),
+        next_cursor=None,
+    ),
 )
 EXAMPLES: Final[Mapping[type, Any]] = {type(value): value for value in _VALUES}
 """A response of each type, or an element of one that is a list."""

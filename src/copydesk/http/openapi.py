@@ -15,6 +15,8 @@ import msgspec
 from msgspec import inspect as types
 
 from copydesk.desk.idempotency import MAX_KEY_LENGTH
+from copydesk.http.event_stream import MEDIA_TYPE as EVENT_STREAM
+from copydesk.http.event_stream import format_event
 from copydesk.http.examples import EXAMPLES, PROBLEMS
 from copydesk.http.idempotency import HEADER, REPLAYED
 from copydesk.http.operations import Operation
@@ -263,6 +265,9 @@ def _operation(operation: Operation, schemas: _Schemas) -> Json:
     parameters = [_parameter(name, "path", path_id, required=True) for name in _PARAMETER.findall(operation.path)]
     if operation.query is not None:
         parameters += schemas.parameters(operation.query)
+    if operation.media_type == EVENT_STREAM:
+        last_id = {"type": "string", "pattern": "^[0-9]*$", "description": "The event after which to begin."}
+        parameters.append(_parameter("Last-Event-ID", "header", last_id))
     if 412 in operation.errors:
         parameters.append(
             _parameter("If-Match", "header", {"type": "string", "description": "The ETag of the version to change."})
@@ -307,7 +312,9 @@ def _responses(operation: Operation, schemas: _Schemas) -> Json:
         for kind in _alternatives(operation.response)
         if (example := _example(kind)) is not None
     }
-    if examples:
+    if operation.media_type == EVENT_STREAM:
+        content = {"schema": {"type": "string"}, "example": format_event(EXAMPLES[operation.response])}
+    elif examples:
         content["examples"] = examples
     success = {
         "description": HTTPStatus(operation.status).phrase,

@@ -111,7 +111,24 @@ class Service:
         elif operation.upload is not None:
             # Not the whole body: clients separate its parts by another boundary each time.
             body = content = await read_upload(request, operation.upload, operation.max_body)
-        call = Call(request, desk, access, query=query, body=body, run_in_background=self._run_in_background)
+
+        async def is_token_valid() -> bool:
+            try:
+                await self.authenticate(request.headers.get("authorization", ""))
+            except errors.RefusedError:
+                return False
+            return True
+
+        call = Call(
+            request,
+            desk,
+            access,
+            query=query,
+            body=body,
+            run_in_background=self._run_in_background,
+            stopping=self.stopping,
+            is_token_valid=is_token_valid,
+        )
         return call, content
 
     def _run_in_background(self, work: Callable[[], Awaitable[object]]) -> None:

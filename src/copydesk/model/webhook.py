@@ -1,9 +1,13 @@
 """Webhooks: addresses that a user's events are sent to, and the log of their deliveries."""
 
 from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta
 
 from copydesk.model.event import EventType
 from copydesk.model.serialization import Struct
+from copydesk.model.validation import WebAddress
 
 
 class Webhook(Struct, frozen=True):
@@ -26,13 +30,16 @@ class CreatedWebhook(Webhook, frozen=True):
     secret: str
     """Verifies the signatures: `whsec_` and the key in base64."""
 
+    def __repr__(self) -> str:
+        return f"CreatedWebhook(id={self.id!r}, url={self.url!r})"
+
 
 class NewWebhook(Struct, frozen=True, forbid_unknown_fields=True):
     """A webhook to create."""
 
-    url: str
+    url: WebAddress
     """http or https; to an address of the public internet, unless `network.allow_private` is set."""
-    types: tuple[EventType, ...] | None = None
+    types: Annotated[tuple[EventType, ...], Meta(min_length=1, max_length=len(EventType))] | None = None
     """The events to send; all if left out."""
 
 

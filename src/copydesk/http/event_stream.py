@@ -1,0 +1,104 @@
+"""Server-sent events: the events of one user as a stream that begins after any event and ends with the server."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import suppress
+
+import msgspec
+
+from copydesk.desk import Desk
+from copydesk.errors import CopydeskError
+from copydesk.model.event import Event, EventRange, EventType
+from copydesk.model.serialization import to_json
+
+MEDIA_TYPE = "text/event-stream"
+KEEP_ALIVE = 15.0
+"""Seconds without an event after which a comment is sent, so that proxies keep the connection."""
+RETRY = 2_000
+"""Milliseconds after which a client should reconnect."""
+RESET = "reset"
+"""Type of the event that tells a client that events are missing."""
+
+
+def format_event(event: Event) -> str:
+    """Return an event as it is sent."""
+    return f"id: {event.id}\nevent: {event.type}\ndata: {to_json(event)}\n\n"
+
+
+def find_start(requested: int | None, kept: EventRange) -> tuple[int, bool]:
+    """Return the number of the event after which a stream begins, and True if events in between are missing.
+
+    Without a `requested` one it begins after the newest. One that is greater is of another database: an older copy was
+    restored.
+    """
+    if requested is None:
+        return kept.newest, False
+    start = min(max(requested, kept.oldest - 1), kept.newest)
+    return start, start != requested
+
+
+class EventStream:
+    """The events after one, those that come later included, until `stopping` is set or the token loses its validity."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        start: int,
+        types: Collection[EventType],
+        *,
+        stopping: asyncio.Event,
+        is_token_valid: Callable[[], Awaitable[bool]],
+        missing_since: int | None = None,
+    ) -> None:
+        self._desk = desk
+        self._position = self._told = start
+        """The last event that was read, and the last that the client was told the number of."""
+        self._types = types
+        """Events of other types are left out; empty for all."""
+        self._stopping = stopping
+        self._is_token_valid = is_token_valid
+        self._missing_since = missing_since
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the stream in pieces."""
+        yield f"retry: {RETRY}\n\n".encode()
+        if self._missing_since is not None:
+            data = msgspec.json.encode({"requested": self._missing_since, "from": self._position + 1})
+            yield f"id: {self._position}\nevent: {RESET}\ndata: {data.decode()}\n\n".encode()
+        stopped = asyncio.create_task(self._stopping.wait())
+        waiting = None
+        try:
+            while not stopped.done():
+                if waiting is None:
+                    waiting = asyncio.create_task(self._desk.events.wait(self._position))
+                await asyncio.wait((waiting, stopped), timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED)
+                if stopped.done() or not await self._is_token_valid():
+                    break
+                if waiting.done():
+                    piece, waiting = self._format(waiting.result()), None
+                else:
+                    piece = self._format_keep_alive()
+                if piece:
+                    yield piece
+        except CopydeskError:
+            # The database cannot be read, or the user was removed: the client reconnects, and is told.
+            pass
+        finally:
+            for task in (stopped, waiting):
+                if task is not None:
+                    task.cancel()
+                    with suppress(asyncio.CancelledError, CopydeskError):
+                        await task
+
+    def _format(self, events: tuple[Event, ...]) -> bytes:
+        chosen = [event for event in events if not self._types or event.type in self._types]
+        self._position = events[-1].id
+        if chosen:
+            self._told = chosen[-1].id
+        return "".join(map(format_event, chosen)).encode()
+
+    def _format_keep_alive(self) -> bytes:
+        # A number without data is no event, but the client remembers it: it need not read again what was left out.
+        position = f"id: {self._position}\n" if self._position != self._told else ""
+        self._told = self._position
+        return f": keep-alive\n{position}\n".encode()
