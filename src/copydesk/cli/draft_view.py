@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.output import print_table
-from copydesk.model.draft import STATUS_LABELS, Checks, Draft, Score, Status
+from copydesk.model.draft import STATUS_LABELS, Agent, Checks, Draft, Score, Status
 from copydesk.text import clean, reveal
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def _text_facts(draft: Draft, *, without_error: bool) -> Iterator[tuple[str, str
     for name, text in (("rejected", rejected), ("feedback", draft.feedback), ("error", error)):
         if text:
             yield name, text
+    if draft.agent is not None:
+        yield from _agent_facts(draft.agent)
     if draft.regenerated_from_id:
         yield "version of", draft.regenerated_from_id
     for name, values in (("tags", draft.tags), ("platforms", draft.target_platforms)):
@@ -68,6 +70,16 @@ def _text_facts(draft: Draft, *, without_error: bool) -> Iterator[tuple[str, str
             yield name, ", ".join(values)
     for image in draft.images:
         yield "image", f"{image.url} {image.alt or '(no alt text)'}"
+
+
+def _agent_facts(agent: Agent) -> Iterator[tuple[str, str]]:
+    yield "proposed by", agent.name
+    for name, text in (("model", agent.model), ("prompt", agent.prompt_hash), ("token", agent.token)):
+        if text:
+            yield name, text
+    for source in agent.sources:
+        span = f" {source.start}-{source.end}" if source.start is not None and source.end is not None else ""
+        yield "source", f"{source.url}{span} {source.text}".strip()
 
 
 def _print_checks(checks: Checks) -> None:

@@ -177,6 +177,29 @@ MANUAL = "manual"
 """Takes the place of a source type for items that the user supplied."""
 
 
+class AgentSource(Struct, frozen=True, omit_defaults=True):
+    """A source on which an agent's proposal rests."""
+
+    url: str
+    text: str = ""
+    """The words that it used."""
+    start: int | None = None
+    end: int | None = None
+    """Their span in the source, in characters, if the agent reports it."""
+
+
+class Agent(Struct, frozen=True, omit_defaults=True):
+    """The program that proposed a draft, as it describes itself."""
+
+    name: str
+    model: str = ""
+    prompt_hash: str = ""
+    """Identifies the prompt, so that proposals of one prompt can be compared."""
+    sources: tuple[AgentSource, ...] = ()
+    token: str = ""
+    """Name of the API token with which the draft was created. Unlike the rest, the agent cannot choose it."""
+
+
 class DraftVariant(Struct, frozen=True, gc=False):
     """The variant of an experiment in which a draft was generated."""
 
@@ -227,6 +250,8 @@ class Draft(Struct, frozen=True, kw_only=True, omit_defaults=False):
     """Incremented by each change. A change that names an older version is rejected."""
     variants: tuple[DraftVariant, ...] = ()
     """The variants of experiments that it took part in."""
+    agent: Agent | None = None
+    """The agent that proposed it; None if a person or Copydesk itself created it."""
 
 
 class ListedDraft(Draft, frozen=True, kw_only=True):

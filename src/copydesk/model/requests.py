@@ -34,6 +34,8 @@ MAX_TAG_LENGTH = MAX_PLATFORM_LENGTH = 50
 MAX_ACCOUNT_LENGTH = 2_000
 """Characters of a platform or account to post to: the account of a webhook has the length of its URL."""
 MAX_POSITION = 1_000
+MAX_AGENT_LENGTH, MAX_AGENT_SOURCES = 100, 20
+MAX_QUOTE_LENGTH, MAX_OFFSET = 2_000, 10_000_000
 
 FEEDBACK_ACTIONS = (Action.REJECT, Action.UNAPPROVE, Action.REGENERATE)
 TIME_ACTIONS = (Action.SCHEDULE, Action.RESCHEDULE)
@@ -54,6 +56,28 @@ class NewImage(Struct, frozen=True, forbid_unknown_fields=True):
     """Alternative text, for people who do not see the image."""
     position: Annotated[int, Meta(ge=0, le=MAX_POSITION)] | None = None
     """Defaults to the image's index in the list."""
+
+
+class NewAgentSource(Struct, frozen=True, forbid_unknown_fields=True):
+    """A source on which an agent's proposal rests."""
+
+    url: WebAddress
+    text: Annotated[str, Meta(max_length=MAX_QUOTE_LENGTH)] | None = None
+    """The words that were used."""
+    start: Annotated[int, Meta(ge=0, le=MAX_OFFSET)] | None = None
+    end: Annotated[int, Meta(ge=0, le=MAX_OFFSET)] | None = None
+    """The span of these words in the source, in characters."""
+
+
+class NewAgent(Struct, frozen=True, forbid_unknown_fields=True):
+    """The program that proposes a draft, for the reviewer."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=MAX_AGENT_LENGTH, pattern=r"\S")] | None = None
+    """By default the name of the token."""
+    model: Annotated[str, Meta(max_length=MAX_AGENT_LENGTH)] | None = None
+    prompt_hash: Annotated[str, Meta(max_length=MAX_AGENT_LENGTH)] | None = None
+    """Identifies the prompt, such as its SHA-256."""
+    sources: Annotated[tuple[NewAgentSource, ...], Meta(max_length=MAX_AGENT_SOURCES)] = ()
 
 
 class CreateDraft(Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,6 +101,8 @@ class CreateDraft(Struct, frozen=True, forbid_unknown_fields=True):
     ] = ()
     target_platforms: Annotated[tuple[AccountName, ...], Meta(max_length=MAX_PLATFORMS)] = ()
     """Where the draft is to be posted, as platforms or accounts; all that accept its format if empty."""
+    agent: NewAgent | None = None
+    """The program that proposes the draft; None if a person does."""
 
     @property
     def mode(self) -> "CreationMode":
@@ -224,6 +250,7 @@ def validate_create(request: CreateDraft | Mapping[str, object]) -> CreateDraft:
         images=_read_images(reader),
         tags=reader.texts("tags", MAX_TAGS, MAX_TAG_LENGTH),
         target_platforms=_read_accounts(reader, "targetPlatforms"),
+        agent=_read_agent(reader),
     )
     reader.raise_if_invalid()
     return create
@@ -300,6 +327,25 @@ def _read_images(reader: FieldReader) -> tuple[NewImage, ...]:
             position = index if position is None else position
             images.append(NewImage(url=url, source=source, alt=alt or None, position=position))
     return tuple(images)
+
+
+def _read_agent(reader: FieldReader) -> NewAgent | None:
+    fields = reader.nested("agent", NewAgent)
+    if fields is None:
+        return None
+    sources = []
+    for source in fields.objects("sources", NewAgentSource, MAX_AGENT_SOURCES):
+        source.require("url")
+        url, text = source.web_address("url"), source.text("text", MAX_QUOTE_LENGTH, min_length=0)
+        start, end = source.number("start", 0, MAX_OFFSET), source.number("end", 0, MAX_OFFSET)
+        if url:
+            sources.append(NewAgentSource(url=url, text=text, start=start, end=end))
+    return NewAgent(
+        name=fields.line("name", MAX_AGENT_LENGTH),
+        model=fields.line("model", MAX_AGENT_LENGTH),
+        prompt_hash=fields.line("promptHash", MAX_AGENT_LENGTH),
+        sources=tuple(sources),
+    )
 
 
 def _action_fields(

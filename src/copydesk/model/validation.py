@@ -189,6 +189,12 @@ class FieldReader:
             return None
         return url
 
+    def nested(self, name: str, kind: type[msgspec.Struct]) -> "FieldReader | None":
+        """Return a reader for an object, or None if it was not given; its problems are recorded here."""
+        if not self.has(name):
+            return None
+        return FieldReader(kind, self._fields[name], prefix=f"{self._prefix}{name}.", problems=self._problems)
+
     def objects(
         self, name: str, kind: type[msgspec.Struct], max_count: int, *, min_count: int = 0
     ) -> list["FieldReader"]:

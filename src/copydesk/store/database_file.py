@@ -24,6 +24,7 @@ FINGERPRINTS: Final = {
     "0005": "d985cdb2004fd5ba",
     "0006": "7ee4297e9b0e8085",
     "0007": "63ddcf1b16f1c672",
+    "0008": "c0ac0db767c2aa5a",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

@@ -18,6 +18,7 @@ import msgspec
 from copydesk.errors import StoreCorruptError
 from copydesk.model.draft import (
     MANUAL,
+    Agent,
     Checks,
     Draft,
     DraftImage,
@@ -49,6 +50,7 @@ _platforms = msgspec.json.Decoder(tuple[str, ...]).decode
 _checks = msgspec.json.Decoder(Checks).decode
 _sentences = msgspec.json.Decoder(tuple[Trace, ...]).decode
 _score = msgspec.json.Decoder(Score).decode
+_agent = msgspec.json.Decoder(Agent).decode
 
 
 def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tuple[ListedDraft, ...]:
@@ -111,6 +113,7 @@ def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, 
         score,
         writer,
         version,
+        agent,
         experiment_id,
         variant_id,
         title,
@@ -141,6 +144,7 @@ def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, 
         score=None if score is None else _score(score),
         writer=writer,
         version=version,
+        agent=None if agent is None else _agent(agent),
         variants=()
         if experiment_id is None or variant_id is None
         else (DraftVariant(experiment_id=experiment_id, variant_id=variant_id),),

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from copydesk.model.delivery import Account, Delivery, DeliveryState, Intent
-from copydesk.model.draft import Checks, Format, ImageSource, Score, Status, Trace
+from copydesk.model.draft import Agent, Checks, Format, ImageSource, Score, Status, Trace
 from copydesk.model.engagement import RecordStatus
 from copydesk.model.event import EventType
 from copydesk.model.experiment import ExperimentStatus
@@ -272,6 +272,7 @@ draft = Table(
     required_column("checks", JsonText(Checks), server_default="{}"),
     required_column("sentences", JsonText(tuple[Trace, ...]), server_default="[]"),
     Column("score", JsonText(Score)),
+    Column("agent", JsonText(Agent)),
     allowed_values("format", Format),
     allowed_values("status", Status),
     Index("ix_draft_user_id_id_end", "user_id", _ID_END),

@@ -280,6 +280,21 @@ TEXT_UNCHANGED = "The text is the same."
 BETTER_CHECKS, WORSE_CHECKS = "Fixed", "New findings"
 CHECKS_HEADING, SCORE_HEADING, TAGS_HEADING = "Checks", "Score", "Tags"
 WRITTEN_BY_USER = "written by you"
+
+
+def proposed_by(name: str, model: str, prompt_hash: str, token: str) -> str:
+    """Return who proposed a draft: `Proposed by scout (model gpt-9, prompt 3f2a…) with the token “scout”`."""
+    details = ", ".join(part for part in (model and f"model {model}", prompt_hash and f"prompt {prompt_hash}") if part)
+    with_token = f" with the token “{token}”" if token else ""
+    return f"Proposed by {name}{f' ({details})' if details else ''}{with_token}"
+
+
+def agent_source(url: str, text: str, start: int | None, end: int | None) -> str:
+    """Return a source that an agent names: `Source: https://… 120–164 “The ferry is back.”`."""
+    span = f" {start}–{end}" if start is not None and end is not None else ""
+    return f"Source: {url}{span}{f' “{text}”' if text else ''}"
+
+
 ITEM_SOURCE, ITEM_AUTHOR, ITEM_PUBLISHED = "Source", "Author", "Published"
 ITEM_REACTIONS, ITEM_DISCUSSION, ITEM_LINK = "Reactions", "Discussion", "Link"
 HISTORY_TITLE, CHANGES_TITLE = "History", "Changes"

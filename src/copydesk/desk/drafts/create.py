@@ -13,12 +13,13 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import check_new_draft
 from copydesk.desk.experiments import claim_next
-from copydesk.model.draft import Draft, DraftImage, Format, Status, stored_image_digest
+from copydesk.model.draft import Agent, AgentSource, Draft, DraftImage, Format, Status, stored_image_digest
 from copydesk.model.item import Entry, ItemState
 from copydesk.model.requests import (
     CreatedDrafts,
     CreateDraft,
     CreationMode,
+    NewAgent,
     NewImage,
     creation_response,
     validate_create,
@@ -32,6 +33,7 @@ from copydesk.store.items import NewItem
 from copydesk.store.tables import DraftOrigin
 
 MAX_TITLE_LENGTH = 120
+UNNAMED_AGENT = "agent"
 UNCHECKED_CONFIDENCE = 0.5
 """Confidence of a draft before its checks ran: approval is as likely as rejection."""
 
@@ -42,7 +44,7 @@ class DraftCreation:
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
 
-    async def create(self, request: CreateDraft | Mapping[str, object]) -> CreatedDrafts:
+    async def create(self, request: CreateDraft | Mapping[str, object], token_name: str = "") -> CreatedDrafts:
         """Create drafts with their item, images, tags and checks; in direct mode one, from the text as it stands.
 
         In generate mode one draft per format is created, still without text; `Generation` writes them, in this process
@@ -53,37 +55,56 @@ class DraftCreation:
             from copydesk.desk.images.draft_images import check_stored  # noqa: PLC0415 - seldom needed
 
             check_stored(self._ctx, request.images)
-        return await (
-            self._create_direct(request) if request.mode is CreationMode.DIRECT else self._create_pending(request)
-        )
+        agent = _agent(request.agent, token_name)
+        if request.mode is CreationMode.DIRECT:
+            return await self._create_direct(request, agent)
+        return await self._create_pending(request, agent)
 
-    async def _create_direct(self, request: CreateDraft) -> CreatedDrafts:
+    async def _create_direct(self, request: CreateDraft, agent: Agent | None) -> CreatedDrafts:
         assert request.text is not None
         now = self._ctx.clock()
         draft = msgspec.structs.replace(
-            _new_draft(request, request.format or Format.SHORT, new_id(now), now),
+            _new_draft(request, agent, request.format or Format.SHORT, new_id(now), now),
             text=request.text,
             status=Status.AWAITING_REVIEW,
             images=build_images(request.images, now),
-            writer=USER,
+            writer=agent.name if agent else USER,
         )
         checked = await check_new_draft(self._ctx, draft)
         draft = msgspec.structs.replace(draft, checks=checked.checks, confidence=checked.confidence)
         item = new_user_item(draft.item_id, derive_title(draft.text), now)
         return await self._ctx.write_durable(_insert, item, draft)
 
-    async def _create_pending(self, request: CreateDraft) -> CreatedDrafts:
+    async def _create_pending(self, request: CreateDraft, agent: Agent | None) -> CreatedDrafts:
         from copydesk.ranking.canonical_url import canonical_url  # noqa: PLC0415 - not for the console's first rows
 
         now = self._ctx.clock()
         item = _request_item(request, canonical_url(request.url) if request.url else "", now)
-        drafts = [_new_draft(request, draft_format, item.id, now) for draft_format in request.formats or ()]
+        drafts = [_new_draft(request, agent, draft_format, item.id, now) for draft_format in request.formats or ()]
         # Images go with the first draft only.
         drafts[0] = msgspec.structs.replace(drafts[0], images=build_images(request.images, now))
         return await self._ctx.write_durable(_insert_request, item, drafts, request.prompt, now)
 
 
-def _new_draft(request: CreateDraft, format: Format, item_id: str, now: datetime) -> Draft:
+def _agent(given: NewAgent | None, token_name: str) -> Agent | None:
+    """Return the agent that proposes a draft with this token, or None if a person creates it."""
+    if given is None and not token_name:
+        return None
+    given = given or NewAgent()
+    sources = tuple(
+        AgentSource(url=source.url, text=source.text or "", start=source.start, end=source.end)
+        for source in given.sources
+    )
+    return Agent(
+        name=given.name or token_name or UNNAMED_AGENT,
+        model=given.model or "",
+        prompt_hash=given.prompt_hash or "",
+        sources=sources,
+        token=token_name,
+    )
+
+
+def _new_draft(request: CreateDraft, agent: Agent | None, format: Format, item_id: str, now: datetime) -> Draft:
     """Return a draft whose text is not written yet."""
     return Draft(
         id=new_id(now),
@@ -96,6 +117,7 @@ def _new_draft(request: CreateDraft, format: Format, item_id: str, now: datetime
         updated_at=now,
         tags=request.tags,
         target_platforms=request.target_platforms,
+        agent=agent,
     )
 
 

@@ -194,13 +194,14 @@ class Drafts:
         """The drafts' images."""
 
     @operation
-    async def create(self, request: CreateDraft | Mapping[str, object]) -> CreatedDrafts:
+    async def create(self, request: CreateDraft | Mapping[str, object], *, token_name: str = "") -> CreatedDrafts:
         """Create drafts with their item, images, tags and checks; in direct mode one, from the text as it stands.
 
         In generate mode one draft per format is created, still without text; `desk.generation` writes them, in this
-        process or another. Raise InvalidError that names every invalid field.
+        process or another. `token_name` is the API token of the agent that proposes them; "" if a person creates them.
+        Raise InvalidError that names every invalid field.
         """
-        return await self._creation.create(request)
+        return await self._creation.create(request, token_name)
 
     @operation
     async def change(

@@ -86,7 +86,11 @@ async def create_drafts(call: Call) -> CreatedDrafts:
 
     Generated drafts are returned with the status `pending_generation`; their text is written afterwards.
     """
-    created = await call.desk.drafts.create(call.body)
+    # A token that may only propose is an agent's, whatever it says about itself.
+    is_agent = call.access.scope is Scope.DRAFT or (
+        isinstance(call.body, Mapping) and call.body.get("agent") is not None
+    )
+    created = await call.desk.drafts.create(call.body, token_name=call.access.token_name if is_agent else "")
     if created.mode is CreationMode.GENERATE:
         ids = [draft.id for draft in created.drafts]
         call.run_in_background(lambda: call.desk.generation.drain(ids))

@@ -15,6 +15,7 @@ from textual.content import Content
 from copydesk.model.delivery import DeliveryReport, Preview, PreviewPart
 from copydesk.model.draft import (
     MANUAL,
+    Agent,
     Checks,
     Finding,
     Format,
@@ -233,6 +234,8 @@ def draft_page(
             paragraph(),
             *preview_page(previews, images or [ImageView(image.alt or "") for image in draft.images]),
         ]
+    if draft.agent is not None:
+        blocks += [paragraph(), *_agent(draft.agent)]
     if draft.last_error:
         blocks += [paragraph(), paragraph(safe_line(draft.last_error), "bad")]
     blocks += [paragraph(), *_checks(draft.checks)]
@@ -260,6 +263,13 @@ def _headline(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> Bloc
         Content.styled(origin, "dim"),
     ]
     return Paragraph(Content.styled(" · ", "dim").join(parts))
+
+
+def _agent(agent: Agent) -> Iterator[Block]:
+    """Yield who proposed the draft, and the sources that the agent names, all as it says itself but the token."""
+    yield paragraph(safe_line(labels.proposed_by(agent.name, agent.model, agent.prompt_hash, agent.token)), "dim")
+    for source in agent.sources:
+        yield paragraph(safe_line(labels.agent_source(source.url, source.text, source.start, source.end)), "dim")
 
 
 def _text(draft: ListedDraft) -> Iterator[Block]:
