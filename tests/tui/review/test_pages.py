@@ -12,7 +12,7 @@ from copydesk.desk.drafts.versions import Difference
 from copydesk.drafting.diff import Piece, PieceKind
 from copydesk.errors import CopydeskError
 from copydesk.model.delivery import DeliveredPost, DeliveryReport, DeliverySituation, DeliveryState, Evidence, NextBy
-from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Severity, Status
+from copydesk.model.draft import Agent, AgentSource, Checks, Finding, Format, ListedDraft, Severity, Status
 from copydesk.tui.empty_states import desk_error
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
 from copydesk.tui.review.draft_row import draft_row, first_line
@@ -44,6 +44,15 @@ def test_draft_headline() -> None:
 
 def test_own_draft_headline() -> None:
     assert render(draft_page(make_draft(0, writer="user"), NOW)).split("\n")[0].endswith(" · written by you, 7 min ago")
+
+
+def test_draft_page_names_the_agent() -> None:
+    source = AgentSource(url="https://one.example/a", text="The ferry is\x1b back.", start=3, end=20)
+    proposed = Agent(name="scout", model="m-1", prompt_hash="3f2a", sources=(source,), token="scout token")
+    page = render(draft_page(make_draft(0, agent=proposed), NOW))
+    assert "Proposed by scout (model m-1, prompt 3f2a) with the token “scout token”" in page
+    assert "Source: https://one.example/a 3–20 “The ferry is" in page
+    assert "\x1b" not in page
 
 
 def test_draft_page_lists_score_parts() -> None:
