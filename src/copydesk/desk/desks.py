@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 from copydesk.desk.context import Clock, DeskContext, SharedContext, utc_now
 from copydesk.desk.desk import Desk
 from copydesk.desk.users import Users, delete_user, local_zone
-from copydesk.errors import NotFoundError
+from copydesk.errors import NotFoundError, StoreTooNewError
 from copydesk.model.token import Access, hash_secret
+from copydesk.model.totals import Totals
 from copydesk.model.user import MAX_USER_NAME_LENGTH, User
 from copydesk.model.validation import parse_line
 from copydesk.settings import Settings
-from copydesk.store import tokens, users
+from copydesk.store import tokens, totals, users
 from copydesk.store.connection_pool import shield_to_completion
 from copydesk.store.database import open_database
-from copydesk.store.database_file import lock_shared
+from copydesk.store.database_file import HEAD_REVISION, lock_shared
 from copydesk.store.migrate import prepare_database
 
 if TYPE_CHECKING:
@@ -87,6 +88,20 @@ class Desks:
         """Return a number that differs after every change to the database, whichever process made it."""
         self._ctx.check_open()
         return await self._ctx.database.change_counter()
+
+    async def totals(self) -> Totals:
+        """Return the numbers of what is in the database, of all users together."""
+        self._ctx.check_open()
+        return await self._ctx.database.read(totals.load_totals, self._ctx.clock())
+
+    async def check(self) -> None:
+        """Raise StoreError if the database cannot be read, or a newer version has migrated it meanwhile."""
+        self._ctx.check_open()
+        if await self._ctx.database.read(totals.read_revision) != HEAD_REVISION:
+            raise StoreTooNewError(
+                f"Another version of Copydesk has migrated {self._ctx.database.path}.",
+                hint="Restart with that version.",
+            )
 
     async def release_memory(self) -> bool:
         """Release cached memory while nothing is going on; return True if there was any to release."""

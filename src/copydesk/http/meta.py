@@ -1,6 +1,6 @@
-"""Paths that need no token: health, and the description of the interface."""
+"""Paths beside the operations: health, metrics, and the description of the interface."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Route
 from copydesk.errors import CopydeskError
 from copydesk.http import errors
 from copydesk.http.docs_page import render_page
+from copydesk.http.metrics import MEDIA_TYPE as METRICS_TYPE
 from copydesk.http.openapi import build_document
 from copydesk.http.operations import Operation
 from copydesk.http.responses import error_response, json_response, problem_response
@@ -37,18 +38,41 @@ def meta_routes(service: "Service", operations: Iterable[Operation]) -> list[Bas
         return json_response({"status": "ok"}, 200)
 
     async def readiness(_: Request) -> Response:
-        if service.stopping.is_set():
-            refusal = errors.shutting_down()
-            return problem_response(refusal.problem, refusal.headers)
-        try:
-            await service.desks.change_counter()
-        except CopydeskError as error:
-            return error_response(error)
-        return json_response({"status": "ready"}, 200)
+        return await _or_problem(_check(service))
+
+    async def metrics(request: Request) -> Response:
+        return await _or_problem(_read_metrics(service, request))
 
     return [
         Route("/openapi.json", openapi),
         Route("/docs", docs),
         Route("/healthz", health),
         Route("/readyz", readiness),
+        Route("/metrics", metrics),
     ]
+
+
+async def _check(service: "Service") -> Response:
+    if service.stopping.is_set():
+        raise errors.shutting_down()
+    await service.desks.check()
+    return json_response({"status": "ready"}, 200)
+
+
+async def _read_metrics(service: "Service", request: Request) -> Response:
+    access = await service.authenticate(request.headers.get("authorization", ""))
+    if not access.user.is_owner:
+        # They count what all users do.
+        raise errors.forbidden("Only a token of the owner can read the metrics.")
+    text = service.metrics.render(await service.desks.totals())
+    return Response(text, media_type=METRICS_TYPE)
+
+
+async def _or_problem(response: Awaitable[Response]) -> Response:
+    """Return the response, or the problem that is raised instead."""
+    try:
+        return await response
+    except errors.RefusedError as refusal:
+        return problem_response(refusal.problem, refusal.headers)
+    except CopydeskError as error:
+        return error_response(error)

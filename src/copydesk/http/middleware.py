@@ -10,11 +10,14 @@ from uuid import uuid4
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from copydesk.http import errors
+from copydesk.http.event_stream import MEDIA_TYPE as EVENT_STREAM
+from copydesk.http.metrics import RequestMetrics
 from copydesk.http.responses import problem_response
 
 ACCESS_LOG = logging.getLogger("copydesk.http.access")
 LOG = logging.getLogger("copydesk.http")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_EVENT_STREAM = EVENT_STREAM.encode()
 SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -26,8 +29,9 @@ SECURITY_HEADERS = [
 class RequestMiddleware:
     """Give each request an id, log it, check the host, and answer errors that nobody handled."""
 
-    def __init__(self, app: ASGIApp, *, allowed_hosts: Collection[str] | None) -> None:
+    def __init__(self, app: ASGIApp, *, allowed_hosts: Collection[str] | None, metrics: RequestMetrics) -> None:
         self._app = app
+        self._metrics = metrics
         self._allowed_hosts = allowed_hosts
         """Host names that requests may name; None for any."""
 
@@ -40,12 +44,16 @@ class RequestMiddleware:
         given_id = headers.get(b"x-request-id", "")
         request_id = given_id if _REQUEST_ID.fullmatch(given_id) else uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
-        started, status = time.perf_counter(), 0
+        started, status, is_stream = time.perf_counter(), 0, False
+        metrics, state = self._metrics, scope["state"]
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal status
+            nonlocal status, is_stream
             if message["type"] == "http.response.start":
                 status = message["status"]
+                metrics.observe(state.get("operation"), status, time.perf_counter() - started)
+                is_stream = any(value.startswith(_EVENT_STREAM) for _, value in message["headers"])
+                metrics.open_streams += is_stream
                 present = {name.lower() for name, _ in message["headers"]}
                 extra = [header for header in SECURITY_HEADERS if header[0] not in present]
                 message["headers"] = [*message["headers"], *extra, (b"x-request-id", request_id.encode())]
@@ -64,7 +72,7 @@ class RequestMiddleware:
             refusal = errors.internal_error(request_id)
             await problem_response(refusal.problem, refusal.headers)(scope, receive, send_with_headers)
         finally:
-            state = scope["state"]
+            metrics.open_streams -= is_stream
             # Without query, bodies and tokens: they may hold what users write.
             ACCESS_LOG.info(
                 "",

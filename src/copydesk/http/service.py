@@ -20,6 +20,7 @@ from copydesk.errors import CopydeskError
 from copydesk.http import errors, idempotency
 from copydesk.http.call import Call
 from copydesk.http.meta import meta_routes
+from copydesk.http.metrics import RequestMetrics
 from copydesk.http.middleware import RequestMiddleware
 from copydesk.http.operations import Operation
 from copydesk.http.rate_limit import LIMIT, RateLimiter
@@ -50,6 +51,7 @@ class Service:
         """Who calls without a token, where only this process can call; None refuses that."""
         self.stopping = asyncio.Event()
         """Set when the server stops; streams end then."""
+        self.metrics = RequestMetrics()
         self._rate_limiter = RateLimiter()
         self._monotonic = monotonic
         self._tasks: set[asyncio.Task[None]] = set()
@@ -222,7 +224,7 @@ def create_app(
             Mount("/v1", routes=routes),
             *routes,
         ],
-        middleware=[Middleware(RequestMiddleware, allowed_hosts=allowed_hosts)],
+        middleware=[Middleware(RequestMiddleware, allowed_hosts=allowed_hosts, metrics=service.metrics)],
         exception_handlers={HTTPException: _routing_problem},
         lifespan=lifespan,
     )
