@@ -1,0 +1,56 @@
+"""A real server stops without cutting a request."""
+
+import asyncio
+import signal
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+
+from desk_fixtures import query_db
+from server_process import create_tokens, running_server
+
+REQUESTS = 20
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+async def test_requests_in_progress_get_their_responses(tmp_path: Path, how: signal.Signals) -> None:
+    (token,) = await create_tokens(tmp_path, 1)
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        running_server(tmp_path, copydesk_database__busy_timeout="60") as server,
+        httpx.AsyncClient(base_url=server.url, headers=headers, timeout=30, trust_env=False) as client,
+    ):
+        # Connections of their own, of which the server reads in the order in which they become readable.
+        await asyncio.gather(*(client.get("/healthz") for _ in range(REQUESTS)))
+        with closing(sqlite3.connect(tmp_path / "copydesk.db", isolation_level=None)) as blocker:
+            # No request can be carried out before the server was told to stop.
+            blocker.execute("BEGIN IMMEDIATE")
+            requests = [
+                asyncio.create_task(client.post("/drafts", json={"text": f"Draft {number}"}))
+                for number in range(REQUESTS)
+            ]
+            for _ in range(5):
+                assert (await client.get("/readyz")).status_code == 200
+            server.process.send_signal(how)
+            await wait_until_refused(server.url)
+            assert not any(request.done() for request in requests)
+            blocker.execute("ROLLBACK")
+        responses = await asyncio.gather(*requests)
+        code, output = await server.wait()
+
+    assert [response.status_code for response in responses] == [201] * REQUESTS
+    assert (code, output) == (0, "")
+    assert query_db(tmp_path, "SELECT count(*), count(DISTINCT text) FROM draft") == [(REQUESTS, REQUESTS)]
+
+
+async def wait_until_refused(url: str) -> None:
+    """Wait until the server accepts no more connections."""
+    while True:
+        try:
+            async with httpx.AsyncClient(trust_env=False) as client:
+                await client.get(f"{url}/healthz")
+        except httpx.TransportError:
+            return
