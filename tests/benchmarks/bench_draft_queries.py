@@ -210,7 +210,7 @@ async def _measure_other_queries(desk: Desk) -> list[Row]:
 
 async def _measure_short_ids(desk: Desk) -> list[Row]:
     page = [draft.id for draft in (await desk.drafts.list(limit=PAGE)).items]
-    short_ids = await desk.ids.shorten(IdKind.DRAFT, page)
+    short_ids = list((await desk.ids.shorten(IdKind.DRAFT, page)).values())
     assert await desk.ids.resolve(IdKind.DRAFT, short_ids) == tuple(page)
     measured = {
         "find a draft by the end of its id": partial(desk.ids.resolve, IdKind.DRAFT, short_ids[:1]),

@@ -63,7 +63,7 @@ async def test_every_kind_is_found_by_its_end(posting_desk):
     for kind, whole_id in ids.items():
         for length in (4, 6, 12, 20, 35):
             assert await posting_desk.ids.resolve(kind, [whole_id[-length:].upper()]) == (whole_id,)
-        assert await posting_desk.ids.shorten(kind, [whole_id]) == (whole_id[-6:],)
+        assert await posting_desk.ids.shorten(kind, [whole_id]) == {whole_id: whole_id[-6:]}
         (match,) = await posting_desk.ids.list_newest(kind)
         assert (match.id, match.short_id) == (whole_id, whole_id[-6:])
 
@@ -132,11 +132,11 @@ async def test_short_ids_have_one_length(tmp_path):
     async with open_desk_at(tmp_path) as desk:
         ids = [await create_draft(desk, tmp_path, "One.", end) for end in ("bb22aaaa11", "33aaaa11", "c11111")]
 
-        assert await desk.ids.shorten(IdKind.DRAFT, ids) == ("22aaaa11"[-7:], "3aaaa11", make_id("c11111")[-7:])
-        assert await desk.ids.shorten(IdKind.DRAFT, ids[2:]) == ("c11111",)
+        assert list((await desk.ids.shorten(IdKind.DRAFT, ids)).values()) == ["2aaaa11", "3aaaa11", "5c11111"]
+        assert await desk.ids.shorten(IdKind.DRAFT, ids[2:]) == {ids[2]: "c11111"}
         # The others are not in this list, but they are there.
-        assert await desk.ids.shorten(IdKind.DRAFT, ids[:1]) == ("2aaaa11",)
-        assert await desk.ids.shorten(IdKind.DRAFT, []) == ()
+        assert await desk.ids.shorten(IdKind.DRAFT, ids[:1]) == {ids[0]: "2aaaa11"}
+        assert await desk.ids.shorten(IdKind.DRAFT, []) == {}
 
 
 async def test_ids_of_others_do_not_matter(tmp_path):
@@ -147,7 +147,7 @@ async def test_ids_of_others_do_not_matter(tmp_path):
         execute_sql(tmp_path, "UPDATE draft SET user_id = ? WHERE id = ?", make_id("ffff"), theirs)
 
         assert await desk.ids.resolve(IdKind.DRAFT, ["aa11", "2aaaa11"]) == (mine, "2aaaa11")
-        assert await desk.ids.shorten(IdKind.DRAFT, [mine]) == ("aaaa11",)
+        assert await desk.ids.shorten(IdKind.DRAFT, [mine]) == {mine: "aaaa11"}
         assert [match.id for match in await desk.ids.list_newest(IdKind.DRAFT)] == [mine]
 
 

@@ -10,6 +10,7 @@ from copydesk.cli.ids import DELIVERY, DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
 from copydesk.model.delivery import DeliveryAnswer, DeliveryQuestion, DeliveryReport
+from copydesk.model.ids import IdKind
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -41,23 +42,24 @@ def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
     Without DRAFT: all that are pending, uncertain or failed recently.
     """
 
-    async def work(desk: "Desk") -> tuple[tuple[DeliveryReport, ...], dict[str, str]]:
+    async def work(desk: "Desk") -> tuple[tuple[DeliveryReport, ...], dict[str, str], dict[str, str]]:
         if draft_id:
-            return await desk.posting.list_deliveries(draft_id), {}
-        reports = await desk.posting.list_unsettled()
-        # Several deliveries may belong to one draft: load each draft once.
-        drafts = [
-            await desk.drafts.get(unique_id) for unique_id in dict.fromkeys(report.draft_id for report in reports)
-        ]
-        return reports, {draft.id: first_line(draft.text, EXCERPT_LENGTH) for draft in drafts}
+            reports, draft_ids = await desk.posting.list_deliveries(draft_id), []
+        else:
+            reports = await desk.posting.list_unsettled()
+            # Several deliveries may belong to one draft: load each draft once.
+            draft_ids = list(dict.fromkeys(report.draft_id for report in reports))
+        drafts = [await desk.drafts.get(unique_id) for unique_id in draft_ids]
+        texts = {draft.id: first_line(draft.text, EXCERPT_LENGTH) for draft in drafts}
+        return reports, texts, await desk.ids.shorten(IdKind.DELIVERY, [report.id for report in reports])
 
-    reports, texts = context.run(work)
+    reports, texts, short_ids = context.run(work)
     if as_json:
         print_json(reports)
         return
     rows = [
         (
-            report.id,
+            short_ids[report.id],
             report.account,
             report.state.replace("_", " "),
             texts.get(report.draft_id, ""),

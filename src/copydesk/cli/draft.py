@@ -45,6 +45,7 @@ from copydesk.model.draft import (
     stored_image_digest,
     stored_image_url,
 )
+from copydesk.model.ids import IdKind
 from copydesk.model.item import Item
 from copydesk.model.page import Page
 from copydesk.model.requests import MAX_TEXT_LENGTH, CreatedDrafts, CreationMode, validate_create
@@ -57,10 +58,17 @@ if TYPE_CHECKING:
 FILE = click.option("--file", type=click.File(encoding="utf-8"), help="Read the text from a file; - for stdin.")
 MAX_READ = 2 * MAX_TEXT_LENGTH
 """Characters read of a file: twice the limit, as spaces around a text do not count."""
-PageInZone = tuple[Page[ListedDraft], str]
-"""A page of drafts and the time zone its times are printed in."""
 PAGE_SIZE = 25
 """Drafts per page by default."""
+
+
+class DraftPage(NamedTuple):
+    """A page of drafts, and how it is printed."""
+
+    page: Page[ListedDraft]
+    zone: str
+    """The time zone of its times."""
+    short_ids: dict[str, str]
 
 
 @group()
@@ -399,10 +407,10 @@ def describe(context: Context, *, draft_id: str, alt: str | None, position: int,
 def list_(context: Context, /, *, paging: Paging, as_json: bool, **options: Any) -> None:
     """List drafts, newest first."""
 
-    async def work(desk: "Desk") -> PageInZone:
+    async def work(desk: "Desk") -> DraftPage:
         filters = await filter_params(desk, options)
         page = await load_pages(paging, lambda limit, cursor: desk.drafts.list(limit=limit, cursor=cursor, **filters))
-        return page, await desk.schedule.zone()
+        return await _prepare_page(desk, page)
 
     has_filters = any(options[name] for name in FILTER_NAMES)
     empty = (
@@ -410,7 +418,7 @@ def list_(context: Context, /, *, paging: Paging, as_json: bool, **options: Any)
         if has_filters
         else context.with_desk_options("No drafts yet. Create some: copydesk --run-pipeline")
     )
-    _print_page(*context.run(work), empty=empty, as_json=as_json)
+    _print_page(context.run(work), empty=empty, as_json=as_json)
 
 
 @draft.command(
@@ -430,16 +438,16 @@ def search(context: Context, /, *, words: tuple[str, ...], paging: Paging, as_js
     """
     query = " ".join(_quote_phrase(word) for word in words)
 
-    async def work(desk: "Desk") -> PageInZone:
+    async def work(desk: "Desk") -> DraftPage:
         filters = await filter_params(desk, options)
         page = await load_pages(
             paging, lambda limit, cursor: desk.drafts.search(query, limit=limit, cursor=cursor, **filters)
         )
-        return page, await desk.schedule.zone()
+        return await _prepare_page(desk, page)
 
     has_filters = any(options[name] for name in FILTER_NAMES)
     empty = "No drafts match these words and filters." if has_filters else "No drafts match."
-    _print_page(*context.run(work), empty=empty, as_json=as_json)
+    _print_page(context.run(work), empty=empty, as_json=as_json)
 
 
 def _quote_phrase(word: str) -> str:
@@ -447,12 +455,24 @@ def _quote_phrase(word: str) -> str:
     return f'"{word}"' if " " in word.strip() and '"' not in word else word
 
 
-def _print_page(page: Page[ListedDraft], zone: str, *, empty: str, as_json: bool) -> None:
+async def _prepare_page(desk: "Desk", page: Page[ListedDraft]) -> DraftPage:
+    short_ids = await desk.ids.shorten(IdKind.DRAFT, [entry.id for entry in page.items])
+    return DraftPage(page, await desk.schedule.zone(), short_ids)
+
+
+def _print_page(found: DraftPage, *, empty: str, as_json: bool) -> None:
+    page, zone = found.page, ZoneInfo(found.zone)
     if as_json:
         print_json({"drafts": page.items, "nextCursor": page.next_cursor})
         return
     rows = [
-        (entry.id, _status_text(entry, ZoneInfo(zone)), entry.format, f"{entry.confidence:.0%}", first_line(entry.text))
+        (
+            found.short_ids[entry.id],
+            _status_text(entry, zone),
+            entry.format,
+            f"{entry.confidence:.0%}",
+            first_line(entry.text),
+        )
         for entry in page.items
     ]
     print_table(rows, empty=empty, cut=True)

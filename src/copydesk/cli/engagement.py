@@ -1,6 +1,6 @@
 """`copydesk engagement`: show, record."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +19,7 @@ from copydesk.model.engagement import (
     RecordStatus,
     TopPost,
 )
+from copydesk.model.ids import IdKind
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
@@ -37,7 +38,12 @@ def engagement() -> None:
 @pass_context
 def show(context: Context, *, top: int, as_json: bool) -> None:
     """Summarize how posts performed. The average rate is weighted by impressions."""
-    summary = context.run(lambda desk: desk.engagement.summary(top))
+
+    async def work(desk: "Desk") -> tuple[EngagementSummary, dict[str, str]]:
+        summary = await desk.engagement.summary(top)
+        return summary, await desk.ids.shorten(IdKind.DRAFT, [post.draft_id for post in summary.top_posts])
+
+    summary, short_ids = context.run(work)
     if as_json:
         print_json(summary)
         return
@@ -55,7 +61,7 @@ def show(context: Context, *, top: int, as_json: bool) -> None:
     print_table(rows, empty="")
     _print_groups("format", summary.by_format)
     _print_groups("platform", summary.by_platform)
-    _print_top(summary.top_posts)
+    _print_top(summary.top_posts, short_ids)
 
 
 @engagement.command(examples=("copydesk engagement record 1f9c2a x --likes 3 --impressions 100",))
@@ -118,16 +124,16 @@ def _print_groups(attribute: str, groups: Sequence[FormatEngagement | PlatformEn
         print_table(rows, empty="")
 
 
-def _print_top(posts: Sequence[TopPost]) -> None:
+def _print_top(posts: Sequence[TopPost], short_ids: Mapping[str, str]) -> None:
     if posts:
         click.echo("\nTop posts")
-        print_table([("", *_post_row(post)) for post in posts], empty="", cut=True)
+        print_table([("", *_post_row(post, short_ids[post.draft_id])) for post in posts], empty="", cut=True)
 
 
-def _post_row(post: TopPost) -> tuple[str, ...]:
+def _post_row(post: TopPost, short_id: str) -> tuple[str, ...]:
     rate = "no rate" if post.engagement_rate is None else f"{post.engagement_rate:.2%}"
     likes = "" if post.likes is None else plural(post.likes, "like")
-    return rate, likes, post.platform, post.format, post.draft_id, first_line(post.draft_text)
+    return rate, likes, post.platform, post.format, short_id, first_line(post.draft_text)
 
 
 def _format_rate(group: FormatEngagement | PlatformEngagement) -> str:

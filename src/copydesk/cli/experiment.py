@@ -12,6 +12,7 @@ from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_time, print_table
 from copydesk.errors import InvalidError
 from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, VariantResults, parse_variants
+from copydesk.model.ids import IdKind
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
@@ -79,13 +80,18 @@ def new(
 @pass_context
 def list_(context: Context, *, status: str | None, as_json: bool) -> None:
     """List experiments, newest first."""
-    found = context.run(lambda desk: desk.experiments.list(status))
+
+    async def work(desk: "Desk") -> tuple[tuple[Experiment, ...], dict[str, str]]:
+        found = await desk.experiments.list(status)
+        return found, await desk.ids.shorten(IdKind.EXPERIMENT, [entry.id for entry in found])
+
+    found, short_ids = context.run(work)
     if as_json:
         print_json(found)
         return
     rows = [
         (
-            entry.id,
+            short_ids[entry.id],
             entry.status,
             format_time(entry.started_at),
             plural(sum(arm.drafted for arm in _decode_results(entry).arms), "draft"),

@@ -15,6 +15,7 @@ from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_pagi
 from copydesk.cli.source import ADD_SOURCE_HINT
 from copydesk.model.draft import Format, ListedDraft
 from copydesk.model.ids import IdKind
+from copydesk.model.page import Page
 from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus
 from copydesk.text import clean
 from copydesk.text.formatting import plural
@@ -132,13 +133,18 @@ def start(
 @pass_context
 def list_(context: Context, *, paging: Paging, as_json: bool) -> None:
     """List runs, most recent first."""
-    page = context.run(lambda desk: load_pages(paging, desk.pipeline.list))
+
+    async def work(desk: "Desk") -> tuple[Page[Run], dict[str, str]]:
+        page = await load_pages(paging, desk.pipeline.list)
+        return page, await desk.ids.shorten(IdKind.RUN, [entry.id for entry in page.items])
+
+    page, short_ids = context.run(work)
     if as_json:
         print_json({"runs": page.items, "nextCursor": page.next_cursor})
         return
     rows = [
         (
-            entry.id,
+            short_ids[entry.id],
             format_time(entry.started_at),
             entry.status,
             f"{entry.duration:.1f} s" if entry.duration is not None else "",

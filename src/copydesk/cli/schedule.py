@@ -2,7 +2,7 @@
 
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -11,6 +11,7 @@ from copydesk.cli.context import Context, confirm, is_interactive, pass_context
 from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, print_table
+from copydesk.model.ids import IdKind
 from copydesk.model.schedule import AutoSchedule, Conflicts
 from copydesk.text.formatting import plural
 
@@ -19,8 +20,13 @@ if TYPE_CHECKING:
     from copydesk.model.job import ClockWarning
     from copydesk.model.schedule import ParsedTime
 
-Plan = tuple[AutoSchedule, tuple[str, ...]]
-"""A plan, and its times as they are displayed."""
+
+class Plan(NamedTuple):
+    """A plan, and how it is printed."""
+
+    result: AutoSchedule
+    times: tuple[str, ...]
+    short_ids: dict[str, str]
 
 
 @group()
@@ -54,14 +60,14 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
     planned = None
     if not dry_run and not yes:
         planned = context.run(lambda desk: _run_auto(desk, ids, dry_run=True))
-        if planned[0].scheduled:
+        if planned.result.scheduled:
             _print_plan(planned, dry_run=True, as_json=False, err=True)
-            confirm(f"Schedule {plural(len(planned[0].scheduled), 'draft')}?", declined="Nothing changed.")
-    result = context.run(lambda desk: _run_auto(desk, ids, dry_run=dry_run))
+            confirm(f"Schedule {plural(len(planned.result.scheduled), 'draft')}?", declined="Nothing changed.")
+    final = context.run(lambda desk: _run_auto(desk, ids, dry_run=dry_run))
     # Another process may have changed the schedule while the question was open: print the plan again if it differs.
-    already_printed = planned is not None and planned[0].scheduled == result[0].scheduled and is_interactive()
-    _print_plan(result, dry_run=dry_run, as_json=as_json, already_printed=already_printed)
-    sys.exit(1 if result[0].skipped and not dry_run else 0)
+    is_same = planned is not None and planned.result.scheduled == final.result.scheduled
+    _print_plan(final, dry_run=dry_run, as_json=as_json, already_printed=is_same and is_interactive())
+    sys.exit(1 if final.result.skipped and not dry_run else 0)
 
 
 @schedule.command(examples=('copydesk schedule conflicts --at "fri 14:30"',))
@@ -72,19 +78,21 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
 def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool) -> None:
     """List the drafts scheduled within 30 minutes of a time."""
 
-    async def work(desk: "Desk") -> "tuple[ParsedTime, Conflicts, tuple[str, ...]]":
+    async def work(desk: "Desk") -> "tuple[ParsedTime, Conflicts, tuple[str, ...], dict[str, str]]":
         # A draft that is being posted may have a time in the past.
         parsed = await desk.schedule.parse_time(time, field="--at", allow_past=True)
         found = await desk.schedule.conflicts(parsed.at, exclude)
-        return parsed, found, await desk.schedule.format_times(*(entry.scheduled_at for entry in found.conflicts))
+        times = await desk.schedule.format_times(*(entry.scheduled_at for entry in found.conflicts))
+        return parsed, found, times, await desk.ids.shorten(IdKind.DRAFT, [entry.id for entry in found.conflicts])
 
-    parsed, found, times = context.run(work)
+    parsed, found, times, short_ids = context.run(work)
     if as_json:
         print_json(found)
         return
     click.echo(f"{parsed.shown}{': ' if parsed.note else ''}{parsed.note}", err=True)
     rows = [
-        (entry.id, at, entry.format, first_line(entry.text)) for entry, at in zip(found.conflicts, times, strict=True)
+        (short_ids[entry.id], at, entry.format, first_line(entry.text))
+        for entry, at in zip(found.conflicts, times, strict=True)
     ]
     print_table(rows, empty="No other draft is scheduled within 30 minutes.", cut=True)
 
@@ -113,22 +121,22 @@ def clock(context: Context, *, accept: bool, as_json: bool) -> None:
 
 
 async def _run_auto(desk: "Desk", ids: tuple[str, ...], *, dry_run: bool) -> Plan:
-    plan_result = await desk.schedule.auto_schedule(ids or None, dry_run=dry_run)
-    return plan_result, await desk.schedule.format_times(
-        *(placement.scheduled_at for placement in plan_result.scheduled)
-    )
+    result = await desk.schedule.auto_schedule(ids or None, dry_run=dry_run)
+    times = await desk.schedule.format_times(*(placement.scheduled_at for placement in result.scheduled))
+    short_ids = await desk.ids.shorten(IdKind.DRAFT, [placement.draft_id for placement in result.scheduled])
+    return Plan(result, times, short_ids)
 
 
 def _print_plan(
     planned: Plan, *, dry_run: bool, as_json: bool, err: bool = False, already_printed: bool = False
 ) -> None:
     """Print the plan; if `already_printed` it is on the screen already, so print only the number of drafts."""
-    plan_result, times = planned
+    plan_result, times, short_ids = planned
     if as_json:
         print_json(plan_result)
         return
     rows = [
-        (placement.draft_id, at, placement.format, f"{placement.confidence:.0%}", first_line(placement.text))
+        (short_ids[placement.draft_id], at, placement.format, f"{placement.confidence:.0%}", first_line(placement.text))
         for placement, at in zip(plan_result.scheduled, times, strict=True)
     ]
     if rows and not already_printed:

@@ -11,6 +11,7 @@ from copydesk.cli.ids import SOURCE
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress, format_ago, format_time, print_table
 from copydesk.desk.catalog import SOURCE_TYPES
+from copydesk.model.ids import IdKind
 from copydesk.model.serialization import to_json
 from copydesk.model.source import Source
 from copydesk.text import clean
@@ -64,13 +65,18 @@ def add(context: Context, *, type: str, url: str, name: str | None, config: str 
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
     """List the sources with their health, and why the last fetch failed."""
-    sources = context.run(lambda desk: desk.sources.list())
+
+    async def work(desk: "Desk") -> tuple[tuple[Source, ...], dict[str, str]]:
+        sources = await desk.sources.list()
+        return sources, await desk.ids.shorten(IdKind.SOURCE, [entry.id for entry in sources])
+
+    sources, short_ids = context.run(work)
     if as_json:
         print_json(sources)
         return
     rows = [
         (
-            entry.id,
+            short_ids[entry.id],
             entry.health if entry.enabled else "off",
             entry.type,
             f"{plural(entry.item_count, 'item'):>11}",

@@ -36,8 +36,8 @@ class Ids:
         return await self._ctx.read(_resolve, kind, ends)
 
     @operation
-    async def shorten(self, kind: IdKind, ids: Sequence[str]) -> tuple[str, ...]:
-        """Return ends of `ids` that `resolve` takes for them, as short as they are unique and all of one length."""
+    async def shorten(self, kind: IdKind, ids: Sequence[str]) -> dict[str, str]:
+        """Return for each of `ids` the end that `resolve` takes for it, as short as unique and all of one length."""
         return await self._ctx.read(_shorten, kind, ids)
 
     @operation
@@ -70,9 +70,9 @@ def _ambiguous(end: str, kind: IdKind, matches: Sequence[IdMatch]) -> InvalidErr
     return InvalidError(FieldError("id", f"“{end}” is the end of several {kind} ids: {candidates}{more}"))
 
 
-def _shorten(conn: Transaction, user_id: str, kind: IdKind, ids: Sequence[str]) -> tuple[str, ...]:
+def _shorten(conn: Transaction, user_id: str, kind: IdKind, ids: Sequence[str]) -> dict[str, str]:
     length = short_id_length(set(ids), id_ends.list_similar(conn, user_id, kind, ids))
-    return tuple(whole_id[-length:] for whole_id in ids)
+    return {whole_id: whole_id[-length:] for whole_id in ids}
 
 
 def _list_newest(conn: Transaction, user_id: str, kind: IdKind, limit: int) -> tuple[IdMatch, ...]:
@@ -82,8 +82,8 @@ def _list_newest(conn: Transaction, user_id: str, kind: IdKind, limit: int) -> t
 def _to_matches(conn: Transaction, user_id: str, kind: IdKind, found: Sequence[id_ends.FoundId]) -> tuple[IdMatch, ...]:
     short_ids = _shorten(conn, user_id, kind, [row.id for row in found])
     return tuple(
-        IdMatch(id=row.id, short_id=short_id, status=_label(kind, row.status), text=_excerpt(row.text))
-        for row, short_id in zip(found, short_ids, strict=True)
+        IdMatch(id=row.id, short_id=short_ids[row.id], status=_label(kind, row.status), text=_excerpt(row.text))
+        for row in found
     )
 
 
