@@ -71,7 +71,7 @@ def test_source_is_printed_as_text(tmp_path, server):
 
     assert out == f"Added The Ferry Gazette (rss, {server.url('/feed')}) as {source['id']}.\n"
     assert run_ok(tmp_path, "source", "list") == (
-        f"{source['id']}  unknown  rss      0 items  never  The Ferry Gazette\n"
+        f"{source['id'][-6:]}  unknown  rss      0 items  never  The Ferry Gazette\n"
     )
     assert run_ok(tmp_path, "source", "show", source["id"]).splitlines() == [
         f"id          {source['id']}",
@@ -238,7 +238,7 @@ def test_draft_list_prints_next_cursor(tmp_path, server):
 
     result = run_in_process(tmp_path, "draft", "list", "--limit", "1")
     assert result.code == 0
-    assert UUID.match(result.out)
+    assert re.match(r"[0-9a-f]{6}  ", result.out)
     assert re.fullmatch(r"More: --cursor \S+\n", result.err)
     assert run_ok(tmp_path, "draft", "list", "--status", "pending_review", "--format", "SHORT").count("\n") == 4
     for options in (["--status", "approved"], ["--format", "BLOG"], ["--source", "x"], ["--source-type", "reddit"]):

@@ -99,13 +99,13 @@ def test_list_shows_time_and_archived_state(home):
     lines = run_in_process(home, "draft", "list").out.splitlines()
     execute_sql(home, "UPDATE user SET time_zone = 'UTC'")
 
-    assert {line[36:].split("  SHORT")[0].strip() for line in lines} == {
+    assert {line[6:].split("  SHORT")[0].strip() for line in lines} == {
         "new, archived",
         "scheduled, 2026-12-04 18:00 JST",
         "new",
     }
     without_archived = run_in_process(home, "draft", "list", "--status", "pending_review", "--archived", "exclude").out
-    assert without_archived[36:].startswith("  new  SHORT  ")
+    assert without_archived[6:].startswith("  new  SHORT  ")
 
 
 def test_empty_filtered_list_gives_no_advice(home, tmp_path):

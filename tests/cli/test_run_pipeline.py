@@ -122,7 +122,7 @@ def test_started_run_is_shown(home):
         "items": "6, of them 6 new",
         "drafts": "6",
     }
-    assert run_in_process(home, "run", "list").out.startswith(started["id"])
+    assert run_in_process(home, "run", "list").out.startswith(started["id"][-6:])
 
 
 def test_run_is_cancelled_by_command(home, server):
@@ -256,7 +256,8 @@ def test_rich_is_not_loaded_in_a_pipe():
 
 def test_draft_list_fits_terminal_width(home):
     run_in_process(home, "--run-pipeline")
-    execute_sql(home, "UPDATE draft SET text = 'One 漢字 and all the ferries that leave on Monday ' || id")
+    text = "One 漢字 and all of the ferries that leave at dawn on Monday for islands "
+    execute_sql(home, "UPDATE draft SET text = ? || id", text)
     _, output = run_on_terminal(home, "draft", "list", columns=90)
 
     lines = output.split("\r\n")[:-1]

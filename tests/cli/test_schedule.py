@@ -110,7 +110,7 @@ def test_auto_needs_confirmation(tmp_path):
     assert unanswered.out == declined.out == ""
     assert "Nothing changed. Use --yes to skip the confirmation." in unanswered.err
     assert "Schedule 1 draft?" in declined.err
-    assert draft_id in declined.err
+    assert f"{draft_id[-6:]}  " in declined.err
     accepted = run_in_process(tmp_path, "schedule", "auto", stdin="y\n")
     assert accepted.code == 0
     assert "Mon " in accepted.out
@@ -152,7 +152,7 @@ def test_conflicts_at_a_time(tmp_path):
     }
     assert run_json(tmp_path, "schedule", "conflicts", "--at", time, "--exclude", draft_id)["count"] == 0
     result = run_in_process(tmp_path, "schedule", "conflicts", "--at", time)
-    assert result.out.startswith(draft_id)
+    assert result.out.startswith(draft_id[-6:])
     assert "UTC (in " in result.err
 
 
@@ -160,7 +160,7 @@ def test_conflicts_at_a_past_time(tmp_path):
     at = datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(hours=2)
     draft_id = run_on_desk(tmp_path, lambda desk: insert_scheduled(desk, at))
     result = run_in_process(tmp_path, "schedule", "conflicts", "--at", at.isoformat())
-    assert (result.code, result.out.split()[0]) == (0, draft_id)
+    assert (result.code, result.out.split()[0]) == (0, draft_id[-6:])
     assert "(2 h ago)" in result.err
 
 
