@@ -1,5 +1,7 @@
 """The MCP server, called by the official client: in this process, as a process of its own, and over HTTP."""
 
+import asyncio
+import itertools
 import json
 import os
 import sys
@@ -180,3 +182,15 @@ async def test_nothing_that_sources_demand_gets_a_draft_approved(service):
                     await call(client, tool, **arguments, action=action, confirmed=True)
         _, listed = await call(client, "list_drafts", limit=100)
     assert {draft["status"] for draft in listed["drafts"]} == {"awaiting_review"}
+
+
+async def test_replays_of_a_call_make_one_draft(service):
+    # A thousand calls exceed the rate limit of a minute.
+    service.service._monotonic = itertools.count(step=1.0).__next__
+    async with agent(service) as client:
+        calls = [call(client, "create_drafts", text="Once.", idempotencyKey="k-1") for _ in range(1_000)]
+        results = await asyncio.gather(*calls)
+        assert {failed for failed, _ in results} == {False}
+        assert len({created["drafts"][0]["id"] for _, created in results}) == 1
+        _, listed = await call(client, "list_drafts")
+        assert len(listed["drafts"]) == 1
