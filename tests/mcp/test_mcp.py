@@ -15,7 +15,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from copydesk.http.service import create_app
+from copydesk.http.app import create_app
 from copydesk.http.table import OPERATIONS
 from copydesk.mcp.server import create_server
 from copydesk.mcp.transports import InProcessConnection, http_extension

@@ -10,8 +10,9 @@ from pathlib import Path
 import httpx
 
 from copydesk.desk import Desks, open_desks
+from copydesk.http.app import create_app
 from copydesk.http.server import ServerOptions, serve
-from copydesk.http.service import Service, create_app
+from copydesk.http.service import Service
 from copydesk.model.token import Scope
 from copydesk.settings import load
 

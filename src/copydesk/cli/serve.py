@@ -12,8 +12,9 @@ from copydesk.cli.context import Context, pass_context
 from copydesk.errors import SettingsError
 
 if TYPE_CHECKING:
+    from copydesk.http.app import Extension
     from copydesk.http.server import ServerOptions
-    from copydesk.http.service import Extension, Service
+    from copydesk.http.service import Service
 
 EXTRA_HINT = "Install it: `pip install 'copydesk[serve]'`."
 

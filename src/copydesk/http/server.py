@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from copydesk.errors import SettingsError
-from copydesk.http.service import Extension, Service, create_app
+from copydesk.http.app import Extension, create_app
+from copydesk.http.service import Service
 from copydesk.model.serialization import Struct
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from starlette.requests import Request
 from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
+from copydesk.http.app import Extension, create_app
 from copydesk.http.errors import RefusedError
 from copydesk.http.operations import Operation
 from copydesk.http.responses import problem_response
-from copydesk.http.service import Extension, Service, create_app
+from copydesk.http.service import Service
 from copydesk.http.table import OPERATIONS
 from copydesk.mcp.server import create_server
 from copydesk.model.token import Access, Scope
