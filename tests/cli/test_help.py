@@ -13,9 +13,10 @@ import pytest
 from cli_runner import assert_one_line_error, run_in_process
 from copydesk.cli import copydesk
 from copydesk.cli.command import Command, Group, first_sentence
-from copydesk.cli.commands import COMMANDS
+from copydesk.cli.commands import COMMANDS, CONFLICT, FAILED, INTERRUPTED, NOT_FOUND, TERMINATED, USAGE
 from copydesk.cli.help_topics import TOPICS
 
+ROOT = Path(__file__).resolve().parents[2]
 WIDTH = 80
 FILES = ("feeds.opml", "post.md", "photo.jpg")
 """Files that the examples name."""
@@ -145,6 +146,20 @@ def test_topic_is_printed(tmp_path: Path, topic: str) -> None:
     assert f"  {topic} " in run_in_process(tmp_path, "--help").out
 
 
+def test_exit_codes_are_explained() -> None:
+    explained = {int(line.split()[0]) for line in TOPICS["exit-codes"][1].splitlines() if line[:1].isdecimal()}
+    assert explained == {0, FAILED, USAGE, NOT_FOUND, CONFLICT, INTERRUPTED, TERMINATED}
+
+
+def test_environment_variables_exist() -> None:
+    named = re.findall(r"^([A-Z_]+)(?:, ([A-Z_]+))?  ", TOPICS["environment"][1], re.MULTILINE)
+    prefixes = {re.sub("(SECTION__NAME|PLATFORM|FIELD)$", "", name) for pair in named for name in pair if name}
+    code = "".join(path.read_text() for path in (ROOT / "src" / "copydesk").rglob("*.py") if "help" not in path.name)
+    # Python's webbrowser reads the last one.
+    assert {prefix for prefix in prefixes if f'"{prefix}' not in code} == {"BROWSER"}
+    assert len(prefixes) == 9
+
+
 @pytest.mark.parametrize("found", ALL, ids=lambda found: " ".join(found.path))
 def test_help_command_prints_the_help(tmp_path: Path, found: NamedCommand) -> None:
     assert run_in_process(tmp_path, "help", *found.path[1:]) == run_in_process(tmp_path, *found.path[1:], "--help")
@@ -154,6 +169,8 @@ def test_help_command_prints_the_help(tmp_path: Path, found: NamedCommand) -> No
     ("args", "message"),
     [
         (["draf"], "There is no command 'draf'. Did you mean 'draft'? See `copydesk --help`."),
+        (["approve", "1f9c2a"], "There is no command 'approve'. Did you mean 'draft approve'?"),
+        (["list"], "There is no command 'list'. There are: source, draft,"),
         (["draft", "aprove"], "There is no command 'aprove'. Did you mean 'approve' or"),
         (
             ["source", "zzz"],

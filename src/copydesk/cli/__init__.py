@@ -62,10 +62,19 @@ class LazyGroup(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Suggest the options that stand for a command, too."""
-        if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            ctx.fail(f"There is no command {args[0]!r}. {suggest(args[0], COMMANDS, OPTIONS_AS_COMMANDS)}")
+        """Suggest a command of a group, and the options that stand for a command, too."""
+        name = args[0]
+        if name not in COMMANDS and not ctx.resilient_parsing:
+            group = self._find_group(ctx, name)
+            advice = f"Did you mean '{group} {name}'?" if group else suggest(name, COMMANDS, OPTIONS_AS_COMMANDS)
+            ctx.fail(f"There is no command {name!r}. {advice}")
         return super().resolve_command(ctx, args)
+
+    def _find_group(self, ctx: click.Context, name: str) -> str | None:
+        """Return the only group that has a command of this name."""
+        groups = [(group, self.get_command(ctx, group)) for group in COMMANDS]
+        found = [group for group, command in groups if isinstance(command, click.Group) and name in command.commands]
+        return found[0] if len(found) == 1 else None
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the topics, too."""

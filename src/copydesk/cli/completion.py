@@ -24,7 +24,7 @@ def completion(ctx: click.Context, *, shell: str) -> None:
     bash-completion; without it, put eval "$(copydesk completion bash)" into ~/.bashrc. For zsh, ~/.zshrc has to contain
     fpath=(~/.zfunc $fpath) before compinit.
 
-    Ids are offered by their ends, newest first. zsh shows the status and the first words beside them.
+    Ids are offered by their ends, newest first. zsh and fish show the status and the first words beside them.
     """
     completion_class = get_completion_class(shell)
     assert completion_class is not None
