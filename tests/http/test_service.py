@@ -84,6 +84,13 @@ async def test_other_media_type_is_refused(service):
     assert response.status_code == 415
 
 
+async def test_body_of_curl_is_read(service):
+    client = await service.client()
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert (await client.post("/drafts", content=b'{"text": "a"}', headers=headers)).status_code == 201
+    assert (await client.post("/drafts", content=b"text=a", headers=headers)).status_code == 400
+
+
 async def test_cursor_of_another_list_is_refused(service):
     client = await service.client()
     assert (await client.get("/drafts", params={"cursor": "AAAA"})).status_code == 400

@@ -19,6 +19,9 @@ from copydesk.errors import FieldError, InvalidError
 from copydesk.http import errors
 from copydesk.http.operations import Operation
 
+# None at all, and what curl sends with `-d` unless told otherwise: the body decides.
+JSON_TYPES = frozenset({"", "application/json", "application/x-www-form-urlencoded"})
+"""Media types of bodies that are read as JSON, besides those that end with `+json`."""
 BODY_TIMEOUT = 30.0
 """Seconds in which a body has to arrive."""
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
@@ -80,8 +83,7 @@ def parse_body(operation: Operation, content: bytes, content_type: str) -> objec
             raise errors.bad_request("The body is empty; it takes JSON.")
         return {}
     media_type = content_type.partition(";")[0].strip().lower()
-    # Without a media type it is taken for JSON, as from `curl -d` with an empty one.
-    if media_type and media_type != "application/json" and not media_type.endswith("+json"):
+    if media_type not in JSON_TYPES and not media_type.endswith("+json"):
         raise errors.unsupported_media_type("application/json")
     try:
         value = msgspec.json.decode(content)
