@@ -10,17 +10,19 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from msgspec.structs import replace
 
-from copydesk.desk import Desk
+from copydesk.desk import Desk, Desks
 from copydesk.errors import CopydeskError, DeskClosedError, StoreError, describe_system_error
 from copydesk.model.delivery import DeliveryReport, NextBy
 from copydesk.model.job import ClockWarning, DueWork, JobLease, JobName, JobState
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.model.serialization import Struct
+from copydesk.model.user import User
 from copydesk.text.formatting import plural
 
 log = logging.getLogger(__name__)
@@ -229,13 +231,14 @@ class JobMessage(Struct, frozen=True):
 
 
 Listener = Callable[[JobMessage], None]
+UserListener = Callable[[User, JobMessage], None]
 
 
 class Jobs:
     """The jobs that this process runs, as long as no other process holds their leases.
 
-    It fetches sources only with `fetches_sources`, and makes backups only with a `backup_delay`: this long after its
-    start.
+    It fetches sources only with `fetches_sources`. With a `backup_delay` it makes backups and deletes old data, this
+    long after its start; without `makes_backups` it only deletes.
     """
 
     def __init__(
@@ -244,11 +247,13 @@ class Jobs:
         *,
         fetches_sources: bool = False,
         backup_delay: timedelta | None = None,
+        makes_backups: bool = True,
         listener: Listener | None = None,
     ) -> None:
         self._desk = desk
         self._fetches_sources = fetches_sources
         self._backup_delay = backup_delay
+        self._makes_backups = makes_backups
         self._listener = listener
         self._clock = desk.clock
         self._started = self._clock()
@@ -273,7 +278,7 @@ class Jobs:
         try:
             self._due_work = due_work = await self._desk.job_leases.due_work()
             await self._check_clock()
-            to_back_up = self._may_back_up() and await self._desk.backups.is_due()
+            to_back_up = self._makes_backups and self._may_clean_up() and await self._desk.backups.is_due()
         except Exception as error:
             self._report_error(error)
             return None
@@ -335,12 +340,12 @@ class Jobs:
             to_fetch=due_work.to_fetch and self._fetches_sources,
             to_back_up=to_back_up,
             # Like a backup: not while the user waits for the first screens. A clock that is ahead makes everything old.
-            to_prune=self._may_back_up() and self._clock_warning is None,
+            to_prune=self._may_clean_up() and self._clock_warning is None,
             pause=timedelta(minutes=self._desk.settings.jobs.pipeline_minutes),
             states=due_work.jobs,
         )
 
-    def _may_back_up(self) -> bool:
+    def _may_clean_up(self) -> bool:
         return self._backup_delay is not None and self._clock() - self._started >= self._backup_delay
 
     async def _check_clock(self) -> None:
@@ -447,13 +452,81 @@ async def run_jobs(
 
     Jobs still running at exit get `shutdown_timeout` seconds to finish.
     """
+    jobs = _create_jobs(desk, daemon=daemon, listener=listener)
+    ticker = Ticker(jobs.tick, interval, has_new_work=jobs.has_new_work)
+    ticker.start()
+    try:
+        yield jobs
+    finally:
+        await ticker.stop()
+        await jobs.stop(shutdown_timeout)
+
+
+def _create_jobs(desk: Desk, *, daemon: bool, listener: Listener | None, makes_backups: bool = True) -> Jobs:
     setting = desk.settings.jobs.pipeline
-    jobs = Jobs(
+    return Jobs(
         desk,
         fetches_sources=setting == "always" or (daemon and setting == "daemon"),
         backup_delay=timedelta(0) if daemon else CONSOLE_BACKUP_DELAY,
+        makes_backups=makes_backups,
         listener=listener,
     )
+
+
+class AllJobs:
+    """The jobs of all users of a database; those of a user who is added later start with the next tick."""
+
+    def __init__(self, desks: Desks, listener: UserListener | None = None) -> None:
+        self._desks = desks
+        self._listener = listener
+        self._jobs: dict[str, Jobs] = {}
+        """By user id."""
+
+    async def tick(self) -> timedelta | None:
+        """Start what is due for each user; return the time until the next scheduled draft of any of them, or None."""
+        try:
+            await self._update_users()
+        except CopydeskError as error:
+            log.warning("The users cannot be read; jobs of those that are known go on", exc_info=error)
+        waits = [await jobs.tick() for jobs in tuple(self._jobs.values())]
+        return min((wait for wait in waits if wait is not None), default=None)
+
+    async def has_new_work(self) -> bool:
+        """Return True if the jobs of any user have some."""
+        for jobs in tuple(self._jobs.values()):
+            if await jobs.has_new_work():
+                return True
+        return False
+
+    async def stop(self, max_wait: float = SHUTDOWN_TIMEOUT) -> None:
+        """Stop the jobs of all users, as `Jobs.stop` does."""
+        await asyncio.gather(*(jobs.stop(max_wait) for jobs in self._jobs.values()))
+
+    async def _update_users(self) -> None:
+        users = {user.id: user for user in await self._desks.users.list()}
+        for user_id in self._jobs.keys() - users.keys():
+            await self._jobs.pop(user_id).stop(0)
+        for user in users.values():
+            if user.id not in self._jobs:
+                # The owner's make the backups: of two that begin at once one would be superfluous.
+                self._jobs[user.id] = _create_jobs(
+                    await self._desks.get(user),
+                    daemon=True,
+                    listener=partial(self._listener, user) if self._listener else None,
+                    makes_backups=user.is_owner,
+                )
+
+
+@asynccontextmanager
+async def run_all_jobs(
+    desks: Desks,
+    *,
+    listener: UserListener | None = None,
+    interval: timedelta = INTERVAL,
+    shutdown_timeout: float = SHUTDOWN_TIMEOUT,
+) -> AsyncIterator[AllJobs]:
+    """Run due jobs of all users until the block exits, as `run_jobs` does for one."""
+    jobs = AllJobs(desks, listener)
     ticker = Ticker(jobs.tick, interval, has_new_work=jobs.has_new_work)
     ticker.start()
     try:
@@ -546,4 +619,4 @@ class Ticker:
         self._watchdog = asyncio.get_running_loop().call_later(self._interval.total_seconds(), self._check_next_run)
 
 
-__all__ = ["JobMessage", "Jobs", "Listener", "run_jobs"]
+__all__ = ["AllJobs", "JobMessage", "Jobs", "Listener", "UserListener", "run_all_jobs", "run_jobs"]

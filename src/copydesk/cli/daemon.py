@@ -50,7 +50,7 @@ async def _run_once(desk: "Desk") -> int:
 
     def on_message(message: "JobMessage") -> None:
         messages.append(message)
-        _print_message(message)
+        print_message(message)
 
     fetches_sources = desk.settings.jobs.pipeline != "never"
     jobs = Jobs(desk, fetches_sources=fetches_sources, backup_delay=timedelta(0), listener=on_message)
@@ -80,16 +80,18 @@ async def _run_until_signal(desk: "Desk") -> int:
     for number in exit_codes:
         # Replaces the SIGTERM handler of `Context.run`, which would cancel at once.
         loop.add_signal_handler(number, on_signal, number)
-    async with run_jobs(desk, daemon=True, listener=_print_message):
+    async with run_jobs(desk, daemon=True, listener=print_message):
         click.echo("Running. Due jobs are checked every 30 seconds. Ctrl-C stops.", err=True)
         await stop_requested.wait()
         click.echo("Stopping after the jobs in progress. Ctrl-C again cancels them.", err=True)
     return exit_codes[received[0]]
 
 
-def _print_message(message: "JobMessage") -> None:
+def print_message(message: "JobMessage", *, of: str = "") -> None:
+    """Print what a job did, with the name of the user `of` whose it is."""
     failed = " failed" if message.failed else ""
-    line = f"{message.at.astimezone():%Y-%m-%d %H:%M:%S %Z} {message.job}{failed}: {clean(message.text)}"
+    user = f" {clean(of)}" if of else ""
+    line = f"{message.at.astimezone():%Y-%m-%d %H:%M:%S %Z}{user} {message.job}{failed}: {clean(message.text)}"
     # The jobs go on when nobody reads their messages any more.
     with suppress(OSError):
         click.echo(line, err=True)

@@ -1,6 +1,7 @@
 """`copydesk serve`: the HTTP service."""
 
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -9,12 +10,15 @@ import click
 
 from copydesk.cli.command import command
 from copydesk.cli.context import Context, pass_context
+from copydesk.cli.daemon import print_message
 from copydesk.errors import SettingsError
 
 if TYPE_CHECKING:
     from copydesk.http.app import Extension
     from copydesk.http.server import ServerOptions
     from copydesk.http.service import Service
+    from copydesk.jobs import JobMessage
+    from copydesk.model.user import User
 
 EXTRA_HINT = "Install it: `pip install 'copydesk[serve]'`."
 
@@ -57,27 +61,34 @@ def serve(
         if error.name not in {"starlette", "uvicorn", "multipart", "python_multipart"}:
             raise
         raise click.UsageError(f"The HTTP service is not installed. {EXTRA_HINT}") from None
-    options = server.ServerOptions(
-        host=host, port=port, allowed_hosts=allowed_hosts, trusted_proxies=trusted_proxies, with_jobs=with_jobs
-    )
-    context.run_without_desk(lambda: _serve(context, options))
+    options = server.ServerOptions(host=host, port=port, allowed_hosts=allowed_hosts, trusted_proxies=trusted_proxies)
+    context.run_without_desk(lambda: _serve(context, options, with_jobs=with_jobs))
 
 
-async def _serve(context: Context, options: "ServerOptions") -> None:
+async def _serve(context: Context, options: "ServerOptions", *, with_jobs: bool) -> None:
     from copydesk.http.server import serve as run_server  # noqa: PLC0415 - an extra
 
-    async with context.desks() as desks:
+    async with AsyncExitStack() as stack:
+        desks = await stack.enter_async_context(context.desks())
         if not options.is_loopback and not await desks.has_tokens():
             raise SettingsError(
                 f"{options.host} can be reached from other machines, and there is no token yet.",
                 hint="Create one: `copydesk token create --name NAME --scope read`.",
             )
+        if with_jobs:
+            from copydesk.jobs import run_all_jobs  # noqa: PLC0415 - without it nothing needs APScheduler
+
+            await stack.enter_async_context(run_all_jobs(desks, listener=_print_job_message))
         await run_server(
             desks,
             options,
             lambda url: click.echo(f"Serving on {url} (documentation: {url}/docs)", err=True),
             _load_extensions,
         )
+
+
+def _print_job_message(user: "User", message: "JobMessage") -> None:
+    print_message(message, of=user.name)
 
 
 def _load_extensions(service: "Service") -> "Sequence[Extension]":

@@ -37,8 +37,6 @@ class ServerOptions(Struct, frozen=True):
     """Host names besides those of the loopback interface under which requests may come."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses whose `X-Forwarded-*` headers are believed."""
-    with_jobs: bool = False
-    """Run the scheduled jobs of all users."""
 
     @property
     def is_loopback(self) -> bool:
