@@ -47,6 +47,7 @@ async def create_rows(desk: Desk) -> dict[IdKind, str]:
         IdKind.DELIVERY: report.id,
         IdKind.RUN: (await desk.pipeline.queue()).id,
         IdKind.EXPERIMENT: (await desk.experiments.create(EXPERIMENT)).id,
+        IdKind.WEBHOOK: (await desk.webhooks.create({"url": "https://hooks.example/"})).id,
     }
 
 
@@ -83,6 +84,7 @@ async def test_rows_are_described(posting_desk):
         IdKind.DELIVERY: [("sent", draft.text)],
         IdKind.RUN: [("queued", f"{run.started_at:%Y-%m-%d %H:%M UTC}")],
         IdKind.EXPERIMENT: [("active", "Hooks")],
+        IdKind.WEBHOOK: [("active", "https://hooks.example/")],
     }
 
 

@@ -30,6 +30,7 @@ COMMANDS = {
     "engagement": ("copydesk.cli.engagement", "Show and record how posts perform."),
     "user": ("copydesk.cli.user", "List, add and remove users of the desk."),
     "token": ("copydesk.cli.token", "Create, list and revoke API tokens."),
+    "webhook": ("copydesk.cli.webhook", "Send events to other servers."),
     "daemon": ("copydesk.cli.daemon", "Run scheduled jobs without the console."),
     "serve": ("copydesk.cli.serve", "Serve every operation over HTTP."),
     "mcp": ("copydesk.cli.mcp", "Offer the operations as tools to an agent (MCP)."),

@@ -38,7 +38,7 @@ class IdType(click.types.StringParamType):
 
 
 SOURCE, DRAFT, DELIVERY = IdType(IdKind.SOURCE), IdType(IdKind.DRAFT), IdType(IdKind.DELIVERY)
-RUN, EXPERIMENT = IdType(IdKind.RUN), IdType(IdKind.EXPERIMENT)
+RUN, EXPERIMENT, WEBHOOK = IdType(IdKind.RUN), IdType(IdKind.EXPERIMENT), IdType(IdKind.WEBHOOK)
 
 
 def resolve_ids(ctx: click.Context) -> None:

@@ -328,7 +328,7 @@ async def _check_webhooks(desk: Desk) -> tuple[CheckFinding, ...]:
             advice = "Remove it, and add it again once the server works: copydesk webhook list"
         elif webhook.failing_since is not None:
             message = f"{webhook.url} has accepted no event since {format_utc(webhook.failing_since)}."
-            advice = "See why: copydesk webhook log"
+            advice = f"See why: copydesk webhook log {webhook.id}"
         else:
             continue
         findings.append(CheckFinding(what="webhooks", verdict=Verdict.WARNING, found=message, advice=advice))

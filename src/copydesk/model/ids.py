@@ -24,6 +24,7 @@ class IdKind(StrEnum):
     DELIVERY = "delivery"
     RUN = "run"
     EXPERIMENT = "experiment"
+    WEBHOOK = "webhook"
 
 
 class IdMatch(Struct, frozen=True):

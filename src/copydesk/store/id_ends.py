@@ -46,6 +46,7 @@ _ROWS = {
     ),
     IdKind.RUN: _Rows("run.status", "strftime('%Y-%m-%d %H:%M UTC', run.started_at / 1000000, 'unixepoch')"),
     IdKind.EXPERIMENT: _Rows("experiment.status", "experiment.name"),
+    IdKind.WEBHOOK: _Rows("iif(webhook.disabled_at IS NULL, 'active', 'disabled')", "webhook.url"),
 }
 
 

@@ -1,0 +1,84 @@
+"""Tests for `copydesk webhook`."""
+
+import asyncio
+import json
+
+import pytest
+
+from cli_runner import assert_one_line_error, run_in_process
+from desk_fixtures import execute_sql, open_desk_at
+
+URL = "https://hooks.example/copydesk"
+
+
+def add_webhook(home, *args):
+    result = run_in_process(home, "webhook", "add", URL, *args, "--json")
+    assert result.code == 0, result
+    return json.loads(result.out)
+
+
+def create_drafts(home, count):
+    async def create():
+        async with open_desk_at(home) as desk:
+            for number in range(count):
+                await desk.drafts.create({"text": f"Ferry {number}."})
+
+    asyncio.run(create())
+
+
+def test_secret_is_printed_once(tmp_path):
+    result = run_in_process(tmp_path, "webhook", "add", URL)
+    assert result.code == 0
+    assert result.out.startswith("whsec_")
+    assert result.out.count("\n") == 1
+    assert result.err == f"Added {URL}. Copy its secret now, it is not shown again:\n"
+    assert "whsec_" not in run_in_process(tmp_path, "webhook", "list", "--json").out
+
+
+def test_webhooks_are_listed_and_removed(tmp_path):
+    empty = run_in_process(tmp_path, "webhook", "list")
+    assert (empty.out, "copydesk webhook add URL" in empty.err) == ("", True)
+    created = add_webhook(tmp_path, "--type", "draft.created", "--type", "run.ended")
+    short_id = created["id"][-6:]
+    listed = run_in_process(tmp_path, "webhook", "list")
+    assert listed.out.split() == [short_id, URL, "draft.created,", "run.ended"]
+    assert run_in_process(tmp_path, "webhook", "remove", short_id).out == "Removed.\n"
+    assert json.loads(run_in_process(tmp_path, "webhook", "list", "--json").out) == []
+
+
+def test_log(tmp_path):
+    created = add_webhook(tmp_path)
+    assert run_in_process(tmp_path, "webhook", "log", created["id"]).err == "Nothing was sent yet.\n"
+    create_drafts(tmp_path, 3)
+    execute_sql(
+        tmp_path,
+        "UPDATE webhook_delivery SET attempts = 1, attempted_at = 0, status = 500, error = 'No.' WHERE event_id > 1",
+    )
+    execute_sql(tmp_path, "UPDATE webhook_delivery SET next_at = NULL WHERE event_id = 2")
+    execute_sql(
+        tmp_path,
+        "UPDATE webhook_delivery SET delivered_at = 0, next_at = NULL, status = 204 WHERE event_id = 1",
+    )
+    result = run_in_process(tmp_path, "webhook", "log", created["id"])
+    third, second, first = result.out.splitlines()
+    assert "No. Next attempt" in third
+    assert second.endswith("given up: No.")
+    assert first.endswith("delivered 1970-01-01 00:00 UTC, status 204")
+    page = json.loads(run_in_process(tmp_path, "webhook", "log", created["id"], "--limit", "2", "--json").out)
+    assert [entry["eventId"] for entry in page["deliveries"]] == [3, 2]
+    whole = json.loads(run_in_process(tmp_path, "webhook", "log", created["id"], "--all", "--json").out)
+    assert [entry["eventId"] for entry in whole["deliveries"]] == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("add", "ftp://hooks.example"), 2),
+        (("add", "https://user:password@hooks.example/"), 2),
+        (("add", URL, "--type", "draft.eaten"), 2),
+        (("remove", "unknown"), 3),
+        (("log", "unknown"), 3),
+    ],
+)
+def test_mistakes_are_told(tmp_path, args, code):
+    assert_one_line_error(run_in_process(tmp_path, "webhook", *args), code)
