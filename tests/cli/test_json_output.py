@@ -66,7 +66,7 @@ def option_names(command):
 
 def test_every_command_with_pages_offers_all():
     paged = {words: option_names(command) for words, command in walk_commands() if "--cursor" in option_names(command)}
-    assert set(paged) == {("draft", "list"), ("draft", "search"), ("run", "list")}
+    assert set(paged) == {("draft", "list"), ("draft", "search"), ("run", "list"), ("webhook", "log")}
     assert all("--all" in names for names in paged.values())
 
 
