@@ -1,0 +1,169 @@
+"""Every error that the OpenAPI document lists for an operation occurs, as a problem, and nothing changes."""
+
+import msgspec
+import pytest
+
+from copydesk.http.openapi import error_statuses
+from copydesk.http.operations import MAX_BODY
+from copydesk.http.rate_limit import LIMIT
+from copydesk.http.table import OPERATIONS
+from copydesk.model.token import Scope
+from desk_fixtures import URL_ONE, FakeWeb, Watch, entry, execute_sql, feed
+from draft_consistency import dump_tables, insert_drafts
+from http_service import run_service
+
+PROBLEM = "application/problem+json"
+UNKNOWN = "019a5b2e-6c1f-7d3a-9b47-3f0c2a91e5d8"
+NOT_PROVOKED = {408, 500}
+"""A body that does not arrive is in test_bad_input.py; an unexpected error in test_service.py."""
+TITLES = {
+    400: {"Bad request", "Invalid cursor"},
+    401: {"Unauthorized"},
+    403: {"Insufficient scope", "Forbidden"},
+    404: {"Not found"},
+    409: {"Not allowed in the current state"},
+    412: {"The draft changed in the meantime"},
+    413: {"Body too large"},
+    415: {"Unsupported media type"},
+    422: {"Invalid field"},
+    429: {"Rate limit exceeded"},
+    503: {"Shutting down"},
+}
+ACCEPTED = {
+    "record_engagement": {"draftId": UNKNOWN, "platform": "x"},
+    "start_run": {"sourceIds": [UNKNOWN]},
+    "schedule_next": {"draftId": UNKNOWN},
+    "change_draft": {"text": "Other words."},
+    "change_experiment": {"action": "archive"},
+    "update_source": {"name": "Other"},
+}
+"""Valid bodies of the operations whose error is about something else."""
+
+
+@pytest.fixture
+async def service(tmp_path):
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1)))
+    async with run_service(tmp_path, clock=Watch(), transport=web) as running:
+        yield running
+
+
+async def conflicting_request(operation, desk):
+    """Return path and body of a request that the current state refuses."""
+    (draft_id,) = await insert_drafts(desk, ["posting"])
+    if operation.id == "change_experiment":
+        variants = [{"id": name, "label": name, "config": {"hashtags": number}} for number, name in enumerate("ab")]
+        created = await desk.experiments.create({"name": "A", "parameter": "hashtags", "variants": variants})
+        return operation.path.format(id=created.id), {"action": "archive"}
+    if operation.id == "delete_source":
+        source = await desk.sources.create({"type": "rss", "url": URL_ONE, "name": "One"})
+        await desk.pipeline.run()
+        (draft,) = [draft for draft in (await desk.drafts.list()).items if draft.item.source_type == "rss"]
+        await desk.drafts.approve(draft.id)
+        execute_sql(desk.settings.database_file.parent, "UPDATE draft SET status = 'posting' WHERE id = ?", draft.id)
+        return operation.path.format(id=source.id), None
+    return operation.path.format(id=draft_id), {"draftId": draft_id} if operation.id == "schedule_next" else {
+        "text": "B"
+    }
+
+
+def malformed_request(operation, status):
+    """Return the parameters and options of a request that cannot be read, or has an invalid field."""
+    media_type = "multipart/form-data; boundary=x" if operation.upload else "application/json"
+    if operation.query is not None:
+        # A parameter that is given twice.
+        name = msgspec.structs.fields(operation.query)[0].encode_name
+        return {400: "?cursor=unknown", 422: f"?{name}=1&{name}=2"}[status], {}
+    options = {
+        400: {"content": b"{", "headers": {"Content-Type": media_type}},
+        413: {"content": b" " * (operation.max_body + 1), "headers": {"Content-Type": media_type}},
+        415: {"content": b"a", "headers": {"Content-Type": "text/plain"}},
+        422: {"files": {"other": b""}} if operation.upload else {"json": 1},
+    }
+    return "", options[status]
+
+
+async def exhaust(service, desk, status):
+    """Use up the newest token's requests, or let the server stop."""
+    if status == 503:
+        service.service.stopping.set()
+        return
+    newest = (await desk.tokens.list())[-1]
+    service.service._monotonic = lambda: 0.0
+    for _ in range(LIMIT):
+        service.service._rate_limiter.take(newest.id, 0.0)
+
+
+async def provoke(operation, status, service):
+    """Return the response to a request that gets the status."""
+    scope = Scope.READ if status == 403 else Scope.PUBLISH
+    client = service.anonymous_client() if status == 401 else await service.client(scope)
+    desk = await service.desks.get(service.desks.owner)
+    path, options = operation.path.format(id=UNKNOWN), {}
+    if operation.body is not None:
+        options["json"] = ACCEPTED.get(operation.id, operation.example)
+    if operation.upload is not None:
+        options["files"] = {operation.upload: b"no image"}
+    if status in {400, 413, 415, 422}:
+        parameters, options = malformed_request(operation, status)
+        path += parameters
+    elif status == 403 and operation.scope is Scope.READ:
+        options["headers"] = {"Origin": "https://evil.example"}
+    elif status == 409:
+        path, body = await conflicting_request(operation, desk)
+        options = {"json": body} if operation.body is not None else {}
+    elif status == 412:
+        (draft_id,) = await insert_drafts(desk, ["pending_review"])
+        path, options["headers"] = operation.path.format(id=draft_id), {"If-Match": '"99"'}
+    elif status in {429, 503}:
+        await exhaust(service, desk, status)
+    return await client.request(operation.method, path, **options)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=[f"{each.method} {each.path}" for each in OPERATIONS])
+async def test_documented_errors_occur(service, tmp_path, operation):
+    # In this order, because the last two stay.
+    for status in error_statuses(operation):
+        if status not in NOT_PROVOKED:
+            before = dump_resources(tmp_path)
+            response = await provoke(operation, status, service)
+            check_problem(response, status)
+            if status not in {409, 412}:  # those made the draft first
+                assert dump_resources(tmp_path) == before
+
+
+def dump_resources(home):
+    return dump_tables(home) | {"token": None}
+
+
+def check_problem(response, status):
+    assert (response.status_code, response.headers["content-type"]) == (status, PROBLEM), response.text
+    problem = response.json()
+    assert (problem["status"], problem["title"] in TITLES[status]) == (status, True), problem
+    assert problem["type"].startswith("/problems/")
+    assert problem["detail"]
+    assert "hint" not in problem
+    if status == 422:
+        assert problem["errors"]
+        assert all(error["field"] and error["message"] for error in problem["errors"])
+    if status in {429, 503}:
+        assert int(response.headers["retry-after"]) > 0
+    if status == 401:
+        assert response.headers["www-authenticate"].startswith("Bearer ")
+
+
+async def test_unexpected_error_is_a_problem(service, monkeypatch, caplog):
+    async def fail(*_):
+        raise ZeroDivisionError
+
+    client = await service.client()
+    monkeypatch.setattr(type(service.desks), "get", fail)
+    response = await client.get("/drafts")
+    assert (response.status_code, response.headers["content-type"]) == (500, PROBLEM)
+    assert response.headers["x-request-id"] in response.json()["detail"]
+    assert "ZeroDivisionError" not in response.text
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_body_limit_is_that_of_the_interface():
+    assert MAX_BODY == 1_048_576
