@@ -1,5 +1,6 @@
 """Events: a stream of what happens."""
 
+import re
 from typing import Annotated
 
 from msgspec import Meta
@@ -63,7 +64,8 @@ def _parse_types(text: object) -> frozenset[EventType]:
 
 
 def _parse_id(header: str | None, parameter: object) -> int | None:
-    value = parameter if header is None else int(header) if header.isascii() and header.isdigit() else header
+    is_number = header is not None and re.fullmatch("[0-9]{1,19}", header)
+    value = int(header) if is_number and header else parameter if header is None else header
     # An empty header is that of a client which has not received an event yet.
     if value is None or value == "":
         return None
