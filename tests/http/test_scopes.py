@@ -222,7 +222,7 @@ class DraftTokenMachine(RuleBasedStateMachine):
         self.runner.run(self._agent_request(name, draft_id, body))
         assert self.decided() == before
 
-    @rule(action=st.sampled_from(ACTION_SCOPES), data=st.data())
+    @rule(action=st.sampled_from(list(ACTION_SCOPES)), data=st.data())
     def agent_bulk(self, action, data):
         before = self.decided()
         self.runner.run(
