@@ -155,10 +155,10 @@ class Pipeline:
 
         Raise InvalidError for a limit outside 1 to 100 and for an invalid cursor.
         """
-        before = decode_cursor(cursor, "runs") if cursor is not None else None
+        before = decode_cursor(cursor, "runs", self._ctx.user_id) if cursor is not None else None
         # One more than the page holds, which shows if there is another page.
         rows = await self._ctx.read(runs.list_newest, limit + 1, before)
-        next_cursor = encode_cursor(rows[limit - 1].id, "runs") if len(rows) > limit else None
+        next_cursor = encode_cursor(rows[limit - 1].id, "runs", self._ctx.user_id) if len(rows) > limit else None
         return Page(items=rows[:limit], next_cursor=next_cursor)
 
     @operation
