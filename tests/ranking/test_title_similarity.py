@@ -117,6 +117,12 @@ def test_titles_in_different_words_match_by_summary() -> None:
     assert story_similarity(one, other, 2 * HOUR) > 0
 
 
+def test_equal_titles_match_whose_summaries_differ() -> None:
+    title = "Harbour bridge collapses in Port Ellery after storm"
+    one, other = parse_title(title, "It fell at noon."), parse_title(title, "It was too short.")
+    assert story_similarity(one, other, HOUR) == story_similarity(other, one, HOUR) > 0
+
+
 def test_threshold_rises_after_three_days() -> None:
     one = parse_title("Quake of magnitude 6.8 hits northern Chile", "The tremor struck near Iquique before dawn.")
     other = parse_title(

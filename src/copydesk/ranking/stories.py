@@ -5,7 +5,7 @@ page, or if they come from different sources and have similar titles. Titles of 
 other: there, similarity means a series.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from sys import intern
@@ -133,7 +133,7 @@ class StoryIndex:
         self._items_by_page: dict[str, list[_IndexedItem]] = {}
         self._items_by_word: defaultdict[str, list[_IndexedItem]] = defaultdict(list)
         # Counted rather than derived: items of a story leave the window one by one.
-        self._source_counts: dict[str, Counter[str]] = {}
+        self._source_counts: dict[str, dict[str, int]] = {}
 
     def __len__(self) -> int:
         """Return the number of items in the window."""
@@ -166,6 +166,8 @@ class StoryIndex:
         same_page = [
             other for other in self._items_by_page.get(item.canonical, ()) if self._is_within_window(other, item)
         ]
+        if not same_page:
+            return None
         stories = {other.story_id for other in same_page}
         # A page shared by two stories, such as a changelog or a list of links, does not identify a third.
         if len(stories) != 1 or any(_is_different_entry(other, item) for other in same_page):
@@ -218,7 +220,8 @@ class StoryIndex:
                 del items[0]
         if identifies_page(item.canonical):
             _add_to_page(self._items_by_page.setdefault(item.canonical, []), item)
-        self._source_counts.setdefault(item.story_id, Counter())[item.source_id] += 1
+        source_counts = self._source_counts.setdefault(item.story_id, {})
+        source_counts[item.source_id] = source_counts.get(item.source_id, 0) + 1
         self._days.setdefault(int(item.timestamp // _SECONDS_PER_DAY), []).append(item)
         if item.timestamp > self._newest:
             self._newest = item.timestamp

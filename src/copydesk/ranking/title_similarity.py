@@ -9,7 +9,8 @@ places, and reports and comments. Measured on the labelled pairs of tests/rankin
 
 import re
 from collections.abc import Set
-from typing import NamedTuple
+
+import msgspec
 
 from copydesk.ranking.stems import COMMON_STEMS, FREQUENT_STEMS, GENERIC_STEMS, stem, stem_set
 from copydesk.ranking.tokens import STOP_WORDS, fold, split_words
@@ -69,7 +70,8 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 # An infinitive or a future tense announces what the verb says.
-_ANNOUNCED = re.compile(r"(?:([a-z]+)\W+)?\b(?:to|will|may|could) (?:be )?([a-z]{3,})")
+_ANNOUNCING = re.compile(r"\b(?:to|will|may|could) ")
+_ANNOUNCED = re.compile(rf"(?:([a-z]+)\W+)?{_ANNOUNCING.pattern}(?:be )?([a-z]{{3,}})")
 # After these an infinitive tells the purpose.
 _PURPOSE_WORDS = """
     plot plots plan deal bid effort attempt order law bill call calls vote votes voted agree agrees agreed how need
@@ -98,24 +100,50 @@ for _first, _second in re.findall(r"(\w+) (\w+)", _OPPOSITE_PAIRS):
     _OPPOSITES.setdefault(stem(_second), set()).add(stem(_first))
 
 
-class Title(NamedTuple):
-    """A title prepared for comparison."""
+class Title(msgspec.Struct, gc=False):
+    """A title prepared for comparison.
+
+    Only what finds the items to compare with is computed at once. The rest is computed when it is first needed: many
+    items are never compared, and few pairs get beyond the comparison of their words.
+    """
 
     text: str
     words: frozenset[str]
     """Stems of the content words, without a site's name after the last dash or bar."""
-    context: frozenset[str]
-    """`words`, and the stems of the rest of the title and of the summary."""
+    tail: frozenset[str]
+    """Stems of the other words of the title."""
     names: frozenset[str]
     """Capitalized words of the title and the summary, as stems."""
-    is_comment: bool
+    summary: str
+    _context: frozenset[str] | None = None
+    _weights: dict[str, int] | None = None
+
+    def context(self) -> frozenset[str]:
+        """Return `words`, and the stems of the rest of the title and of the summary."""
+        if self._context is None:
+            self._context = self.words | self.tail | _stems(self.summary)
+            self.summary = ""  # no longer needed
+        return self._context
+
+    def weights(self) -> dict[str, int]:
+        """Return the weights of the words of `context`."""
+        if self._weights is None:
+            names = self.names
+            self._weights = {
+                word: _WEIGHTS.get(word) or (_NAME_WEIGHT if word in names or word[0].isdigit() else _WEIGHT)
+                for word in self.context()
+            }
+        return self._weights
 
     @property
     def keys(self) -> frozenset[str]:
         """The words that other items of the story are likely to share: those of the title, and all names."""
         return self.words | self.names
 
-    # Computed when needed: few pairs get beyond the comparison of their words.
+    @property
+    def is_comment(self) -> bool:
+        """True if the item comments on an event instead of reporting it."""
+        return _COMMENT.search(self.text) is not None
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -131,6 +159,9 @@ class Title(NamedTuple):
     def announced(self) -> frozenset[str]:
         """Verbs of the title that tell what is going to happen."""
         text = self.text if self.names else self.text.lower()
+        # Most titles announce nothing, and finding the words before it takes long.
+        if not _ANNOUNCING.search(text):
+            return _NO_WORDS
         verbs = [stem(verb) for word, verb in _ANNOUNCED.findall(text) if word not in _PURPOSES]
         # Not the number of "rises to nine".
         return frozenset([verb for verb in verbs if verb.isalpha()])
@@ -144,18 +175,15 @@ class Title(NamedTuple):
 
 def parse_title(text: str, summary: str = "") -> Title:
     """Prepare a title and the beginning of its summary for comparison."""
-    text = _CONTRACTION.sub("", _shorten_names(text[:_MAX_LENGTH])).strip()
+    text = _shorten_names(text[:_MAX_LENGTH])
+    # Few titles have a contraction, and looking for it takes longer than looking for an apostrophe.
+    if "'" in text or "’" in text:
+        text = _CONTRACTION.sub("", text)
+    text = text.strip()
     summary = _URL.sub("", _shorten_names(summary[:_MAX_SUMMARY_LENGTH]))
     words, tail = _split_tail(text)
-    context = words | tail | _stems(summary) if summary or tail else words
-    names = frozenset(_names(text, context) + _summary_names(summary)) or _NO_WORDS
-    return Title(
-        text=text,
-        words=words,
-        context=context,
-        names=names,
-        is_comment=_COMMENT.search(text) is not None,
-    )
+    names = frozenset(_title_names(text, words | tail) + _summary_names(summary)) or _NO_WORDS
+    return Title(text, words, tail, names, summary)
 
 
 def _shorten_names(text: str) -> str:
@@ -165,12 +193,6 @@ def _shorten_names(text: str) -> str:
 def _stems(text: str) -> frozenset[str]:
     # The one empty set, because most titles have no word of most kinds.
     return frozenset(map(stem, split_words(text))) or _NO_WORDS
-
-
-def _total_weight(words: Set[str], names: Set[str]) -> int:
-    return sum(
-        [_WEIGHTS.get(word) or (_NAME_WEIGHT if word in names or word[0].isdigit() else _WEIGHT) for word in words]
-    )
 
 
 def _split_tail(text: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -184,7 +206,7 @@ def _split_tail(text: str) -> tuple[frozenset[str], frozenset[str]]:
     return _stems(text), _NO_WORDS
 
 
-def _names(text: str, context: Set[str]) -> list[str]:
+def _title_names(text: str, words: Set[str]) -> list[str]:
     """Return the capitalized words of a title in sentence case; empty if capitals do not mark names."""
     candidates = [word for word in _ORIGINAL_WORD.findall(text) if fold(word) not in STOP_WORDS]
     capitalized = [word for word in candidates if word[0].isupper()]
@@ -193,18 +215,19 @@ def _names(text: str, context: Set[str]) -> list[str]:
     # The first word is capitalized in any case. It is a name more often than not, but hardly ever as a plural.
     if capitalized and capitalized[0] is candidates[0] and fold(candidates[0]).endswith("s"):
         del capitalized[0]
-    return [name for name in map(_name, capitalized) if name in context and name not in COMMON_STEMS]
+    return [name for name in map(_name, capitalized) if name in words and name not in COMMON_STEMS]
 
 
 def _summary_names(summary: str) -> list[str]:
     """Return the capitalized words of a summary that do not begin a sentence."""
     capitalized = [word for word in _LATER_WORD.findall(summary) if word[:1].isupper()]
-    names = [_name(word) for word in capitalized if fold(word) not in STOP_WORDS]
-    return [name for name in names if len(name) > 1]
+    return [name for name in map(_name, capitalized) if len(name) > 1]
 
 
 def _name(word: str) -> str:
-    return stem(fold(word).partition("'")[0])
+    """Return the stem of a capitalized word without its genitive; empty for a stop word."""
+    folded = fold(word)
+    return "" if folded in STOP_WORDS else stem(folded.partition("'")[0])
 
 
 def story_similarity(title: Title, other: Title, seconds_later: float) -> float:
@@ -212,32 +235,29 @@ def story_similarity(title: Title, other: Title, seconds_later: float) -> float:
 
     `seconds_later` is the time from `title` to `other`, negative if `other` is older.
     """
-    found = len(title.words & other.context) + len(other.words & title.context)
+    context, other_context = title.context(), other.context()
+    found = len(title.words & other_context) + len(other.words & context)
     # Nearly all pairs that are compared end here.
     if found < _MIN_FOUND * (len(title.words) + len(other.words)):
         return 0.0
-    shared = title.context & other.context
-    if len(shared) < _MIN_SHARED or title.is_comment != other.is_comment:
+    shared = context & other_context
+    if len(shared) < _MIN_SHARED or min(len(title.words), len(other.words)) < _MIN_WORDS:
         return 0.0
     similarity = _similarity(title, other, shared)
-    if similarity < _required_similarity(title, other, shared, seconds_later) or _contradict(
-        title, other, seconds_later
-    ):
+    if similarity < _required_similarity(title, other, shared, seconds_later):
+        return 0.0
+    if title.is_comment != other.is_comment or _contradict(title, other, seconds_later):
         return 0.0
     return similarity
 
 
 def _similarity(title: Title, other: Title, shared: frozenset[str]) -> float:
     """Return the mean of two shares: title words found in the other item, and words common to both items."""
-    found = _total_weight(title.words & shared, title.names) + _total_weight(other.words & shared, other.names)
-    total = _total_weight(title.words, title.names) + _total_weight(other.words, other.names)
-    everything, _, names = min(
-        (_total_weight(item.context, item.names), item.text, item.names) for item in (title, other)
-    )
-    common = _total_weight(shared, names)
-    if not total or not everything:
-        return 0.0
-    titles, items = found / total, common / everything
+    weights, other_weights = title.weights(), other.weights()
+    found = _total(weights, title.words & shared) + _total(other_weights, other.words & shared)
+    total = _total(weights, title.words) + _total(other_weights, other.words)
+    smaller = min(title, other, key=lambda item: (sum(item.weights().values()), item.text, item.names)).weights()
+    titles, items = found / total, _total(smaller, shared) / sum(smaller.values())
     # Aggregators share phrases of their summaries, and columns of different sources their titles.
     together = (min(titles, items + _MAX_TITLE_LEAD) + min(items, titles + _MAX_ITEM_LEAD)) / 2
     # Two sources that name the same exact number hardly ever mean different events.
@@ -245,13 +265,14 @@ def _similarity(title: Title, other: Title, shared: frozenset[str]) -> float:
     return min(1.0, together + min(_MAX_BONUS, numbers * _NUMBER_BONUS))
 
 
+def _total(weights: dict[str, int], words: Set[str]) -> int:
+    return sum([weights[word] for word in words])
+
+
 def _required_similarity(title: Title, other: Title, shared: frozenset[str], seconds: float) -> float:
     word_count = min(len(title.words), len(other.words))
     # Summaries that agree on nothing are no evidence: columns have the same title every week.
     is_bare = shared <= (title.words & other.words)
-    if word_count < _MIN_WORDS:
-        # More than any similarity: titles this short never match.
-        return 2.0
     if word_count < _SHORT_TITLE and is_bare:
         return _SHORT_THRESHOLD
     if abs(seconds) > _NEAR_SECONDS:
@@ -267,7 +288,7 @@ def _contradict(title: Title, other: Title, seconds_later: float) -> bool:
         return True
     if _is_opposite(title, other) or _is_aside(title, other) or _is_aside(other, title):
         return True
-    if title.numbers - other.context and other.numbers - title.context:
+    if title.numbers - other.context() and other.numbers - title.context():
         return True
     if len(title.names & other.names) < _MANY_NAMES and _has_other_name(title, other) and _has_other_name(other, title):
         return True
@@ -276,9 +297,9 @@ def _contradict(title: Title, other: Title, seconds_later: float) -> bool:
 
 
 def _has_other_name(title: Title, other: Title) -> bool:
-    missing = (title.names & title.words) - other.context
+    missing = (title.names & title.words) - other.context()
     # By the first four letters: Zelensky and Zelenskyy do not contradict each other.
-    return bool(missing) and not {name[:4] for name in missing} <= {word[:4] for word in other.context}
+    return bool(missing) and not {name[:4] for name in missing} <= {word[:4] for word in other.context()}
 
 
 def _is_aside(title: Title, other: Title) -> bool:
@@ -301,4 +322,4 @@ def _is_announcement(earlier: Title, later: Title, seconds: float) -> bool:
         return True
     if earlier.series & _WEEKDAYS and not later.series:
         return True
-    return bool((earlier.words - later.words) & _EXPECTED or (later.words - earlier.context) & _TURNS)
+    return bool((earlier.words - later.words) & _EXPECTED or (later.words - earlier.context()) & _TURNS)
