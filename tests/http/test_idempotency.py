@@ -3,7 +3,13 @@
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.requests import Request
 
+from copydesk.desk.idempotency import is_key
+from copydesk.http.errors import RefusedError
+from copydesk.http.idempotency import read_key
 from copydesk.http.rate_limit import Quota, RateLimiter
 from copydesk.model.token import Scope
 from desk_fixtures import query_db
@@ -142,6 +148,42 @@ async def test_unexpected_error_leaves_the_key_free(service, monkeypatch):
         patch.setattr(desk.drafts, "create", fail)
         assert (await client.post("/drafts", json=BODY, headers=KEY)).status_code == 500
     assert (await client.post("/drafts", json=BODY, headers=KEY)).status_code == 201
+
+
+async def test_lost_response_is_told(service, monkeypatch):
+    client = await service.client()
+    draft_id = (await client.post("/drafts", json=BODY)).json()["drafts"][0]["id"]
+    request = {"action": "approve", "ids": [draft_id]}
+    desk = await service.desks.get(service.desks.owner)
+    bulk = desk.drafts.bulk
+
+    async def fail_afterwards(*args: object) -> None:
+        await bulk(*args)
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(desk.drafts, "bulk", fail_afterwards)
+        assert (await client.post("/drafts/bulk", json=request, headers=KEY)).status_code == 500
+    again = await client.post("/drafts/bulk", json=request, headers=KEY)
+    assert (again.status_code, again.json()["type"]) == (409, "/problems/response-lost")
+
+
+@given(st.text(st.characters(max_codepoint=255), max_size=300))
+def test_any_header_is_a_key_or_refused(text):
+    scope = {"type": "http", "headers": [(b"idempotency-key", text.encode("latin-1"))]}
+    try:
+        key = read_key(Request(scope))
+    except RefusedError:
+        assert not is_key(text) or text.startswith('"')
+    else:
+        assert key is not None
+        assert is_key(key)
+
+
+@given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1, max_size=255))
+def test_quoted_key_is_read_back(key):
+    quoted = '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    assert read_key(Request({"type": "http", "headers": [(b"idempotency-key", quoted.encode())]})) == key
 
 
 async def test_upload_is_compared_by_its_file(service):
