@@ -15,7 +15,10 @@ import msgspec
 from copydesk.cli import copydesk
 from copydesk.cli.commands import COMMANDS
 from copydesk.desk.catalog import PLATFORMS, SOURCE_TYPES
+from copydesk.http.resources.drafts import ACTION_SCOPES
+from copydesk.http.table import OPERATIONS
 from copydesk.model.source import SourceConfig
+from copydesk.model.token import Scope
 from copydesk.problems import PROBLEM_TYPES
 from copydesk.settings import SECTIONS, setting_descriptions
 from copydesk.tui.keys import KEYS, KeyContext, format_keys
@@ -135,6 +138,17 @@ def problem_types() -> str:
     return "\n".join(lines)
 
 
+def scopes() -> str:
+    """Return the table of scopes with the operations of the service that each adds."""
+    lines = ["| scope | adds |", "|---|---|"]
+    for scope in Scope:
+        names = [f"`{operation.method} {operation.path}`" for operation in OPERATIONS if operation.scope is scope]
+        actions = [f"`{action.value}`" for action, needed in ACTION_SCOPES.items() if needed is scope]
+        actions = [f"actions: {', '.join(actions)}"] if actions else []
+        lines.append(f"| `{scope.value}` | {'<br>'.join([*actions, *names])} |")
+    return "\n".join(lines)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "options": options,
@@ -144,6 +158,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "source-types": source_types,
     "platforms": platforms,
     "problem-types": problem_types,
+    "scopes": scopes,
 }
 
 

@@ -1,11 +1,14 @@
 """Tests for `copydesk serve`."""
 
+import json
 import re
 import signal
 import subprocess
 from datetime import UTC, datetime
 
-from cli_runner import COMMAND, make_environment, run_in_process
+import httpx
+
+from cli_runner import COMMAND, make_environment, run_command, run_in_process
 from desk_fixtures import entry, feed, query_db
 from feed_server import FeedServer
 
@@ -32,3 +35,37 @@ def test_jobs_of_all_users_run_until_the_server_stops(tmp_path):
         "owner pipeline: succeeded: 1 draft from 1 item\n",
     ]
     assert query_db(tmp_path, "SELECT count(*) FROM job WHERE owner IS NOT NULL") == [(0,)]
+
+
+def test_access_log_names_token_and_operation_but_no_secrets(tmp_path):
+    token = run_command(tmp_path, "token", "create", "--name", "phone", "--scope", "read").out.strip()
+    with subprocess.Popen(
+        [*COMMAND, "serve", "--port", "0", "--jobs", "--access-log"],
+        env=make_environment(tmp_path),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        started = re.search(r"http://\S+", process.stderr.readline())
+        assert started
+        headers = {"Authorization": f"Bearer {token}", "X-Request-Id": "r1"}
+        response = httpx.get(f"{started[0]}/drafts", params={"tags": "private"}, headers=headers)
+        process.send_signal(signal.SIGTERM)
+        output = process.stderr.read()
+    assert (response.status_code, process.returncode) == (200, 0)
+    (line,) = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    assert line["time"].endswith("Z")
+    assert line["seconds"] < 10
+    facts = {name: value for name, value in line.items() if name not in {"time", "seconds"}}
+    assert facts == {
+        "requestId": "r1",
+        "method": "GET",
+        "path": "/drafts",
+        "operation": "list_drafts",
+        "status": 200,
+        "user": "owner",
+        "token": "phone",
+        "client": "127.0.0.1",
+    }
+    assert token not in output
+    assert "private" not in output

@@ -41,6 +41,7 @@ EXTRA_HINT = "Install it: `pip install 'copydesk[serve]'`."
 @click.option(
     "--jobs", "with_jobs", is_flag=True, help="Run the scheduled jobs of all users, as `copydesk daemon` does for one."
 )
+@click.option("--access-log", is_flag=True, help="Print a line of JSON for each request.")
 @pass_context
 def serve(
     context: Context,
@@ -50,6 +51,7 @@ def serve(
     allowed_hosts: tuple[str, ...],
     trusted_proxies: tuple[str, ...],
     with_jobs: bool,
+    access_log: bool,
 ) -> None:
     """Serve every operation over HTTP, for all users, until SIGTERM or Ctrl-C.
 
@@ -62,6 +64,8 @@ def serve(
             raise
         raise click.UsageError(f"The HTTP service is not installed. {EXTRA_HINT}") from None
     options = server.ServerOptions(host=host, port=port, allowed_hosts=allowed_hosts, trusted_proxies=trusted_proxies)
+    if access_log:
+        import_module("copydesk.http.access_log").print_access_log()
     context.run_without_desk(lambda: _serve(context, options, with_jobs=with_jobs))
 
 

@@ -10,11 +10,11 @@ from uuid import uuid4
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from copydesk.http import errors
+from copydesk.http.access_log import ACCESS_LOG
 from copydesk.http.event_stream import MEDIA_TYPE as EVENT_STREAM
 from copydesk.http.metrics import RequestMetrics
 from copydesk.http.responses import problem_response
 
-ACCESS_LOG = logging.getLogger("copydesk.http.access")
 LOG = logging.getLogger("copydesk.http")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _EVENT_STREAM = EVENT_STREAM.encode()
@@ -73,21 +73,18 @@ class RequestMiddleware:
             await problem_response(refusal.problem, refusal.headers)(scope, receive, send_with_headers)
         finally:
             metrics.open_streams -= is_stream
-            # Without query, bodies and tokens: they may hold what users write.
-            ACCESS_LOG.info(
-                "",
-                extra={
-                    "request_id": request_id,
-                    "method": scope["method"],
-                    "path": scope["path"],
-                    "operation": state.get("operation"),
-                    "status": status,
-                    "seconds": round(time.perf_counter() - started, 6),
-                    "user": state.get("user"),
-                    "token": state.get("token"),
-                    "client": (scope.get("client") or ("",))[0],
-                },
-            )
+            request = {
+                "requestId": request_id,
+                "method": scope["method"],
+                "path": scope["path"],
+                "operation": state.get("operation"),
+                "status": status,
+                "seconds": round(time.perf_counter() - started, 6),
+                "user": state.get("user"),
+                "token": state.get("token"),
+                "client": (scope.get("client") or ("",))[0],
+            }
+            ACCESS_LOG.info("", extra={"request": request})
 
     def _is_own_page(self, headers: dict[bytes, str]) -> bool:
         """Return False for a request that a page of another origin makes, or under a host name that is not ours.

@@ -1,0 +1,141 @@
+"""Tests that docs/service.md is true: its commands run against a server process, its files are valid."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from cli_runner import COMMAND, make_environment
+from copydesk.desk.webhooks.signature import new_secret, signed_headers
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "service.md"
+DEPLOY = ROOT / "docs" / "deploy"
+ADDRESS = "http://127.0.0.1:8470"
+
+
+def code_blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def sample_server(tmp_path: Path) -> Iterator[str]:
+    """The service on a sample desk, in a process of its own; its base URL."""
+    process = subprocess.Popen(
+        [*COMMAND, "--sample", "serve", "--port", "0"],
+        env=make_environment(tmp_path),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    with process:
+        try:
+            started = re.search(r"http://\S+", process.stderr.readline())
+            assert started
+            yield started[0]
+        finally:
+            process.terminate()
+            assert process.wait(60) == 0
+
+
+def test_commands_do_what_they_say(sample_server: str, tmp_path: Path) -> None:
+    """All commands of the page in one shell, in which curl fails on an error. Comments are the expected output."""
+    functions = f"""set -euo pipefail
+        curl() {{ command curl --silent --show-error --fail-with-body "$@"; }}
+        copydesk() {{ {sys.executable} -m copydesk "$@"; }}
+        """
+    blocks = code_blocks("sh")
+    assert len(blocks) >= 8
+    script = functions + "echo '-- end'\n".join(blocks) + "echo '-- end'\n"
+    (tmp_path / "walk").mkdir()
+    done = subprocess.run(
+        ["bash", "-c", script.replace(ADDRESS, sample_server)],
+        cwd=tmp_path / "walk",
+        env=make_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    outputs = done.stdout.split("-- end\n")
+    for block, output in zip(blocks, outputs, strict=False):
+        expected = [line.removeprefix("# ") for line in block.splitlines() if line.startswith("# ")]
+        printed = output.splitlines()
+        assert not expected or [line for line in printed if line in expected] == expected, (block, output)
+    shown = outputs[len(blocks) - 1]
+    assert all(text in shown for text in ("scout 1.2", "example-7b", "9f2c", "https://harbour.example/news"))
+
+
+def test_commands_of_deployment_are_valid(tmp_path: Path) -> None:
+    """The options of the unit and of the container exist."""
+    unit = (DEPLOY / "copydesk.service").read_text(encoding="utf-8")
+    container = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+    started = re.search(r"^ExecStart=\S+ serve (.*)$", unit, re.MULTILINE)
+    assert started
+    command = json.loads(container[container.rindex("\nCMD ") + len("\nCMD ") :])
+    assert command[0] == "serve"
+    for arguments in (started[1].split(), command[1:]):
+        done = subprocess.run(
+            [*COMMAND, "serve", *arguments, "--help"], capture_output=True, text=True, check=False, timeout=60
+        )
+        assert (done.returncode, "--trusted-proxy" in done.stdout) == (0, True), done.stderr
+
+
+def test_health_check_of_container(sample_server: str) -> None:
+    container = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+    found = re.search(r"^HEALTHCHECK .*\\\n\s+CMD (\[.*\])$", container, re.MULTILINE)
+    assert found
+    _, *arguments = json.loads(found[1])
+    healthy = [argument.replace(ADDRESS, sample_server) for argument in arguments]
+    unhealthy = [argument.replace(ADDRESS, "http://127.0.0.1:1") for argument in arguments]
+    assert subprocess.run([sys.executable, *healthy], check=False).returncode == 0
+    assert subprocess.run([sys.executable, *unhealthy], check=False, capture_output=True).returncode == 1
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_unit_is_valid(tmp_path: Path) -> None:
+    # The program has to exist.
+    text = (DEPLOY / "copydesk.service").read_text(encoding="utf-8").replace("/opt/copydesk/bin/copydesk", "/bin/true")
+    (tmp_path / "copydesk.service").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        ["systemd-analyze", "verify", tmp_path / "copydesk.service"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, [line for line in done.stderr.splitlines() if "copydesk.service" in line]) == (0, [])
+
+
+async def test_agent_starts_with_the_configuration(tmp_path: Path) -> None:
+    (block,) = code_blocks("json")
+    server = json.loads(block)["mcpServers"]["copydesk"]
+    assert server["command"] == "copydesk"
+    command, *options = COMMAND
+    parameters = StdioServerParameters(
+        command=command, args=[*options, *server["args"]], env=make_environment(tmp_path)
+    )
+    async with Client(stdio_client(parameters)) as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+    assert "create_drafts" in names
+    assert "change_drafts" not in names
+
+
+def test_signature_example() -> None:
+    (block,) = code_blocks("python")
+    namespace: dict[str, object] = {}
+    exec(compile(block, PAGE.name, "exec"), namespace)
+    is_signed = namespace["is_signed"]
+    assert callable(is_signed)
+    secret, body = new_secret(), b'{"id":1}'
+    headers = dict(signed_headers(secret, "msg_1", body, datetime.now(UTC)))
+    assert is_signed(secret, headers, body)
+    assert not is_signed(secret, headers, b'{"id":2}')
+    assert not is_signed(new_secret(), headers, body)
+    old = dict(signed_headers(secret, "msg_1", body, datetime(2020, 1, 1, tzinfo=UTC)))
+    assert not is_signed(secret, old, body)
