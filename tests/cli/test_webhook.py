@@ -1,12 +1,17 @@
 """Tests for `copydesk webhook`."""
 
 import asyncio
+import hmac
 import json
+import subprocess
+import time
+from base64 import b64decode, b64encode
 
 import pytest
 
-from cli_runner import assert_one_line_error, run_in_process
+from cli_runner import COMMAND, assert_one_line_error, make_environment, run_in_process
 from desk_fixtures import execute_sql, open_desk_at
+from feed_server import FeedServer
 
 URL = "https://hooks.example/copydesk"
 
@@ -68,6 +73,33 @@ def test_log(tmp_path):
     assert [entry["eventId"] for entry in page["deliveries"]] == [3, 2]
     whole = json.loads(run_in_process(tmp_path, "webhook", "log", created["id"], "--all", "--json").out)
     assert [entry["eventId"] for entry in whole["deliveries"]] == [3, 2, 1]
+
+
+def test_event_survives_a_killed_sender(tmp_path):
+    """The request is on its way when the process is killed: nobody knows whether it arrived."""
+    with FeedServer("0.0.0.0") as server:
+        server.hang("/hook")
+        result = run_in_process(tmp_path, "webhook", "add", server.url("/hook"))
+        secret = result.out.strip()
+        create_drafts(tmp_path, 1)
+        command = [*COMMAND, "daemon", "--once"]
+        with subprocess.Popen(command, env=make_environment(tmp_path), stderr=subprocess.DEVNULL) as process:
+            deadline = time.monotonic() + 60
+            while not server.requests_for("/hook"):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            process.kill()
+        server.serve("/hook", b"")
+        run_in_process(tmp_path, "daemon", "--once")
+        run_in_process(tmp_path, "daemon", "--once")
+        first, second = server.requests_for("/hook")
+    assert first.headers["webhook-id"] == second.headers["webhook-id"]
+    assert json.loads(first.body) == json.loads(second.body)
+    for request in (first, second):
+        headers = request.headers
+        signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + request.body
+        digest = hmac.digest(b64decode(secret.removeprefix("whsec_")), signed, "sha256")
+        assert headers["webhook-signature"] == f"v1,{b64encode(digest).decode()}"
 
 
 @pytest.mark.parametrize(
