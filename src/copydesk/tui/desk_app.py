@@ -63,6 +63,8 @@ MISSED_JOB = "missed"
 """The job whose messages always report a problem."""
 POLL_INTERVAL = 0.5
 """Seconds between two checks for changes in the database."""
+KEY_PAUSE, MAX_POLL_DELAY = 0.25, 3.0
+"""Seconds after a key until such a check, which takes longer than a frame, and seconds that fast keys can delay it."""
 IDLE_INTERVAL = 2.0
 """Seconds between two attempts to close idle connections; longer than the second between a run's progress writes."""
 SHUTDOWN_TIMEOUT = 0.5
@@ -238,6 +240,14 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                     last_error = str(to_copydesk_error(error))
                     self.log_problem(last_error)
             await asyncio.sleep(POLL_INTERVAL)
+            await self._wait_for_key_pause()
+
+    async def _wait_for_key_pause(self) -> None:
+        """Wait while the user types, at most MAX_POLL_DELAY."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MAX_POLL_DELAY):
+                while (idle_time := self._gc_tuning.idle_time) < KEY_PAUSE:  # noqa: ASYNC110 - a pause is no event
+                    await asyncio.sleep(KEY_PAUSE - idle_time)
 
     async def _release_idle(self, desk: "Desk") -> None:
         """Collect garbage and release idle resources while the user is not typing."""

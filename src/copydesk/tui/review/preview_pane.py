@@ -88,8 +88,8 @@ class PreviewPane(Container):
         self._draft = self._current_preview = None
         self.page.show(())
 
-    def show(self, draft: "ListedDraft", drafts: "Sequence[ListedDraft]") -> None:
-        """Show a draft's text at once, and load its previews and images; `drafts` are this one and the next."""
+    def show(self, draft: "ListedDraft") -> None:
+        """Show a draft: its text, and its previews if they are cached."""
         from copydesk.tui.review.pages import DeliveryInfo, draft_page  # noqa: PLC0415 - not needed for the first paint
 
         self._draft = draft
@@ -98,7 +98,6 @@ class PreviewPane(Container):
         previews, delivery = (cached.previews, cached.delivery) if cached else ((), DeliveryInfo(self._zone))
         self.page.show(lambda: draft_page(draft, self.app.clock(), previews, delivery=delivery))
         self._request_images()
-        self.load_previews(drafts)
 
     def clear_cache(self) -> None:
         """Drop the cached previews: they may be older than a change."""
@@ -240,12 +239,15 @@ class ItemPane(Container):
         self._draft = None
         self.page.show(())
 
-    def show(self, draft: "ListedDraft", drafts: "Sequence[ListedDraft]") -> None:
-        """Show the item of a draft as soon as it is loaded; `drafts` are this one and the next."""
+    def show(self, draft: "ListedDraft") -> None:
+        """Show the item of a draft, if it is cached."""
         self._draft = draft
         if item := self.item:
             lru_put(self._items, item.id, item, _ITEM_CACHE_SIZE)
             self._show_item(item)
+
+    def load_items(self, drafts: "Sequence[ListedDraft]") -> None:
+        """Load the items of these drafts that are not cached; show that of the displayed draft."""
         missing = [nearby for nearby in drafts if nearby.item_id not in self._items]
         if missing and self.app.desk is not None:
             self.app.run_desk_task(lambda desk: self._loader.submit((desk, missing)))

@@ -27,6 +27,7 @@ from copydesk.tui.widgets.lines import TooSmall
 from copydesk.tui.widgets.top_line import TopLine
 
 if TYPE_CHECKING:
+    from copydesk.model.draft import ListedDraft
     from copydesk.tui.review.actions import ReviewActions
 
 PRELOAD_DELAY = 1.0
@@ -55,6 +56,8 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
     def __init__(self) -> None:
         super().__init__()
         self.changes = LocalChanges()
+        self._followed: ListedDraft | None = None
+        """The draft that was shown when the cursor moved to it, until the message of that arrives."""
 
     @cached_property
     def review_actions(self) -> "ReviewActions":
@@ -75,6 +78,8 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
     def on_mount(self) -> None:
         if self.app.desk is None and self.app.open_error is None:
             self.queue.show_note(empty_states.OPENING)
+        # Not only with the message, which arrives a frame later.
+        self.watch(self.queue, "cursor", self._follow_cursor, init=False)
 
     # Data.
 
@@ -128,7 +133,21 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
 
     # Panes.
 
+    def _follow_cursor(self) -> None:
+        """Show the draft under the cursor in the same frame as its row."""
+        self._show_current()
+        self._followed = self.queue.current
+
     @on(QueuePane.Moved)
+    def _load_current(self) -> None:
+        """Load what the panes show of the current draft and, in advance, of the one that is likely to be next."""
+        followed, self._followed = self._followed, None
+        if followed is None or followed is not self.queue.current:
+            self._show_current()
+        drafts = self.queue.current_and_next() if self.queue.current is not None else []
+        self.preview_pane.load_previews(drafts)
+        self.item_pane.load_items(drafts)
+
     def _show_current(self) -> None:
         # The cursor jumped to rows that are still loading; keep showing the old draft until they arrive.
         if self.queue.is_jumping:
@@ -139,9 +158,8 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
             self.preview_pane.clear()
             self.item_pane.clear()
         else:
-            drafts = self.queue.current_and_next()
-            self.preview_pane.show(draft, drafts)
-            self.item_pane.show(draft, drafts)
+            self.preview_pane.show(draft)
+            self.item_pane.show(draft)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show the keys of the focused pane; a narrow screen shows that pane only."""

@@ -25,6 +25,8 @@ READ_TIMEOUT = 2.0
 BULK_STOP_DELAY = 2.0
 """Seconds after which, on exit, no further draft of a bulk action is started."""
 DRAFT_DELETED_MESSAGE = labels.DRAFT_DELETED
+MAX_PAINT_WAIT = 0.05
+"""Seconds that a write waits for the frame that shows what the user did."""
 WRITE_TIMEOUT = 60.0
 """Seconds that the console waits on exit for pending writes."""
 
@@ -51,6 +53,7 @@ class DeskTasksApp(Protocol):
     type_ahead: TypeAhead
 
     def notify_error(self, error: CopydeskError) -> None: ...
+    def call_after_refresh(self, callback: Callable[[], object]) -> bool: ...
 
 
 class DeskTasks:
@@ -128,9 +131,22 @@ class DeskTasks:
     def enqueue_write(
         self, work: DeskWork, *, hold_keys: Hold | None = None, on_finished: Callable[[], object] | None = None
     ) -> None:
-        """Run `work` like `run`, but after all earlier writes, and to its end even if the user quits."""
+        """Run `work` like `run`, but after all earlier writes, and to its end even if the user quits.
+
+        It is queued at once and starts after the next frame: a thread that writes would slow down the painting of it.
+        """
         exit_stack = self._app.type_ahead.start_hold(hold_keys, MAX_WRITE_HOLD)
-        self._last_write = self._start_task(work, exit_stack, on_finished, previous=self._last_write)
+        painted = asyncio.Event()
+        if not self._app.call_after_refresh(painted.set):
+            painted.set()
+
+        async def write(desk: "Desk") -> None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MAX_PAINT_WAIT):
+                    await painted.wait()
+            await work(desk)
+
+        self._last_write = self._start_task(write, exit_stack, on_finished, previous=self._last_write)
 
     @property
     def has_pending_writes(self) -> bool:

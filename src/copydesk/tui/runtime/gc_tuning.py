@@ -41,9 +41,14 @@ class GcTuning:
         self._last_key_at = time.monotonic()
 
     @property
+    def idle_time(self) -> float:
+        """Seconds since the last key press."""
+        return time.monotonic() - self._last_key_at
+
+    @property
     def is_idle(self) -> bool:
         """True if the user is not typing."""
-        return time.monotonic() - self._last_key_at > IDLE_AFTER
+        return self.idle_time > IDLE_AFTER
 
     def collect(self) -> None:
         """Run a full collection if middle collections happened since the last one."""
