@@ -26,7 +26,7 @@ BULK_STOP_DELAY = 2.0
 """Seconds after which, on exit, no further draft of a bulk action is started."""
 DRAFT_DELETED_MESSAGE = labels.DRAFT_DELETED
 MAX_PAINT_WAIT = 0.05
-"""Seconds that a write waits for the frame that shows what the user did."""
+"""Seconds that a write waits at most for the frame that shows what the user did."""
 WRITE_TIMEOUT = 60.0
 """Seconds that the console waits on exit for pending writes."""
 
@@ -137,13 +137,12 @@ class DeskTasks:
         """
         exit_stack = self._app.type_ahead.start_hold(hold_keys, MAX_WRITE_HOLD)
         painted = asyncio.Event()
-        if not self._app.call_after_refresh(painted.set):
-            painted.set()
+        self._app.call_after_refresh(painted.set)
+        # A screen that is being closed is not painted any more.
+        asyncio.get_running_loop().call_later(MAX_PAINT_WAIT, painted.set)
 
         async def write(desk: "Desk") -> None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(MAX_PAINT_WAIT):
-                    await painted.wait()
+            await painted.wait()
             await work(desk)
 
         self._last_write = self._start_task(write, exit_stack, on_finished, previous=self._last_write)
