@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from console_driver import pass_round
 from copydesk.errors import StoreError
 from copydesk.model.draft import Action, ListedDraft
 from copydesk.tui.review.queue_header import SearchLine
-from delayed_responses import DelayedResponse, press_without_waiting, wait_stable_rounds
+from delayed_responses import DelayedResponse, press_without_waiting, wait_stable_rounds, wait_until
 from queue_driver import current_number, open_queue, review_screen, selected_numbers, type_search
 
 pytestmark = pytest.mark.usefixtures("no_key_waiting")
@@ -30,6 +31,20 @@ async def test_bulk_finishing_late_keeps_marks_of_other_tab(tmp_path: Path) -> N
         assert current_number(ui) != 0
         await ui.press("left_square_bracket")
         assert "marked" not in ui.text
+
+
+async def test_rows_arriving_while_console_exits_are_dropped(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 12) as (ui, _):
+        assert ui.app.desk is not None
+        pane, held = review_screen(ui).queue_pane, DelayedResponse(ui.app.desk.drafts, "counts")
+        pane.refresh_rows()
+        await held.wait_until_called()
+        # An exiting console removes its widgets, the innermost first.
+        await review_screen(ui).header.tabs.remove()
+        await pane.queue.remove()
+        held.released.set()
+        await wait_until(lambda: not ui.app.desk_tasks.pending, lambda: pass_round(ui.app))
+        await wait_stable_rounds(ui)
 
 
 async def test_late_search_text_is_ignored_after_leaving(tmp_path: Path) -> None:

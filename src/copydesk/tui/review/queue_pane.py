@@ -4,7 +4,7 @@ A list is loaded as far as it is displayed, and refreshed in place when the desk
 gets a number; results for an earlier number are dropped.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -117,6 +117,10 @@ class QueuePane(Container):
         message.stop()
         self.post_message(self.Moved())
 
+    def _show_later(self, show: Callable[..., None], *results: object) -> None:
+        """Show results from the message loop, unless the console is exiting and the widgets of the pane are gone."""
+        self.call_later(lambda: show(*results) if self.query(DraftQueue) else None)
+
     # Loading a list.
 
     def show_first_page(self, drafts: "Sequence[ListedDraft]") -> None:
@@ -156,9 +160,9 @@ class QueuePane(Container):
         try:
             result = await self._loader.load(desk, position, self._marks_for(view))
         except InvalidError as error:
-            self.call_later(self._show_query_error, number, str(error))
+            self._show_later(self._show_query_error, number, str(error))
             return
-        self.call_later(self._show_list, number, result)
+        self._show_later(self._show_list, number, result)
         self._refresh_if_outdated(changes)
 
     def _refresh_if_outdated(self, changes: int) -> None:
@@ -226,7 +230,7 @@ class QueuePane(Container):
         async for total in desk.drafts.views.count_in_steps(view):  # noqa: B007 - the last value is the total
             if number != self._list_number:
                 return
-        self.call_later(self._show_total, number, total)
+        self._show_later(self._show_total, number, total)
 
     def _show_total(self, number: int, total: int) -> None:
         if number == self._list_number:
@@ -250,7 +254,7 @@ class QueuePane(Container):
         # The counter is read before the rows, as for a whole list.
         (desk, number, request), changes = arguments, self.app.change_count
         if number == self._list_number and self._loader is not None:
-            self.call_later(self._show_rows, number, request, await self._loader.load_rows(desk, request))
+            self._show_later(self._show_rows, number, request, await self._loader.load_rows(desk, request))
             self._refresh_if_outdated(changes)
 
     def _show_rows(self, number: int, request: RowRequest, rows: "DraftSlice") -> None:
@@ -268,7 +272,7 @@ class QueuePane(Container):
         desk, number, ids, newest = request
         with suppress(InvalidError):  # the invalid query was reported when the list was loaded
             if self._loader is not None:
-                self.call_later(self._show_refreshed, number, await self._loader.refresh_rows(desk, ids, newest))
+                self._show_later(self._show_refreshed, number, await self._loader.refresh_rows(desk, ids, newest))
 
     def _show_refreshed(self, number: int, result: "RefreshedRows") -> None:
         self._show_counts(result.counts)
@@ -471,7 +475,7 @@ class QueuePane(Container):
         from copydesk.tui.review.queue_loader import locate_draft  # noqa: PLC0415 - as above
 
         desk, draft_id, switches = request
-        self.call_later(self._show_located, switches, *await locate_draft(desk, draft_id, Tab(self.tab)))
+        self._show_later(self._show_located, switches, *await locate_draft(desk, draft_id, Tab(self.tab)))
 
     def _show_located(self, switches: int, view: "DraftView", saved: "SavedTab") -> None:
         """Show the draft, unless the user switched lists while it was located."""
