@@ -7,7 +7,7 @@ desk refuses everything.
 import asyncio
 import inspect
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_args, get_origin
@@ -16,7 +16,6 @@ import msgspec
 import pytest
 
 from copydesk.desk import Desk
-from copydesk.desk.context import DeskContext, SharedContext
 from copydesk.errors import DeskClosedError, InvalidError
 from copydesk.model.draft import Action, Format
 from copydesk.model.engagement import RecordEngagement
@@ -26,46 +25,12 @@ from copydesk.model.run import RunRequest, RunStatus
 from copydesk.model.schedule import Slot
 from copydesk.model.serialization import to_json
 from copydesk.model.source import ChangeSource, NewSource, SourceConfig
-from copydesk.model.user import User
 from copydesk.model.voice import ChangeVoice, FormatVoice
 from copydesk.model.webhook import NewWebhook
-from copydesk.settings import Settings
 from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, open_desk_at
+from desk_operations import OPERATIONS, RESOURCES, call, get_resource, parameters
 
-OWNER = User(id="0", name="owner", time_zone="UTC", created_at=NOW)
-UNUSED = Desk(DeskContext(SharedContext(Settings(data_home=Path("unused")), cast("Any", None)), OWNER))
-"""A desk without a database, to look at."""
 JUNK = {"junk": 1}
-
-
-def resources(owner: object = UNUSED, path: str = "") -> Iterator[str]:
-    """Yield the path of each part of the desk, such as `drafts.views`."""
-    for name, value in inspect.getmembers(owner):
-        if not name.startswith("_") and type(value).__module__.startswith("copydesk.desk."):
-            yield f"{path}{name}"
-            yield from resources(value, f"{path}{name}.")
-
-
-def get_resource(desk: Desk, path: str) -> Any:
-    """Return the part of the desk at `path`; the desk itself for ""."""
-    part: Any = desk
-    for name in filter(None, path.split(".")):
-        part = getattr(part, name)
-    return part
-
-
-RESOURCES = [path for path in resources() if path]
-OPERATIONS = [
-    f"{path}.{name}"
-    for path in RESOURCES
-    for name, method in inspect.getmembers(get_resource(UNUSED, path), inspect.ismethod)
-    if not name.startswith("_")
-]
-
-
-def parameters(operation: str) -> list[inspect.Parameter]:
-    """Return the parameters of an operation."""
-    return list(inspect.signature(get_resource(UNUSED, operation)).parameters.values())
 
 
 def takes_request(parameter: inspect.Parameter) -> bool:
@@ -97,14 +62,6 @@ def sample_argument(parameter: inspect.Parameter) -> object:
     if inspect.isclass(declared) and issubclass(declared, str):
         return next(iter(cast("Any", declared)))
     return {} if get_origin(declared) is Mapping else ()
-
-
-async def call(method: Callable[..., Any], *args: object, **kwargs: object) -> Any:
-    """Call an operation; of one that yields results, take the first."""
-    result = method(*args, **kwargs)
-    if isinstance(result, AsyncIterator):
-        return await anext(result)
-    return await result if isinstance(result, Awaitable) else result
 
 
 def test_all_resources_are_found():

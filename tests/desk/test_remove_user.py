@@ -2,12 +2,9 @@
 
 import asyncio
 import os
-import sqlite3
-from contextlib import closing
 from hashlib import sha256
 
 import pytest
-from sqlalchemy import Table
 
 from copydesk.credentials.vault import FOLDER_NAME
 from copydesk.desk import users as users_module
@@ -15,10 +12,8 @@ from copydesk.desk.accounts.credentials import secret_name
 from copydesk.errors import ConflictError, NotFoundError, StoreBusyError
 from copydesk.images.storage import list_stored
 from copydesk.model.delivery import DeliveryState
-from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.posting.fake import FakeServer
 from copydesk.store import tables, users
-from copydesk.store.column_types import ID, Choice, JsonText
-from copydesk.store.ids import new_id
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -31,69 +26,12 @@ from desk_fixtures import (
     list_drafts,
     query_db,
 )
-from desks_fixtures import open_desks_at
+from desks_fixtures import OWNED_TABLES, fill, open_desks_at, open_working_desks, rows_of
 from image_samples import drawing, photo
-from posting_fixtures import create_approved_draft
-
-OWNED_TABLES = [table for table in tables.metadata.sorted_tables if "user_id" in table.c]
-
-
-def open_desks_with(home, server=None, **options):
-    web = FakeWeb()
-    web.put(URL_ONE, feed(entry(1), entry(2, hours=70)))
-    platform = FakePlatform(server or FakeServer(), **options)
-    return open_desks_at(home, web, platforms={"fake": platform}, secrets__plain="true", secrets__keyring="false")
-
-
-async def fill(desk, home):
-    """Make the desk that of somebody who uses it, with rows in every table."""
-    await desk.webhooks.create({"url": "https://hooks.example/"})
-    await create_source(desk)
-    await desk.pipeline.run()
-    await desk.accounts.connect("fake", {"name": desk.user.name})
-    await desk.posting.post(await create_approved_draft(desk, tags=["sea"]))
-    await desk.tokens.create("agent", "publish")
-    with closing(sqlite3.connect(home / "copydesk.db")) as connection, connection:
-        for table in OWNED_TABLES:
-            if not count_rows(connection, table, desk.user.id):
-                insert_row(connection, table, desk.user.id)
-
-
-def count_rows(connection, table: Table, user_id) -> int:
-    query = f"SELECT count(*) FROM {table.name} WHERE user_id = ?"
-    return connection.execute(query, (user_id,)).fetchone()[0]
-
-
-def insert_row(connection, table: Table, user_id) -> None:
-    """Insert a row of the smallest values that the table allows."""
-    columns = [
-        column for column in table.c if not column.nullable and column.server_default is None and column.name != "rid"
-    ]
-    values = [user_id if column.name == "user_id" else sample_value(connection, column, user_id) for column in columns]
-    names, marks = ", ".join(column.name for column in columns), ", ".join("?" * len(columns))
-    connection.execute(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", values)
-
-
-def sample_value(connection, column, user_id):
-    for key in column.foreign_keys:
-        query = f"SELECT id FROM {key.column.table.name} WHERE user_id = ? LIMIT 1"
-        return connection.execute(query, (user_id,)).fetchone()[0]
-    if isinstance(column.type, Choice):
-        return next(iter(column.type.choices)).value
-    if isinstance(column.type, JsonText):
-        return "{}"
-    return new_id(NOW) if column.type is ID else 0 if column.type.python_type is int else "x"
-
-
-def rows_of(home, user_id):
-    return {
-        table.name: sorted(query_db(home, f"SELECT * FROM {table.name} WHERE user_id = ?", user_id), key=repr)
-        for table in OWNED_TABLES
-    }
 
 
 async def test_rows_of_every_table_are_deleted(tmp_path):
-    async with open_desks_with(tmp_path) as desks:
+    async with open_working_desks(tmp_path) as desks:
         anna = await desks.users.add("anna")
         for user in (desks.owner, anna):
             await fill(await desks.get(user), tmp_path)
@@ -117,7 +55,7 @@ async def test_every_table_without_a_user_is_known():
 
 
 async def test_credentials_are_deleted(tmp_path):
-    async with open_desks_with(tmp_path) as desks:
+    async with open_working_desks(tmp_path) as desks:
         anna = await desks.users.add("anna")
         for user in (desks.owner, anna):
             desk = await desks.get(user)
@@ -144,7 +82,7 @@ async def test_images_of_no_other_draft_are_deleted(tmp_path):
     shared, own = tmp_path / "shared.png", tmp_path / "own.png"
     shared.write_bytes(drawing())
     own.write_bytes(photo())
-    async with open_desks_with(tmp_path) as desks:
+    async with open_working_desks(tmp_path) as desks:
         owner, anna = await desks.get(desks.owner), await desks.get(await desks.users.add("anna"))
         folder = owner.settings.images_folder
         for desk, files in ((owner, [shared]), (anna, [shared, own])):
@@ -164,7 +102,7 @@ async def test_image_that_was_just_stored_again_stays(tmp_path):
     """Somebody else may be about to create a draft with it."""
     file = tmp_path / "photo.png"
     file.write_bytes(photo())
-    async with open_desks_with(tmp_path) as desks:
+    async with open_working_desks(tmp_path) as desks:
         anna = await desks.get(await desks.users.add("anna"))
         image = {"url": await anna.drafts.images.save(file), "source": "UPLOAD", "alt": "A photo."}
         await anna.drafts.create({"text": "Look.", "images": [image]})
@@ -174,7 +112,7 @@ async def test_image_that_was_just_stored_again_stays(tmp_path):
 
 async def test_interrupted_removal_is_repeated(tmp_path, monkeypatch):
     monkeypatch.setattr(users_module, "BATCH_SIZE", 1)
-    async with open_desks_with(tmp_path) as desks:
+    async with open_working_desks(tmp_path) as desks:
         anna = await desks.users.add("anna")
         for user in (desks.owner, anna):
             await fill(await desks.get(user), tmp_path)
@@ -212,7 +150,7 @@ async def test_owner_stays(tmp_path):
 
 async def test_user_stays_while_a_post_is_unsettled(tmp_path):
     server = FakeServer()
-    async with open_desks_with(tmp_path, server) as desks:
+    async with open_working_desks(tmp_path, server) as desks:
         anna = await desks.users.add("anna")
         desk = await desks.get(anna)
         await fill(desk, tmp_path)
@@ -271,7 +209,7 @@ async def test_removed_user_can_write_nothing(tmp_path):
 
 async def test_removed_posts_are_no_sign_of_a_restored_database(tmp_path):
     """The marks of sends, outside the database, name requests that it does not know any more."""
-    async with open_desks_with(tmp_path) as desks:
+    async with open_working_desks(tmp_path) as desks:
         owner = await desks.get(desks.owner)
         for user in (await desks.users.add("anna"), desks.owner):
             await fill(await desks.get(user), tmp_path)
@@ -284,5 +222,5 @@ async def test_removed_posts_are_no_sign_of_a_restored_database(tmp_path):
         await owner.posting.post(draft_id)
         await owner.sources.delete(source.id)
         assert await owner.posting.missing_sends() is None
-    async with open_desks_with(tmp_path) as desks:
+    async with open_working_desks(tmp_path) as desks:
         assert await (await desks.get(desks.owner)).posting.missing_sends() is None
