@@ -194,3 +194,24 @@ async def test_replays_of_a_call_make_one_draft(service):
         assert len({created["drafts"][0]["id"] for _, created in results}) == 1
         _, listed = await call(client, "list_drafts")
         assert len(listed["drafts"]) == 1
+
+
+async def test_every_writing_tool_takes_a_key(service):
+    async with agent(service, Scope.PUBLISH) as client:
+        tools = (await client.list_tools()).tools
+        for tool in tools:
+            assert ("idempotencyKey" in tool.input_schema["properties"]) != tool.annotations.read_only_hint
+        _, created = await call(client, "create_drafts", text="Once.")
+        draft_id = created["drafts"][0]["id"]
+        approvals = [
+            await call(client, "change_draft", id=draft_id, action="approve", idempotencyKey="k-2") for _ in range(2)
+        ]
+        assert approvals[0] == approvals[1]
+        assert not approvals[0][0]
+
+
+@pytest.mark.parametrize("key", ["é", "a b", "a\r\nX: y", "", "k" * 256, "\ud800"])
+async def test_malformed_key_is_refused(service, key):
+    async with agent(service) as client:
+        failed, problem = await call(client, "create_drafts", text="Once.", idempotencyKey=key)
+        assert (failed, problem["status"]) == (True, 400)

@@ -8,6 +8,8 @@ from urllib.parse import quote
 
 from mcp.types import Tool, ToolAnnotations
 
+from copydesk.desk.idempotency import MAX_KEY_LENGTH, is_key
+from copydesk.http.idempotency import HEADER
 from copydesk.http.openapi import build_document
 from copydesk.http.operations import Operation
 from copydesk.http.resources.drafts import ACTION_SCOPES
@@ -20,7 +22,7 @@ LIST_ARGUMENT = "items"
 _KEY_SCHEMA: Final[Json] = {
     "type": "string",
     "minLength": 1,
-    "maxLength": 255,
+    "maxLength": MAX_KEY_LENGTH,
     "description": "A key of your choice for this call. Repeat it when you retry: the call is carried out once.",
 }
 _REFERENCE = re.compile(r"^#/components/schemas/")
@@ -61,8 +63,9 @@ class ToolTable:
             return None
         rest = dict(arguments)
         headers = {}
-        if operation.method == "POST" and (key := rest.pop(KEY_ARGUMENT, None)) is not None:
-            headers["Idempotency-Key"] = str(key)
+        if operation.changes and (key := rest.pop(KEY_ARGUMENT, None)) is not None:
+            # The service refuses an empty key; some malformed ones could not be sent in a header at all.
+            headers[HEADER] = str(key) if is_key(str(key)) else ""
         # The id is quoted: it stays one segment of the path, whatever it contains.
         path = operation.path
         if "{id}" in path:
@@ -89,7 +92,7 @@ class ToolTable:
             else:
                 properties |= schema["properties"]
                 required += schema.get("required", [])
-        if operation.method == "POST":
+        if operation.changes:
             properties[KEY_ARGUMENT] = _KEY_SCHEMA
         properties = copy.deepcopy(properties)
         if "action" in properties and operation.path.startswith("/drafts"):
