@@ -2,7 +2,8 @@
 
 Each pair was judged by hand: do both tell the same event? The pairs are from feeds of February 2026, the closest of
 different sources, and written in the manner of news. Those of the part "held" were not looked at while the measure was
-tuned. Pairs that can be judged either way were left out.
+tuned, and those of the part "near" not before either: they are the closest pairs of the feeds that are in no other
+part, nearly all of different stories. Pairs that can be judged either way were left out.
 """
 
 import json
@@ -32,12 +33,16 @@ def test_corpus_has_enough_pairs() -> None:
     assert min(labels.values()) >= 150
 
 
-@pytest.mark.parametrize(("parts", "precision"), [({"tuned", "held"}, 0.97), ({"held"}, 0.94)], ids=["all", "held"])
-def test_precision_and_recall(parts: set[str], precision: float) -> None:
+@pytest.mark.parametrize(
+    ("parts", "precision", "recall"),
+    [({"tuned", "held"}, 0.97, 0.8), ({"held"}, 0.94, 0.8), ({"near"}, 0.97, 0.5)],
+    ids=["tuned and held", "held", "near"],
+)
+def test_precision_and_recall(parts: set[str], precision: float, recall: float) -> None:
     outcomes = count_outcomes(parts)
     matched_same = outcomes[True, True]
     assert matched_same / (matched_same + outcomes[False, True]) >= precision
-    assert matched_same / (matched_same + outcomes[True, False]) >= 0.8
+    assert matched_same / (matched_same + outcomes[True, False]) >= recall
 
 
 def test_similarity_is_the_same_both_ways() -> None:
