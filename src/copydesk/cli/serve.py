@@ -64,8 +64,7 @@ def serve(
             raise
         raise click.UsageError(f"The HTTP service is not installed. {EXTRA_HINT}") from None
     options = server.ServerOptions(host=host, port=port, allowed_hosts=allowed_hosts, trusted_proxies=trusted_proxies)
-    if access_log:
-        import_module("copydesk.http.access_log").print_access_log()
+    import_module("copydesk.http.log").print_log(requests=access_log)
     context.run_without_desk(lambda: _serve(context, options, with_jobs=with_jobs))
 
 

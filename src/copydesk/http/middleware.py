@@ -10,8 +10,8 @@ from uuid import uuid4
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from copydesk.http import errors
-from copydesk.http.access_log import ACCESS_LOG
 from copydesk.http.event_stream import MEDIA_TYPE as EVENT_STREAM
+from copydesk.http.log import ACCESS_LOG
 from copydesk.http.metrics import RequestMetrics
 from copydesk.http.responses import problem_response
 

@@ -1,0 +1,36 @@
+"""The log of the server."""
+
+import io
+import json
+import logging
+
+import pytest
+
+from copydesk.http import log
+
+
+@pytest.fixture
+def lines():
+    """Collect the lines that are logged."""
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(log.JsonFormatter())
+    logger = logging.getLogger("copydesk")
+    logger.addHandler(handler)
+    log.ACCESS_LOG.setLevel(logging.INFO)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    log.ACCESS_LOG.setLevel(logging.NOTSET)
+    logger.removeHandler(handler)
+
+
+async def test_unforeseen_error_is_logged_with_its_request(service, lines, monkeypatch):
+    async def fail(*_):
+        raise ZeroDivisionError("line\nbreak")
+
+    monkeypatch.setattr(service.desks, "authenticate", fail)
+    response = await service.anonymous_client({"Authorization": "Bearer cd_x"}).get("/drafts")
+    assert response.status_code == 500
+    error, access = lines()
+    assert error["message"] == f"request {access['requestId']} failed"
+    assert "ZeroDivisionError" in error["traceback"]
+    assert response.json()["detail"].endswith(f"{access['requestId']}.")
