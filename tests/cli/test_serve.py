@@ -59,6 +59,7 @@ def test_access_log_names_token_and_operation_but_no_secrets(tmp_path):
     facts = {name: value for name, value in line.items() if name not in {"time", "seconds"}}
     assert facts == {
         "requestId": "r1",
+        "level": "info",
         "method": "GET",
         "path": "/drafts",
         "operation": "list_drafts",
