@@ -4,6 +4,7 @@ import asyncio
 import hmac
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -36,10 +37,13 @@ class Receiver(httpx.AsyncBaseTransport):
     def __init__(self) -> None:
         self.requests: list[httpx.Request] = []
         self.answers: dict[str, list[httpx.Response | BaseException]] = {}
+        self.on_request: Callable[[], Awaitable[object]] | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         await request.aread()
         self.requests.append(request)
+        if self.on_request is not None:
+            await self.on_request()
         answers = self.answers.get(str(request.url), [])
         answer = answers.pop(0) if answers else httpx.Response(204, stream=httpx.ByteStream(b""))
         if isinstance(answer, BaseException):
@@ -159,12 +163,12 @@ async def test_server_that_is_down_is_asked_once_in_a_while(tmp_path):
     async with open_desk_at(tmp_path, receiver, watch) as desk:
         await desk.webhooks.create({"url": URL})
         await desk.webhooks.create({"url": OTHER_URL})
-        await insert_drafts(desk, ["pending_review"] * 500)
+        await insert_drafts(desk, ["pending_review"] * 250)
         for _ in range(60):
             await desk.webhooks.send_due()
             watch.now += timedelta(minutes=1)
         assert len(receiver.bodies()) <= 18
-        assert len(receiver.bodies(OTHER_URL)) == 500
+        assert len(receiver.bodies(OTHER_URL)) == 250
 
 
 async def test_event_that_is_refused_holds_no_other_up(tmp_path):
@@ -345,6 +349,28 @@ async def test_secret_is_kept_in_the_vault_if_there_is_one(tmp_path):
         await desk.webhooks.remove(created.id)
         assert await desk._context.vault.names() == ()
     assert not list((tmp_path / FOLDER_NAME).glob("secrets.*"))
+
+
+async def test_webhook_is_removed_without_the_passphrase_of_its_secret(tmp_path, monkeypatch):
+    options = {"secrets__keyring": "false"}
+    monkeypatch.setenv("COPYDESK_PASSPHRASE", "correct horse battery")
+    async with open_desk_at(tmp_path, Receiver(), **options) as desk:
+        created = await desk.webhooks.create({"url": URL})
+    assert query_db(tmp_path, "SELECT secret FROM webhook") == [(None,)]
+    monkeypatch.delenv("COPYDESK_PASSPHRASE")
+    async with open_desk_at(tmp_path, Receiver(), **options) as desk:
+        await desk.webhooks.remove(created.id)
+        assert await desk.webhooks.list() == ()
+
+
+async def test_webhook_that_is_removed_gets_nothing_more(tmp_path):
+    receiver = Receiver()
+    async with open_desk_at(tmp_path, receiver) as desk:
+        created = await desk.webhooks.create({"url": URL})
+        await insert_drafts(desk, ["pending_review"] * 5)
+        receiver.on_request = lambda: desk.webhooks.remove(created.id)
+        await desk.webhooks.send_due()
+        assert len(receiver.requests) == 1
 
 
 async def test_missing_secret_is_told(tmp_path):

@@ -18,10 +18,10 @@ _PUBLIC = tuple(webhook.c[name] for name in Webhook.__struct_fields__)
 _IS_READY = """webhook_delivery.user_id = :user AND next_at <= :now AND webhook.id = webhook_id
     AND (not_before IS NULL OR not_before <= :now)"""
 _READY_WEBHOOKS = f"SELECT DISTINCT webhook_id FROM webhook_delivery JOIN webhook ON {_IS_READY}"  # noqa: S608
-_NEXT = f"""SELECT attempts, event.id, event.type, event.created_at, event.data
+_DUE = f"""SELECT attempts, event.id, event.type, event.created_at, event.data
     FROM webhook_delivery JOIN webhook ON {_IS_READY}
     JOIN event ON event.user_id = :user AND event.id = event_id
-    WHERE webhook_id = :webhook ORDER BY next_at, event_id LIMIT 1"""  # noqa: S608 - the words above
+    WHERE webhook_id = :webhook ORDER BY next_at, event_id LIMIT :limit"""  # noqa: S608 - the words above
 _DELIVERIES = """SELECT event_id, type, created_at, attempts, attempted_at, status, error, next_at, delivered_at
     FROM webhook_delivery JOIN event ON event.user_id = webhook_delivery.user_id AND event.id = event_id
     WHERE webhook_delivery.user_id = :user AND webhook_id = :webhook AND event_id < :before
@@ -80,9 +80,18 @@ def get(conn: Connection, user_id: str, webhook_id: str) -> Webhook | None:
     return Webhook(**row._mapping) if row else None
 
 
-def remove(conn: Connection, user_id: str, webhook_id: str) -> bool:
-    """Delete a webhook with its log; return False if there is no such webhook."""
-    return conn.execute(delete(webhook).where(webhook.c.user_id == user_id, webhook.c.id == webhook_id)).rowcount > 0
+class RemovedWebhook(Struct, frozen=True):
+    """A webhook that was deleted."""
+
+    has_stored_secret: bool
+    """Its secret is in a credential store."""
+
+
+def remove(conn: Connection, user_id: str, webhook_id: str) -> RemovedWebhook | None:
+    """Delete a webhook with its log; return None if there is no such webhook."""
+    statement = delete(webhook).where(webhook.c.user_id == user_id, webhook.c.id == webhook_id)
+    row = conn.execute(statement.returning(webhook.c.secret)).first()
+    return RemovedWebhook(has_stored_secret=row.secret is None) if row else None
 
 
 def list_deliveries(
@@ -120,22 +129,25 @@ def list_ready(conn: Connection, user_id: str, now: datetime) -> tuple[str, ...]
     return tuple(webhook_id for (webhook_id,) in rows)
 
 
-def load_next(
-    conn: Connection, user_id: str, webhook_id: str, now: datetime
-) -> tuple[WebhookTarget, PendingDelivery] | None:
-    """Return the next event to send to the webhook now, or None."""
-    values = {"user": user_id, "webhook": webhook_id, "now": to_microseconds(now)}
-    found = execute_sql(conn, _NEXT, values).fetchone()
-    if found is None:
-        return None
-    attempts, *columns = found
+def get_target(conn: Connection, user_id: str, webhook_id: str) -> WebhookTarget | None:
+    """Return what is needed to send to the webhook, or None if it was removed."""
     query = select(*(webhook.c[name] for name in WebhookTarget.__struct_fields__))
-    row = conn.execute(query.where(webhook.c.user_id == user_id, webhook.c.id == webhook_id)).one()
-    return WebhookTarget(**row._mapping), PendingDelivery(event=make_event(*columns), attempts=attempts)
+    row = conn.execute(query.where(webhook.c.user_id == user_id, webhook.c.id == webhook_id)).first()
+    return WebhookTarget(**row._mapping) if row else None
 
 
-def save_attempt(conn: Connection, user_id: str, target: WebhookTarget, event_id: int, result: AttemptResult) -> None:
-    """Store the outcome of an attempt. A webhook that is disabled by it gives up everything that still waits."""
+def list_due(conn: Connection, user_id: str, webhook_id: str, now: datetime, limit: int) -> tuple[PendingDelivery, ...]:
+    """Return at most `limit` events to send to the webhook now, those that are due for longest first."""
+    values = {"user": user_id, "webhook": webhook_id, "now": to_microseconds(now), "limit": limit}
+    rows = execute_sql(conn, _DUE, values)
+    return tuple(PendingDelivery(event=make_event(*columns), attempts=attempts) for attempts, *columns in rows)
+
+
+def save_attempt(conn: Connection, user_id: str, target: WebhookTarget, event_id: int, result: AttemptResult) -> bool:
+    """Store the outcome of an attempt; return False if the webhook was removed meanwhile.
+
+    A webhook that is disabled by it gives up everything that still waits.
+    """
     delivered = result.error is None
     own = (webhook_delivery.c.user_id == user_id, webhook_delivery.c.webhook_id == target.id)
     conn.execute(
@@ -160,4 +172,5 @@ def save_attempt(conn: Connection, user_id: str, target: WebhookTarget, event_id
     if result.disabled:
         conn.execute(update(webhook_delivery).where(*own).values(next_at=None))
         state["disabled_at"] = result.at
-    conn.execute(update(webhook).where(webhook.c.user_id == user_id, webhook.c.id == target.id).values(**state))
+    is_target = (webhook.c.user_id == user_id, webhook.c.id == target.id)
+    return conn.execute(update(webhook).where(*is_target).values(**state)).rowcount == 1

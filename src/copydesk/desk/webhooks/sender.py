@@ -4,6 +4,8 @@ import asyncio
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from copydesk.desk.context import DeskContext
 from copydesk.desk.webhooks.signature import signed_headers
 from copydesk.errors import CredentialsError, FetchError
@@ -17,6 +19,8 @@ from copydesk.store.webhooks import AttemptResult, PendingDelivery, WebhookTarge
 if TYPE_CHECKING:
     from copydesk.network.client import HttpResponse
 
+BATCH_SIZE = 100
+"""Events that are read at once."""
 RETRY_DELAYS = (
     timedelta(seconds=5),
     timedelta(minutes=5),
@@ -97,15 +101,19 @@ class EventSender:
     async def _drain(self, webhook_id: str) -> int:
         """Send to one webhook; return the number of attempts."""
         count = 0
-        while (found := await self._ctx.read(webhooks.load_next, webhook_id, self._ctx.clock())) is not None:
-            target, delivery = found
-            result = await self._attempt(target, delivery)
-            # Stored after the response: killed before, it is sent again under the same id.
-            await self._ctx.write(webhooks.save_attempt, target, delivery.event.id, result)
-            count += 1
-            if result.error is not None:
-                break
-        return count
+        while True:
+            target = await self._ctx.read(webhooks.get_target, webhook_id)
+            due = await self._ctx.read(webhooks.list_due, webhook_id, self._ctx.clock(), BATCH_SIZE)
+            if target is None or not due:
+                return count
+            for delivery in due:
+                result = await self._attempt(target, delivery)
+                count += 1
+                # Stored after the response: killed before, it is sent again under the same id.
+                exists = await self._ctx.write(webhooks.save_attempt, target, delivery.event.id, result)
+                if not exists or result.error is not None:
+                    return count
+                target = replace(target, failures=0, failing_since=None)
 
     async def _attempt(self, target: WebhookTarget, delivery: PendingDelivery) -> AttemptResult:
         try:

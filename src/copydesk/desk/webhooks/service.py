@@ -1,6 +1,7 @@
 """Webhooks of one user."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from msgspec.structs import asdict
 
@@ -8,7 +9,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.desk.webhooks.sender import EventSender, SendReport, vault_name
 from copydesk.desk.webhooks.signature import new_secret
-from copydesk.errors import ConflictError, CopydeskError, NotFoundError
+from copydesk.errors import ConflictError, CopydeskError, CredentialsError, NotFoundError
 from copydesk.model.event import EventType
 from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
 from copydesk.model.validation import MAX_ID_LENGTH, FieldReader
@@ -71,13 +72,13 @@ class Webhooks:
     @operation
     async def remove(self, webhook_id: str) -> None:
         """Delete a webhook with its log; nothing more is sent to it. Raise NotFoundError."""
-        await self.get(webhook_id)
-        if not await self._ctx.write_durable(webhooks.remove, webhook_id):
+        removed = await self._ctx.write_durable(webhooks.remove, webhook_id)
+        if removed is None:
             raise _not_found(webhook_id)
-        # Afterwards: a secret without a webhook is of no use, a webhook without its secret would fail.
-        status = await self._ctx.vault.status()
-        if status.has_credentials:
-            await self._ctx.vault.remove(vault_name(webhook_id))
+        if removed.has_stored_secret:
+            # Afterwards, and even if the store cannot be opened: a secret without its webhook is of no use.
+            with suppress(CredentialsError):
+                await self._ctx.vault.remove(vault_name(webhook_id))
 
     @operation
     async def list_deliveries(
