@@ -26,7 +26,7 @@ CHECKS = (
 )
 # The phase `coverage` alone is 1,800 requests.
 PHASES = "examples,coverage,fuzzing,stateful" if EXHAUSTIVE else "examples,fuzzing,stateful"
-EXAMPLES = 200 if EXHAUSTIVE else 3
+EXAMPLES = 40 if EXHAUSTIVE else 3
 OPERATION = """
 [[operations]]
 include-path = "{path}"

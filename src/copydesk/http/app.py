@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp
 
 from copydesk.http import errors
@@ -52,16 +52,19 @@ def create_app(
             yield
             await service.close()
 
-    return Starlette(
+    app = Starlette(
         routes=[
             *(Route(extension.path, extension.app) for extension in extensions),
-            Mount("/v1", routes=routes),
+            Mount("/v1", Router(routes, redirect_slashes=False)),
             *routes,
         ],
         middleware=[Middleware(RequestMiddleware, allowed_hosts=allowed_hosts, metrics=service.metrics)],
         exception_handlers={HTTPException: _routing_problem},
         lifespan=lifespan,
     )
+    # A redirect would go to whatever host the request names.
+    app.router.redirect_slashes = False
+    return app
 
 
 def _create_routes(service: Service, operations: Iterable[Operation]) -> list[BaseRoute]:

@@ -1,6 +1,7 @@
 """Refusals of the service itself, as problem details like those of the desk's errors."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from copydesk.model.token import Scope
 from copydesk.problems import Problem
@@ -18,6 +19,14 @@ class RefusedError(Exception):
 def bad_request(detail: str) -> RefusedError:
     """Return the refusal of a request that cannot be read (400)."""
     return RefusedError(Problem(type="/problems/bad-request", title="Bad request", status=400, detail=detail))
+
+
+def unreadable(status: HTTPStatus, detail: str) -> RefusedError:
+    """Return the refusal of what is not HTTP, or beyond its limits."""
+    name = status.phrase.lower().replace(" ", "-")
+    return RefusedError(
+        Problem(type=f"/problems/{name}", title=status.phrase.capitalize(), status=status.value, detail=detail)
+    )
 
 
 def unauthorized(detail: str, *, token_was_sent: bool) -> RefusedError:

@@ -4,7 +4,7 @@ import logging
 import re
 import time
 from collections.abc import Collection
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 from uuid import uuid4
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -92,14 +92,17 @@ class RequestMiddleware:
         A name that somebody points at this machine (DNS rebinding) makes a stranger's page same-origin to a browser.
         """
         host = headers.get(b"host", "")
-        if self._allowed_hosts is not None and _host_name(f"//{host}") not in self._allowed_hosts:
+        if self._allowed_hosts is not None and _address(f"//{host}").hostname not in self._allowed_hosts:
             return False
         origin = headers.get(b"origin")
-        return origin is None or (origin != "null" and urlsplit(origin).netloc.lower() == host.lower())
+        return origin is None or (origin != "null" and _address(origin).netloc.lower() == host.lower())
 
 
-def _host_name(address: str) -> str | None:
+def _address(text: str) -> SplitResult:
+    """Return the parts of an address; empty ones if it is malformed."""
     try:
-        return urlsplit(address).hostname
+        parts = urlsplit(text)
+        # Reading the name raises ValueError if it is malformed.
+        return parts if parts.hostname else SplitResult("", "", "", "", "")
     except ValueError:
-        return None
+        return SplitResult("", "", "", "", "")

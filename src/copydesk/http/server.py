@@ -12,6 +12,7 @@ import uvicorn
 
 from copydesk.errors import SettingsError
 from copydesk.http.app import Extension, create_app
+from copydesk.http.protocol import HttpProtocol
 from copydesk.http.service import Service
 from copydesk.model.serialization import Struct
 
@@ -91,6 +92,7 @@ async def serve(
     app = create_app(service, allowed_hosts=names, extensions=create_extensions(service))
     config = uvicorn.Config(
         app,
+        http=HttpProtocol,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from copydesk.errors import StaleVersionError
 from copydesk.http.call import Call
 from copydesk.http.operations import Operations
 from copydesk.model.delivery import PostResult
@@ -132,8 +133,10 @@ async def change_draft(call: Call) -> Draft | PostResult:
         # An edit of a held draft confirms its approval.
         if current.status in APPROVED_STATUSES or is_held(current.status, current.last_error):
             call.require(Scope.REVIEW)
+        if version not in {None, current.version}:
+            raise StaleVersionError
         # If somebody approves it before the edit, nothing is written.
-        version = current.version if version is None else version
+        version = current.version
     changed = await call.desk.drafts.change(call.id, fields, expected_version=version)
     if isinstance(changed, Draft):
         call.set_version(changed.version)

@@ -1,0 +1,88 @@
+"""The HTTP protocol of one connection: uvicorn's, with limits on what comes before a request is complete.
+
+uvicorn waits forever for the headers of a request, and httptools keeps headers of any size.
+"""
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from copydesk.http import errors
+from copydesk.http.responses import PROBLEM_TYPE
+
+HEAD_TIMEOUT = 30.0
+"""Seconds in which the request line and the headers have to arrive."""
+MAX_HEAD = 64 * 1024
+"""Bytes of the request line and the headers, as in h11."""
+
+if TYPE_CHECKING:
+    # The one that is installed: httptools or h11. Both have these.
+    class _Protocol(asyncio.Protocol):
+        cycle: Any
+        loop: asyncio.AbstractEventLoop
+        transport: asyncio.Transport
+else:
+    _Protocol = AutoHTTPProtocol
+
+
+class HttpProtocol(_Protocol):
+    """Close connections whose headers are late or too large; answer what is not HTTP with a problem."""
+
+    _deadline: asyncio.TimerHandle | None = None
+    _head_size = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._start_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_deadline()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request."""
+        cycle = self.cycle
+        if self._is_before_request:
+            self._head_size += len(data)
+            self._start_deadline()
+        super().data_received(data)
+        if self.cycle is not cycle:
+            self._stop_deadline()
+            self._head_size = 0
+        elif self._head_size > MAX_HEAD and not self.transport.is_closing():
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"The headers are larger than {MAX_HEAD:,} bytes.")
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP, as uvicorn calls it, and close the connection."""
+        self._refuse(HTTPStatus.BAD_REQUEST, msg)
+
+    @property
+    def _is_before_request(self) -> bool:
+        """True if what arrives is not the body of a request in progress."""
+        return self.cycle is None or self.cycle.response_complete or not self.cycle.more_body
+
+    def _start_deadline(self) -> None:
+        # Only once for each request: every byte would put it off otherwise.
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD_TIMEOUT, self.transport.close)
+
+    def _stop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _refuse(self, status: HTTPStatus, detail: str) -> None:
+        # Before this request is complete another one may still be answered on this connection.
+        if self.cycle is None or self.cycle.response_complete:
+            content = msgspec.json.encode(errors.unreadable(status, detail).problem)
+            head = (
+                f"HTTP/1.1 {status} {status.phrase}\r\nContent-Type: {PROBLEM_TYPE}\r\n"
+                f"Content-Length: {len(content)}\r\nConnection: close\r\n\r\n"
+            )
+            self.transport.write(head.encode() + content)
+        self.transport.close()
