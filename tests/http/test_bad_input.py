@@ -79,6 +79,10 @@ async def server(tmp_path_factory):
             yield Server(address.hostname, address.port, token.secret)
 
 
+def logged_requests(caplog):
+    return [record.request for record in caplog.records if record.name == "copydesk.http.access"]
+
+
 @pytest.fixture(autouse=True)
 def _log(caplog, server):
     """Check that no error was unexpected, and that the log does not have the token."""
@@ -357,7 +361,7 @@ async def test_forwarded_headers_of_strangers_are_ignored(server, caplog):
     )
     status, _, _ = await server.send(server.head("GET /drafts", *lines))
     assert status == 200
-    assert [record.client for record in caplog.records if record.name == "copydesk.http.access"] == ["127.0.0.1"]
+    assert [request["client"] for request in logged_requests(caplog)] == ["127.0.0.1"]
 
 
 async def test_path_with_a_slash_at_its_end_is_no_redirect(server):
@@ -374,12 +378,12 @@ async def test_access_log_has_neither_token_nor_body(server, caplog):
     secret = "unpublished words"
     await server.send(server.post("/drafts", draft(secret.encode()), "X-Request-Id: request-1"))
     await server.send(server.head(f"GET /drafts?tags={secret.replace(' ', '+')}"))
-    records = [vars(record) for record in caplog.records if record.name == "copydesk.http.access"]
+    records = logged_requests(caplog)
     assert [(record["method"], record["path"], record["status"]) for record in records] == [
         ("POST", "/drafts", 201),
         ("GET", "/drafts", 200),
     ]
-    assert (records[0]["request_id"], records[0]["token"]) == ("request-1", "test")
+    assert (records[0]["requestId"], records[0]["token"]) == ("request-1", "test")
     text = str(records)
     assert server.token not in text
     assert "unpublished" not in text
