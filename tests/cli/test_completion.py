@@ -172,3 +172,13 @@ def test_completion_is_silent_about_errors(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").unlink()
     (tmp_path / "copydesk.db").write_bytes(b"no database")
     assert complete(tmp_path, "draft", "show", "") == []
+
+
+def test_users_are_offered(tmp_path: Path) -> None:
+    assert complete(tmp_path, "--user", "") == []
+    assert not list(tmp_path.iterdir())
+    for name in ("anna", "ben"):
+        run_in_process(tmp_path, "user", "add", name)
+    for words in (["--user"], ["user", "remove"], ["token", "list", "--user"], ["--home", str(tmp_path), "--user"]):
+        assert [name for name, _ in complete(tmp_path, *words, "")] == ["owner", "anna", "ben"]
+        assert [name for name, _ in complete(tmp_path, *words, "a")] == ["anna"]

@@ -20,6 +20,7 @@ from copydesk.http.table import OPERATIONS
 from copydesk.mcp.server import create_server
 from copydesk.mcp.transports import InProcessConnection, http_extension
 from copydesk.model.token import Scope
+from desks_fixtures import open_desks_at
 from http_service import BASE_URL, run_service
 
 FORBIDDEN = {"schedule_next", "schedule_automatically", "replace_slots", "change_drafts", "undo_change", "update_voice"}
@@ -124,6 +125,21 @@ async def test_process_on_standard_streams(tmp_path: Path):
         assert not failed
         failed, problem = await call(client, "change_draft", id=created["drafts"][0]["id"], action="approve")
         assert (failed, problem["status"]) == (True, 403)
+
+
+async def test_process_works_as_the_named_user(tmp_path: Path):
+    async with open_desks_at(tmp_path) as desks:
+        await desks.users.add("anna")
+    command = ["-m", "copydesk", "--home", str(tmp_path), "--user", "anna", "mcp"]
+    parameters = StdioServerParameters(
+        command=sys.executable, args=command, env={"PYTHONPATH": os.environ["PYTHONPATH"]}
+    )
+    async with Client(stdio_client(parameters)) as client:
+        await call(client, "create_drafts", text="By Anna.")
+    async with open_desks_at(tmp_path) as desks:
+        for name, texts in (("owner", []), ("anna", ["By Anna."])):
+            desk = await desks.get(await desks.users.get(name))
+            assert [draft.text for draft in (await desk.drafts.list()).items] == texts
 
 
 async def test_http_needs_a_token_and_obeys_its_scope(service):

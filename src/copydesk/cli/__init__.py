@@ -96,6 +96,12 @@ def _complete_sources(ctx: click.Context, param: click.Parameter, incomplete: st
     return SOURCE.shell_complete(ctx, param, incomplete)
 
 
+def _complete_users(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from copydesk.cli.user import complete_users  # noqa: PLC0415 - as for the commands
+
+    return complete_users(ctx, param, incomplete)
+
+
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
@@ -105,7 +111,12 @@ def _complete_sources(ctx: click.Context, param: click.Parameter, incomplete: st
 )
 @click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Keep settings and data in this folder.")
 @click.option("--sample", is_flag=True, help="Open the sample desk: no account, key or network needed.")
-@click.option("--user", metavar="NAME", help="Work as this user instead of the owner; see `copydesk user`.")
+@click.option(
+    "--user",
+    metavar="NAME",
+    shell_complete=_complete_users,
+    help="Work as this user instead of the owner; see `copydesk user`.",
+)
 @click.option("--run-pipeline", is_flag=True, help="Run the pipeline once, without the console.")
 @click.option(
     "--source",

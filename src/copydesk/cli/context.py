@@ -28,6 +28,7 @@ from copydesk.settings import Settings
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk, Desks
+    from copydesk.model.user import User
     from copydesk.problems import Problem
 
 
@@ -114,12 +115,16 @@ class Context:
     async def desk(self) -> AsyncIterator["Desk"]:
         """Open the desk of the user that `--user` names, by default the owner's. Raise NotFoundError."""
         async with self.desks() as desks:
-            desk = await desks.get(desks.owner if self.user is None else await desks.users.get(self.user))
+            desk = await desks.get(await self.find_user(desks))
             if self.sample:
                 from copydesk.sample.desk import populate  # noqa: PLC0415
 
                 await populate(desk)
             yield desk
+
+    async def find_user(self, desks: "Desks") -> "User":
+        """Return the user that `--user` names, by default the owner. Raise NotFoundError."""
+        return desks.owner if self.user is None else await desks.users.get(self.user)
 
     def desks(self) -> "AbstractAsyncContextManager[Desks]":
         """Return the desks of all users, not opened yet."""

@@ -34,10 +34,10 @@ async def _serve(context: Context) -> None:
     from copydesk.mcp.transports import run_stdio  # noqa: PLC0415 - an extra
 
     async with context.desks() as desks:
-        await run_stdio(desks, await _get_access(desks))
+        await run_stdio(desks, await _get_access(context, desks))
 
 
-async def _get_access(desks: "Desks") -> "Access":
+async def _get_access(context: Context, desks: "Desks") -> "Access":
     from copydesk.model.token import Access, Scope  # noqa: PLC0415 - keeps the help fast
 
     if token := os.environ.get(TOKEN_VARIABLE):
@@ -45,4 +45,4 @@ async def _get_access(desks: "Desks") -> "Access":
         if access is None:
             raise SettingsError(f"The token in {TOKEN_VARIABLE} is unknown, revoked or expired.")
         return access
-    return Access(user=desks.owner, token_id="local", token_name="mcp", scope=Scope.DRAFT)  # noqa: S106 - no token
+    return Access(user=await context.find_user(desks), token_id="local", token_name="mcp", scope=Scope.DRAFT)  # noqa: S106 - no token

@@ -11,6 +11,7 @@ from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, format_time, print_table
+from copydesk.cli.user import complete_users
 from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope, Token
 from copydesk.text import clean
@@ -52,7 +53,12 @@ def _set_user(ctx: click.Context, _: click.Parameter, name: str | None) -> None:
 def user_option(command: Command) -> Command:
     """Add `--user`, which says the same as before the command."""
     return click.option(
-        "--user", metavar="NAME", expose_value=False, callback=_set_user, help="Whose token, if not the owner's."
+        "--user",
+        metavar="NAME",
+        expose_value=False,
+        callback=_set_user,
+        shell_complete=complete_users,
+        help="Whose token, if not the owner's.",
     )(command)
 
 

@@ -1,19 +1,39 @@
 """`copydesk user`: add, list, remove."""
 
+import asyncio
 import shlex
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
+from copydesk.errors import CopydeskError
 from copydesk.model.user import User
 from copydesk.text import clean
 
 if TYPE_CHECKING:
     from copydesk.desk import Desks
+
+
+def complete_users(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the users whose names begin like this. Nothing is printed into the user's prompt."""
+    options = ctx.find_root().params
+    context = Context(home=options.get("home"), sample=bool(options.get("sample")), debug=False)
+
+    async def load() -> tuple[User, ...]:
+        async with context.desks() as desks:
+            return await desks.users.list()
+
+    try:
+        # Completing must not create a desk.
+        users = asyncio.run(load()) if context.settings().database_file.exists() else ()
+    except (CopydeskError, OSError):
+        users = ()
+    return [CompletionItem(entry.name) for entry in users if entry.name.startswith(incomplete)]
 
 
 @group()
@@ -52,7 +72,7 @@ def list_(context: Context, *, as_json: bool) -> None:
 
 
 @user.command(examples=("copydesk user remove anna",))
-@click.argument("name")
+@click.argument("name", shell_complete=complete_users)
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options(User)
 @pass_context
