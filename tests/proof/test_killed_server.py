@@ -1,4 +1,4 @@
-"""A server killed at random moments while 50 clients work: what was answered stays true, nothing is done twice."""
+"""Servers killed at random moments, or side by side: what was answered stays true, nothing is done twice."""
 
 import asyncio
 import random
@@ -10,14 +10,15 @@ import httpx
 import pytest
 
 from cli_runner import COMMAND
-from desk_fixtures import integrity_errors
+from desk_fixtures import integrity_errors, query_db
 from keyed_clients import RETRY_DELAY, KeyedClient, check_database, count_keys
 from sampling import EXHAUSTIVE
-from server_process import ServerProcess, create_tokens, run_patched, start_server
+from server_process import ServerProcess, create_tokens, run_patched, running_server, start_server
 
 CLIENTS = 50
 SECONDS = 60.0 if EXHAUSTIVE else 0.0
 MIN_KILLS = 2
+SIMULTANEOUS = 200 if EXHAUSTIVE else 20
 MAX_ANSWERS = 200
 """A server is killed after at most so many answers, and at most MAX_DELAY seconds later."""
 MAX_DELAY = 0.05
@@ -104,3 +105,23 @@ async def test_proof_notices_a_missing_guard(tmp_path):
     with pytest.raises(ExceptionGroup) as raised:
         await proof.run(seconds=30, seed=1)
     assert raised.group_contains(AssertionError)
+
+
+async def test_two_servers_carry_out_a_request_once(tmp_path):
+    (token,) = await create_tokens(tmp_path, 1)
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        running_server(tmp_path) as one,
+        running_server(tmp_path) as other,
+        httpx.AsyncClient(headers=headers, timeout=30, trust_env=False) as http,
+    ):
+        for number in range(SIMULTANEOUS):
+            responses = await asyncio.gather(
+                *(
+                    http.post(f"{server.url}/drafts", json={"text": "Once"}, headers={"Idempotency-Key": str(number)})
+                    for server in (one, other)
+                )
+            )
+            assert [response.status_code for response in responses] == [201, 201]
+            assert responses[0].content == responses[1].content
+    assert query_db(tmp_path, "SELECT count(*) FROM draft") == [(SIMULTANEOUS,)]
