@@ -1,6 +1,7 @@
 """The interface row by row: fields, defaults, limits with their neighbours, actions in every status, facts."""
 
 import asyncio
+import re
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import product
@@ -11,6 +12,7 @@ from copydesk.model.serialization import format_iso
 from desk_fixtures import NOW, URL_ONE, URL_TWO, FakeWeb, Watch, entry, execute_sql, feed
 from draft_consistency import HOURLY_SLOTS, insert_drafts
 from http_service import run_service
+from openapi_document import validate_response
 from posting_fixtures import connect_account, fake_platforms
 from reference_tables import (
     ALLOWED_FROM,
@@ -351,6 +353,8 @@ async def test_response_has_its_fields(service, client, desk, tmp_path, request_
     assert response.headers["content-type"] == "application/json"
     value = response.json()
     assert fields(value) if callable(fields) else problems(value, fields) == [], value
+    path = re.sub(r"\{\w+\}", "{id}", request_line.partition(" ")[2].partition("?")[0])
+    validate_response(method, path, status, value)
 
 
 async def test_changed_draft_has_no_item(client):
@@ -539,6 +543,36 @@ async def test_invalid_change_is_refused(client, body, field):
     response = await client.patch(path, json=body)
     assert response.status_code == 422
     assert field in [error["field"] for error in response.json()["errors"]]
+
+
+NULLABLE = [
+    ("POST /drafts", {"text": "A."}, ("format", "url", "prompt", "formats", "images", "tags", "targetPlatforms")),
+    ("POST /drafts", {"text": "A.", "images": [{**IMAGE, "alt": None, "position": None}]}, ()),
+    ("PATCH /drafts/{draft}", {"text": "A."}, ("action", "feedback", "scheduledAt", "smartSchedule", "platforms")),
+    ("POST /drafts/bulk", {"action": "archive", "ids": ["a"]}, ("feedback", "scheduledAt", "smartSchedule")),
+    ("POST /pipeline", {}, ("sourceIds", "formats", "maxDrafts")),
+    ("POST /schedule/auto", {}, ("draftIds",)),
+    ("PUT /voice", {}, ("style", "avoid", "examples", "formats")),
+    ("POST /engagement", {"draftId": "{draft}", "platform": "x"}, ("postId", "status", "errorMessage", "likes")),
+    ("POST /sources", SOURCE, ("config",)),
+]
+
+
+@pytest.mark.parametrize(("request_line", "body", "names"), NULLABLE)
+async def test_null_is_the_same_as_not_given(service, client, request_line, body, names):
+    ids = {"draft": await create_draft(client)}
+    await call(client, fill(request_line, ids), fill({**body, **dict.fromkeys(names)}, ids))
+    await finish_background_work(service)
+
+
+@pytest.mark.parametrize("request_line", ["POST /drafts", "PATCH /drafts/{draft}", "PUT /voice", "POST /sources"])
+async def test_unknown_fields_are_ignored(client, request_line):
+    ids = {"draft": await create_draft(client)}
+    body = {
+        **(SOURCE if "sources" in request_line else {} if "voice" in request_line else {"text": "A."}),
+        "mood": "dry",
+    }
+    assert "mood" not in await call(client, fill(request_line, ids), body)
 
 
 # Scheduling

@@ -172,6 +172,7 @@ class ChangeSource(Struct, frozen=True, forbid_unknown_fields=True):
     url: WebAddress | msgspec.UnsetType = msgspec.UNSET
     enabled: bool | msgspec.UnsetType = msgspec.UNSET
     config: SourceConfig | msgspec.UnsetType | None = msgspec.UNSET
+    """Replaces all settings; None removes them."""
 
 
 class FetchState(Struct, frozen=True):
