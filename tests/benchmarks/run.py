@@ -26,6 +26,7 @@ MODULES = (
     "bench_bulk_review",
     "bench_publishing",
     "bench_due_drafts",
+    "bench_event_streams",
     "bench_engagement",
     "bench_startup",
     "bench_console_start",
