@@ -82,6 +82,15 @@ def test_wrong_calls_are_refused(tmp_path, arguments, code, message):
     assert [line.split()[0] for line in run_in_process(tmp_path, "user", "list").out.splitlines()] == ["owner"]
 
 
+@pytest.mark.parametrize("options", [(), ("--web",)])
+def test_unknown_user_is_refused_before_the_console_starts(tmp_path, monkeypatch, options):
+    monkeypatch.setattr("copydesk.cli._is_terminal", lambda: True)
+    run_in_process(tmp_path, "user", "add", "anna")
+    result = run_in_process(tmp_path, "--user", "ana", *options)
+    assert_one_line_error(result, 3)
+    assert result.err == "Error: No user 'ana'. Did you mean anna?\n"
+
+
 def test_commands_work_as_the_named_user(tmp_path):
     run_in_process(tmp_path, "user", "add", "anna")
     assert run_in_process(tmp_path, "--user", "anna", "draft", "new", "By Anna.").code == 0

@@ -19,6 +19,7 @@ FIRST_PAGE_SIZE = 200
 
 def run_console(context: Context) -> None:
     """Run the console and exit with its code."""
+    _check_user(context)
     # Imported modules live until exit; collecting garbage among them would take a tenth of the start time.
     gc.disable()
     from copydesk.tui.app import Console  # noqa: PLC0415 - commands do not need Textual
@@ -51,6 +52,7 @@ def run_console(context: Context) -> None:
 
 def serve_console(context: Context, port: int | None) -> None:
     """Serve the console to a browser. Check the settings first, so that errors appear on this terminal."""
+    _check_user(context)
     from copydesk.cli import web  # noqa: PLC0415 - the terminal console does not need it
 
     try:
@@ -58,6 +60,12 @@ def serve_console(context: Context, port: int | None) -> None:
         web.serve(context, port or web.PORT)
     except CopydeskError as error:
         context.fail(error)
+
+
+def _check_user(context: Context) -> None:
+    """Refuse an unknown name on this terminal, before the console fills it."""
+    if context.user is not None:
+        context.run_on_desks(context.find_user)
 
 
 def _key_table(settings: Settings) -> "Sequence[Key]":
