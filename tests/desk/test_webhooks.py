@@ -21,9 +21,10 @@ from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.jobs import Jobs
 from copydesk.model.event import Event, EventType
 from copydesk.store.webhooks import PendingDelivery, WebhookTarget
-from desk_fixtures import NOW, Watch, open_desk_at, query_db, settings_at
+from desk_fixtures import NOW, Watch, execute_sql, open_desk_at, query_db, settings_at
 from desks_fixtures import open_desks_at
 from draft_consistency import insert_drafts
+from feed_server import FeedServer
 
 URL = "https://hooks.example/copydesk"
 OTHER_URL = "https://other.example/"
@@ -323,6 +324,19 @@ async def test_invalid_webhook_is_refused(tmp_path, request_, field):
 async def test_private_address_is_allowed_by_setting(tmp_path):
     async with open_desk_at(tmp_path, network__allow_private="true") as desk:
         assert (await desk.webhooks.create({"url": "http://10.0.0.1/"})).types is None
+
+
+async def test_private_address_is_refused_when_sending(tmp_path):
+    """A name may lead to another address than when the webhook was created."""
+    with FeedServer() as server:
+        async with open_desk_at(tmp_path) as desk:
+            created = await desk.webhooks.create({"url": URL})
+            execute_sql(tmp_path, "UPDATE webhook SET url = ?", server.url("/hook"))
+            await insert_drafts(desk, ["pending_review"])
+            await desk.webhooks.send_due()
+            (delivery,) = (await desk.webhooks.list_deliveries(created.id)).items
+            assert "is not a public address" in delivery.error
+            assert server.requests_for("/hook") == []
 
 
 async def test_number_of_webhooks_is_limited(tmp_path):

@@ -194,6 +194,18 @@ async def test_stream_ends_when_the_user_is_removed(service, monkeypatch):
         assert stream.has_ended
 
 
+async def test_client_that_does_not_read_is_given_up(service, monkeypatch):
+    monkeypatch.setattr(event_stream, "SEND_TIMEOUT", 0.05)
+    desk = await service.desks.get(service.desks.owner)
+    async with open_stream(await service.client()) as stream, asyncio.timeout(ANSWER_TIME):
+        async for _ in stream.blocks():
+            break
+        stream.reads.clear()
+        await make_drafts(desk, 1)
+        await stream.wait_until_given_up()
+    assert not service.desks._ctx.event_watcher._waiting
+
+
 async def test_closed_stream_leaves_no_tasks(service):
     client = await service.client()
     for _ in range(3):

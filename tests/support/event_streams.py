@@ -45,6 +45,9 @@ class EventStreamClient:
         self.status = 0
         self.headers: dict[str, str] = {}
         self.has_ended = False
+        self.reads = asyncio.Event()
+        """Cleared while the client reads nothing and the buffers between it and the server are full."""
+        self.reads.set()
 
     async def start(self) -> None:
         """Send the request, and wait for the first bytes of the response."""
@@ -61,6 +64,7 @@ class EventStreamClient:
         return {"type": "http.disconnect"}
 
     async def _send(self, message: dict[str, Any]) -> None:
+        await self.reads.wait()
         self._messages.put_nowait(message)
 
     async def _next_message(self) -> dict[str, Any]:
@@ -96,6 +100,10 @@ class EventStreamClient:
             self._buffer += message.get("body", b"").decode()
             self.has_ended = not message.get("more_body", False)
         return self._buffer
+
+    async def wait_until_given_up(self) -> None:
+        """Wait until the server has ended the response, read or not."""
+        await asyncio.wait([self._task])
 
     async def close(self) -> None:
         """Disconnect."""

@@ -1,10 +1,12 @@
 """Server-sent events: the events of one user as a stream that begins after any event and ends with the server."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
+from contextlib import aclosing, suppress
 
 import msgspec
+from starlette.responses import StreamingResponse
+from starlette.types import Message, Send
 
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError
@@ -14,10 +16,33 @@ from copydesk.model.serialization import to_json
 MEDIA_TYPE = "text/event-stream"
 KEEP_ALIVE = 15.0
 """Seconds without an event after which a comment is sent, so that proxies keep the connection."""
+SEND_TIMEOUT = 10.0
+"""Seconds after which a client that reads nothing is given up; the server could not stop before."""
 RETRY = 2_000
 """Milliseconds after which a client should reconnect."""
 RESET = "reset"
 """Type of the event that tells a client that events are missing."""
+
+
+class EventStreamResponse(StreamingResponse):
+    """The response with a stream. It ends early if the client does not read."""
+
+    body_iterator: AsyncGenerator[bytes, None]
+
+    def __init__(self, stream: "EventStream") -> None:
+        # Not to be collected by a proxy before it is passed on.
+        super().__init__(stream.read(), headers={"X-Accel-Buffering": "no"}, media_type=MEDIA_TYPE)
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the stream."""
+
+        async def send_in_time(message: Message) -> None:
+            async with asyncio.timeout(SEND_TIMEOUT):
+                await send(message)
+
+        async with aclosing(self.body_iterator):
+            with suppress(TimeoutError):
+                await super().stream_response(send_in_time)
 
 
 def format_event(event: Event) -> str:
@@ -59,7 +84,7 @@ class EventStream:
         self._is_token_valid = is_token_valid
         self._missing_since = missing_since
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    async def read(self) -> AsyncGenerator[bytes, None]:
         """Yield the stream in pieces."""
         yield f"retry: {RETRY}\n\n".encode()
         if self._missing_since is not None:

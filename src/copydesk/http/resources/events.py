@@ -4,11 +4,11 @@ import re
 from typing import Annotated
 
 from msgspec import Meta
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.http.call import Call
-from copydesk.http.event_stream import MEDIA_TYPE, EventStream, find_start
+from copydesk.http.event_stream import MEDIA_TYPE, EventStream, EventStreamResponse, find_start
 from copydesk.http.operations import Operations
 from copydesk.model.event import Event, EventType
 from copydesk.model.serialization import Struct
@@ -38,10 +38,8 @@ async def stream_events(call: Call) -> Response:
     types = _parse_types(call.query.get("types"))
     requested = _parse_id(call.request.headers.get("last-event-id"), call.query.get("last_event_id"))
     start, is_reset = find_start(requested, await call.desk.events.range())
-    # Not to be collected by a proxy before it is passed on.
-    headers = {"X-Accel-Buffering": "no"}
     if call.request.method == "HEAD":
-        return Response(headers=headers, media_type=MEDIA_TYPE)
+        return Response(media_type=MEDIA_TYPE)
     stream = EventStream(
         call.desk,
         start,
@@ -50,7 +48,7 @@ async def stream_events(call: Call) -> Response:
         is_token_valid=call.is_token_valid,
         missing_since=requested if is_reset else None,
     )
-    return StreamingResponse(aiter(stream), headers=headers, media_type=MEDIA_TYPE)
+    return EventStreamResponse(stream)
 
 
 def _parse_types(text: object) -> frozenset[EventType]:
