@@ -98,12 +98,12 @@ def _operation(path: str, method: str, operation: Json) -> Iterator[str]:
 def _success(status: str, response: Json) -> Iterator[str]:
     for media in response["content"].values():
         yield f"<h4>Response</h4><p>{status} {escape(response['description'])}: {_type(media.get('schema', {}))}</p>"
-        for example in media.get("examples", {}).values():
-            yield _example(example["value"])
+        for name, example in media.get("examples", {}).items():
+            yield _example(example["value"], f"Example: {name}")
 
 
-def _example(value: object) -> str:
-    return f"<details><summary>Example</summary><pre>{escape(_pretty(value))}</pre></details>"
+def _example(value: object, title: str = "Example") -> str:
+    return f"<details><summary>{escape(title)}</summary><pre>{escape(_pretty(value))}</pre></details>"
 
 
 def _errors(document: Json) -> Iterator[str]:

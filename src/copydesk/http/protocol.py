@@ -17,6 +17,8 @@ HEAD_TIMEOUT = 30.0
 """Seconds in which the request line and the headers have to arrive."""
 MAX_HEAD = 64 * 1024
 """Bytes of the request line and the headers, as in h11."""
+MAX_UNREAD_BODY = 32 * 2**20
+"""Bytes of a body that still arrive after its request was refused; more than the largest upload."""
 
 if TYPE_CHECKING:
     # The one that is installed: httptools or h11. Both have these.
@@ -32,7 +34,8 @@ class HttpProtocol(_Protocol):
     """Close connections whose headers are late or too large; answer what is not HTTP with a problem."""
 
     _deadline: asyncio.TimerHandle | None = None
-    _head_size = 0
+    _received = 0
+    """Bytes since the last complete head, without those of a body in progress."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for the first request."""
@@ -47,14 +50,14 @@ class HttpProtocol(_Protocol):
     def data_received(self, data: bytes) -> None:
         """Read a part of a request."""
         cycle = self.cycle
-        if self._is_before_request:
-            self._head_size += len(data)
+        if self._is_between_bodies or cycle.response_complete:
+            self._received += len(data)
             self._start_deadline()
         super().data_received(data)
         if self.cycle is not cycle:
             self._stop_deadline()
-            self._head_size = 0
-        elif self._head_size > MAX_HEAD and not self.transport.is_closing():
+            self._received = 0
+        elif self._received > (MAX_HEAD if self._is_between_bodies else MAX_UNREAD_BODY):
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"The headers are larger than {MAX_HEAD:,} bytes.")
 
     def send_400_response(self, msg: str) -> None:
@@ -62,9 +65,9 @@ class HttpProtocol(_Protocol):
         self._refuse(HTTPStatus.BAD_REQUEST, msg)
 
     @property
-    def _is_before_request(self) -> bool:
-        """True if what arrives is not the body of a request in progress."""
-        return self.cycle is None or self.cycle.response_complete or not self.cycle.more_body
+    def _is_between_bodies(self) -> bool:
+        """True if what arrives is the head of a request, and no part of a body."""
+        return self.cycle is None or not self.cycle.more_body
 
     def _start_deadline(self) -> None:
         # Only once for each request: every byte would put it off otherwise.
@@ -77,8 +80,9 @@ class HttpProtocol(_Protocol):
             self._deadline = None
 
     def _refuse(self, status: HTTPStatus, detail: str) -> None:
-        # Before this request is complete another one may still be answered on this connection.
-        if self.cycle is None or self.cycle.response_complete:
+        # The response to a request before this one must not be mixed up with this one's.
+        is_own_turn = self.cycle is None or self.cycle.response_complete
+        if is_own_turn and self._is_between_bodies and not self.transport.is_closing():
             content = msgspec.json.encode(errors.unreadable(status, detail).problem)
             head = (
                 f"HTTP/1.1 {status} {status.phrase}\r\nContent-Type: {PROBLEM_TYPE}\r\n"
