@@ -17,6 +17,7 @@ from copydesk.http import errors
 from copydesk.http.operations import Operation
 from copydesk.model.draft import Draft
 from copydesk.model.serialization import Struct
+from copydesk.model.token import Scope
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
@@ -50,9 +51,13 @@ def read_key(request: Request) -> str | None:
     return key
 
 
-def request_fingerprint(request: Request, content: bytes) -> bytes:
-    """Return a hash of what the request asks for: method, path, parameters and body."""
-    target = f"{request.method} {request.url.path}?{request.url.query}\n"
+def request_fingerprint(request: Request, content: bytes, scope: Scope) -> bytes:
+    """Return a hash of what the request asks for: method, path, parameters and body, and of its token's scope.
+
+    Scopes of actions are checked when a request is carried out: a token must not get the response to an action that it
+    may not take.
+    """
+    target = f"{scope} {request.method} {request.url.path}?{request.url.query}\n"
     return sha256(target.encode() + content).digest()
 
 

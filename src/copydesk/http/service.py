@@ -164,7 +164,7 @@ async def _respond_once(operation: Operation, call: Call, key: str, content: byt
         response = json_response(result, operation.status, idempotency.result_headers(result))
         return idempotency.encode_response(response)
 
-    fingerprint = idempotency.request_fingerprint(call.request, content)
+    fingerprint = idempotency.request_fingerprint(call.request, content, call.access.scope)
     outcome = await call.desk.idempotency.run(key, fingerprint, carry_out, encode_result)
     return idempotency.to_response(outcome)
 
