@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from copydesk.errors import StoreError
 from copydesk.http.openapi import error_statuses
 from copydesk.http.operations import MAX_BODY
 from copydesk.http.rate_limit import LIMIT
@@ -179,3 +180,16 @@ async def test_unexpected_error_is_a_problem(service, monkeypatch, caplog):
 
 def test_body_limit_is_that_of_the_interface():
     assert MAX_BODY == 1_048_576
+
+
+async def test_files_of_the_machine_are_named_in_the_log_only(service, tmp_path, monkeypatch, caplog):
+    async def fail(*_):
+        raise StoreError(f"Cannot open or write {tmp_path}.")
+
+    client = service.anonymous_client()
+    monkeypatch.setattr(service.desks, "check", fail)
+    response = await client.get("/readyz")
+
+    assert (response.status_code, response.json()["type"]) == (503, "/problems/store")
+    assert str(tmp_path) not in response.text
+    assert str(tmp_path) in caplog.text

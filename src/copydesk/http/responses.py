@@ -1,16 +1,19 @@
 """Responses: JSON of the interface, and problem details."""
 
+import logging
 from collections.abc import Mapping
 
 import msgspec
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from copydesk.errors import CopydeskError
+from copydesk.errors import CopydeskError, CredentialsError, SettingsError, StoreError
 from copydesk.model.serialization import to_json_value
 from copydesk.problems import Problem, to_problem
 
+LOG = logging.getLogger("copydesk.http")
 PROBLEM_TYPE = "application/problem+json"
+MACHINE_ERRORS = (CredentialsError, SettingsError, StoreError)
 
 
 def json_response(value: object, status: int, headers: Mapping[str, str] | None = None) -> Response:
@@ -25,7 +28,13 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
 
 
 def error_response(error: CopydeskError, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a response with the problem details of a desk's error, without its hint, which names commands and keys."""
+    """Return a response with the problem details of a desk's error, without its hint, which names commands and keys.
+
+    Errors of the machine name files of it: they are logged, and the client is told the kind only.
+    """
     problem = replace(to_problem(error), hint="")
+    if isinstance(error, MACHINE_ERRORS):
+        LOG.error("%s", error)
+        problem = replace(problem, detail=f"{problem.title}. The reason is in the server's log.")
     retry_after = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
     return problem_response(problem, {**(headers or {}), **retry_after})
