@@ -142,6 +142,37 @@ async def test_process_works_as_the_named_user(tmp_path: Path):
             assert [draft.text for draft in (await desk.drafts.list()).items] == texts
 
 
+async def test_process_refuses_its_token_once_it_is_revoked(tmp_path: Path):
+    async with open_desks_at(tmp_path) as desks:
+        tokens = (await desks.get(desks.owner)).tokens
+        token = await tokens.create("agent", Scope.DRAFT)
+        parameters = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "copydesk", "--home", str(tmp_path), "mcp"],
+            env={"PYTHONPATH": os.environ["PYTHONPATH"], "COPYDESK_TOKEN": token.secret},
+        )
+        async with Client(stdio_client(parameters)) as client:
+            assert not (await call(client, "create_drafts", text="Before."))[0]
+            await tokens.revoke("agent")
+            failed, problem = await call(client, "create_drafts", text="After.")
+            assert (failed, problem["status"]) == (True, 401)
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_http_has_no_stream_that_stays_open(service, method):
+    extension = http_extension(service.service)
+    transport = httpx.ASGITransport(create_app(service.service, extensions=[extension]))
+    client = await service.client(Scope.READ)
+    headers = {"Authorization": client.headers["Authorization"], "Accept": "application/json, text/event-stream"}
+    async with (
+        asyncio.timeout(10),
+        extension.lifespan(),
+        httpx.AsyncClient(transport=transport, base_url=BASE_URL) as connected,
+    ):
+        response = await connected.request(method, "/mcp", headers=headers)
+    assert (response.status_code, response.headers.get("allow")) == (405, "POST")
+
+
 async def test_http_needs_a_token_and_obeys_its_scope(service):
     extension = http_extension(service.service)
     app = create_app(service.service, extensions=[extension])

@@ -34,13 +34,14 @@ async def _serve(context: Context) -> None:
     from copydesk.mcp.transports import run_stdio  # noqa: PLC0415 - an extra
 
     async with context.desks() as desks:
-        await run_stdio(desks, await _get_access(context, desks))
+        token = os.environ.get(TOKEN_VARIABLE)
+        await run_stdio(desks, await _get_access(context, desks, token), token)
 
 
-async def _get_access(context: Context, desks: "Desks") -> "Access":
+async def _get_access(context: Context, desks: "Desks", token: str | None) -> "Access":
     from copydesk.model.token import Access, Scope  # noqa: PLC0415 - keeps the help fast
 
-    if token := os.environ.get(TOKEN_VARIABLE):
+    if token:
         access = await desks.authenticate(token)
         if access is None:
             raise SettingsError(f"The token in {TOKEN_VARIABLE} is unknown, revoked or expired.")

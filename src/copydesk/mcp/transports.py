@@ -12,7 +12,7 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from copydesk.http.app import Extension, create_app
-from copydesk.http.errors import RefusedError
+from copydesk.http.errors import RefusedError, method_not_allowed
 from copydesk.http.operations import Operation
 from copydesk.http.responses import problem_response
 from copydesk.http.service import Service
@@ -48,11 +48,15 @@ def _client(service: Service, operations: Sequence[Operation]) -> httpx.AsyncCli
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=_BASE_URL, timeout=60)
 
 
-async def run_stdio(desks: "Desks", access: Access) -> None:
-    """Serve one agent on standard input and output, with this access, until the input ends."""
-    service = Service(desks, local_access=access)
+async def run_stdio(desks: "Desks", access: Access, token: str | None = None) -> None:
+    """Serve one agent on standard input and output, until the input ends.
+
+    `access` is that of the `token`, which is checked with each request, or without one that of the local user.
+    """
+    service = Service(desks, local_access=None if token else access)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
     async with _client(service, OPERATIONS) as client:
-        connection = InProcessConnection(client, access.scope, {})
+        connection = InProcessConnection(client, access.scope, headers)
 
         async def connect(_: ServerRequestContext[Any]) -> InProcessConnection:
             return connection
@@ -91,6 +95,9 @@ class _Authenticated:
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         try:
+            # Without sessions there is nothing to stream: such a stream would stay open until the server is killed.
+            if scope["method"] != "POST":
+                raise method_not_allowed("POST")
             await self._service.authenticate(Request(scope).headers.get("authorization", ""))
         except RefusedError as refusal:
             await problem_response(refusal.problem, refusal.headers)(scope, receive, send)
