@@ -173,7 +173,7 @@ def check_database(home: Path, clients: list[KeyedClient]) -> None:
             created = own.keys() - told.keys()
             assert len(created) <= 1, f"{pending.key} was carried out {len(created)} times."
             told |= {id_: ModelDraft(pending.created_text).state for id_ in created}
-        if pending is not None and any(own[id_] != told[id_] for id_ in pending.changed):
+        if pending is not None and any(own.get(id_) != told[id_] for id_ in pending.changed):
             told |= {id_: draft.state for id_, draft in pending.changed.items()}
         differing = {
             id_: (told.get(id_), own.get(id_)) for id_ in own.keys() | told.keys() if told.get(id_) != own.get(id_)
