@@ -116,7 +116,8 @@ class Title(msgspec.Struct, gc=False):
     """Capitalized words of the title and the summary, as stems."""
     summary: str
     _context: frozenset[str] | None = None
-    _weights: dict[str, int] | None = None
+    _words_weight: int = 0
+    _context_weight: int = 0
 
     def context(self) -> frozenset[str]:
         """Return `words`, and the stems of the rest of the title and of the summary."""
@@ -125,15 +126,17 @@ class Title(msgspec.Struct, gc=False):
             self.summary = ""  # no longer needed
         return self._context
 
-    def weights(self) -> dict[str, int]:
-        """Return the weights of the words of `context`."""
-        if self._weights is None:
-            names = self.names
-            self._weights = {
-                word: _WEIGHTS.get(word) or (_NAME_WEIGHT if word in names or word[0].isdigit() else _WEIGHT)
-                for word in self.context()
-            }
-        return self._weights
+    def words_weight(self) -> int:
+        """Return the total weight of `words`."""
+        if not self._words_weight:
+            self._words_weight = _total_weight(self.words, self.names)
+        return self._words_weight
+
+    def context_weight(self) -> int:
+        """Return the total weight of `context`."""
+        if not self._context_weight:
+            self._context_weight = _total_weight(self.context(), self.names)
+        return self._context_weight
 
     @property
     def keys(self) -> frozenset[str]:
@@ -195,6 +198,12 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(map(stem, split_words(text))) or _NO_WORDS
 
 
+def _total_weight(words: Set[str], names: Set[str]) -> int:
+    return sum(
+        [_WEIGHTS.get(word) or (_NAME_WEIGHT if word in names or word[0].isdigit() else _WEIGHT) for word in words]
+    )
+
+
 def _split_tail(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words before and after the last dash; all of them first if the tail is too long for a site's name."""
     separator = _TAIL.search(text)
@@ -253,20 +262,15 @@ def story_similarity(title: Title, other: Title, seconds_later: float) -> float:
 
 def _similarity(title: Title, other: Title, shared: frozenset[str]) -> float:
     """Return the mean of two shares: title words found in the other item, and words common to both items."""
-    weights, other_weights = title.weights(), other.weights()
-    found = _total(weights, title.words & shared) + _total(other_weights, other.words & shared)
-    total = _total(weights, title.words) + _total(other_weights, other.words)
-    smaller = min(title, other, key=lambda item: (sum(item.weights().values()), item.text, item.names)).weights()
-    titles, items = found / total, _total(smaller, shared) / sum(smaller.values())
+    found = _total_weight(title.words & shared, title.names) + _total_weight(other.words & shared, other.names)
+    smaller = min(title, other, key=lambda item: (item.context_weight(), item.text, item.names))
+    titles = found / (title.words_weight() + other.words_weight())
+    items = _total_weight(shared, smaller.names) / smaller.context_weight()
     # Aggregators share phrases of their summaries, and columns of different sources their titles.
     together = (min(titles, items + _MAX_TITLE_LEAD) + min(items, titles + _MAX_ITEM_LEAD)) / 2
     # Two sources that name the same exact number hardly ever mean different events.
     numbers = sum([word[0].isdigit() and word not in _COMMON_NUMBERS for word in shared])
     return min(1.0, together + min(_MAX_BONUS, numbers * _NUMBER_BONUS))
-
-
-def _total(weights: dict[str, int], words: Set[str]) -> int:
-    return sum([weights[word] for word in words])
 
 
 def _required_similarity(title: Title, other: Title, shared: frozenset[str], seconds: float) -> float:
