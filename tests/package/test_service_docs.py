@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from cli_runner import COMMAND, make_environment
-from copydesk.desk.webhooks.signature import new_secret, signed_headers
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "service.md"
@@ -123,18 +121,3 @@ async def test_agent_starts_with_the_configuration(tmp_path: Path) -> None:
         names = {tool.name for tool in (await client.list_tools()).tools}
     assert "create_drafts" in names
     assert "change_drafts" not in names
-
-
-def test_signature_example() -> None:
-    (block,) = code_blocks("python")
-    namespace: dict[str, object] = {}
-    exec(compile(block, PAGE.name, "exec"), namespace)
-    is_signed = namespace["is_signed"]
-    assert callable(is_signed)
-    secret, body = new_secret(), b'{"id":1}'
-    headers = dict(signed_headers(secret, "msg_1", body, datetime.now(UTC)))
-    assert is_signed(secret, headers, body)
-    assert not is_signed(secret, headers, b'{"id":2}')
-    assert not is_signed(new_secret(), headers, body)
-    old = dict(signed_headers(secret, "msg_1", body, datetime(2020, 1, 1, tzinfo=UTC)))
-    assert not is_signed(secret, old, body)
