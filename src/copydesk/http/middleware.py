@@ -4,8 +4,8 @@ import logging
 import re
 import time
 from collections.abc import Collection
+from random import getrandbits
 from urllib.parse import SplitResult, urlsplit
-from uuid import uuid4
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -42,7 +42,7 @@ class RequestMiddleware:
             return
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
         given_id = headers.get(b"x-request-id", "")
-        request_id = given_id if _REQUEST_ID.fullmatch(given_id) else uuid4().hex
+        request_id = given_id if _REQUEST_ID.fullmatch(given_id) else f"{getrandbits(128):032x}"
         scope.setdefault("state", {})["request_id"] = request_id
         started, status, is_stream = time.perf_counter(), 0, False
         metrics, state = self._metrics, scope["state"]

@@ -136,13 +136,18 @@ def parse_query(request: Request, kind: type | None) -> dict[str, object]:
     values: dict[str, object] = {}
     if kind is None:
         return values
-    for field in msgspec.structs.fields(kind):
+    for field in _fields(kind):
         texts = request.query_params.getlist(field.encode_name)
         if len(texts) > 1:
             raise InvalidError(FieldError(field.encode_name, "is given more than once"))
         if texts:
             values[field.name] = _parse_parameter(texts[0], _scalar_types(field.type))
     return values
+
+
+@cache
+def _fields(kind: type) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(kind)
 
 
 @cache

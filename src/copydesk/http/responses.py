@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from copydesk.errors import CopydeskError, CredentialsError, SettingsError, StoreError
-from copydesk.model.serialization import to_json_value
+from copydesk.model.serialization import encode_json
 from copydesk.problems import Problem, to_problem
 
 LOG = logging.getLogger("copydesk.http")
@@ -18,8 +18,7 @@ MACHINE_ERRORS = (CredentialsError, SettingsError, StoreError)
 
 def json_response(value: object, status: int, headers: Mapping[str, str] | None = None) -> Response:
     """Return a response with the value as the interface's JSON."""
-    content = msgspec.json.encode(to_json_value(value))
-    return Response(content, status, headers, media_type="application/json")
+    return Response(encode_json(value), status, headers, media_type="application/json")
 
 
 def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:

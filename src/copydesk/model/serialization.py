@@ -1,9 +1,11 @@
 """Serialise values to JSON: camelCase names, UTC times as `2026-11-20T15:04:05.123Z`."""
 
 from datetime import UTC, datetime
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import inspect as types
 
 T = TypeVar("T")
 
@@ -29,6 +31,14 @@ def to_json_value(value: object) -> Json:
     return _times(msgspec.to_builtins(value, builtin_types=(datetime,)))
 
 
+def encode_json(value: object) -> bytes:
+    """Return `value` as JSON, as `to_json` does.
+
+    Structs without times are left to msgspec: a page of drafts takes a tenth of the time of a walk over all its values.
+    """
+    return msgspec.json.encode(_with_times_as_text(value))
+
+
 def to_json(value: object, *, indent: int = 0) -> str:
     """Return `value` as JSON text, indented by `indent` spaces if not 0."""
     raw = msgspec.json.encode(to_json_value(value))
@@ -45,3 +55,65 @@ def _times(value: object) -> Json:
     # to_builtins returns nothing else; the assertion is for the type checker.
     assert value is None or isinstance(value, str | int | float | bool), type(value)
     return value
+
+
+def _with_times_as_text(value: object) -> object:
+    if isinstance(value, datetime):
+        return format_iso(value)
+    if isinstance(value, msgspec.Struct):
+        return _struct_with_times_as_text(value)
+    if isinstance(value, dict):
+        return {key: _with_times_as_text(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_times_as_text(inner) for inner in value]
+    return value
+
+
+def _struct_with_times_as_text(value: msgspec.Struct) -> object:
+    names = _names_of_fields(type(value))
+    if not any(names.values()):
+        return value
+    config = value.__struct_config__
+    if config.omit_defaults or config.array_like or config.tag is not None:
+        return to_json_value(value)
+    return {
+        encode_name: _with_times_as_text(getattr(value, name)) if has_times else getattr(value, name)
+        for (name, encode_name), has_times in names.items()
+    }
+
+
+@cache
+def _names_of_fields(struct: type[msgspec.Struct]) -> dict[tuple[str, str], bool]:
+    """Return the fields, by their names in Python and JSON, and True for those whose values may contain times."""
+    info = types.type_info(struct)
+    assert isinstance(info, types.StructType)
+    return {(field.name, field.encode_name): _may_hold_times(field.type, (struct,)) for field in info.fields}
+
+
+def _may_hold_times(kind: types.Type, outer: tuple[Any, ...]) -> bool:
+    """Return False for a type whose values contain no times. `outer` are the structs that contain it."""
+    match kind:
+        case types.Metadata(type=inner):
+            return _may_hold_times(inner, outer)
+        case types.UnionType(types=members):
+            return any(_may_hold_times(member, outer) for member in members)
+        case types.VarTupleType(item_type=inner) | types.ListType(item_type=inner):
+            return _may_hold_times(inner, outer)
+        case types.DictType(value_type=inner):
+            return _may_hold_times(inner, outer)
+        case types.StructType(cls=struct, fields=fields):
+            # A value may be of a subclass, which has more fields; a struct that contains itself is walked.
+            is_open = struct in outer or bool(struct.__subclasses__())
+            return is_open or any(_may_hold_times(field.type, (*outer, struct)) for field in fields)
+    return not isinstance(kind, _WITHOUT_TIMES)
+
+
+_WITHOUT_TIMES = (
+    types.NoneType,
+    types.BoolType,
+    types.IntType,
+    types.FloatType,
+    types.StrType,
+    types.EnumType,
+    types.LiteralType,
+)

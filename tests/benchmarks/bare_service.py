@@ -1,0 +1,111 @@
+"""A page of drafts and an approval, served by a bare ASGI application on sqlite3 under uvicorn.
+
+It runs the statements of the service's page, its look for the token included, and returns the same bytes. It checks no
+token, knows no other request, and writes nothing but the one UPDATE.
+"""
+
+import asyncio
+import socket
+import sqlite3
+import sys
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import msgspec
+import uvicorn
+
+from copydesk.model.filters import Filters
+from copydesk.model.page import encode_cursor
+from copydesk.model.serialization import format_iso
+from copydesk.store.column_types import to_microseconds
+from copydesk.store.draft_queries import _page_sql, page_parameters, page_shape
+from copydesk.store.draft_rows import LISTED_COLUMNS, _images_sql, _tags_sql
+from copydesk.store.tokens import _ACCESS
+
+PAGE = 25
+TIMES = {"scheduled_at", "posted_at", "created_at", "updated_at", "archived_at"}
+STORED_AS_JSON = {"target_platforms", "checks", "sentences", "score", "agent"}
+NOT_SENT = {"experiment_id", "variant_id"}
+APPROVE = "UPDATE draft SET status = 'approved', version = version + 1, updated_at = ? WHERE id = ? AND user_id = ?"
+
+
+class BareService:
+    """The ASGI application."""
+
+    def __init__(self, path: str) -> None:
+        self._connection = sqlite3.connect(path, isolation_level=None)
+        # As durable as an approval by the service.
+        self._connection.executescript("PRAGMA synchronous = FULL; PRAGMA cache_size = -8000;")
+        self._user = self._connection.execute("SELECT min(id) FROM user").fetchone()[0]
+        self._filters = Filters()
+        self._page = _page_sql(page_shape(self._filters, None))
+
+    async def __call__(self, scope, receive, send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            return
+        headers = dict(scope["headers"])
+        if scope["method"] == "GET":
+            body = self._read_page(headers[b"authorization"])
+        else:
+            await receive()
+            body = self._approve(scope["path"].rpartition("/")[2])
+        length = str(len(body)).encode()
+        start = [(b"content-type", b"application/json"), (b"content-length", length)]
+        await send({"type": "http.response.start", "status": 200, "headers": start})
+        await send({"type": "http.response.body", "body": body})
+
+    def _read_page(self, authorization: bytes) -> bytes:
+        execute = self._connection.execute
+        execute(_ACCESS, (sha256(authorization[len(b"Bearer ") :]).digest(),)).fetchone()
+        rows = execute(self._page, page_parameters(self._user, self._filters, PAGE + 1, None)).fetchall()[:PAGE]
+        parameters = (self._user, *(row[0] for row in rows))
+        images: dict[str, list[object]] = {}
+        for draft_id, image_id, url, alt, position, source in execute(_images_sql(len(rows)), parameters):
+            image = {"id": image_id, "url": url, "alt": alt, "position": position, "source": source}
+            images.setdefault(draft_id, []).append(image)
+        tags: dict[str, list[str]] = {}
+        for draft_id, name in execute(_tags_sql(len(rows)), parameters):
+            tags.setdefault(draft_id, []).append(name)
+        drafts = [_to_json(row, images.get(row[0], []), tags.get(row[0], [])) for row in rows]
+        cursor = encode_cursor(rows[-1][0], "drafts", self._user, self._filters)
+        return msgspec.json.encode({"drafts": drafts, "nextCursor": cursor})
+
+    def _approve(self, draft_id: str) -> bytes:
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.execute(APPROVE, (to_microseconds(datetime.now(UTC)), draft_id, self._user))
+        self._connection.execute("COMMIT")
+        return b'{"status":"approved"}'
+
+
+def _to_json(row, images, tags) -> dict[str, object]:
+    draft = {}
+    for name, value in zip(LISTED_COLUMNS, row, strict=False):
+        if name in TIMES:
+            draft[_CAMEL[name]] = None if value is None else format_iso(datetime.fromtimestamp(value / 1e6, UTC))
+        elif name not in NOT_SENT:
+            is_json = name in STORED_AS_JSON and value is not None
+            draft[_CAMEL[name]] = msgspec.Raw(value.encode()) if is_json else value
+    title, source_type = row[-2:]
+    item = {"id": draft["itemId"], "title": title, "sourceType": source_type}
+    return draft | {"tags": tags, "images": images, "variants": [], "item": item}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+_CAMEL = {name: _camel(name) for name in LISTED_COLUMNS}
+
+
+async def main(path: str) -> None:
+    """Serve on a free port, which is printed."""
+    config = uvicorn.Config(BareService(path), log_config=None, access_log=False, lifespan="off")
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(listener.getsockname()[1], flush=True)
+    await uvicorn.Server(config).serve(sockets=[listener])
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

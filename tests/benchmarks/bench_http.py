@@ -1,0 +1,285 @@
+"""The HTTP service on 100,000 drafts: pages and approvals beside a bare handler, start, event streams, the console.
+
+The servers are processes of their own, each on its own copy of the database. The client is this process: raw sockets,
+16 connections that send the next request as soon as they have the response.
+"""
+
+import asyncio
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from itertools import cycle
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import msgspec
+from bench_console_keys import InstrumentedConsole, _time_moves, percentile_row
+from large_desk import build_database
+from table_row import Row
+
+from console_driver import wait_until_idle
+from copydesk.desk import Desk, open_desk, open_desks
+from copydesk.http.rate_limit import LIMIT
+from copydesk.model.token import Scope
+from copydesk.settings import load
+from copydesk.tui.review.screen import ReviewScreen
+
+DRAFTS, CONNECTIONS, STREAMS, STARTS, ROUNDS = 100_000, 16, 1_000, 5, 5
+PAGES, APPROVALS, TOKENS = 400, 200, 40
+"""Requests of a round; the tokens are enough to stay below the rate limit."""
+PACE = 0.005
+"""Seconds between two requests while the console's keys are measured."""
+PAGE_TARGET, APPROVE_TARGET, READY_TARGET, STREAMS_TARGET, KEYS_TARGET = 0.6, 0.5, 1.5, 60.0, 50.0
+BARE_SERVICE = Path(__file__).with_name("bare_service.py")
+
+
+class Server(NamedTuple):
+    """A running server."""
+
+    process: subprocess.Popen[str]
+    port: int
+
+
+class Load(NamedTuple):
+    """The result of many requests."""
+
+    rate: float
+    """Requests per second."""
+    milliseconds: list[float]
+    """Of each request."""
+
+
+def measure() -> list[Row]:
+    """Return the rows of the table."""
+    with TemporaryDirectory() as folder:
+        home, bare_home = Path(folder) / "service", Path(folder) / "bare"
+        home.mkdir()
+        build_database(home / "copydesk.db", DRAFTS)
+        tokens = asyncio.run(_create_tokens(home))
+        shutil.copytree(home, bare_home)
+        drafts = asyncio.run(_list_reviewable(home))
+        ready = [_time_start(home) for _ in range(STARTS)]
+        with _service(home) as service, _bare_service(bare_home) as bare:
+            pages, approvals = asyncio.run(_measure_requests(service, bare, tokens, drafts))
+            streams = asyncio.run(_measure_streams(service, tokens))
+            keys = asyncio.run(_measure_keys(home, service, tokens))
+    ready_time = statistics.median(ready)
+    return [
+        *_rows(f"GET /drafts?limit=25 among {DRAFTS:,} drafts, {CONNECTIONS} connections", pages, PAGE_TARGET),
+        *_rows(f"PATCH approve, {CONNECTIONS} connections", approvals, APPROVE_TARGET),
+        Row(
+            "`copydesk serve` until /readyz responds",
+            f"{ready_time:.2f} s",
+            "",
+            "",
+            f"at most {READY_TARGET:g} s",
+            ready_time <= READY_TARGET,
+        ),
+        Row(
+            f"memory of {STREAMS:,} idle event streams",
+            f"{streams:+.0f} MB",
+            "",
+            "",
+            f"at most {STREAMS_TARGET:g} MB more",
+            streams <= STREAMS_TARGET,
+        ),
+        percentile_row(
+            f"a key of the console while the service sends {1 / PACE:g} pages a second at most", keys, KEYS_TARGET
+        ),
+    ]
+
+
+def _rows(label: str, rounds: Sequence[tuple[Load, Load]], target: float) -> list[Row]:
+    """Return the row about requests per second, and the one about the 99th percentiles. Each round has both sides."""
+    ours, bare = (max(loads, key=lambda load: load.rate) for loads in zip(*rounds, strict=True))
+    ratio = statistics.median(one.rate / other.rate for one, other in rounds)
+    slowest, slowest_bare = (statistics.quantiles(load.milliseconds, n=100)[98] for load in (ours, bare))
+    return [
+        Row(
+            label,
+            f"{ours.rate:,.0f} requests/s",
+            f"a bare handler {bare.rate:,.0f}",
+            f"{ratio:.2f}",
+            f"at least {target:g}",
+            ratio >= target,
+        ),
+        Row(f"{label}: 99th percentile", f"{slowest:.1f} ms", f"a bare handler {slowest_bare:.1f} ms", "", "", None),
+    ]
+
+
+async def _create_tokens(home: Path) -> list[str]:
+    async with open_desks(load({}, home)) as desks:
+        desk = await desks.get(desks.owner)
+        return [(await desk.tokens.create(f"client {number}", Scope.PUBLISH)).secret for number in range(TOKENS)]
+
+
+async def _list_reviewable(home: Path) -> list[str]:
+    async with open_desk(load({}, home)) as desk:
+        return await _list_ids(desk)
+
+
+async def _list_ids(desk: Desk) -> list[str]:
+    ids = await desk.drafts.matching_ids(status="pending_review", archived="exclude")
+    return list(ids[: APPROVALS * ROUNDS])
+
+
+@contextmanager
+def _service(home: Path) -> Iterator[Server]:
+    environment = os.environ | {"COPYDESK_HOME": str(home)}
+    command = [sys.executable, "-m", "copydesk", "serve", "--port", "0"]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            line = process.stderr.readline()
+            started = re.search(r":(\d+) ", line)
+            assert started, line
+            yield Server(process, int(started[1]))
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def _bare_service(home: Path) -> Iterator[Server]:
+    command = [sys.executable, str(BARE_SERVICE), str(home / "copydesk.db")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield Server(process, int(process.stdout.readline()))
+        finally:
+            process.terminate()
+
+
+def _time_start(home: Path) -> float:
+    """Return the seconds from the start of the process to the response of /readyz."""
+    started = time.perf_counter()
+    with _service(home) as server:
+        _, body = asyncio.run(_send_one(server, _request("GET", "/readyz")))
+        assert body == b'{"status":"ready"}', body
+        return time.perf_counter() - started
+
+
+def _request(method: str, path: str, token: str = "", body: bytes = b"") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {token}"]
+    lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"] if body else []
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+async def _send_one(server: Server, request: bytes) -> tuple[int, bytes]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    try:
+        return await _send(reader, writer, request)
+    finally:
+        writer.close()
+
+
+async def _send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> tuple[int, bytes]:
+    """Return status and body."""
+    writer.write(request)
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = re.search(rb"content-length: (\d+)", head)
+    return int(head[9:12]), await reader.readexactly(int(length[1])) if length else b""
+
+
+async def _load(server: Server, requests: Sequence[bytes]) -> Load:
+    """Send the requests over all connections; each must get 200."""
+    remaining, milliseconds = iter(requests), list[float]()
+
+    async def send_next() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=2**20)
+        for request in remaining:
+            started = time.perf_counter()
+            status, body = await _send(reader, writer, request)
+            assert status == 200, body
+            milliseconds.append(1000 * (time.perf_counter() - started))
+        writer.close()
+
+    started = time.perf_counter()
+    await asyncio.gather(*(send_next() for _ in range(CONNECTIONS)))
+    return Load(len(requests) / (time.perf_counter() - started), milliseconds)
+
+
+async def _measure_requests(
+    service: Server, bare: Server, tokens: Sequence[str], drafts: Sequence[str]
+) -> tuple[list[tuple[Load, Load]], list[tuple[Load, Load]]]:
+    """Measure pages, then approvals, on both servers in turn."""
+    assert (PAGES + APPROVALS) * (ROUNDS + 1) + STREAMS < TOKENS * LIMIT
+    page = [_request("GET", "/drafts?limit=25", token) for token, _ in zip(cycle(tokens), range(PAGES), strict=False)]
+    ours, theirs = await _send_one(service, page[0]), await _send_one(bare, page[0])
+    assert msgspec.json.decode(ours[1]) == msgspec.json.decode(theirs[1])
+    for server in (service, bare):
+        await _load(server, page)
+    pages = [(await _load(service, page), await _load(bare, page)) for _ in range(ROUNDS)]
+    approvals = []
+    for number in range(ROUNDS):
+        ids = drafts[number * APPROVALS : (number + 1) * APPROVALS]
+        patches = [
+            _request("PATCH", f"/drafts/{draft_id}", token, b'{"action":"approve"}')
+            for draft_id, token in zip(ids, cycle(tokens), strict=False)
+        ]
+        approvals.append((await _load(service, patches), await _load(bare, patches)))
+    return pages, approvals
+
+
+async def _measure_streams(service: Server, tokens: Sequence[str]) -> float:
+    """Return the megabytes by which the server grows."""
+    before = _resident_memory(service.process.pid)
+    writers = []
+    for _, token in zip(range(STREAMS), cycle(tokens), strict=False):
+        reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
+        writer.write(_request("GET", "/events", token))
+        await reader.readuntil(b"retry: ")
+        writers.append(writer)
+    growth = _resident_memory(service.process.pid) - before
+    for writer in writers:
+        writer.close()
+    return growth
+
+
+def _resident_memory(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+async def _measure_keys(home: Path, service: Server, tokens: Sequence[str]) -> list[float]:
+    """Return the milliseconds of moves in a console on the same database while pages are requested."""
+    app = InstrumentedConsole(lambda: open_desk(load({}, home)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until_idle(pilot)
+        screen = app.screen
+        assert isinstance(screen, ReviewScreen)
+        async with _steady_load(service, tokens):
+            return await _time_moves(app, screen)
+
+
+@asynccontextmanager
+async def _steady_load(service: Server, tokens: Sequence[str]) -> AsyncIterator[None]:
+    """Request pages one after the other from a process of its own."""
+    command = [sys.executable, __file__, str(service.port), *tokens]
+    client = await asyncio.create_subprocess_exec(*command)
+    try:
+        yield
+    finally:
+        client.terminate()
+        await client.wait()
+
+
+async def _request_forever(port: int, tokens: Sequence[str]) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
+    for token in cycle(tokens):
+        await _send(reader, writer, _request("GET", "/drafts?limit=25", token))
+        await asyncio.sleep(PACE)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        asyncio.run(_request_forever(int(sys.argv[1]), sys.argv[2:]))
+    else:
+        print(*measure(), sep="\n")
