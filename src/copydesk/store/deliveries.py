@@ -77,10 +77,13 @@ _COLUMNS = (
     delivery.c.intent,
 )
 _OWNED = delivery.c.user_id == bindparam("b_user")
-_JOINED = select(*_COLUMNS).join(engagement, engagement.c.id == delivery.c.id).where(_OWNED)
+_ALL_USERS = select(*_COLUMNS).join(engagement, engagement.c.id == delivery.c.id)
+_JOINED = _ALL_USERS.where(_OWNED)
 _BY_ID = _JOINED.where(delivery.c.id == bindparam("b_id"))
-# The plus keeps SQLite from walking through everything the user ever sent to get the order from an index.
-_OF_DRAFT = _JOINED.where(delivery.c.draft_id == bindparam("b_draft")).order_by(text("+delivery.id"))
+# The plus keeps SQLite from walking through everything the user ever sent, also to get the order from an index.
+_OF_DRAFT = _ALL_USERS.where(text("+delivery.user_id = :b_user"), delivery.c.draft_id == bindparam("b_draft")).order_by(
+    text("+delivery.id")
+)
 # As literals, as in the partial index: with bound values SQLite would not use it.
 IS_OPEN = text("delivery.state IN ('planned', 'sending', 'unknown')")
 _NOW = bindparam("b_now", type_=UtcDateTime)
