@@ -1,4 +1,4 @@
-"""The HTTP service on 100,000 drafts: pages and approvals beside a bare handler, start, event streams, the console.
+"""The HTTP service on 100,000 drafts: pages and approvals beside a bare handler, start, the console.
 
 The servers are processes of their own, each on its own copy of the database. The client is this process: raw sockets,
 16 connections that send the next request as soon as they have the response.
@@ -7,7 +7,6 @@ The servers are processes of their own, each on its own copy of the database. Th
 import asyncio
 import os
 import re
-import resource
 import shutil
 import statistics
 import subprocess
@@ -32,12 +31,12 @@ from copydesk.model.token import Scope
 from copydesk.settings import load
 from copydesk.tui.review.screen import ReviewScreen
 
-DRAFTS, CONNECTIONS, STREAMS, STARTS, ROUNDS = 100_000, 16, 1_000, 5, 5
+DRAFTS, CONNECTIONS, STARTS, ROUNDS = 100_000, 16, 5, 5
 PAGES, APPROVALS, TOKENS = 400, 200, 40
 """Requests of a round; the tokens are enough to stay below the rate limit."""
 PACE = 0.005
 """Seconds between two requests while the console's keys are measured."""
-PAGE_TARGET, APPROVE_TARGET, READY_TARGET, STREAMS_TARGET, KEYS_TARGET = 0.6, 0.5, 1.5, 60.0, 50.0
+PAGE_TARGET, APPROVE_TARGET, READY_TARGET, KEYS_TARGET = 0.6, 0.5, 1.5, 50.0
 BARE_SERVICE = Path(__file__).with_name("bare_service.py")
 
 
@@ -69,7 +68,6 @@ def measure() -> list[Row]:
         ready = [_time_start(home) for _ in range(STARTS)]
         with _service(home) as service, _bare_service(bare_home) as bare:
             pages, approvals = asyncio.run(_measure_requests(service, bare, tokens, drafts))
-            streams = asyncio.run(_measure_streams(service, tokens))
             keys = asyncio.run(_measure_keys(home, service, tokens))
     ready_time = statistics.median(ready)
     return [
@@ -82,14 +80,6 @@ def measure() -> list[Row]:
             "",
             f"at most {READY_TARGET:g} s",
             ready_time <= READY_TARGET,
-        ),
-        Row(
-            f"memory of {STREAMS:,} idle event streams",
-            f"{streams:+.0f} MB",
-            "",
-            "",
-            f"at most {STREAMS_TARGET:g} MB more",
-            streams <= STREAMS_TARGET,
         ),
         percentile_row(
             f"a key of the console while the service sends {1 / PACE:g} pages a second at most", keys, KEYS_TARGET
@@ -210,7 +200,7 @@ async def _measure_requests(
     service: Server, bare: Server, tokens: Sequence[str], drafts: Sequence[str]
 ) -> tuple[list[tuple[Load, Load]], list[tuple[Load, Load]]]:
     """Measure pages, then approvals, on both servers in turn."""
-    assert (PAGES + APPROVALS) * (ROUNDS + 1) + STREAMS < TOKENS * LIMIT
+    assert (PAGES + APPROVALS) * (ROUNDS + 1) < TOKENS * LIMIT
     page = [_request("GET", "/drafts?limit=25", token) for token, _ in zip(cycle(tokens), range(PAGES), strict=False)]
     ours, theirs = await _send_one(service, page[0]), await _send_one(bare, page[0])
     assert msgspec.json.decode(ours[1]) == msgspec.json.decode(theirs[1])
@@ -226,26 +216,6 @@ async def _measure_requests(
         ]
         approvals.append((await _load(service, patches), await _load(bare, patches)))
     return pages, approvals
-
-
-async def _measure_streams(service: Server, tokens: Sequence[str]) -> float:
-    """Return the megabytes by which the server grows."""
-    before = _resident_memory(service.process.pid)
-    writers = []
-    for _, token in zip(range(STREAMS), cycle(tokens), strict=False):
-        reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
-        writer.write(_request("GET", "/events", token))
-        await reader.readuntil(b"retry: ")
-        writers.append(writer)
-    growth = _resident_memory(service.process.pid) - before
-    for writer in writers:
-        writer.close()
-    return growth
-
-
-def _resident_memory(pid: int) -> float:
-    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-    return pages * resource.getpagesize() / 1e6
 
 
 async def _measure_keys(home: Path, service: Server, tokens: Sequence[str]) -> list[float]:
