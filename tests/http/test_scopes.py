@@ -122,6 +122,15 @@ async def test_action_below_its_scope_changes_nothing(service, tmp_path, action)
     assert dump_tables(tmp_path) == before
 
 
+async def test_response_is_not_repeated_below_its_scope(service):
+    reviewer, agent = await service.client(), await service.client(Scope.DRAFT)
+    desk = await service.desks.get(service.desks.owner)
+    (draft_id,) = await insert_drafts(desk, ["pending_review"])
+    request = {"json": {"action": "approve"}, "headers": {"Idempotency-Key": "one"}}
+    assert (await reviewer.patch(f"/drafts/{draft_id}", **request)).status_code == 200
+    assert (await agent.patch(f"/drafts/{draft_id}", **request)).status_code == 403
+
+
 @pytest.mark.parametrize("action", ACTION_SCOPES)
 async def test_action_with_its_scope_is_possible(service, action):
     desk = await service.desks.get(service.desks.owner)

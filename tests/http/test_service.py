@@ -1,12 +1,17 @@
 """Routing, authorization, rate limit, versions and the reading of requests."""
 
+import logging
+
+import httpx
 import pytest
 
+from copydesk.desk import open_desks
 from copydesk.http.rate_limit import LIMIT, RateLimiter
 from copydesk.http.request_reading import without_unknown_fields
 from copydesk.model.requests import CreateDraft
 from copydesk.model.token import Scope
-from desk_fixtures import execute_sql
+from desk_fixtures import execute_sql, settings_at
+from http_service import run_server
 from image_samples import drawing
 
 PROBLEM = "application/problem+json"
@@ -209,3 +214,15 @@ async def test_problems_name_no_commands(service):
     assert "hint" not in missing.json()
     bulk = await client.post("/drafts/bulk", json={"action": "approve", "ids": ["unknown"]})
     assert bulk.json()["results"]["failed"] == [{"id": "unknown", "error": "No draft 'unknown'."}]
+
+
+@pytest.mark.parametrize(("trusted_proxies", "client"), [((), "127.0.0.1"), (("127.0.0.1",), "203.0.113.7")])
+async def test_forwarded_address_counts_from_trusted_proxies_only(tmp_path, caplog, trusted_proxies, client):
+    caplog.set_level(logging.INFO, "copydesk.http.access")
+    async with (
+        open_desks(settings_at(tmp_path)) as desks,
+        run_server(desks, trusted_proxies=trusted_proxies) as url,
+        httpx.AsyncClient(base_url=url) as stranger,
+    ):
+        await stranger.get("/healthz", headers={"X-Forwarded-For": "203.0.113.7"})
+    assert [record.request["client"] for record in caplog.records] == [client]

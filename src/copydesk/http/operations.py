@@ -23,7 +23,7 @@ class Operation:
     """Without prefix; parameters as in `/drafts/{id}`."""
     handler: Handler
     scope: Scope
-    """Scope that a token needs at least. Some actions need more, see `Call.require`."""
+    """Scope that a token needs at least."""
     response: Any
     """Type of the response body."""
     status: int = 200
@@ -32,6 +32,8 @@ class Operation:
     body: Any = None
     """Type of the request body; None if there is none."""
     body_required: bool = True
+    body_scope: Callable[[Any], Scope] | None = None
+    """Returns the scope that a token needs for this body, if that is more than `scope`."""
     example: Example | None = None
     """A request body."""
     errors: tuple[int, ...] = ()

@@ -57,6 +57,9 @@ class Service:
             access = await self._authorize(operation, request, headers)
             desk = await self.desks.get(access.user)
             call, content = await self._read(operation, request, desk, access)
+            if operation.body_scope is not None:
+                # Before the response to an earlier request with the same key is repeated.
+                call.require(operation.body_scope(call.body))
             key = idempotency.read_key(request) if operation.changes else None
             if key is None:
                 response = await _respond(operation, call)

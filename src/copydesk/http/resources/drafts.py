@@ -31,6 +31,14 @@ ACTION_SCOPES: Final[Mapping[Action, Scope]] = {
     Action.POST: Scope.PUBLISH,
 }
 """The scope that each action needs."""
+
+
+def scope_of_action(fields: Mapping[str, object]) -> Scope:
+    """Return the scope that the action of a request needs. Without one, and with an unknown one, it needs no more."""
+    action = fields.get("action")
+    return ACTION_SCOPES[Action(action)] if isinstance(action, str) and action in set(Action) else Scope.DRAFT
+
+
 APPROVED_STATUSES = frozenset({Status.APPROVED, Status.SCHEDULED, Status.MISSED})
 """A reviewer has approved the text as it stands: to edit it is to approve another one."""
 EXAMPLE_ID = "019a5b2e-6c1f-7d3a-9b47-3f0c2a91e5d8"
@@ -111,6 +119,7 @@ async def get_draft(call: Call) -> ListedDraft:
     "/drafts/{id}",
     scope=Scope.DRAFT,
     body=ChangeDraft,
+    body_scope=scope_of_action,
     response=Draft | PostResult,
     errors=(404, 409, 412),
     headers=("ETag",),
@@ -126,8 +135,6 @@ async def change_draft(call: Call) -> Draft | PostResult:
     unapprove and archive, and edit approved drafts. The other actions need `publish`.
     """
     fields, version = call.body, call.expected_version
-    if (action := _action(fields)) is not None:
-        call.require(ACTION_SCOPES[action])
     if "text" in fields and not call.access.scope.covers(Scope.REVIEW):
         current = await call.desk.drafts.get(call.id)
         # An edit of a held draft confirms its approval.
@@ -140,7 +147,7 @@ async def change_draft(call: Call) -> Draft | PostResult:
     changed = await call.desk.drafts.change(call.id, fields, expected_version=version)
     if isinstance(changed, Draft):
         call.set_version(changed.version)
-        if action is Action.REGENERATE:
+        if fields.get("action") == Action.REGENERATE:
             call.run_in_background(lambda: call.desk.generation.drain([call.id]))
     return changed
 
@@ -150,6 +157,7 @@ async def change_draft(call: Call) -> Draft | PostResult:
     "/drafts/bulk",
     scope=Scope.REVIEW,
     body=BulkChange,
+    body_scope=scope_of_action,
     response=BulkOutcome,
     example={"action": "approve", "ids": [EXAMPLE_ID]},
 )
@@ -158,10 +166,7 @@ async def change_drafts(call: Call) -> BulkOutcome:
 
     Approve, reject and archive need the scope `review`, the other actions `publish`.
     """
-    fields = call.body
-    if (action := _action(fields)) is not None:
-        call.require(ACTION_SCOPES[action])
-    outcome = await call.desk.drafts.bulk(fields)
+    outcome = await call.desk.drafts.bulk(call.body)
     # Their hints name commands and keys.
     failed = tuple(replace(failure, hint="") for failure in outcome.results.failed)
     return replace(outcome, results=replace(outcome.results, failed=failed))
@@ -177,9 +182,3 @@ async def undo_change(call: Call) -> Draft:
     draft = await call.desk.drafts.get(call.id)
     call.set_version(draft.version)
     return without_item(draft)
-
-
-def _action(fields: Mapping[str, object]) -> Action | None:
-    """Return the action, or None if there is none or an unknown one, which the desk refuses."""
-    action = fields.get("action")
-    return Action(action) if isinstance(action, str) and action in set(Action) else None
