@@ -208,8 +208,8 @@ async def test_token_of_a_lesser_scope_does_not_get_the_response(service):
     client, agent = await service.client(), await service.client(Scope.DRAFT)
     created = await client.post("/drafts", json=BODY)
     path = f"/drafts/{created.json()['drafts'][0]['id']}"
-    assert (await client.patch(path, json={"action": "approve"}, headers=KEY)).status_code == 200
+    assert (await client.patch(path, json={"text": "Other words."}, headers=KEY)).status_code == 200
 
-    response = await agent.patch(path, json={"action": "approve"}, headers=KEY)
+    response = await agent.patch(path, json={"text": "Other words."}, headers=KEY)
 
     assert (response.status_code, response.json()["type"]) == (422, "/problems/idempotency-key-reused")
