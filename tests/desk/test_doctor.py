@@ -17,7 +17,7 @@ from copydesk.model.check_finding import Verdict
 from copydesk.store import accounts
 from crash_points import full_disk
 from desk_fixtures import URL_ONE, URL_TWO, Watch, create_source, open_desk_at, settings_at
-from image_samples import drawing, photo
+from image_samples import drawing, photo, store_image
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
 from sources_driver import sample_web
 
@@ -254,7 +254,7 @@ async def test_unused_images_are_counted(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
         assert await examine_topic(desk, "images") == [(Verdict.OK, "0 stored, 0.0 MiB.")]
         folder = desk.settings.images_folder
-        url = save(folder, drawing())
+        url = await store_image(desk, drawing())
         (folder / ".begun").write_bytes(b"x")
         await create_approved_draft(desk, images=[{"url": url, "source": "UPLOAD"}])
         assert await examine_topic(desk, "images") == [(Verdict.OK, "1 stored, 0.0 MiB.")]

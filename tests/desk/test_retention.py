@@ -30,7 +30,7 @@ from desk_fixtures import (
     settings_at,
 )
 from draft_consistency import insert_drafts
-from image_samples import drawing, photo
+from image_samples import drawing, photo, store_image
 
 DAYS_91 = timedelta(days=91)
 ENTRIES = (entry(1), entry(2, hours=60), entry(3, hours=500))
@@ -233,8 +233,9 @@ def age(file: Path, days: float, now: datetime) -> None:
 
 async def test_images_of_no_draft_are_deleted(tmp_path: Path) -> None:
     watch, folder = Watch(), settings_at(tmp_path).images_folder
-    used, unused, young = (save(folder, content) for content in (photo(8, 8), photo(9, 9), drawing()))
+    unused, young = (save(folder, content) for content in (photo(9, 9), drawing()))
     async with open_desk(settings_at(tmp_path), user="anna", clock=watch) as desk:
+        used = await store_image(desk, photo(8, 8))
         await desk.drafts.create({"text": "With an image.", "images": [{"url": used, "source": "UPLOAD"}]})
     for file in folder.iterdir():
         age(file, 31, watch.now)
@@ -253,8 +254,8 @@ async def test_images_of_no_draft_are_deleted(tmp_path: Path) -> None:
 
 async def test_image_attached_again_is_young(tmp_path: Path) -> None:
     watch, folder = Watch(), settings_at(tmp_path).images_folder
-    attached, given, kept = (save(folder, content) for content in (photo(8, 8), photo(9, 9), drawing()))
     async with open_desk_at(tmp_path, clock=watch) as desk:
+        attached, given, kept = [await store_image(desk, content) for content in (photo(8, 8), photo(9, 9), drawing())]
         draft = await desk.drafts.create({"text": "One.", "images": [{"url": kept, "source": "UPLOAD"}]})
         for file in folder.iterdir():
             age(file, 31, watch.now)

@@ -13,7 +13,9 @@ from io import BytesIO
 from PIL import Image, ImageCms
 from PIL.PngImagePlugin import PngInfo
 
-from copydesk.images.storage import sniff
+from copydesk.desk import Desk
+from copydesk.images.storage import save, sniff
+from copydesk.store import stored_images
 
 LOCATION_MARKER = "GPS-52.5200N-13.4050E"
 """A marker in metadata that no image leaving Copydesk may contain."""
@@ -130,3 +132,10 @@ def decode(content: bytes) -> Image.Image:
 def parameter_id(value: object) -> str | None:
     """Return a parametrize id: media type and length of file contents, None for anything else."""
     return f"{sniff(value) or 'none'}-{len(value)}" if isinstance(value, bytes) else None
+
+
+async def store_image(desk: Desk, content: bytes) -> str:
+    """Store an image of the desk's user without checking it; return its URL."""
+    url = save(desk.settings.images_folder, content)
+    await desk._context.write(stored_images.add, url.rpartition("/")[2], desk._context.clock())
+    return url

@@ -13,7 +13,7 @@ from copydesk.desk.idempotency import KEY_LIFETIME
 from copydesk.desk.operation import operation
 from copydesk.errors import StoreFullError
 from copydesk.model.job import Pruned
-from copydesk.store import drafts, events, idempotency, retention
+from copydesk.store import drafts, events, idempotency, retention, stored_images
 from copydesk.store.database import Transaction
 from copydesk.store.retention import Scan
 
@@ -144,5 +144,6 @@ class Retention:
 
         used = await self._ctx.read(drafts.list_stored_image_digests)
         # A draft that gets an image only now has made its file young again.
+        await self._prune_batches(before, stored_images.list_old, stored_images.delete)
         work = partial(delete_unused, self._ctx.settings.images_folder, used, before)
         return await asyncio.to_thread(work)

@@ -331,6 +331,18 @@ draft_image = Table(
     Index(None, "draft_id", "position"),
 )
 
+# Who stored an image: the files are shared by all users, but a draft gets only those of its own user.
+stored_image = Table(
+    "stored_image",
+    metadata,
+    user_id_column(primary_key=True),
+    # SHA-256 of the content, in hexadecimal.
+    required_column("digest", Text, primary_key=True),
+    required_column("stored_at", UtcDateTime),
+    Index(None, "user_id", "stored_at"),
+    sqlite_with_rowid=False,
+)
+
 tag = Table(
     "tag",
     metadata,

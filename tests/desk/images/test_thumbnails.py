@@ -24,7 +24,7 @@ async def create_images(desk: Desk, *urls: str, source: str = "UPLOAD") -> tuple
 async def test_thumbnail_of_stored_image(tmp_path: Path) -> None:
     content = photo(1600, 1200)
     async with open_desk_at(tmp_path) as desk:
-        url = save(desk.settings.images_folder, content)
+        url = await desk.drafts.images.save_content(content)
         (thumbnail,) = await desk.drafts.images.thumbnails(await create_images(desk, url))
     assert (thumbnail.width, thumbnail.height, thumbnail.size, thumbnail.message) == (1600, 1200, len(content), "")
     preview = decode(thumbnail.content)
@@ -62,14 +62,14 @@ async def test_unusable_images_are_reported(tmp_path: Path) -> None:
 
 async def images_without_validation(desk: Desk, *urls: str) -> list[DraftImage]:
     """Return image records as of a draft created while the files still existed."""
-    (template,) = await create_images(desk, urls[-1])
+    (template,) = await create_images(desk, URL)
     return [DraftImage(id="", url=url, alt=None, position=0, source=template.source) for url in urls]
 
 
 async def test_slow_disk_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viewing, "RENDER_TIMEOUT", 0)
     async with open_desk_at(tmp_path) as desk:
-        url = save(desk.settings.images_folder, drawing())
+        url = await desk.drafts.images.save_content(drawing())
         (thumbnail,) = await desk.drafts.images.thumbnails(await create_images(desk, url))
     assert thumbnail == Thumbnail(message="Reading it takes too long.")
 

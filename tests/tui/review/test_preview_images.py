@@ -11,11 +11,10 @@ from textual.pilot import Pilot
 
 from console_driver import wait_until_idle
 from copydesk.desk import Desk
-from copydesk.images.storage import save
 from copydesk.tui.app import Console
 from copydesk.tui.terminal import images as drawing_of
 from desk_fixtures import NOW, open_desk_at
-from image_samples import drawing, encode, photo, photo_like_image, png_bomb
+from image_samples import drawing, encode, photo, photo_like_image, png_bomb, store_image
 from review_driver import ReviewDriver
 
 WIDE = (160, 44)
@@ -26,8 +25,7 @@ PLACEHOLDER = "\U0010eeee"
 
 async def add_draft(desk: Desk, text: str, *images: bytes | str, alt: str | None = "A boat in the harbour.") -> None:
     """Create a draft with images, stored unchecked: they may be decompression bombs."""
-    folder = desk.settings.images_folder
-    urls = [image if isinstance(image, str) else save(folder, image) for image in images]
+    urls = [image if isinstance(image, str) else await store_image(desk, image) for image in images]
     await desk.drafts.create({"text": text, "images": [{"url": url, "source": "UPLOAD", "alt": alt} for url in urls]})
 
 

@@ -54,7 +54,7 @@ class DraftCreation:
         if any(stored_image_digest(image.url) for image in request.images):
             from copydesk.desk.images.draft_images import check_stored  # noqa: PLC0415 - seldom needed
 
-            check_stored(self._ctx, request.images)
+            await check_stored(self._ctx, request.images)
         agent = _agent(request.agent, token_name)
         if request.mode is CreationMode.DIRECT:
             return await self._create_direct(request, agent)

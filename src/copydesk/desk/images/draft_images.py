@@ -21,6 +21,7 @@ from copydesk.model.item import Entry
 from copydesk.model.requests import NewImage
 from copydesk.network import user_agent
 from copydesk.posting.platform import Limits, PostImage
+from copydesk.store import stored_images
 from copydesk.store.drafts import list_stored_image_urls, save_stored_image_url
 from copydesk.store.ids import new_id
 
@@ -81,7 +82,7 @@ async def store_file(ctx: DeskContext, path: Path) -> str:
 async def store_content(ctx: DeskContext, content: bytes) -> str:
     """Store an image as `store_file` does."""
     await asyncio.to_thread(fit_to_bounds, content)
-    return await asyncio.to_thread(save, ctx.settings.images_folder, content)
+    return await _save(ctx, content)
 
 
 async def generate_image(ctx: DeskContext, provider: ImageSource, prompt: str) -> str:
@@ -94,17 +95,28 @@ async def generate_image(ctx: DeskContext, provider: ImageSource, prompt: str) -
     async with _open_transport(ctx) as transport:
         generator = _load_generator(ctx, provider)
         content = await generate(transport, generator, prompt, now=ctx.clock(), user_agent=_user_agent(ctx))
-    return await asyncio.to_thread(save, ctx.settings.images_folder, content)
+    return await _save(ctx, content)
 
 
-def check_stored(ctx: DeskContext, images: Sequence[NewImage]) -> None:
-    """Raise InvalidError if an image refers to a stored file that does not exist."""
+async def _save(ctx: DeskContext, content: bytes) -> str:
+    url = await asyncio.to_thread(save, ctx.settings.images_folder, content)
+    digest = stored_image_digest(url)
+    assert digest is not None
+    await ctx.write(stored_images.add, digest, ctx.clock())
+    return url
+
+
+async def check_stored(ctx: DeskContext, images: Sequence[NewImage]) -> None:
+    """Raise InvalidError if an image refers to a stored file that does not exist, or that only another user stored."""
     folder = ctx.settings.images_folder
-    problems = [
-        FieldError(f"images[{index}].url", "refers to an image that is not stored here")
-        for index, image in enumerate(images)
-        if stored_image_digest(image.url) is not None and not renew(folder, image.url)
-    ]
+    problems = []
+    for index, image in enumerate(images):
+        digest = stored_image_digest(image.url)
+        if digest is None:
+            continue
+        is_own = await ctx.read(stored_images.has, digest)
+        if not is_own or not await asyncio.to_thread(renew, folder, image.url):
+            problems.append(FieldError(f"images[{index}].url", "refers to an image that is not stored here"))
     if problems:
         raise InvalidError(*problems)
 
