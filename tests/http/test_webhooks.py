@@ -1,5 +1,8 @@
 """Webhooks over HTTP: who may create them, what is returned, and that they belong to their user."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from copydesk.desk.webhooks.service import MAX_WEBHOOKS
@@ -66,3 +69,17 @@ async def test_webhooks_of_another_user_do_not_exist(service):
         assert theirs.text.replace(webhook_id, unknown_id) == nobodys.text
     # Another user's URL is no secret to be found out by trying.
     assert (await owner.post("/webhooks", json={"url": URL})).status_code == 201
+
+
+async def test_secret_is_not_kept_with_an_idempotency_key(service, tmp_path):
+    client = await service.client()
+    key = {"Idempotency-Key": "k-1"}
+    body = {"url": "https://hooks.example/copydesk"}
+    created, repeated = [await client.post("/webhooks", json=body, headers=key) for _ in range(2)]
+    assert created.json() | {"secret": ""} == repeated.json()
+    assert len((await client.get("/webhooks")).json()) == 1
+    secret = created.json()["secret"].removeprefix("whsec_").encode()
+    with closing(sqlite3.connect(tmp_path / "copydesk.db")) as connection:
+        rows = connection.execute("SELECT response FROM idempotency_key").fetchall()
+    assert rows
+    assert not any(secret in row[0] for row in rows)

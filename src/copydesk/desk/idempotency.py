@@ -57,6 +57,8 @@ class Outcome(Struct, frozen=True):
 
     response: bytes
     """As the caller encodes it."""
+    stored_response: bytes | None = None
+    """What is stored in place of `response`, because that holds a secret."""
     is_final: bool = True
     """Store the response. False for errors after which another attempt may succeed."""
     is_replay: bool = False
@@ -133,8 +135,9 @@ class Idempotency:
             finally:
                 # What goes on in the background belongs to no request any more.
                 guard.is_closed = True
-            if outcome.is_final and not guard.has_stored(outcome.response):
-                await self._store(guard, outcome.response)
+            response = outcome.response if outcome.stored_response is None else outcome.stored_response
+            if outcome.is_final and not guard.has_stored(response):
+                await self._store(guard, response)
         except _KeyTakenError:
             earlier = await self._ctx.read(idempotency.find, key, now - KEY_LIFETIME)
             assert earlier is not None

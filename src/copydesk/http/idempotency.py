@@ -61,10 +61,14 @@ def request_fingerprint(request: Request, content: bytes, scope: Scope) -> bytes
     return sha256(target.encode() + content).digest()
 
 
-def to_outcome(response: Response) -> Outcome:
-    """Return the response as the end of a request."""
+def to_outcome(operation: Operation, response: Response) -> Outcome:
+    """Return the response as the end of a request for the operation."""
     is_final = response.status_code < 500 and response.status_code not in _TRANSIENT_STATUSES
-    return Outcome(response=encode_response(response), is_final=is_final)
+    stored = None
+    if operation.secrets and response.status_code == operation.status:
+        values = msgspec.json.decode(response.body) | dict.fromkeys(operation.secrets, "")
+        stored = encode_response(Response(msgspec.json.encode(values), response.status_code, response.headers))
+    return Outcome(response=encode_response(response), stored_response=stored, is_final=is_final)
 
 
 def encode_response(response: Response) -> bytes:
@@ -85,6 +89,8 @@ def to_response(outcome: Outcome) -> Response:
 
 def is_result_of(operation: Operation, value: object) -> bool:
     """Return True if the value has the type of the operation's result."""
+    if operation.secrets:
+        return False
     declared = operation.response
     return type(value) in (get_args(declared) if isinstance(declared, UnionType) else (declared,))
 

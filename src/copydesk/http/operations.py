@@ -45,6 +45,8 @@ class Operation:
     upload: str | None = None
     """Name of the file in a multipart body; the call's body is its content."""
     max_body: int = MAX_BODY
+    secrets: tuple[str, ...] = ()
+    """Fields of the response that are shown once: they are not stored, and empty when a request is repeated."""
     tag: str = ""
 
     @property

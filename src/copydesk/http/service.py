@@ -159,7 +159,7 @@ async def _respond_once(operation: Operation, call: Call, key: str, content: byt
             response = problem_response(refusal.problem, refusal.headers)
         except CopydeskError as error:
             response = error_response(error)
-        return idempotency.to_outcome(response)
+        return idempotency.to_outcome(operation, response)
 
     def encode_result(result: object) -> bytes | None:
         if not idempotency.is_result_of(operation, result):
