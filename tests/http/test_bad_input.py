@@ -347,6 +347,18 @@ async def test_other_clients_are_served_beside_stuck_ones(server):
             writer.transport.abort()
 
 
+async def test_connections_over_the_limit_are_refused(server, monkeypatch):
+    async with asyncio.timeout(TIMEOUT):
+        reader, writer = await server.connect()
+        writer.write(server.head("GET /voice"))
+        assert (await read_response(reader))[0] == 200
+        monkeypatch.setattr(protocol, "MAX_CONNECTIONS", 1)
+        check(await server.send(b""), 503)
+        writer.write(server.head("GET /voice"))
+        assert (await read_response(reader))[0] == 200
+        writer.close()
+
+
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8470", "127.0.0.1.evil.example", "[::1", "", "localhost@evil.example"]
 )

@@ -61,7 +61,7 @@ class RequestMiddleware:
 
         try:
             if not self._is_own_page(headers):
-                refusal = errors.forbidden("This host name or origin is not allowed. Add it with --allowed-host.")
+                refusal = errors.forbidden("This host name or origin is not allowed.")
                 await problem_response(refusal.problem, refusal.headers)(scope, receive, send_with_headers)
             else:
                 await self._app(scope, receive, send_with_headers)

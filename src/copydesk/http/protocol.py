@@ -1,4 +1,4 @@
-"""The HTTP protocol of one connection: uvicorn's, with limits on what comes before a request is complete.
+"""The HTTP protocol of one connection: uvicorn's, with limits on connections and on the heads of requests.
 
 uvicorn waits forever for the headers of a request, and httptools keeps headers of any size.
 """
@@ -13,6 +13,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from copydesk.http import errors
 from copydesk.http.responses import PROBLEM_TYPE
 
+MAX_CONNECTIONS = 4_000
 HEAD_TIMEOUT = 30.0
 """Seconds in which the request line and the headers have to arrive."""
 MAX_HEAD = 64 * 1024
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     # The one that is installed: httptools or h11. Both have these.
     class _Protocol(asyncio.Protocol):
         cycle: Any
+        connections: set[Any]
         loop: asyncio.AbstractEventLoop
         transport: asyncio.Transport
 else:
@@ -31,7 +33,10 @@ else:
 
 
 class HttpProtocol(_Protocol):
-    """Close connections whose headers are late or too large; answer what is not HTTP with a problem."""
+    """Close connections that are too many, and those whose headers are late or too large.
+
+    What is no request is answered with a problem, too.
+    """
 
     _deadline: asyncio.TimerHandle | None = None
     _received = 0
@@ -41,6 +46,8 @@ class HttpProtocol(_Protocol):
         """Wait for the first request."""
         super().connection_made(transport)
         self._start_deadline()
+        if len(self.connections) > MAX_CONNECTIONS:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "There are too many connections.")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""

@@ -25,7 +25,6 @@ STOP_TIMEOUT = 40
 """Seconds that requests get to finish when the server stops; the longest one waits 30 seconds for platforms."""
 IDLE_TIMEOUT = 75
 """Seconds after which an idle connection is closed; longer than the usual 60 of a reverse proxy."""
-MAX_CONNECTIONS = 4_000
 
 
 class ServerOptions(Struct, frozen=True):
@@ -100,7 +99,6 @@ async def serve(
         lifespan="on",
         timeout_keep_alive=IDLE_TIMEOUT,
         timeout_graceful_shutdown=STOP_TIMEOUT,
-        limit_concurrency=MAX_CONNECTIONS,
         proxy_headers=bool(options.trusted_proxies),
         forwarded_allow_ips=list(options.trusted_proxies) or None,
     )
