@@ -102,7 +102,9 @@ _CAMEL = {name: _camel(name) for name in LISTED_COLUMNS}
 async def main(path: str) -> None:
     """Serve on a free port, which is printed."""
     config = uvicorn.Config(BareService(path), log_config=None, access_log=False, lifespan="off")
-    listener = socket.create_server(("127.0.0.1", 0))
+    # With the protocol, as the service does it: asyncio sets TCP_NODELAY only then.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
     print(listener.getsockname()[1], flush=True)
     await uvicorn.Server(config).serve(sockets=[listener])
 

@@ -7,7 +7,9 @@ The servers are processes of their own, each on its own copy of the database. Th
 import asyncio
 import os
 import re
+import selectors
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -67,7 +69,7 @@ def measure() -> list[Row]:
         drafts = asyncio.run(_list_reviewable(home))
         ready = [_time_start(home) for _ in range(STARTS)]
         with _service(home) as service, _bare_service(bare_home) as bare:
-            pages, approvals = asyncio.run(_measure_requests(service, bare, tokens, drafts))
+            pages, approvals = _measure_requests(service, bare, tokens, drafts)
             keys = asyncio.run(_measure_keys(home, service, tokens))
     ready_time = statistics.median(ready)
     return [
@@ -178,35 +180,65 @@ async def _send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, requ
     return int(head[9:12]), await reader.readexactly(int(length[1])) if length else b""
 
 
-async def _load(server: Server, requests: Sequence[bytes]) -> Load:
+class _Connection:
+    """A connection that sends one request after the other. It reads with as few calls as possible."""
+
+    def __init__(self, port: int, requests: Iterator[bytes]) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.milliseconds: list[float] = []
+        self._requests = requests
+        self._buffer = memoryview(bytearray(2**20))
+        self._received = 0
+
+    def send_next(self) -> bool:
+        """Send the next request; return False if there is none left."""
+        request = next(self._requests, None)
+        if request is not None:
+            self._received, self._started = 0, time.perf_counter()
+            self.socket.sendall(request)
+        return request is not None
+
+    def receive(self) -> bool:
+        """Read what has arrived; return True once the response is complete."""
+        self._received += self.socket.recv_into(self._buffer[self._received :])
+        head, end, _ = bytes(self._buffer[: min(self._received, 2_000)]).partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head)
+        if not end or length is None or self._received < len(head) + len(end) + int(length[1]):
+            return False
+        assert head.startswith(b"HTTP/1.1 200"), head
+        self.milliseconds.append(1000 * (time.perf_counter() - self._started))
+        return True
+
+
+def _load(server: Server, requests: Sequence[bytes]) -> Load:
     """Send the requests over all connections; each must get 200."""
-    remaining, milliseconds = iter(requests), list[float]()
-
-    async def send_next() -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=2**20)
-        for request in remaining:
-            started = time.perf_counter()
-            status, body = await _send(reader, writer, request)
-            assert status == 200, body
-            milliseconds.append(1000 * (time.perf_counter() - started))
-        writer.close()
-
+    remaining = iter(requests)
+    connections = [_Connection(server.port, remaining) for _ in range(CONNECTIONS)]
     started = time.perf_counter()
-    await asyncio.gather(*(send_next() for _ in range(CONNECTIONS)))
-    return Load(len(requests) / (time.perf_counter() - started), milliseconds)
+    with selectors.DefaultSelector() as selector:
+        for connection in connections:
+            connection.send_next()
+            selector.register(connection.socket, selectors.EVENT_READ, connection)
+        while selector.get_map():
+            for key, _ in selector.select():
+                if key.data.receive() and not key.data.send_next():
+                    selector.unregister(key.fileobj)
+                    key.data.socket.close()
+    seconds = time.perf_counter() - started
+    return Load(len(requests) / seconds, [value for connection in connections for value in connection.milliseconds])
 
 
-async def _measure_requests(
+def _measure_requests(
     service: Server, bare: Server, tokens: Sequence[str], drafts: Sequence[str]
 ) -> tuple[list[tuple[Load, Load]], list[tuple[Load, Load]]]:
     """Measure pages, then approvals, on both servers in turn."""
     assert (PAGES + APPROVALS) * (ROUNDS + 1) < TOKENS * LIMIT
     page = [_request("GET", "/drafts?limit=25", token) for token, _ in zip(cycle(tokens), range(PAGES), strict=False)]
-    ours, theirs = await _send_one(service, page[0]), await _send_one(bare, page[0])
+    ours, theirs = asyncio.run(_send_one(service, page[0])), asyncio.run(_send_one(bare, page[0]))
     assert msgspec.json.decode(ours[1]) == msgspec.json.decode(theirs[1])
     for server in (service, bare):
-        await _load(server, page)
-    pages = [(await _load(service, page), await _load(bare, page)) for _ in range(ROUNDS)]
+        _load(server, page)
+    pages = [(_load(service, page), _load(bare, page)) for _ in range(ROUNDS)]
     approvals = []
     for number in range(ROUNDS):
         ids = drafts[number * APPROVALS : (number + 1) * APPROVALS]
@@ -214,7 +246,7 @@ async def _measure_requests(
             _request("PATCH", f"/drafts/{draft_id}", token, b'{"action":"approve"}')
             for draft_id, token in zip(ids, cycle(tokens), strict=False)
         ]
-        approvals.append((await _load(service, patches), await _load(bare, patches)))
+        approvals.append((_load(service, patches), _load(bare, patches)))
     return pages, approvals
 
 

@@ -1,6 +1,7 @@
 """Routing, authorization, rate limit, versions and the reading of requests."""
 
 import logging
+import socket
 
 import httpx
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from copydesk.desk import open_desks
 from copydesk.http.rate_limit import LIMIT, RateLimiter
 from copydesk.http.request_reading import without_unknown_fields
+from copydesk.http.server import _listen
 from copydesk.model.requests import CreateDraft
 from copydesk.model.token import Scope
 from desk_fixtures import execute_sql, settings_at
@@ -226,3 +228,9 @@ async def test_forwarded_address_counts_from_trusted_proxies_only(tmp_path, capl
     ):
         await stranger.get("/healthz", headers={"X-Forwarded-For": "203.0.113.7"})
     assert [record.request["client"] for record in caplog.records] == [client]
+
+
+def test_listener_names_its_protocol():
+    """asyncio sets TCP_NODELAY for its connections only then."""
+    with _listen("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
