@@ -96,9 +96,10 @@ async def test_hidden_tool_is_refused(service):
             await client.call_tool("approve_everything", {})
 
 
-async def test_id_stays_one_segment_of_the_path(service):
+@pytest.mark.parametrize("draft_id", [".", "..", "%2e", "../voice"])
+async def test_id_stays_one_segment_of_the_path(service, draft_id):
     async with agent(service) as client:
-        failed, problem = await call(client, "get_draft", id="../voice")
+        failed, problem = await call(client, "get_draft", id=draft_id)
         assert (failed, problem["status"]) == (True, 404)
 
 
@@ -262,3 +263,10 @@ async def test_malformed_key_is_refused(service, key):
     async with agent(service) as client:
         failed, problem = await call(client, "create_drafts", text="Once.", idempotencyKey=key)
         assert (failed, problem["status"]) == (True, 400)
+
+
+@pytest.mark.parametrize("arguments", [{"cursor": "x" * 100_000}, {"status": "x" * 100_000}])
+async def test_arguments_that_are_too_long_are_refused(service, arguments):
+    async with agent(service) as client:
+        with pytest.raises(MCPError, match="cannot be sent"):
+            await client.call_tool("list_drafts", arguments)

@@ -66,10 +66,10 @@ class ToolTable:
         if operation.changes and (key := rest.pop(KEY_ARGUMENT, None)) is not None:
             # The service refuses an empty key; some malformed ones could not be sent in a header at all.
             headers[HEADER] = str(key) if is_key(str(key)) else ""
-        # The id is quoted: it stays one segment of the path, whatever it contains.
+        # The id is quoted, dots too: it stays one segment of the path, whatever it contains.
         path = operation.path
         if "{id}" in path:
-            path = path.replace("{id}", quote(str(rest.pop("id", "")), safe=""))
+            path = path.replace("{id}", quote(str(rest.pop("id", "")), safe="").replace(".", "%2E"))
         if operation.body is None:
             return ToolRequest(operation.method, path, rest, None, headers)
         body = rest.get(LIST_ARGUMENT) if self._body_schema(operation).get("type") == "array" else rest

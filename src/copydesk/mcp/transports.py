@@ -7,6 +7,8 @@ import httpx
 from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+from mcp.types import INVALID_PARAMS
 from starlette.requests import Request
 from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
@@ -39,7 +41,12 @@ class InProcessConnection:
     async def send(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send a request with the agent's token."""
         headers = {**options.pop("headers", {}), **self._headers}
-        return await self._client.request(method, path, headers=headers, **options)
+        try:
+            request = self._client.build_request(method, path, headers=headers, **options)
+        except (httpx.InvalidURL, ValueError) as error:
+            # Too long for an address, or a number that JSON does not have.
+            raise MCPError(code=INVALID_PARAMS, message=f"The arguments cannot be sent: {error}.") from None
+        return await self._client.send(request)
 
 
 def _client(service: Service, operations: Sequence[Operation]) -> httpx.AsyncClient:
