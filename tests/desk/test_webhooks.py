@@ -17,9 +17,10 @@ from copydesk.desk.doctor import Verdict, examine
 from copydesk.desk.webhooks.sender import DISABLE_AFTER, MAX_PAUSE, RETRY_DELAYS, result_of_attempt
 from copydesk.desk.webhooks.service import MAX_WEBHOOKS
 from copydesk.desk.webhooks.signature import new_secret, signed_headers
-from copydesk.errors import ConflictError, InvalidError, NotFoundError
+from copydesk.errors import ConflictError, InvalidCursorError, InvalidError, NotFoundError
 from copydesk.jobs import Jobs
 from copydesk.model.event import Event, EventType
+from copydesk.model.page import encode_cursor
 from copydesk.store.webhooks import PendingDelivery, WebhookTarget
 from desk_fixtures import NOW, Watch, execute_sql, open_desk_at, query_db, settings_at
 from desks_fixtures import open_desks_at
@@ -419,3 +420,12 @@ async def test_removed_webhook_takes_its_log_along(tmp_path):
         assert query_db(tmp_path, "SELECT * FROM webhook_delivery") == []
         with pytest.raises(NotFoundError):
             await desk.webhooks.remove(created.id)
+
+
+@pytest.mark.parametrize("last", ["", "x", "-1", "²", "9" * 30])
+async def test_forged_cursor_of_the_log_is_refused(tmp_path, last):
+    async with open_desk_at(tmp_path) as desk:
+        created = await desk.webhooks.create({"url": "https://hooks.example/copydesk"})
+        cursor = encode_cursor(last, "webhook deliveries", desk.user.id, created.id)
+        with pytest.raises(InvalidCursorError):
+            await desk.webhooks.list_deliveries(created.id, 3, cursor)

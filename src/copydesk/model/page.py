@@ -30,6 +30,9 @@ _CURSOR_VERSION = 1
 _CHECKSUM_BYTES = 6
 """Bytes of the checksum."""
 
+_MAX_DIGITS = 18
+"""Digits of a whole number in a cursor; the database takes 64 bits."""
+
 
 def encode_cursor(last_id: str, *scope: object) -> str:
     """Return the cursor after row `last_id` of the list described by `scope` (its name, user and filters)."""
@@ -49,7 +52,20 @@ def decode_cursor(cursor: str, *scope: object) -> str:
                 return last
     except (binascii.Error, ValueError, msgspec.DecodeError):
         pass
-    raise InvalidCursorError(FieldError("cursor", "is invalid; leave it out to start from the beginning"))
+    raise _invalid_cursor()
+
+
+def decode_whole_number(cursor: str, *scope: object) -> int:
+    """Return the number that a cursor names a row by. Raise InvalidCursorError as `decode_cursor` does."""
+    text = decode_cursor(cursor, *scope)
+    # Anybody can make a cursor with a valid checksum.
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
+        raise _invalid_cursor()
+    return int(text)
+
+
+def _invalid_cursor() -> InvalidCursorError:
+    return InvalidCursorError(FieldError("cursor", "is invalid; leave it out to start from the beginning"))
 
 
 def _checksum(body: bytes, scope: tuple[object, ...]) -> bytes:

@@ -11,7 +11,7 @@ from copydesk.desk.webhooks.sender import EventSender, SendReport, vault_name
 from copydesk.desk.webhooks.signature import new_secret
 from copydesk.errors import ConflictError, CopydeskError, CredentialsError, NotFoundError
 from copydesk.model.event import EventType
-from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
+from copydesk.model.page import Page, PageSize, decode_whole_number, encode_cursor
 from copydesk.model.validation import MAX_ID_LENGTH, FieldReader
 from copydesk.model.webhook import CreatedWebhook, NewWebhook, Webhook, WebhookDelivery
 from copydesk.store import webhooks
@@ -90,7 +90,7 @@ class Webhooks:
         """
         await self.get(webhook_id)
         scope = ("webhook deliveries", self._ctx.user_id, webhook_id)
-        before = int(decode_cursor(cursor, *scope)) if cursor is not None else _LAST
+        before = decode_whole_number(cursor, *scope) if cursor is not None else _LAST
         found = await self._ctx.read(webhooks.list_deliveries, webhook_id, limit + 1, before)
         page = found[:limit]
         next_cursor = encode_cursor(str(page[-1].event_id), *scope) if len(found) > limit else None
