@@ -105,6 +105,7 @@ async def main(path: str) -> None:
     # With the protocol, as the service does it: asyncio sets TCP_NODELAY only then.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
+    listener.listen()
     print(listener.getsockname()[1], flush=True)
     await uvicorn.Server(config).serve(sockets=[listener])
 
