@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from desk_fixtures import query_db
+from http_service import run_service
 from server_process import create_tokens, running_server
 
 REQUESTS = 20
@@ -54,3 +55,16 @@ async def wait_until_refused(url: str) -> None:
                 await client.get(f"{url}/healthz")
         except httpx.TransportError:
             return
+
+
+async def test_texts_that_the_last_server_left_are_written_after_the_start(tmp_path: Path) -> None:
+    async with run_service(tmp_path) as last:
+        for name in ("owner", "anna"):
+            desk = await last.desks.get(await last.desks.users.get_or_create(name))
+            await desk.drafts.create({"prompt": "Why the harbour is open again."})
+    assert query_db(tmp_path, "SELECT DISTINCT status FROM draft") == [("pending_generation",)]
+
+    async with run_service(tmp_path) as running, running.app.router.lifespan_context(running.app):
+        await asyncio.gather(*running.service._tasks)
+
+    assert query_db(tmp_path, "SELECT status, count(*) FROM draft GROUP BY 1") == [("pending_review", 2)]

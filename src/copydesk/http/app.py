@@ -49,6 +49,7 @@ def create_app(
         async with AsyncExitStack() as stack:
             for extension in extensions:
                 await stack.enter_async_context(extension.lifespan())
+            service.resume()
             yield
             await service.close()
 

@@ -132,6 +132,15 @@ class Service:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def resume(self) -> None:
+        """Write the texts that were requested before the last stop, in the background."""
+        self._run_in_background(self._write_waiting_texts)
+
+    async def _write_waiting_texts(self) -> None:
+        for user in await self.desks.users.list():
+            desk = await self.desks.get(user)
+            await desk.generation.drain()
+
     async def close(self) -> None:
         """End background work; what it has committed stays, the rest is taken up at the next start."""
         self.stopping.set()
