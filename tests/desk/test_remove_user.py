@@ -224,3 +224,21 @@ async def test_removed_posts_are_no_sign_of_a_restored_database(tmp_path):
         assert await owner.posting.missing_sends() is None
     async with open_working_desks(tmp_path) as desks:
         assert await (await desks.get(desks.owner)).posting.missing_sends() is None
+
+
+async def test_images_that_no_draft_has_are_removed_with_the_only_user_who_stored_them(tmp_path):
+    async with open_desks_at(tmp_path) as desks:
+        anna, ben = [await desks.get(await desks.users.add(name)) for name in ("anna", "ben")]
+        await anna.drafts.images.save_content(drawing(9, 9))
+        shared = await anna.drafts.images.save_content(drawing(8, 8))
+        image = {"url": shared, "source": "UPLOAD"}
+        await anna.drafts.create({"text": "One.", "images": [image]})
+        await ben.drafts.images.save_content(drawing(8, 8))
+        folder = ben.settings.images_folder
+        for name in list_stored(folder):
+            os.utime(folder / name, (0, 0))
+
+        await desks.users.remove("anna")
+
+        assert list(list_stored(folder)) == [shared.rpartition("/")[2]]
+        assert (await ben.drafts.create({"text": "Two.", "images": [image]})).drafts

@@ -14,7 +14,7 @@ from copydesk.desk.operation import operation
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.model.user import MAX_USER_NAME_LENGTH, User
 from copydesk.model.validation import parse_line
-from copydesk.store import deliveries, drafts, runs, users
+from copydesk.store import deliveries, drafts, runs, stored_images, users
 from copydesk.store.database import Transaction
 
 BATCH_SIZE = 100
@@ -104,18 +104,23 @@ async def delete_user(desk: Desk, ctx: SharedContext) -> None:
         await desk.accounts.remove(account.id)
     for webhook in await desk.webhooks.list():
         await desk.webhooks.remove(webhook.id)
-    digests = await database.read(drafts.list_stored_image_digests, user.id)
+    digests = await database.read(_list_image_digests)
     # In small transactions, so that other users wait for one of them at most.
     has_more = True
     while has_more:
         has_more = await database.write(users.remove_some_rows, user.id, BATCH_SIZE)
         await asyncio.sleep(PAUSE)
     await database.write_durable(users.remove, user.id)
-    digests -= await database.read(drafts.list_stored_image_digests, user.id)
+    digests -= await database.read(_list_image_digests)
     if digests:
         from copydesk.images.storage import delete_files  # noqa: PLC0415 - seldom needed
 
         await asyncio.to_thread(delete_files, ctx.settings.images_folder, digests, started_at)
+
+
+def _list_image_digests(conn: Transaction) -> frozenset[str]:
+    """Return the SHA-256 of every image that any user stored or has in a draft."""
+    return drafts.list_stored_image_digests(conn, "") | stored_images.list_digests(conn)
 
 
 def _raise_if_posting(conn: Transaction, user: User) -> None:

@@ -28,6 +28,11 @@ def has(conn: Connection, user_id: str, digest: str) -> bool:
     return bool(execute_sql(conn, _HAS, values).fetchone()[0])
 
 
+def list_digests(conn: Connection) -> frozenset[str]:
+    """Return the SHA-256 of every image that any user stored."""
+    return frozenset(digest for (digest,) in execute_sql(conn, "SELECT DISTINCT digest FROM stored_image"))
+
+
 def list_old(conn: Connection, user_id: str, before: datetime, limit: int) -> tuple[str, ...]:
     """Return the SHA-256 of at most `limit` images that were stored before `before`, oldest first."""
     rows = execute_sql(conn, _LIST_OLD, (user_id, to_microseconds(before), limit))
