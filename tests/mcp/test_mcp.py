@@ -17,8 +17,9 @@ from mcp.shared.exceptions import MCPError
 
 from copydesk.http.app import create_app
 from copydesk.http.table import OPERATIONS
+from copydesk.mcp.endpoint import http_extension
 from copydesk.mcp.server import create_server
-from copydesk.mcp.transports import InProcessConnection, http_extension
+from copydesk.mcp.transports import InProcessConnection
 from copydesk.model.token import Scope
 from desks_fixtures import open_desks_at
 from http_service import BASE_URL, run_service

@@ -98,6 +98,6 @@ def _load_extensions(service: "Service") -> "Sequence[Extension]":
     """Return the MCP server, if its extra is installed."""
     if find_spec("mcp") is None:
         return ()
-    from copydesk.mcp.transports import http_extension  # noqa: PLC0415 - an extra
+    from copydesk.mcp.endpoint import http_extension  # noqa: PLC0415 - an extra
 
     return (http_extension(service),)

@@ -10,13 +10,9 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
 from starlette.requests import Request
-from starlette.types import Receive, Send
-from starlette.types import Scope as AsgiScope
 
-from copydesk.http.app import Extension, create_app
-from copydesk.http.errors import RefusedError, method_not_allowed
+from copydesk.http.app import create_app
 from copydesk.http.operations import Operation
-from copydesk.http.responses import problem_response
 from copydesk.http.service import Service
 from copydesk.http.table import OPERATIONS
 from copydesk.mcp.server import create_server
@@ -76,8 +72,8 @@ async def run_stdio(desks: "Desks", access: Access, token: str | None = None) ->
             await service.close()
 
 
-def http_extension(service: Service) -> Extension:
-    """Return the MCP server for `/mcp` of the service. Each request needs a token, like those of the service."""
+def create_session_manager(service: Service) -> StreamableHTTPSessionManager:
+    """Return the MCP server for requests to the service that have a token."""
     client = _client(service, OPERATIONS)
 
     async def connect(ctx: ServerRequestContext[Any]) -> InProcessConnection:
@@ -88,25 +84,4 @@ def http_extension(service: Service) -> Extension:
         return InProcessConnection(client, access.scope, {"Authorization": authorization})
 
     # Stateless: any process can answer any request, and a restart ends no session.
-    manager = StreamableHTTPSessionManager(create_server(OPERATIONS, connect), json_response=True, stateless=True)
-    return Extension(PATH, _Authenticated(service, manager), manager.run)
-
-
-class _Authenticated:
-    """Refuses requests without a valid token before anything of them is read."""
-
-    def __init__(self, service: Service, manager: StreamableHTTPSessionManager) -> None:
-        self._service = service
-        self._manager = manager
-
-    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
-        try:
-            # Without sessions there is nothing to stream: such a stream would stay open until the server is killed.
-            if scope["method"] != "POST":
-                raise method_not_allowed("POST")
-            await self._service.authenticate(Request(scope).headers.get("authorization", ""))
-        except RefusedError as refusal:
-            await problem_response(refusal.problem, refusal.headers)(scope, receive, send)
-        else:
-            await self._manager.asgi_app(scope, receive, send)
+    return StreamableHTTPSessionManager(create_server(OPERATIONS, connect), json_response=True, stateless=True)

@@ -1,0 +1,80 @@
+"""`/mcp` of the HTTP service. What it needs is imported with its first request: that takes half a second."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from copydesk.http.app import Extension
+from copydesk.http.errors import RefusedError, method_not_allowed
+from copydesk.http.responses import problem_response
+from copydesk.http.service import Service
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+PATH = "/mcp"
+
+
+def http_extension(service: Service) -> Extension:
+    """Return the MCP server for `/mcp` of the service. Each request needs a token, like those of the service."""
+    endpoint = _Endpoint(service)
+    return Extension(PATH, endpoint, endpoint.lifespan)
+
+
+class _Endpoint:
+    """Refuses requests without a valid token before anything of them is read, and starts MCP with the first other."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._is_needed = asyncio.Event()
+        self._is_stopped = asyncio.Event()
+        self._manager: asyncio.Future[StreamableHTTPSessionManager] | None = None
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Serve requests until the exit."""
+        self._manager = asyncio.get_running_loop().create_future()
+        # A task of its own: the manager's task group has to be left by the task that entered it.
+        runner = asyncio.create_task(self._run(self._manager))
+        try:
+            yield
+        finally:
+            self._is_stopped.set()
+            self._is_needed.set()
+            await runner
+            self._manager.cancel()
+
+    async def _run(self, manager: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
+        await self._is_needed.wait()
+        if self._is_stopped.is_set():
+            return
+        try:
+            transports = await asyncio.to_thread(import_module, "copydesk.mcp.transports")
+            created = transports.create_session_manager(self._service)
+            async with created.run():
+                manager.set_result(created)
+                await self._is_stopped.wait()
+        except Exception as error:
+            if manager.done():
+                raise
+            manager.set_exception(error)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        try:
+            # Without sessions there is nothing to stream: such a stream would stay open until the server is killed.
+            if scope["method"] != "POST":
+                raise method_not_allowed("POST")
+            await self._service.authenticate(Request(scope).headers.get("authorization", ""))
+        except RefusedError as refusal:
+            await problem_response(refusal.problem, refusal.headers)(scope, receive, send)
+            return
+        assert self._manager is not None, "requests come while the application runs"
+        self._is_needed.set()
+        manager = await asyncio.shield(self._manager)
+        await manager.asgi_app(scope, receive, send)
