@@ -52,7 +52,7 @@ FORMAT = {
     Format.THREAD: Badge("t", "dim", "thread"),
     Format.BLOG: Badge("b", "dim", "blog post"),
 }
-MANUAL_SOURCE = "Written by you"
+MANUAL_SOURCE = "No source"
 # Not strftime's names, which depend on the machine's locale.
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

@@ -10,7 +10,7 @@ from copydesk.tui.terminal.cells import fit, safe_line
 def test_states_and_sources_have_labels() -> None:
     assert STATUS.keys() == set(Status)
     assert source_type_label("hackernews") == "Hacker News"
-    assert source_type_label(MANUAL) == "Written by you"
+    assert source_type_label(MANUAL) == "No source"
 
 
 def test_state_signs_are_unique() -> None:
