@@ -1,7 +1,8 @@
 """Paths beside the operations: health, metrics, and the description of the interface."""
 
-from collections.abc import Awaitable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.requests import Request
@@ -14,7 +15,7 @@ from copydesk.http.docs_page import render_page
 from copydesk.http.metrics import MEDIA_TYPE as METRICS_TYPE
 from copydesk.http.openapi import build_document
 from copydesk.http.operations import Operation
-from copydesk.http.responses import error_response, json_response, problem_response
+from copydesk.http.responses import error_response, json_response
 
 if TYPE_CHECKING:
     from copydesk.http.service import Service
@@ -23,16 +24,19 @@ _PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors '
 """Content Security Policy of the page: its own style, nothing else."""
 
 
-def meta_routes(service: "Service", operations: Iterable[Operation]) -> list[BaseRoute]:
+def meta_routes(service: "Service", operations: Sequence[Operation]) -> list[BaseRoute]:
     """Return the routes."""
-    document = build_document(operations)
-    content, page = msgspec.json.encode(document), render_page(document)
+
+    # Made when it is first read: most servers start without anybody reading it.
+    @cache
+    def document() -> dict[str, Any]:
+        return build_document(operations)
 
     async def openapi(_: Request) -> Response:
-        return Response(content, media_type="application/json")
+        return Response(msgspec.json.encode(document()), media_type="application/json")
 
     async def docs(_: Request) -> Response:
-        return HTMLResponse(page, headers={"Content-Security-Policy": _PAGE_POLICY})
+        return HTMLResponse(render_page(document()), headers={"Content-Security-Policy": _PAGE_POLICY})
 
     async def health(_: Request) -> Response:
         return json_response({"status": "ok"}, 200)
@@ -72,7 +76,5 @@ async def _or_problem(response: Awaitable[Response]) -> Response:
     """Return the response, or the problem that is raised instead."""
     try:
         return await response
-    except errors.RefusedError as refusal:
-        return problem_response(refusal.problem, refusal.headers)
-    except CopydeskError as error:
+    except (errors.RefusedError, CopydeskError) as error:
         return error_response(error)

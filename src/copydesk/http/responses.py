@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from copydesk.errors import CopydeskError, CredentialsError, SettingsError, StoreError
+from copydesk.http.errors import RefusedError
 from copydesk.model.serialization import encode_json
 from copydesk.problems import Problem, to_problem
 
@@ -26,14 +27,17 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
     return Response(msgspec.json.encode(problem), problem.status, headers, media_type=PROBLEM_TYPE)
 
 
-def error_response(error: CopydeskError, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a response with the problem details of a desk's error, without its hint, which names commands and keys.
+def error_response(error: CopydeskError | RefusedError) -> Response:
+    """Return a response with the problem details of a refusal, or of a desk's error without its hint.
 
-    Errors of the machine name files of it: they are logged, and the client is told the kind only.
+    Hints name commands and keys. Errors of the machine name files of it: they are logged, and the client is told the
+    kind only.
     """
+    if isinstance(error, RefusedError):
+        return problem_response(error.problem, error.headers)
     problem = replace(to_problem(error), hint="")
     if isinstance(error, MACHINE_ERRORS):
         LOG.error("%s", error)
         problem = replace(problem, detail=f"{problem.title}. The reason is in the server's log.")
     retry_after = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
-    return problem_response(problem, {**(headers or {}), **retry_after})
+    return problem_response(problem, retry_after)

@@ -17,7 +17,7 @@ from copydesk.http.metrics import RequestMetrics
 from copydesk.http.operations import Operation
 from copydesk.http.rate_limit import LIMIT, RateLimiter
 from copydesk.http.request_reading import parse_body, parse_query, read_bytes, read_upload
-from copydesk.http.responses import error_response, json_response, problem_response
+from copydesk.http.responses import error_response, json_response
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk, Desks
@@ -65,9 +65,7 @@ class Service:
                 response = await _respond(operation, call)
             else:
                 response = await _respond_once(operation, call, key, content)
-        except errors.RefusedError as refusal:
-            response = problem_response(refusal.problem, refusal.headers)
-        except CopydeskError as error:
+        except (errors.RefusedError, CopydeskError) as error:
             response = error_response(error)
         response.headers.update(headers)
         return response
@@ -164,9 +162,7 @@ async def _respond_once(operation: Operation, call: Call, key: str, content: byt
     async def carry_out() -> Outcome:
         try:
             response = await _respond(operation, call)
-        except errors.RefusedError as refusal:
-            response = problem_response(refusal.problem, refusal.headers)
-        except CopydeskError as error:
+        except (errors.RefusedError, CopydeskError) as error:
             response = error_response(error)
         return idempotency.to_outcome(operation, response)
 

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from copydesk.http.app import Extension
 from copydesk.http.errors import RefusedError, method_not_allowed
-from copydesk.http.responses import problem_response
+from copydesk.http.responses import error_response
 from copydesk.http.service import Service
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class _Endpoint:
                 raise method_not_allowed("POST")
             await self._service.authenticate(Request(scope).headers.get("authorization", ""))
         except RefusedError as refusal:
-            await problem_response(refusal.problem, refusal.headers)(scope, receive, send)
+            await error_response(refusal)(scope, receive, send)
             return
         assert self._manager is not None, "requests come while the application runs"
         self._is_needed.set()
