@@ -8,7 +8,6 @@ import asyncio
 import os
 import select
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from copydesk.model.draft import Action
 from copydesk.model.requests import BulkChange
 from desk_fixtures import Watch, settings_at
 from draft_consistency import load_drafts
+from processes import Script, run_script
 
 __all__ = ["copydesk"]
 AUTO = "auto"
@@ -103,25 +103,21 @@ class ProcessResult(NamedTuple):
 class KillRunner:
     """The test's side of the script."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self._process = process
+    def __init__(self, script: Script) -> None:
+        self._script = script
 
     def run(self, home: Path, operation: str, delay: float) -> ProcessResult:
         """Run the operation on the desk in `home` and kill it `delay` seconds after it began."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(f"{home} {operation} {delay}\n")
-        self._process.stdin.flush()
-        code, completed, seconds = self._process.stdout.readline().split()
+        line = self._script.call(home, operation, delay)
+        code, completed, seconds = line.split()
         return ProcessResult(int(code), completed == "1", float(seconds))
 
 
 @contextmanager
 def kill_runner() -> Iterator[KillRunner]:
     """Run the script for the block."""
-    command = [sys.executable, __file__]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield KillRunner(process)
+    with run_script(__file__) as script:
+        yield KillRunner(script)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import asyncio
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from copydesk.model.draft import Draft
 from copydesk.model.requests import CreatedDrafts
 from copydesk.model.serialization import to_json
 from desk_fixtures import Watch, query_db, settings_at
+from processes import Script, run_script
 
 __all__ = ["copydesk"]
 CREATE, APPROVE, BULK = "create", "approve", "bulk"
@@ -88,24 +88,20 @@ def serve() -> None:
 class KillRunner:
     """The test's side of the script."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self._process = process
+    def __init__(self, script: Script) -> None:
+        self._script = script
 
     def run(self, home: Path, operation: str, statement: int) -> int:
         """Send the request and kill the process at the statement; return its exit code, -9 if it was killed."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(f"{home} {operation} {statement}\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
+        line = self._script.call(home, operation, statement)
+        return int(line)
 
 
 @contextmanager
 def kill_runner() -> Iterator[KillRunner]:
     """Run the script for the block."""
-    command = [sys.executable, __file__]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield KillRunner(process)
+    with run_script(__file__) as script:
+        yield KillRunner(script)
 
 
 if __name__ == "__main__":

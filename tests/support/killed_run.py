@@ -7,7 +7,6 @@ imported everything a run needs, so that each run starts within milliseconds.
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ import copydesk.network.fetcher
 from copydesk.desk import open_desk
 from copydesk.model.run import RunRequest
 from desk_fixtures import Watch, settings_at
+from processes import Script, run_script
 
 __all__ = ["copydesk"]
 FULL_RUN = RunRequest(max_drafts=1000)
@@ -67,24 +67,20 @@ def serve() -> None:
 class KillRunner:
     """The test's side of the script."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self._process = process
+    def __init__(self, script: Script) -> None:
+        self._script = script
 
     def run(self, home: Path, step: int, delay: float = 0) -> int:
         """Run the pipeline and kill it; return the exit code, -9 if it was killed."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(f"{home} {step} {delay}\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
+        line = self._script.call(home, step, delay)
+        return int(line)
 
 
 @contextmanager
 def kill_runner() -> Iterator[KillRunner]:
     """Run the script for the block."""
-    command = [sys.executable, __file__]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield KillRunner(process)
+    with run_script(__file__) as script:
+        yield KillRunner(script)
 
 
 if __name__ == "__main__":
