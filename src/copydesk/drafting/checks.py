@@ -6,6 +6,8 @@ positives on text written by people must not report errors.
 
 from itertools import islice
 
+from msgspec.structs import replace
+
 from copydesk.drafting.check_context import CheckContext, RecentTexts, Rule, build_check_context
 from copydesk.drafting.rules import ai_phrases, facts, form, structure, voice
 from copydesk.drafting.rules.analyzed_text import AnalyzedText
@@ -50,7 +52,7 @@ def add_notes(checks: Checks, notes: tuple[str, ...]) -> Checks:
     if not notes:
         return checks
     findings = [Finding(rule="writer", severity=Severity.INFO, message=note) for note in notes]
-    return Checks(ran=checks.ran + 1, findings=(*checks.findings, *findings))
+    return replace(checks, ran=checks.ran + 1, findings=(*checks.findings, *findings))
 
 
 def confidence(checks: Checks) -> float:

@@ -113,11 +113,57 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     """Span in the draft's text, in characters; None if the finding is about the whole text."""
 
 
+class Field(StrEnum):
+    """Origin of words in a draft."""
+
+    TITLE = "title"
+    SUMMARY = "summary"
+    TEXT = "text"
+    TEMPLATE = "template"
+    """The writer's own template text: the source's name, the link, the date, hashtags."""
+
+
+class ClaimVerdict(StrEnum):
+    """Comparison of a sentence of a draft with its source."""
+
+    SUPPORTED = "supported"
+    CONTRADICTS = "contradicts"
+    CANNOT_TELL = "cannot_tell"
+
+
+class ClaimSource(Struct, frozen=True, omit_defaults=True):
+    """Words of a source, as the source has them: characters `start` to `end` of the item's `field`."""
+
+    text: str
+    field: Field
+    start: int
+    end: int
+    item_id: str = ""
+    """The item; empty for the draft's own item."""
+
+
+class Claim(Struct, frozen=True, omit_defaults=True):
+    """A factual sentence of a draft beside the words of the source that it rests on.
+
+    It is computed by the checks, whoever wrote the draft: quotes that a writer or an agent names are no evidence.
+    """
+
+    start: int
+    end: int
+    """Span in the draft's text, in characters."""
+    verdict: ClaimVerdict
+    reason: str = ""
+    """Why it is not supported, for the user."""
+    source: ClaimSource | None = None
+    """None if no sentence of the source is about the same."""
+
+
 class Checks(Struct, frozen=True):
-    """Result of the checks: the number of rules that ran, and their findings."""
+    """Result of the checks: the number of rules that ran, their findings, and the claims of the text."""
 
     ran: int = 0
     findings: tuple[Finding, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
 
 class ScorePart(Struct, frozen=True, gc=False):
@@ -148,16 +194,6 @@ class Score(Struct, frozen=True, gc=False):
     total: float
     parts: tuple[ScorePart, ...] = ()
     sources: tuple[StorySource, ...] = ()
-
-
-class Field(StrEnum):
-    """Origin of words in a draft."""
-
-    TITLE = "title"
-    SUMMARY = "summary"
-    TEXT = "text"
-    TEMPLATE = "template"
-    """The writer's own template text: the source's name, the link, the date, hashtags."""
 
 
 class Trace(Struct, frozen=True, omit_defaults=True):
