@@ -1,5 +1,6 @@
 """Tests for the checks that run on each draft."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from copydesk.drafting.checks import (
     confidence,
     find_injections,
 )
+from copydesk.drafting.writer import SourceItem
 from copydesk.model.draft import Checks, DraftImage, Finding, Format, ImageSource, Severity
 from copydesk.model.voice import Emoji, Link, Voice
 from copydesk.text.thread import join_parts
@@ -236,6 +238,46 @@ BLOCKING = {
     "empty", "length", "bytes", "leak", "invisible", "foreign-link", "mention", "number", "quote", "avoid", "emoji",
     "example-leak",
 }  # fmt: skip
+
+
+ITEMS = (
+    SourceItem(
+        id="2",
+        title="Twelve towns of the valley vote to open their own library of tools",
+        url="https://valley.example/vote",
+        text="The twelve councils set aside 340,000 euros. “It is a good use of a cellar,” said Lea Blanc.",
+        source_name="Valley Post",
+        published=datetime(2026, 2, 16, 12, tzinfo=UTC),
+    ),
+)
+
+
+def test_every_item_of_a_draft_is_its_source() -> None:
+    context = build_check_context(make_brief(Format.BLOG, other_items=ITEMS))
+    text = f"""# Libraries of tools: from 16 to 18 February 2026
+
+## [A library where you borrow drills]({URL})
+
+River News: “Residents of the river quarter can now borrow tools and tents for 2 euros a week.”
+
+## [Twelve towns of the valley vote to open their own library of tools](https://valley.example/vote)
+
+Valley Post: “It is a good use of a cellar”, of 340,000 euros.
+"""
+    assert check(text, context).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("foreign-link", "See https://hills.example/vote"),
+        ("number", "It costs 341,000 euros."),
+        ("quote", "“It is a good use of a garage,” said Lea Blanc."),
+        ("copied", "It says the twelve councils set aside 340,000 euros it is a good use"),
+    ],
+)
+def test_what_no_item_says_is_found(rule: str, text: str) -> None:
+    assert findings_of(rule, text, build_check_context(make_brief(Format.BLOG, other_items=ITEMS)))
 
 
 def test_title_is_not_reported_as_copied() -> None:

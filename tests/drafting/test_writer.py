@@ -7,7 +7,7 @@ import sys
 import pytest
 from tests.support.fake_writer import FakeWriter
 
-from copydesk.drafting.writer import WRITERS, Field, Writer, build_brief, get_writer
+from copydesk.drafting.writer import WRITERS, Field, SourceItem, Writer, build_brief, get_writer
 from copydesk.errors import SettingsError, WriterError
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Format
@@ -87,6 +87,16 @@ def test_brief_is_built_from_item() -> None:
         (PLATFORMS["x"],),
     )
     assert (built.feedback, built.previous) == ("f", "p")
+
+
+def test_brief_of_other_item_has_only_its_facts() -> None:
+    item = SourceItem(id="i2", title="Other", url="https://b.example/2", source_name="B", author="Bo", tags=("b",))
+    brief = make_brief(Format.BLOG, other_items=(item,), other_sources=("B",), image="https://a.example/i.png")
+    other = brief.for_item(item)
+    assert (other.item_id, other.title, other.url, other.source_name) == ("i2", "Other", "https://b.example/2", "B")
+    assert (other.summary, other.text, other.author, other.tags) == ("", "", "Bo", ("b",))
+    assert (other.image, other.other_items, other.other_sources) == (None, (), ())
+    assert (other.format, other.voice) == (brief.format, brief.voice)
 
 
 async def test_fake_writer_records_briefs_and_returns_results() -> None:

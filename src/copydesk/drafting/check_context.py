@@ -70,12 +70,15 @@ class CheckContext(Struct, frozen=True):
 
     format: Format
     source: str = ""
-    """All text of the item: the facts that a draft may state. Empty if there is no item."""
+    """All text of the items: the facts that a draft may state. Empty if there is no item."""
     is_prompt_only: bool = False
     """True if the source is only the user's own prompt."""
     title: str = ""
     """The item's title, which a draft may repeat."""
     url: str | None = None
+    other_titles: tuple[str, ...] = ()
+    other_urls: tuple[str, ...] = ()
+    """Titles and URLs of the further items, which a draft may repeat and link to."""
     language: str | None = None
     voice: Voice = Voice()
     recent: RecentTexts | None = None
@@ -93,6 +96,25 @@ def build_check_context(
     brief: Brief, *, recent: RecentTexts | None = None, images: tuple[DraftImage, ...] = ()
 ) -> CheckContext:
     """Return the context for checking the draft that `brief` requests."""
+    others = [brief.for_item(item) for item in brief.other_items]
+    return CheckContext(
+        format=brief.format,
+        source="\n\n".join(map(_source_text, [brief, *others])),
+        is_prompt_only=brief.source_type is None and brief.url is None,
+        title=brief.title,
+        url=brief.url,
+        other_titles=tuple(item.title for item in others),
+        other_urls=tuple(item.url for item in others if item.url),
+        language=brief.language,
+        voice=brief.voice,
+        recent=recent,
+        images=images,
+        platforms=brief.platforms,
+    )
+
+
+def _source_text(brief: Brief) -> str:
+    """Return all text of the brief's own item, with what else is known of it."""
     # In both notations, so that the check of numbers accepts the date in either.
     dates = [format_day(brief.published, english=english) for english in (True, False)] if brief.published else []
     names = [
@@ -103,18 +125,7 @@ def build_check_context(
         *brief.other_sources,
         *brief.tags,
     ]
-    return CheckContext(
-        format=brief.format,
-        source="\n\n".join(filter(None, [brief.title, brief.summary, brief.text, *names, *dates])),
-        is_prompt_only=brief.source_type is None and brief.url is None,
-        title=brief.title,
-        url=brief.url,
-        language=brief.language,
-        voice=brief.voice,
-        recent=recent,
-        images=images,
-        platforms=brief.platforms,
-    )
+    return "\n\n".join(filter(None, [brief.title, brief.summary, brief.text, *names, *dates]))
 
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO

@@ -4,6 +4,8 @@ from datetime import datetime
 from importlib import import_module
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from copydesk.errors import SettingsError
 from copydesk.model.draft import Field, Format, Trace
 from copydesk.model.item import Item
@@ -12,7 +14,36 @@ from copydesk.model.serialization import Json, Struct
 from copydesk.model.source import SourceTypeInfo
 from copydesk.model.voice import FormatVoice, Voice
 
-__all__ = ["Brief", "Field", "Trace", "Writer", "WriterResult", "build_brief", "get_writer", "limiting_platforms"]
+__all__ = [
+    "Brief",
+    "Field",
+    "SourceItem",
+    "Trace",
+    "Writer",
+    "WriterResult",
+    "build_brief",
+    "get_writer",
+    "limiting_platforms",
+    "to_source_item",
+]
+
+
+class SourceItem(Struct, frozen=True):
+    """One of the further source items of a draft. Its texts are untrusted data, as those of a brief."""
+
+    id: str
+    """The stored item's id, to which traces refer."""
+    title: str
+    url: str | None = None
+    summary: str = ""
+    text: str = ""
+    language: str | None = None
+    source_name: str = ""
+    source_type: SourceTypeInfo | None = None
+    publisher: str | None = None
+    author: str | None = None
+    published: datetime | None = None
+    tags: tuple[str, ...] = ()
 
 
 class Brief(Struct, frozen=True):
@@ -36,6 +67,10 @@ class Brief(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     other_sources: tuple[str, ...] = ()
     """Names of the other sources that report the story."""
+    other_items: tuple[SourceItem, ...] = ()
+    """The further items that a BLOG may link to, best first; the brief's own item is the lead."""
+    topic: str = ""
+    """The user's interest that the items have in common; empty if they report the same story."""
     voice: Voice = Voice()
     platforms: tuple[PlatformInfo, ...] = ()
     """Platforms whose limits apply, see `limiting_platforms`."""
@@ -59,6 +94,11 @@ class Brief(Struct, frozen=True):
     def settings(self) -> FormatVoice:
         """The voice's settings of this brief's format."""
         return self.voice.format_settings(self.format)
+
+    def for_item(self, item: SourceItem) -> "Brief":
+        """Return this brief with `item` as its only item."""
+        facts = {name: getattr(item, name) for name in item.__struct_fields__ if name != "id"}
+        return replace(self, item_id=item.id, other_items=(), other_sources=(), image=None, **facts)
 
 
 class WriterResult(Struct, frozen=True):
@@ -108,6 +148,25 @@ def limiting_platforms(
     max_length = voice.format_settings(format).max_length
     longest = max((info.limits.max_length or 0 for info in defaults), default=0)
     return targets or (defaults if max_length is None or max_length <= longest else ())
+
+
+def to_source_item(item: Item, source_type: SourceTypeInfo | None) -> SourceItem:
+    """Return a stored item as a further item of a brief."""
+    entry = item.entry
+    return SourceItem(
+        id=item.id,
+        title=entry.title,
+        url=entry.url,
+        summary=entry.summary,
+        text=entry.text,
+        language=entry.language,
+        source_name=item.source_name,
+        source_type=source_type,
+        publisher=entry.publisher,
+        author=entry.author,
+        published=entry.published,
+        tags=entry.tags,
+    )
 
 
 def build_brief(

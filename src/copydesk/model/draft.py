@@ -197,7 +197,7 @@ class Score(Struct, frozen=True, gc=False):
 
 
 class Trace(Struct, frozen=True, omit_defaults=True):
-    """Words of a draft and their origin: characters `start` to `end` of the item's `field`.
+    """Words of a draft and their origin: characters `start` to `end` of the `field` of an item.
 
     The words and numbers of that span are those of `text`. The texts may differ in invisible characters, markup,
     bracketed links, emoji that the voice excludes, and double quotation marks replaced by single ones.
@@ -207,6 +207,8 @@ class Trace(Struct, frozen=True, omit_defaults=True):
     field: Field
     start: int | None = None
     end: int | None = None
+    item_id: str | None = None
+    """The item, if it is not the draft's own but another one of its `items`."""
 
 
 MANUAL = "manual"

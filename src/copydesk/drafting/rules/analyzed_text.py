@@ -237,16 +237,15 @@ def ngrams(words: list[str], length: int) -> list[str]:
     return [" ".join(words[start : start + length]) for start in range(len(words) - length + 1)]
 
 
-def own_sections(own_text: str, title: str) -> Iterator[list[str]]:
-    """Yield the word lists between quotations and occurrences of the title in a draft's own text."""
-    spaced_title = f" {' '.join(split_words(title))} "
+def own_sections(own_text: str, titles: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the word lists between quotations and occurrences of the titles in a draft's own text."""
+    spaced_titles = [f" {' '.join(words)} " for title in titles if (words := split_words(title))]
     for section in own_text.split(_QUOTATION_MARKER):
         # Spaces around the words keep the title from matching inside a longer word.
         spaced_words = f" {' '.join(split_words(section))} "
-        yield from (
-            piece.split()
-            for piece in spaced_words.replace(spaced_title, f" {_QUOTATION_MARKER} ").split(_QUOTATION_MARKER)
-        )
+        for title in spaced_titles:
+            spaced_words = spaced_words.replace(title, f" {_QUOTATION_MARKER} ")
+        yield from (piece.split() for piece in spaced_words.split(_QUOTATION_MARKER))
 
 
 def _block_quote_text(block: str) -> str:

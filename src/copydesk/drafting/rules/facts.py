@@ -1,7 +1,7 @@
 """Rules that compare a draft with its source: links, mentions, numbers, quotations, names."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from copydesk.drafting.check_context import ERROR, WARNING, CheckContext, Rule, RuleMatch, has_source
 from copydesk.drafting.rules.analyzed_text import (
@@ -33,8 +33,9 @@ def _source_missing(_: AnalyzedText, __: CheckContext) -> Iterator[RuleMatch]:
 
 
 def _foreign_link(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
-    item_keys = {links.comparison_key(context.url)} if context.url else set()
-    item_host = links.host(context.url)
+    urls = [url for url in (context.url, *context.other_urls) if url]
+    item_keys = {links.comparison_key(url) for url in urls}
+    item_hosts = [links.host(url) for url in urls]
     source = analyze_source(context.source)
     for start, end in links.all_spans(analyzed.text):
         link = analyzed.text[start:end]
@@ -42,13 +43,13 @@ def _foreign_link(analyzed: AnalyzedText, context: CheckContext) -> Iterator[Rul
         has_no_scheme = "://" not in link
         if links.comparison_key(link) in item_keys or links.comparison_key(link) in source.links:
             continue
-        if not (has_no_scheme and (link.lower() in source.lower or _is_item_host(link.lower(), item_host))):
+        if not (has_no_scheme and (link.lower() in source.lower or _is_item_host(link.lower(), item_hosts))):
             yield RuleMatch(ERROR, f"Link not found in the source: {link[:80]}", start, end)
 
 
-def _is_item_host(link: str, item_host: str) -> bool:
+def _is_item_host(link: str, item_hosts: Iterable[str]) -> bool:
     host = link.removeprefix("www.")
-    return bool(item_host) and (host == item_host or item_host.endswith(f".{host}"))
+    return any(host == item_host or item_host.endswith(f".{host}") for item_host in item_hosts)
 
 
 def _link_missing(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
@@ -116,10 +117,11 @@ def _starts_sentence(text: str, position: int) -> bool:
 def _copied(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     source = analyze_source(context.source)
     # A headline is short and is how people refer to the article.
-    title = f" {' '.join(split_words(context.title))} "
-    for words in own_sections(analyzed.own_text, context.title):
+    titles = (context.title, *context.other_titles)
+    title_words = "\n".join(f" {' '.join(split_words(title))} " for title in titles)
+    for words in own_sections(analyzed.own_text, titles):
         for ngram in ngrams(words, COPIED_LENGTH):
-            if source.contains([ngram]) and f" {ngram} " not in title:
+            if source.contains([ngram]) and f" {ngram} " not in title_words:
                 yield RuleMatch(
                     WARNING, f"{COPIED_LENGTH} or more words copied from the source without quotation marks: “{ngram}”."
                 )
