@@ -86,12 +86,14 @@ class ImageSource(StrEnum):
     AI_PROVIDER_B = "AI_PROVIDER_B"
 
 
-class DraftImage(Struct, frozen=True):
+class DraftImage(Struct, frozen=True, omit_defaults=True):
     id: str
     url: str
     alt: str | None
     position: int
     source: ImageSource
+    agency: str | None = None
+    """The picture agency that its address or its credit names: posting it may need a licence."""
 
 
 class Severity(StrEnum):
@@ -254,6 +256,16 @@ class DraftItem(Struct, frozen=True):
     """Name of a source type, or MANUAL."""
 
 
+class DraftSource(Struct, frozen=True, gc=False):
+    """One of several source items of a draft."""
+
+    id: str
+    title: str
+    url: str | None
+    source_name: str
+    source_type: str
+
+
 class Draft(Struct, frozen=True, kw_only=True, omit_defaults=False):
     """A draft as the interface returns it, plus Copydesk's own fields (from `archived_at` on)."""
 
@@ -277,6 +289,8 @@ class Draft(Struct, frozen=True, kw_only=True, omit_defaults=False):
     tags: tuple[str, ...] = ()
     target_platforms: tuple[str, ...] = ()
     images: tuple[DraftImage, ...] = ()
+    proposed_images: tuple[DraftImage, ...] = ()
+    """Images of the source. They are not posted unless the user attaches them."""
     checks: Checks = Checks()
     sentences: tuple[Trace, ...] = ()
     """Origin of its words, in order; empty if the writer does not report it."""
@@ -290,6 +304,8 @@ class Draft(Struct, frozen=True, kw_only=True, omit_defaults=False):
     """The variants of experiments that it took part in."""
     agent: Agent | None = None
     """The agent that proposed it; None if a person or Copydesk itself created it."""
+    items: tuple[DraftSource, ...] = ()
+    """All source items, best first, of a draft that links to several; empty for any other."""
 
 
 class ListedDraft(Draft, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ FINGERPRINTS: Final = {
     "0007": "63ddcf1b16f1c672",
     "0008": "c0ac0db767c2aa5a",
     "0009": "e344e5728b42bb2c",
+    "0010": "e19ebfdb9e82f785",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,7 @@ from copydesk.model.draft import (
     Draft,
     DraftImage,
     DraftItem,
+    DraftSource,
     DraftVariant,
     Format,
     ImageSource,
@@ -35,7 +36,8 @@ from copydesk.model.draft import (
 Execute = Callable[[str, Any], Iterable[Sequence[Any]]]
 """Executes a statement with parameters: `execute` of a sqlite3 connection."""
 
-DRAFT_COLUMNS: Final = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images", "variants"})
+_FROM_OTHER_TABLES = {"tags", "images", "proposed_images", "variants", "items"}
+DRAFT_COLUMNS: Final = tuple(name for name in Draft.__struct_fields__ if name not in _FROM_OTHER_TABLES)
 """The columns with a draft's own fields."""
 LISTED_COLUMNS: Final = (*DRAFT_COLUMNS, "experiment_id", "variant_id")
 """The columns of a draft in a list. Its row goes on with the item's title and its source's type."""
@@ -61,7 +63,12 @@ def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tu
     try:
         images = _images(execute(_images_sql(len(rows)), parameters))
         tags = _tags(execute(_tags_sql(len(rows)), parameters))
-        return tuple(_draft(row, images.get(row[0], ()), tags.get(row[0], ())) for row in rows)
+        # Only a BLOG has several items.
+        is_blog = any(row[2] == Format.BLOG.value for row in rows)
+        items = _items(execute(_items_sql(len(rows)), parameters)) if is_blog else {}
+        return tuple(
+            _draft(row, images.get(row[0], _NO_IMAGES), tags.get(row[0], ()), items.get(row[0], ())) for row in rows
+        )
     except _UNREADABLE as error:
         raise StoreCorruptError(
             f"The database contains an unreadable draft{_unreadable_id(rows)}: {error!r}"
@@ -75,7 +82,7 @@ def _unreadable_id(rows: Sequence[Sequence[Any]]) -> str:
     """Return the id of the first row that is no draft, after a space; empty if the error is in an image or a tag."""
     for row in rows:
         try:
-            _draft(row, (), ())
+            _draft(row, _NO_IMAGES, (), ())
         except _UNREADABLE:
             return f" {row[0]}"
     return ""
@@ -88,7 +95,17 @@ def list_queue(execute: Execute, user_id: str, statuses: Sequence[Status], limit
     return hydrate(execute, user_id, list(rows))
 
 
-def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, ...]) -> ListedDraft:
+class _Images(NamedTuple):
+    """A draft's images, and those proposed for it."""
+
+    attached: tuple[DraftImage, ...] = ()
+    proposed: tuple[DraftImage, ...] = ()
+
+
+_NO_IMAGES = _Images()
+
+
+def _draft(row: Sequence[Any], images: _Images, tags: tuple[str, ...], items: tuple[DraftSource, ...]) -> ListedDraft:
     # Unpacked field by field, in the order of LISTED_COLUMNS: a loop takes half as long again.
     (
         draft_id,
@@ -138,7 +155,8 @@ def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, 
         last_error=last_error,
         tags=tags,
         target_platforms=_platforms(target_platforms),
-        images=images,
+        images=images.attached,
+        proposed_images=images.proposed,
         checks=_checks(checks),
         sentences=_sentences(sentences),
         score=None if score is None else _score(score),
@@ -148,16 +166,26 @@ def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, 
         variants=()
         if experiment_id is None or variant_id is None
         else (DraftVariant(experiment_id=experiment_id, variant_id=variant_id),),
+        items=items,
         item=DraftItem(id=item_id, title=title, source_type=source_type or MANUAL),
     )
 
 
-def _images(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[DraftImage, ...]]:
-    images: dict[str, tuple[DraftImage, ...]] = {}
-    for draft_id, id, url, alt, position, source in rows:  # noqa: A001 - the field's name
-        image = DraftImage(id=id, url=url, alt=alt, position=position, source=_IMAGE_SOURCES[source])
-        images[draft_id] = (*images.get(draft_id, ()), image)
+def _images(rows: Iterable[Sequence[Any]]) -> dict[str, _Images]:
+    images: dict[str, _Images] = {}
+    for draft_id, proposed, id, url, alt, position, source, agency in rows:  # noqa: A001 - the field's name
+        image = DraftImage(id=id, url=url, alt=alt, position=position, source=_IMAGE_SOURCES[source], agency=agency)
+        attached, others = images.get(draft_id, _NO_IMAGES)
+        images[draft_id] = _Images(attached, (*others, image)) if proposed else _Images((*attached, image), others)
     return images
+
+
+def _items(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[DraftSource, ...]]:
+    items: dict[str, tuple[DraftSource, ...]] = {}
+    for draft_id, item_id, title, url, source_name, source_type in rows:
+        item = DraftSource(id=item_id, title=title, url=url, source_name=source_name, source_type=source_type)
+        items[draft_id] = (*items.get(draft_id, ()), item)
+    return items
 
 
 def _tags(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[str, ...]]:
@@ -173,8 +201,17 @@ def _tags(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[str, ...]]:
 
 @lru_cache
 def _images_sql(count: int) -> str:
-    return f"""SELECT draft_id, id, url, alt, position, source FROM draft_image
+    return f"""SELECT draft_id, proposed, id, url, alt, position, source, agency FROM draft_image
         WHERE +user_id = ? AND draft_id IN ({_placeholders(count)}) ORDER BY position"""  # noqa: S608
+
+
+@lru_cache
+def _items_sql(count: int) -> str:
+    # An item that the user gave has no source.
+    return f"""SELECT draft_id, item.id, item.title, item.url, coalesce(source.name, ''),
+            coalesce(source.type, '{MANUAL}')
+        FROM draft_item JOIN item ON item.id = draft_item.item_id LEFT JOIN source ON source.id = item.source_id
+        WHERE +draft_item.user_id = ? AND draft_id IN ({_placeholders(count)}) ORDER BY draft_id, position"""  # noqa: S608
 
 
 @lru_cache

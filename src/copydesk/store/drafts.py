@@ -20,7 +20,7 @@ from copydesk.store.draft_rows import DRAFT_COLUMNS
 from copydesk.store.ids import min_id, new_id
 from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_sql, placeholders
 from copydesk.store.search import ABOUT_SQL, about_parameters
-from copydesk.store.tables import DraftOrigin, draft, draft_count, draft_event, draft_image, draft_tag, tag
+from copydesk.store.tables import DraftOrigin, draft, draft_count, draft_event, draft_image, draft_item, draft_tag, tag
 
 APPROVED_STATUSES: Final = frozenset((Status.APPROVED, Status.SCHEDULED, Status.POSTING, Status.POSTED, Status.MISSED))
 """States of drafts that the user approved, whatever happened to them since."""
@@ -77,7 +77,8 @@ _INSERTED = ColumnCodec(draft.c[name] for name in (*DRAFT_COLUMNS, *_NEW_DRAFT_F
 _INSERT = f"""INSERT INTO draft ({", ".join(_INSERTED.names)}, about)
     VALUES ({placeholders(_INSERTED.names)}, {ABOUT_SQL})
     ON CONFLICT DO NOTHING"""  # noqa: S608 - names of our own
-_IMAGES = BulkInsert(draft_image, ("user_id", "draft_id", *DraftImage.__struct_fields__))
+_IMAGES = BulkInsert(draft_image, ("user_id", "draft_id", "proposed", *DraftImage.__struct_fields__))
+_ITEMS = BulkInsert(draft_item, ("user_id", "draft_id", "position", "item_id"))
 _CREATED_EVENTS = BulkInsert(draft_event, ("user_id", "draft_id", "version", "at", "who", "kind", "action", "after"))
 
 _DECIDED_STATUSES = (*sorted(APPROVED_STATUSES), Status.REJECTED)
@@ -122,7 +123,7 @@ class DraftDecision(Struct, frozen=True):
 
 
 def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
-    """Insert a draft with its images, tags and first event.
+    """Insert a draft with its images, items, tags and first event.
 
     Return False and insert nothing if a run has drafted this story in this format before.
     """
@@ -132,10 +133,18 @@ def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
     # Relies on the unique partial index on (user_id, story_id, format) of pipeline drafts.
     if execute_sql(conn, _INSERT, [*_INSERTED.encode(values), *about_parameters(new_draft)]).rowcount == 0:
         return False
-    _IMAGES.insert(conn, [[user_id, new_draft.id, *msgspec.structs.astuple(image)] for image in new_draft.images])
+    _insert_images(conn, user_id, new_draft)
+    _ITEMS.insert(conn, [[user_id, new_draft.id, position, item.id] for position, item in enumerate(new_draft.items)])
     _insert_tags(conn, user_id, new_draft)
     _insert_created_event(conn, user_id, new_draft, new.origin)
     return True
+
+
+def _insert_images(conn: Connection, user_id: str, new_draft: Draft) -> None:
+    images = [(False, image) for image in new_draft.images] + [(True, image) for image in new_draft.proposed_images]
+    _IMAGES.insert(
+        conn, [[user_id, new_draft.id, proposed, *msgspec.structs.astuple(image)] for proposed, image in images]
+    )
 
 
 def _insert_tags(conn: Connection, user_id: str, new_draft: Draft) -> None:
@@ -215,25 +224,44 @@ POSTABLE_STATUSES = (Status.APPROVED, Status.SCHEDULED, Status.MISSED, Status.PO
 
 
 class ApprovedDraft(Struct, frozen=True):
-    """A draft that was approved, as far as a change of its source concerns it."""
+    """A draft that was approved, as far as a change of one of its items concerns it."""
 
     id: str
     item_id: str
+    """The item that changed."""
     sentences: tuple[Trace, ...]
     was_held: bool
     """True if it was held before, and approved again."""
+    is_lead: bool
+    """True if the item is the draft's own, False if it is another one of its items."""
 
 
 def list_approved(conn: Connection, user_id: str, item_ids: Iterable[str]) -> tuple[ApprovedDraft, ...]:
-    """Return the items' drafts that are approved or scheduled, and not archived, by id."""
+    """Return the items' drafts that are approved or scheduled, and not archived, by id; once for each of the items."""
     was_held = exists().where(draft_event.c.draft_id == draft.c.id, draft_event.c.action == SystemEvent.SOURCE_CHANGED)
-    columns = (draft.c.id, draft.c.item_id, draft.c.sentences, was_held.correlate(draft).label("was_held"))
+    columns = (draft.c.id, draft.c.sentences, was_held.correlate(draft).label("was_held"))
+    is_approved = (draft.c.status.in_((Status.APPROVED, Status.SCHEDULED)), draft.c.archived_at.is_(None))
+    own = select(*columns, draft.c.item_id, literal(True).label("is_lead"))  # noqa: FBT003 - a value
+    other = (
+        select(*columns, draft_item.c.item_id, literal(False).label("is_lead"))  # noqa: FBT003 - as above
+        .join(draft_item, draft_item.c.draft_id == draft.c.id)
+        .where(draft_item.c.item_id != draft.c.item_id)
+    )
     found: list[ApprovedDraft] = []
     for chunk in chunked(tuple(item_ids)):
-        is_approved = (draft.c.status.in_((Status.APPROVED, Status.SCHEDULED)), draft.c.archived_at.is_(None))
-        query = select(*columns).where(draft.c.user_id == user_id, draft.c.item_id.in_(chunk), *is_approved)
-        found += [ApprovedDraft(**row._mapping) for row in conn.execute(query.order_by(draft.c.id))]
-    return tuple(found)
+        for query, column in ((own, draft.c.item_id), (other, draft_item.c.item_id)):
+            rows = conn.execute(query.where(draft.c.user_id == user_id, column.in_(chunk), *is_approved))
+            found += [ApprovedDraft(**row._mapping) for row in rows]
+    return tuple(sorted(found, key=lambda approved: approved.id))
+
+
+def find_rounded_up(conn: Connection, user_id: str, item_ids: Sequence[str]) -> frozenset[str]:
+    """Return those of the items to which a draft of several items links."""
+    found: set[str] = set()
+    for chunk in chunked(item_ids):
+        query = f"SELECT item_id FROM draft_item WHERE +user_id = ? AND item_id IN ({placeholders(chunk)})"  # noqa: S608
+        found.update(item_id for (item_id,) in execute_sql(conn, query, (user_id, *chunk)))
+    return frozenset(found)
 
 
 def list_stored_image_urls(conn: Connection, user_id: str, image_ids: Sequence[str]) -> dict[str, str]:

@@ -47,8 +47,10 @@ _REOPEN_DUPLICATE = f"""UPDATE item SET state = ?, reason = NULL
 # Only items still new: another process may have drafted one meanwhile.
 _SET_OUTCOME = f"UPDATE item SET state = ?, reason = ? WHERE id = ? AND user_id = ? AND {_IS_NEW}"  # noqa: S608
 
-_HAS_APPROVED = """EXISTS (SELECT 1 FROM draft
-    WHERE draft.item_id = item.id AND draft.status IN ('approved', 'scheduled') AND draft.archived_at IS NULL)"""
+_IS_APPROVED = "draft.status IN ('approved', 'scheduled') AND draft.archived_at IS NULL"
+_HAS_APPROVED = f"""(EXISTS (SELECT 1 FROM draft WHERE draft.item_id = item.id AND {_IS_APPROVED})
+    OR EXISTS (SELECT 1 FROM draft_item JOIN draft ON draft.id = draft_item.draft_id
+        WHERE draft_item.item_id = item.id AND {_IS_APPROVED}))"""  # noqa: S608 - words of our own
 
 USER_SOURCE_NAME = "you"
 """The source name of items that the user gave."""

@@ -327,8 +327,23 @@ draft_image = Table(
     required_column("source", Choice(ImageSource)),
     # URL of the stored copy. Written once, when the image is first fetched, so that all attempts post the same bytes.
     Column("stored", Text),
+    # Not posted unless the user attaches it.
+    required_column("proposed", Boolean, server_default=text("0")),
+    Column("agency", Text),
     allowed_values("source", ImageSource),
     Index(None, "draft_id", "position"),
+)
+
+# The items of a draft that has several, the lead included.
+draft_item = Table(
+    "draft_item",
+    metadata,
+    draft_id_column(primary_key=True),
+    required_column("position", Integer, primary_key=True),
+    user_id_column(index=True),
+    required_column("item_id", ID, ForeignKey("item.id", ondelete="CASCADE")),
+    Index(None, "item_id"),
+    sqlite_with_rowid=False,
 )
 
 # Who stored an image: the files are shared by all users, but a draft gets only those of its own user.

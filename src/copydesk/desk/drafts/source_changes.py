@@ -69,15 +69,24 @@ def hold_changed(conn: Transaction, user_id: str, changed: Sequence[tuple[str, E
         return
     new_entries = dict(changed)
     old_entries = {item.id: item.entry for item in items.list_approved(conn, user_id, new_entries)}
+    changes: dict[str, list[str]] = {}
     for draft in drafts.list_approved(conn, user_id, old_entries):
-        change = describe_change(old_entries[draft.item_id], new_entries[draft.item_id], _quoted_passages(draft))
-        if change:
-            _hold(conn, user_id, draft.id, f"Held: its source changed since you approved it: {change}.", now)
+        old, new = old_entries[draft.item_id], new_entries[draft.item_id]
+        if change := describe_change(old, new, _quoted_passages(draft)):
+            origin = "" if draft.is_lead else f" “{old.title[:MAX_TITLE]}”"
+            changes.setdefault(draft.id, []).append(f"its source{origin} changed since you approved it: {change}")
+    for draft_id, reasons in changes.items():
+        _hold(conn, user_id, draft_id, f"Held: {'; '.join(reasons)}.", now)
 
 
 def _quoted_passages(draft: ApprovedDraft) -> Sequence[str] | None:
     if draft.sentences:
-        return [trace.text for trace in draft.sentences if trace.field in {Field.SUMMARY, Field.TEXT}]
+        item_id = None if draft.is_lead else draft.item_id
+        return [
+            trace.text
+            for trace in draft.sentences
+            if trace.field in {Field.SUMMARY, Field.TEXT} and trace.item_id == item_id
+        ]
     # Some feeds change their texts at every fetch: where quotes are not known, the text counts only once.
     return () if draft.was_held else None
 
@@ -99,8 +108,8 @@ def hold_gone(conn: Transaction, user_id: str, source_id: str, now: datetime) ->
 
 def hold_drafts(conn: Transaction, user_id: str, item_ids: Iterable[str], reason: str, now: datetime) -> None:
     """Move the approved drafts of the items back to review, with the reason."""
-    for draft in drafts.list_approved(conn, user_id, item_ids):
-        _hold(conn, user_id, draft.id, reason, now)
+    for draft_id in dict.fromkeys(draft.id for draft in drafts.list_approved(conn, user_id, item_ids)):
+        _hold(conn, user_id, draft_id, reason, now)
 
 
 def _hold(conn: Transaction, user_id: str, draft_id: str, reason: str, now: datetime) -> None:
