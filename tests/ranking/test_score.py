@@ -195,13 +195,16 @@ def test_preference_weight_grows_with_decisions() -> None:
         )
 
     nothing = part("preference", make_item("SQLite"))
-    assert (nothing.value, nothing.weight, nothing.points, nothing.why) == (0.5, 0, 0, "no decisions to learn from yet")
+    assert (nothing.value, nothing.weight, nothing.points, nothing.why) == (0, 0, 0, "no decisions to learn from yet")
     some = part("preference", make_item("SQLite"), context=trained(50))
     assert some.weight == 0.15
-    assert some.value > 0.6
-    assert some.why == "you tend to approve sqlite"
-    assert part("preference", make_item("A yacht"), context=trained(50)).why == "you tend to reject yacht"
-    assert part("preference", make_item("Neither"), context=trained(50)).why == "learned from 50 decisions"
+    assert some.value > 0.1
+    assert some.why == "approved 25 of 25 with “sqlite”"
+    yacht = part("preference", make_item("A yacht"), context=trained(50))
+    assert yacht.points < 0
+    assert yacht.why == "rejected 25 of 25 with “yacht”"
+    neither = part("preference", make_item("Neither"), context=trained(50))
+    assert (neither.points, neither.why) == (0, "no word stands out in 50 decisions")
 
 
 def test_weights_are_applied() -> None:
@@ -231,4 +234,4 @@ def test_values_are_shares_and_sum_to_total(specs: Sequence[tuple[str, int, floa
     for story in stories:
         whole = score(story, field, NOW)
         assert whole.total == sum(score_part.points for score_part in whole.parts)
-        assert all(0 <= score_part.value <= 1 and score_part.why for score_part in whole.parts)
+        assert all(-0.5 <= score_part.value <= 1 and score_part.why for score_part in whole.parts)

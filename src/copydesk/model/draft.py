@@ -169,10 +169,11 @@ class Checks(Struct, frozen=True):
 
 
 class ScorePart(Struct, frozen=True, gc=False):
-    """One term of an item's score: `points` is `value` (0 to 1) times `weight`."""
+    """One term of an item's score: `points` is `value` times `weight`."""
 
     name: str
     value: float
+    """From 0 to 1; of the learnt preference from -0.5 to 0.5."""
     weight: float
     points: float
     why: str
@@ -306,6 +307,8 @@ class Draft(Struct, frozen=True, kw_only=True, omit_defaults=False):
     """The agent that proposed it; None if a person or Copydesk itself created it."""
     items: tuple[DraftSource, ...] = ()
     """All source items, best first, of a draft that links to several; empty for any other."""
+    confidence_known: bool = False
+    """False until enough drafts are decided; then `confidence` is an average and says nothing about this draft."""
 
 
 class ListedDraft(Draft, frozen=True, kw_only=True):

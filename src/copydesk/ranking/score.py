@@ -1,4 +1,6 @@
-"""Score a story: a sum of parts, each a value from 0 to 1 times its weight, each with its reason.
+"""Score a story: a sum of parts, each a value times its weight, each with its reason.
+
+Values are from 0 to 1, of the learnt preference from -0.5 to 0.5.
 
 Pure: what it needs to know comes in as `ScoringContext`, and the time as `now`. Popularity is a rank within the source
 type, because points mean different things on Reddit and X.
@@ -20,7 +22,7 @@ from copydesk.ranking.preference import Preference
 from copydesk.ranking.stories import Candidate, sources_of
 from copydesk.ranking.title_similarity import parse_title
 from copydesk.ranking.tokens import fold
-from copydesk.text.formatting import format_relative
+from copydesk.text.formatting import format_relative, plural
 
 _MAX_BODY = 1000
 """Characters of summary and text that are searched: the topic comes first."""
@@ -326,15 +328,14 @@ def _novelty(story: Candidate, prepared: PreparedContext, _now: datetime) -> Sco
 
 
 def _preference(story: Candidate, prepared: PreparedContext, _now: datetime) -> ScorePart:
+    """Return the learnt preference, from -0.5 to 0.5: an item like any other gets no points."""
     preference, entry = prepared.context.preference, story.lead.entry
     weight = prepared.context.weights.preference * preference.confidence
     if not preference.decision_count:
-        return _part("preference", 0.5, weight, "no decisions to learn from yet")
+        return _part("preference", 0.0, weight, "no decisions to learn from yet")
     prediction = preference.predict(f"{entry.title}\n{entry.summary}", story.lead.source_id)
-    words = ", ".join(feature.word for feature in prediction.features)
-    verb = "approve" if prediction.probability >= 0.5 else "reject"
-    why = f"you tend to {verb} {words}" if words else f"learned from {preference.decision_count:,} decisions"
-    return _part("preference", prediction.probability, weight, why)
+    why = f"no word stands out in {plural(preference.decision_count, 'decision')}"
+    return _part("preference", prediction.value, weight, ", ".join(map(str, prediction.records)) or why)
 
 
 _PARTS: tuple[Callable[[Candidate, PreparedContext, datetime], ScorePart], ...] = (

@@ -131,6 +131,7 @@ def _draft(row: Sequence[Any], images: _Images, tags: tuple[str, ...], items: tu
         writer,
         version,
         agent,
+        confidence_known,
         experiment_id,
         variant_id,
         title,
@@ -163,6 +164,7 @@ def _draft(row: Sequence[Any], images: _Images, tags: tuple[str, ...], items: tu
         writer=writer,
         version=version,
         agent=None if agent is None else _agent(agent),
+        confidence_known=bool(confidence_known),
         variants=()
         if experiment_id is None or variant_id is None
         else (DraftVariant(experiment_id=experiment_id, variant_id=variant_id),),

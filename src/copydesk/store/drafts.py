@@ -16,6 +16,7 @@ from copydesk.model.draft import Draft, DraftImage, Status, Trace, stored_image_
 from copydesk.model.filters import DraftCounts
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import CREATE, PIPELINE, SYSTEM, USER, EventKind, SystemEvent
+from copydesk.store.column_types import to_microseconds
 from copydesk.store.draft_rows import DRAFT_COLUMNS
 from copydesk.store.ids import min_id, new_id
 from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_sql, placeholders
@@ -88,9 +89,12 @@ _NEWEST_DECIDED = " UNION ALL ".join(
         ORDER BY id DESC LIMIT :limit)"""  # noqa: S608 - words of our own
     for status in _DECIDED_STATUSES
 )
-_DECISIONS = f"""SELECT draft.source_id, item.title, item.summary, draft.status
+_DECIDED_AT = """(SELECT max(at) FROM draft_event
+        WHERE draft_event.draft_id = draft.id AND action IN ('approve', 'reject'))"""
+_DECISIONS = f"""SELECT draft.source_id, item.title, item.summary, draft.status, draft.rejection_feedback
     FROM (SELECT id FROM ({_NEWEST_DECIDED}) ORDER BY id DESC LIMIT :limit) AS newest
     CROSS JOIN draft ON draft.id = newest.id JOIN item ON item.id = draft.item_id
+    WHERE :since IS NULL OR {_DECIDED_AT} >= :since
     ORDER BY newest.id DESC"""  # noqa: S608 - the words above
 # Two statements, one per index: with OR all drafts of the user would be read. As literals, because SQLite uses a
 # partial index only if its condition appears in the statement.
@@ -120,6 +124,8 @@ class DraftDecision(Struct, frozen=True):
     title: str
     summary: str
     approved: bool
+    reason: str = ""
+    """The reason given for a rejection."""
 
 
 def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
@@ -210,12 +216,20 @@ def find_drafted_stories(conn: Connection, user_id: str, story_ids: Sequence[str
     return frozenset(found)
 
 
-def list_decisions(conn: Connection, user_id: str, limit: int) -> tuple[DraftDecision, ...]:
-    """Return the drafts the user approved or rejected, newest first."""
-    rows = execute_sql(conn, _DECISIONS, {"user": user_id, "limit": limit})
+def list_decisions(
+    conn: Connection, user_id: str, limit: int, since: datetime | None = None
+) -> tuple[DraftDecision, ...]:
+    """Return the drafts the user approved or rejected, since `since` if given, newest draft first."""
+    rows = execute_sql(conn, _DECISIONS, {"user": user_id, "limit": limit, "since": since and to_microseconds(since)})
     return tuple(
-        DraftDecision(source_id=source_id, title=title, summary=summary, approved=status in APPROVED_STATUSES)
-        for source_id, title, summary, status in rows
+        DraftDecision(
+            source_id=source_id,
+            title=title,
+            summary=summary,
+            approved=status in APPROVED_STATUSES,
+            reason=(reason or "") if status == Status.REJECTED else "",
+        )
+        for source_id, title, summary, status, reason in rows
     )
 
 

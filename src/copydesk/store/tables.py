@@ -31,6 +31,7 @@ from copydesk.model.event import EventType
 from copydesk.model.experiment import ExperimentStatus
 from copydesk.model.item import ItemState
 from copydesk.model.requests import ChangeDraft
+from copydesk.model.rule import RuleKind
 from copydesk.model.run import RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import FetchState, Health, SourceConfig
 from copydesk.model.token import Scope
@@ -273,6 +274,8 @@ draft = Table(
     required_column("sentences", JsonText(tuple[Trace, ...]), server_default="[]"),
     Column("score", JsonText(Score)),
     Column("agent", JsonText(Agent)),
+    # False while the user has made too few decisions: then `confidence` is the prior's base rate.
+    required_column("confidence_known", Boolean, server_default=text("0")),
     allowed_values("format", Format),
     allowed_values("status", Status),
     Index("ix_draft_user_id_id_end", "user_id", _ID_END),
@@ -435,6 +438,37 @@ voice = Table(
     required_column("formats", JsonText(dict[Format, FormatVoice]), server_default="{}"),
     required_column("created_at", UtcDateTime),
     required_column("updated_at", UtcDateTime),
+)
+
+# What is learnt from the user's decisions: only those since `since` count.
+learning = Table(
+    "learning",
+    metadata,
+    user_id_column(primary_key=True),
+    Column("since", UtcDateTime),
+    # Of the reset before the last one, to take that one back; and the time of the last one.
+    Column("since_before", UtcDateTime),
+    Column("reset_at", UtcDateTime),
+    # Decisions at the time when the stored confidences were last computed.
+    required_column("confidence_decisions", Integer, server_default=text("0")),
+    sqlite_with_rowid=False,
+)
+
+# Rules made from the reasons of rejections.
+rejection_rule = Table(
+    "rejection_rule",
+    metadata,
+    id_column(),
+    user_id_column(),
+    required_column("kind", Choice(RuleKind)),
+    required_column("term", Text),
+    # The draft that was rejected, and the reason given.
+    Column("draft_id", ID, ForeignKey("draft.id", ondelete="SET NULL"), index=True),
+    required_column("reason", Text, server_default=""),
+    required_column("created_at", UtcDateTime),
+    required_column("updated_at", UtcDateTime),
+    required_column("enabled", Boolean, server_default=text("1")),
+    UniqueConstraint("user_id", "kind", "term"),
 )
 
 _REPORTED = "coalesce(likes, replies, reposts, clicks) IS NOT NULL"

@@ -24,7 +24,7 @@ from copydesk.ranking.rank import RankedStory, Ranking, rank
 from copydesk.ranking.score import ScoringContext, SourceRecord, Weights
 from copydesk.ranking.stories import Candidate, StoryIndex, group_into_stories
 from copydesk.settings import Settings
-from copydesk.store import drafts, items, sources
+from copydesk.store import drafts, items, learning, sources
 from copydesk.store.database import Transaction
 from copydesk.store.drafts import DraftDecision
 from copydesk.store.items import StoryMember
@@ -136,16 +136,27 @@ class _RankingInputs(NamedTuple):
     sources: tuple[Source, ...]
     drafted_titles: tuple[str, ...]
     counts: Mapping[str, tuple[int, int]]
+    """By source id: (approved, rejected)."""
     decisions: tuple[DraftDecision, ...]
 
 
 def _load_ranking_inputs(conn: Transaction, user_id: str, since: datetime) -> _RankingInputs:
+    learnt_since = learning.load(conn, user_id).since
+    decisions = drafts.list_decisions(conn, user_id, MAX_DECISIONS, learnt_since)
     return _RankingInputs(
         sources=sources.list_all(conn, user_id),
         drafted_titles=drafts.list_titles_since(conn, user_id, since),
-        counts=drafts.count_decisions_by_source(conn, user_id),
-        decisions=drafts.list_decisions(conn, user_id, MAX_DECISIONS),
+        counts=_count_by_source(decisions) if learnt_since else drafts.count_decisions_by_source(conn, user_id),
+        decisions=decisions,
     )
+
+
+def _count_by_source(decisions: Iterable[DraftDecision]) -> dict[str, tuple[int, int]]:
+    counts: dict[str, tuple[int, int]] = {}
+    for decision in decisions:
+        approved, rejected = counts.get(decision.source_id or "", (0, 0))
+        counts[decision.source_id or ""] = (approved + decision.approved, rejected + (not decision.approved))
+    return counts
 
 
 def _rank_stories(stories: Sequence[Candidate], inputs: _RankingInputs, settings: Settings, now: datetime) -> Ranking:
@@ -176,7 +187,10 @@ def _source_record(source: Source, approved: int, rejected: int) -> SourceRecord
 def _to_decisions(decisions: Iterable[DraftDecision]) -> Iterable[Decision]:
     for decision in decisions:
         yield Decision(
-            text=f"{decision.title}\n{decision.summary}", source_id=decision.source_id or "", approved=decision.approved
+            text=f"{decision.title}\n{decision.summary}",
+            source_id=decision.source_id or "",
+            approved=decision.approved,
+            reason=decision.reason,
         )
 
 

@@ -1,0 +1,39 @@
+"""Which of the user's decisions count as training data."""
+
+from datetime import datetime
+
+import msgspec
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from copydesk.model.serialization import Struct
+from copydesk.store.tables import learning
+
+
+class LearningState(Struct, frozen=True):
+    """State of what is learnt from the user's decisions."""
+
+    since: datetime | None = None
+    """Earlier decisions do not count; None if all do."""
+    since_before: datetime | None = None
+    """`since` before the last reset."""
+    reset_at: datetime | None = None
+    """Time of the last reset; None if there was none, or it was taken back."""
+    confidence_decisions: int = 0
+    """Number of decisions when the stored confidences were last computed."""
+
+
+_COLUMNS = tuple(learning.c[name] for name in LearningState.__struct_fields__)
+
+
+def load(conn: Connection, user_id: str) -> LearningState:
+    """Return the user's state."""
+    row = conn.execute(select(*_COLUMNS).where(learning.c.user_id == user_id)).first()
+    return LearningState(**row._mapping) if row else LearningState()
+
+
+def save(conn: Connection, user_id: str, state: LearningState) -> None:
+    """Store `state` in place of the previous one."""
+    values = msgspec.structs.asdict(state)
+    statement = upsert(learning).values(user_id=user_id, **values)
+    conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))
