@@ -1,8 +1,9 @@
 """The interface of writers: the brief, the result, and the choice of a writer."""
 
+from collections.abc import Callable
 from datetime import datetime
 from importlib import import_module
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
@@ -13,11 +14,13 @@ from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Json, Struct
 from copydesk.model.source import SourceTypeInfo
 from copydesk.model.voice import FormatVoice, Voice
+from copydesk.model.writer import ModelRequest
 
 __all__ = [
     "Brief",
     "Field",
     "SourceItem",
+    "StreamingWriter",
     "Trace",
     "Writer",
     "WriterResult",
@@ -25,6 +28,7 @@ __all__ = [
     "get_writer",
     "limiting_platforms",
     "to_source_item",
+    "write_or_stream",
 ]
 
 
@@ -78,6 +82,8 @@ class Brief(Struct, frozen=True):
     """The reviewer's requests about `previous`."""
     previous: str | None = None
     """The text to write a new version of."""
+    findings: tuple[str, ...] = ()
+    """What the checks found in `previous`, in words."""
     earlier_versions: tuple[str, ...] = ()
     """The versions before it, none of which should be repeated."""
     instructions: str | None = None
@@ -109,6 +115,10 @@ class WriterResult(Struct, frozen=True):
     """Every sentence and template text in order; empty if the writer cannot tell their origin."""
     notes: tuple[str, ...] = ()
     """Requests that the writer could not fulfil, in words for the reviewer."""
+    model: str = ""
+    """The language model that wrote it, stored with the draft as its writer; empty for a writer without one."""
+    requests: tuple[ModelRequest, ...] = ()
+    """The requests to language models that led to it, failed ones first."""
 
 
 class Writer(Protocol):
@@ -120,6 +130,22 @@ class Writer(Protocol):
     async def write(self, brief: Brief) -> WriterResult:
         """Return the requested draft. Raise WriterError if none can be written."""
         ...
+
+
+@runtime_checkable
+class StreamingWriter(Writer, Protocol):
+    """A writer that shows the text while it is written."""
+
+    async def stream(self, brief: Brief, on_text: Callable[[str], None]) -> WriterResult:
+        """Return the requested draft as `write` does; `on_text` is called with the text so far as it grows."""
+        ...
+
+
+async def write_or_stream(writer: Writer, brief: Brief, on_text: Callable[[str], None] | None) -> WriterResult:
+    """Return the requested draft; call `on_text`, if there is one, with the text so far if the writer can."""
+    if on_text is not None and isinstance(writer, StreamingWriter):
+        return await writer.stream(brief, on_text)
+    return await writer.write(brief)
 
 
 # Imported when chosen, so that a writer's dependencies cost nothing unless it is used.

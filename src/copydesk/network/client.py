@@ -13,7 +13,7 @@ import errno
 import re
 import ssl
 import zlib
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
 import httpx
@@ -76,6 +76,18 @@ class OpenResponse:
         self.headers = header_map(response.headers.raw)
         self._stream = response.stream
         self._host = host
+
+    async def pieces(self, *, max_body: int) -> AsyncIterator[bytes]:
+        """Yield an uncompressed body as it arrives. Raise FetchError if it is compressed or longer than `max_body`."""
+        assert isinstance(self._stream, httpx.AsyncByteStream)
+        if self.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            raise _unsupported_compression(self._host)
+        received = 0
+        async for chunk in self._stream:
+            received += len(chunk)
+            if received > max_body:
+                raise _too_large(self._host, max_body)
+            yield chunk
 
     async def read(self, *, max_wire: int, max_body: int) -> bytes:
         """Return the body; see `read_body` for the limits. Raise FetchError."""
@@ -383,10 +395,7 @@ def _body_reader(encoding: str, host: str, limit: int) -> _PlainBody:
         return _CompressedBody(host, limit, gzip=True)
     if encoding == "deflate":
         return _CompressedBody(host, limit, gzip=False)
-    raise ResponseStatusError(
-        f"{host} sent an unsupported compression.",
-        hint=f"This is a fault of the site. {RETRY_HINT}",
-    )
+    raise _unsupported_compression(host)
 
 
 def _deflate_window_bits(data: bytes) -> int:
@@ -396,6 +405,11 @@ def _deflate_window_bits(data: bytes) -> int:
     """
     has_zlib_header = data[0] & 0x0F == 8 and int.from_bytes(data[:2]) % 31 == 0
     return _ZLIB if has_zlib_header else _RAW
+
+
+def _unsupported_compression(host: str) -> ResponseStatusError:
+    hint = f"This is a fault of the site. {RETRY_HINT}"
+    return ResponseStatusError(f"{host} sent an unsupported compression.", hint=hint)
 
 
 def _corrupt_body(host: str) -> ResponseStatusError:

@@ -180,6 +180,21 @@ def _features(text: str) -> tuple[float, ...]:
     )
 
 
+def describe_style(examples: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the style of the user's posts as phrases with numbers, for a writer to keep to; empty for too few."""
+    if len(examples) < MIN_EXAMPLES:
+        return ()
+    means = [mean for mean, _ in _feature_statistics(examples)]
+    sentence, word, lower_case, *counts = means
+    names = [high.removeprefix("Many more ") for high, _ in _FEATURES[_FIRST_COUNT:]]
+    return (
+        f"{sentence:.0f} words per sentence",
+        f"{word:.1f} letters per word",
+        f"{lower_case:.0%} of sentences begin in lower case",
+        *(f"{count:.1f} {name} per 100 words" for name, count in zip(names, counts, strict=True)),
+    )
+
+
 def _has_enough_examples(context: CheckContext) -> bool:
     return len(context.voice.examples) >= MIN_EXAMPLES
 
