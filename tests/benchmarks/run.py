@@ -22,6 +22,7 @@ MODULES = (
     "bench_pipeline",
     "bench_duplicates",
     "bench_drafting",
+    "bench_draft_corpus",
     "bench_draft_queries",
     "bench_bulk_review",
     "bench_publishing",

@@ -1,0 +1,24 @@
+"""Drafts of the corpus that two judges would post as they are, or never: the figures of their verdicts."""
+
+from table_row import Row
+
+from copydesk.model.draft import Format
+from draft_corpus import CORPUS, MAX_NEVER, MIN_AS_IS, Verdict, agreement, of_format, read_records, share
+
+
+def measure() -> list[Row]:
+    """Return the shares of each format, and the agreement of the judges; nothing before drafts were judged."""
+    if not CORPUS.exists():
+        return []
+    records = read_records(CORPUS)
+    rows = []
+    for kind in Format:
+        judged = of_format(records, kind)
+        as_is, never = share(judged, Verdict.AS_IS), share(judged, Verdict.NEVER)
+        label, minimum = f"{len(judged)} {kind} drafts, judged", MIN_AS_IS[kind]
+        rows.append(Row(f"{label}: as they are", str(as_is), "", "", f"at least {minimum:.0%}", as_is.value >= minimum))
+        if maximum := MAX_NEVER.get(kind):
+            met = never.value < maximum
+            rows.append(Row(f"{label}: never", str(never), "", "", f"under {maximum:.0%}", met))
+    kappa = f"{agreement(records):.2f}"
+    return [*rows, Row("agreement of the two judges of drafts: Cohen's kappa", kappa, "", "", "", None)]
