@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from copydesk.errors import StoreBusyError, StoreError, StoreMissingError
 from copydesk.store import tables
-from copydesk.store.connection_pool import file_system_type, shield_to_completion
+from copydesk.store.connection_pool import ConnectionPool, file_system_type, shield_to_completion
 from copydesk.store.database import Database, open_database
 from store_fixtures import (
     add_source,
@@ -532,6 +532,12 @@ async def test_queued_writes_do_not_wait_for_event_loop(store: Database) -> None
 
     assert executed.wait(60)  # blocks the loop's own thread, which does nothing else meanwhile
     assert await asyncio.gather(*units) == [["Ada"], None]
+
+
+async def test_short_reads_share_one_connection(store: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ConnectionPool, "PATIENCE", 60)
+    await asyncio.gather(*(store.read(user_names) for _ in range(20)))
+    assert [thread.is_open for thread in store._readers.threads].count(True) == 1
 
 
 async def test_four_readers_run_during_write(store: Database) -> None:
