@@ -59,7 +59,7 @@ def source_text(drafted: DraftedItems) -> str:
 @pytest.fixture(scope="module", params=Format)
 def drafted(request: pytest.FixtureRequest) -> list[DraftedItems]:
     """Return the drafts of one format that the pipeline writes from the feeds in the repository."""
-    return asyncio.run(write_drafts(read_feeds([FEEDS]), request.param))
+    return asyncio.run(write_drafts(read_feeds([FEEDS]), request.param)).drafts
 
 
 def test_each_sentence_quoted_is_in_its_source(drafted: list[DraftedItems]) -> None:

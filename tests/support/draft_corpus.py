@@ -50,7 +50,7 @@ class Record(msgspec.Struct, frozen=True):
     format: Format
     draft: str
     sources: tuple[Source, ...]
-    """The item drafted from, then those that the draft links to."""
+    """The draft's own item, then the others of a draft that links to several."""
     features: dict[str, int | float | str | list[str]]
     """Properties of draft and item from which a confidence can be computed."""
     verdicts: tuple[Verdict, ...] = ()

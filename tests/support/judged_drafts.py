@@ -31,9 +31,7 @@ from copydesk.ingest.registry import DEFAULT_TYPE, guess_source_type
 from copydesk.model.draft import Format, ListedDraft
 from copydesk.model.item import Entry, Item
 from copydesk.model.run import RunRequest
-from copydesk.text import links
-from copydesk.text.tracking import strip_tracking_parameters
-from desk_fixtures import RSS, list_drafts, open_desk_at, query_db
+from desk_fixtures import RSS, list_drafts, open_desk_at
 from draft_corpus import (
     CAPTURED_FEEDS,
     CORPUS,
@@ -51,7 +49,7 @@ from draft_corpus import (
 NOW = datetime(2026, 2, 18, 6, 0, tzinfo=UTC)
 """After the newest entry of the feeds."""
 JUDGES = (1, 2)
-SAMPLE_SIZES = {Format.SHORT: 90, Format.THREAD: 50, Format.BLOG: 50}
+SAMPLE_SIZES = {Format.SHORT: 110, Format.THREAD: 50, Format.BLOG: 50}
 MAX_PER_FEED = {Format.SHORT: 3, Format.THREAD: 2, Format.BLOG: 50}
 """A long feed must not fill the sample. A round-up has several feeds, of which only the first would be counted."""
 SHOWN_TEXT = {Format.SHORT: 2_500, Format.THREAD: 6_000, Format.BLOG: 1_200}
@@ -122,7 +120,7 @@ class DraftedItems(NamedTuple):
 
     draft: ListedDraft
     items: tuple[tuple[str, Item], ...]
-    """Name of the feed, and item: the one drafted from, then those that the draft links to."""
+    """Name of the feed, and item: the draft's own one, then the others of a draft that links to several."""
 
     @property
     def id(self) -> str:
@@ -135,20 +133,23 @@ def draft_id(url: str | None, format: Format, text: str) -> str:
     return sha256("\n".join([url or "", format, text]).encode()).hexdigest()[:10]
 
 
-async def write_drafts(feeds: Sequence[FeedFile], format: Format) -> list[DraftedItems]:
+class PipelineDrafts(NamedTuple):
+    """The drafts of a run, and the number of stories it could draft from."""
+
+    drafts: list[DraftedItems]
+    stories: int
+
+
+async def write_drafts(feeds: Sequence[FeedFile], format: Format) -> PipelineDrafts:
     """Return the drafts that a run on `feeds` writes, in a desk of its own."""
     interests = {"ranking__interests": ",".join(INTERESTS)} if format is Format.BLOG else {}
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
         settings = SETTINGS | interests
-        async with open_desk_at(home, FeedTransport(feeds), clock=lambda: NOW, **settings) as desk:
+        async with open_desk_at(Path(folder), FeedTransport(feeds), clock=lambda: NOW, **settings) as desk:
             names = await _add_sources(desk, feeds)
-            await desk.pipeline.run(RunRequest(formats=(format,), max_drafts=MAX_DRAFTS))
-            by_url = {
-                _address(str(url)): str(item_id)
-                for item_id, url in query_db(home, "SELECT id, url FROM item WHERE url IS NOT NULL")
-            }
-            return [await _find_items(desk, draft, names, by_url) for draft in await list_drafts(desk)]
+            run = await desk.pipeline.run(RunRequest(formats=(format,), max_drafts=MAX_DRAFTS))
+            drafts = [await _load_items(desk, draft, names) for draft in await list_drafts(desk)]
+            return PipelineDrafts(drafts, run.stats.items_ranked)
 
 
 async def _add_sources(desk: Desk, feeds: Iterable[FeedFile]) -> dict[str, str]:
@@ -160,17 +161,10 @@ async def _add_sources(desk: Desk, feeds: Iterable[FeedFile]) -> dict[str, str]:
     return names
 
 
-async def _find_items(
-    desk: Desk, draft: ListedDraft, names: Mapping[str, str], by_url: Mapping[str, str]
-) -> DraftedItems:
-    linked = (by_url.get(_address(draft.text[start:end])) for start, end in links.spans(draft.text))
-    item_ids = dict.fromkeys([draft.item_id, *filter(None, linked)])
+async def _load_items(desk: Desk, draft: ListedDraft, names: Mapping[str, str]) -> DraftedItems:
+    item_ids = dict.fromkeys([draft.item_id, *(source.id for source in draft.items)])
     items = [await desk.drafts.item(item_id) for item_id in item_ids]
     return DraftedItems(draft, tuple((names[item.source_id], item) for item in items))
-
-
-def _address(url: str) -> str:
-    return strip_tracking_parameters(links.trim_address(url)).rstrip("/")
 
 
 def sample(drafted: Iterable[DraftedItems], format: Format) -> list[DraftedItems]:
@@ -207,6 +201,7 @@ def features(drafted: DraftedItems) -> dict[str, int | float | str | list[str]]:
         "checks_ran": draft.checks.ran,
         "findings": [f"{finding.rule}: {finding.severity}" for finding in draft.checks.findings],
         "fields": [trace.field for trace in draft.sentences],
+        "claims": [claim.verdict for claim in draft.checks.claims],
         "images": len(draft.images),
         "tags": list(entry.tags),
     } | {f"score.{part.name}": round(part.points, 4) for part in (draft.score.parts if draft.score else ())}
@@ -249,8 +244,8 @@ def write_sheets(folder: Path, feeds: Sequence[FeedFile]) -> None:
     drafted: list[DraftedItems] = []
     for kind in Format:
         written = asyncio.run(write_drafts(feeds, kind))
-        chosen = sample(written, kind)
-        print(f"{kind}: {len(written)} drafts of {len(feeds)} feeds, {len(chosen)} to judge")
+        chosen = sample(written.drafts, kind)
+        print(f"{kind}: {len(written.drafts)} drafts from {written.stories} stories, {len(chosen)} to judge")
         drafted += chosen
     write_records(folder / "drafts.jsonl", map(to_record, drafted))
     for judge in JUDGES:
