@@ -39,6 +39,7 @@ CopydeskError
 │   └── WrongPassphraseError  the passphrase does not match the file
 ├── SignInError               signing in through the browser failed
 ├── WriterError               a draft could not be written
+│   └── TooFewSourcesError    a round-up has too few sources
 ├── RunCancelledError         the user cancelled the run
 └── ImageError                an image cannot be used
 
@@ -343,6 +344,10 @@ class WriterError(CopydeskError):
     """Cannot generate the draft."""
 
     category = "writer"
+
+
+class TooFewSourcesError(WriterError):
+    """Too few of a round-up's sources have something to quote."""
 
 
 class RunCancelledError(CopydeskError):

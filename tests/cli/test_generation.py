@@ -32,7 +32,7 @@ def run_json(home, *args):
 
 
 def test_new_draft_waits_for_generation(tmp_path, url):
-    created, err = run_json(tmp_path, "new", "--url", url, "--format", "SHORT", "--format", "BLOG")
+    created, err = run_json(tmp_path, "new", "--url", url, "--format", "SHORT", "--format", "THREAD")
 
     assert err == "Generating 2 drafts…\n"
     assert (created["mode"], [draft["status"] for draft in created["drafts"]]) == ("generate", ["pending_review"] * 2)
@@ -40,7 +40,7 @@ def test_new_draft_waits_for_generation(tmp_path, url):
 
 
 def test_writer_warning_is_printed_once(tmp_path, url):
-    formats = ("--format", "SHORT", "--format", "BLOG")
+    formats = ("--format", "SHORT", "--format", "THREAD")
     result = run_in_process(tmp_path, "draft", "new", "--url", url, "--prompt", "Be funny.", *formats)
 
     assert result.code == 0

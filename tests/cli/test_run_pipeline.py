@@ -105,9 +105,9 @@ def test_json_prints_only_the_run(home):
 
 @pytest.mark.parametrize("command", [("--run-pipeline",), ("run", "start")])
 def test_formats_of_a_run(home, command):
-    result = run_in_process(home, *command, "--format", "thread", "--format", "BLOG", "--json")
+    result = run_in_process(home, *command, "--format", "thread", "--format", "SHORT", "--json")
     assert (result.code, json.loads(result.out)["status"]) == (0, "succeeded")
-    assert set(query_db(home, "SELECT format FROM draft")) == {("BLOG",), ("THREAD",)}
+    assert set(query_db(home, "SELECT format FROM draft")) == {("SHORT",), ("THREAD",)}
 
 
 def test_started_run_is_shown(home):

@@ -11,12 +11,13 @@ from time import struct_time
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.drafting.checks import build_check_context, check, confidence
 from copydesk.drafting.extract.passages import extract_passages
 from copydesk.drafting.offline_writer import OfflineWriter
-from copydesk.drafting.writer import Brief, Field
+from copydesk.drafting.writer import Brief, Field, SourceItem
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
 from copydesk.model.voice import Voice
@@ -99,7 +100,7 @@ def feed_files() -> list[Path]:
 pytestmark = pytest.mark.skipif(not feed_files(), reason="the real feeds are not beside the checkout")
 
 
-@pytest.mark.parametrize("format", Format)
+@pytest.mark.parametrize("format", [Format.SHORT, Format.THREAD])
 @pytest.mark.parametrize("path", feed_files(), ids=lambda path: path.stem)
 def test_drafts_are_within_limits_and_without_errors(path: Path, format: Format) -> None:
     for brief in briefs(path, format):
@@ -116,6 +117,27 @@ def test_drafts_are_within_limits_and_without_errors(path: Path, format: Format)
         checks = check(draft.text, build_check_context(brief))
         assert not [finding for finding in checks.findings if finding.severity is Severity.ERROR]
         assert confidence(checks) > 0.5
-        for part in split_parts(draft.text) if format is not Format.BLOG else ():
+        for part in split_parts(draft.text):
             assert length(part, "x") <= 280
             assert length(part, "bluesky") <= 300
+
+
+def test_roundups_are_without_errors() -> None:
+    newest = [next(briefs(path, Format.BLOG)) for path in feed_files()]
+    counts = []
+    for start in range(len(newest)):
+        lead, *others = newest[start:] + newest[:start]
+        facts = [{name: getattr(brief, name) for name in SourceItem.__struct_fields__[1:]} for brief in others]
+        items = tuple(SourceItem(id=brief.item_id, **values) for brief, values in zip(others, facts, strict=True))
+        brief = replace(lead, other_items=items, topic="News")
+        try:
+            draft = asyncio.run(OfflineWriter().write(brief))
+        except WriterError:
+            counts.append(0)
+            continue
+        assert_traced(draft, brief)
+        counts.append(draft.text.count("\n> "))
+        assert not JUNK.search(mask_links(draft.text))
+        checks = check(draft.text, build_check_context(brief))
+        assert not [finding for finding in checks.findings if finding.severity is Severity.ERROR]
+    assert counts.count(7) > len(newest) / 2

@@ -46,7 +46,7 @@ def test_unknown_feedback_is_noted() -> None:
     assert "does not understand “Funnier”" in note
 
 
-@pytest.mark.parametrize("kind", list(Format))
+@pytest.mark.parametrize("kind", [Format.SHORT, Format.THREAD])
 def test_shorter_version_is_shorter(kind: Format) -> None:
     first = write(make_brief(kind)).text
     second = write(make_brief(kind, previous=first, feedback="shorter"))
@@ -69,7 +69,7 @@ def test_hashtags_are_removed_on_request() -> None:
     assert "#" not in write(make_brief(voice=style, previous=first, feedback="No hashtags.")).text
 
 
-@pytest.mark.parametrize("kind", list(Format))
+@pytest.mark.parametrize("kind", [Format.SHORT, Format.THREAD])
 def test_versions_are_all_different(kind: Format) -> None:
     versions: list[str] = []
     for _ in range(12):
@@ -81,7 +81,7 @@ def test_versions_are_all_different(kind: Format) -> None:
     assert len(set(versions)) == 12
 
 
-@pytest.mark.parametrize("kind", list(Format))
+@pytest.mark.parametrize("kind", [Format.SHORT, Format.THREAD])
 def test_exhausted_versions_raise_an_error(kind: Format) -> None:
     summary = "Ein Satz mit genau sieben Wörtern hier. Und noch ein Satz mit acht Wörtern hier."
     short_item = {"title": "Kurz", "summary": summary, "text": "", "language": "de"}
@@ -113,7 +113,7 @@ def test_unsupported_prompt_is_noted() -> None:
     assert "pirate" not in draft.text
 
 
-@pytest.mark.parametrize("kind", list(Format))
+@pytest.mark.parametrize("kind", [Format.SHORT, Format.THREAD])
 def test_prompt_alone_is_source_and_not_quoted(kind: Format) -> None:
     prompt = (
         "We open at eight from Monday on\n\nThe bakery in the old mill opens an hour earlier from next Monday. "

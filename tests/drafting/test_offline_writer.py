@@ -18,7 +18,7 @@ from copydesk.text.length import count_emoji
 from copydesk.text.links import unbreakable_spans
 from copydesk.text.thread import split_parts
 from cost_growth import assert_linear
-from drafting_fixtures import SUMMARY, TEXT, assert_traced, make_brief, make_voice
+from drafting_fixtures import assert_traced, make_brief, make_voice
 from platform_lengths import LIMITS, length
 from sampling import EXHAUSTIVE, sample_size
 
@@ -223,64 +223,9 @@ def test_voice_limits_thread_parts_and_length() -> None:
     assert all(length(part, "bluesky") <= 140 for part in parts)
 
 
-@pytest.mark.parametrize("format", [Format.THREAD, Format.BLOG])
-def test_title_alone_is_insufficient_for_thread_or_blog(format: Format) -> None:
+def test_title_alone_is_insufficient_for_thread() -> None:
     with pytest.raises(WriterError, match="Too little"):
-        write(make_brief(format, summary="", text=""))
-
-
-# BLOG
-
-
-def test_blog_has_title_credit_quotations_and_link() -> None:
-    text = write(make_brief(Format.BLOG)).text
-    assert text.startswith("# A library where you borrow drills\n\n")
-    assert "[River News](https://rivernews.example/library), by Jane Doe, 18 February 2026" in text
-    assert text.count("\n# ") == 0
-    assert text.count("\n> ") >= 2
-    assert text.rstrip(".").endswith("[River News](https://rivernews.example/library)")
-
-
-def test_only_adjacent_sentences_share_a_quotation() -> None:
-    summary = (
-        "The library of the quay lends 1,200 objects to people. Members of the library repair what comes back broken."
-        "\n\nOh, well.\n\nThe city pays the rent of the bakery for the library until 2028."
-    )
-    text = write(make_brief(Format.BLOG, summary=summary, text="")).text
-    assert "> The library of the quay lends 1,200 objects to people. Members of the library repair" in text
-    assert "broken.\n\n> The city pays" in text
-
-
-def test_summary_sentences_are_not_quoted_twice() -> None:
-    blog = write(make_brief(Format.BLOG, text=f"{SUMMARY}\n\n{TEXT}")).text
-    assert blog.count("people borrow drills instead of books") == 1
-
-
-def test_target_words_set_amount_of_quotation() -> None:
-    long = TEXT + "\n\n".join(
-        f"In the year {n} the library of the quay lent {n + 7} more things." for n in range(1900, 1990)
-    )
-    few, many = (
-        len(write(make_brief(Format.BLOG, text=long, voice=make_voice(Format.BLOG, target_words=words))).text.split())
-        for words in (80, 300)
-    )
-    assert few < 140
-    assert 250 < many < 420
-
-
-def test_other_sources_are_credited() -> None:
-    assert (
-        "The story is also at BBC News and NPR."
-        in write(make_brief(Format.BLOG, other_sources=("BBC News", "NPR"))).text
-    )
-
-
-def test_markdown_in_source_is_escaped() -> None:
-    text = "The *new* [compiler](x) is `fast` and handles dialogs and snake_case names as before."
-    blog = write(make_brief(Format.BLOG, title="Use <dialog> & **stars**", summary=text, text="")).text
-    assert r"\[compiler\](x)" in blog
-    assert r"\<dialog\>" in blog.splitlines()[0]
-    assert r"snake\_case" in blog
+        write(make_brief(Format.THREAD, summary="", text=""))
 
 
 # The voice
@@ -343,7 +288,7 @@ def test_hashtags_are_in_last_thread_part() -> None:
 
 
 def test_item_without_names_is_quoted_anonymously() -> None:
-    for kind in Format:
+    for kind in (Format.SHORT, Format.THREAD):
         text = write(make_brief(kind, source_name="", url=None, author=None)).text
         assert "()" not in text
         assert " :" not in text
@@ -409,7 +354,7 @@ LANGUAGES = {
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("format", Format)
+@pytest.mark.parametrize("format", [Format.SHORT, Format.THREAD])
 def test_no_english_framing_in_other_languages(format: Format, language: str) -> None:
     title, summary = LANGUAGES[language]
     story = {"language": language, "title": title, "summary": summary, "text": "", "author": None, "tags": ()}

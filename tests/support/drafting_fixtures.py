@@ -1,12 +1,12 @@
 """Briefs for the drafting tests, and the assertion that a draft's words come from its source."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from copydesk.desk.drafts.check_draft import platforms_of_draft
-from copydesk.drafting.writer import Brief, Field, WriterResult
+from copydesk.drafting.writer import Brief, Field, SourceItem, WriterResult
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Format
 from copydesk.model.voice import FormatVoice, Voice
@@ -35,6 +35,37 @@ The post A library where you borrow drills appeared first on River News.
 """
 
 
+def make_item(id: str, **changes: Any) -> SourceItem:
+    """Return a further item of a brief, with `changes` applied."""
+    defaults: dict[str, Any] = {
+        "title": "Readers lend each other what they own",
+        "url": f"https://paper{id}.example/vote",
+        "text": "Eleven members of a weekly club borrowed a cello and two canoes in May.",
+        "language": "en",
+        "source_name": f"Paper {id}",
+        "source_type": SOURCE_TYPES["rss"],
+        "published": NOW - timedelta(days=1),
+    }
+    return SourceItem(id=id, **defaults | changes)
+
+
+OTHER_ITEMS = (
+    make_item(
+        "2",
+        title="Councils vote on libraries of their own",
+        text="The town of Marl set aside 20,000 euros for saws and tents on Monday.",
+        author="Bo Lind",
+    ),
+    make_item(
+        "3",
+        title="A village in the hills lends ladders",
+        text="Aldas keeps forty of them in the town hall, beside the bell.",
+    ),
+    make_item("4", title="Repair cafés meet in Lyon", text="Forty repair cafés met in Lyon to exchange spare parts."),
+)
+"""What other sources say about the interest that the item of `make_brief` matches."""
+
+
 def make_brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **changes: Any) -> Brief:
     """Return a brief for an ordinary news item with `changes` applied."""
     defaults: dict[str, Any] = {
@@ -50,6 +81,8 @@ def make_brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **c
         "published": NOW,
         "tags": ("News", "Circular Economy", "Lyon"),
     }
+    if format is Format.BLOG:
+        defaults |= {"other_items": OTHER_ITEMS, "topic": "libraries"}
     values = defaults | changes
     # Tests name the source type and the platforms; their facts are those of the registries.
     values["source_type"] = SOURCE_TYPES.get(values["source_type"])
@@ -73,12 +106,14 @@ def assert_traced(written: WriterResult, brief: Brief) -> None:
     assert "".join(letters_and_digits(trace.text) for trace in written.sentences) == letters_and_digits(
         written.text.replace("\n---\n", "\n")
     )
+    items = {item.id: item for item in brief.other_items}
     for trace in written.sentences:
         if trace.field is Field.TEMPLATE:
             assert trace.start is None
             continue
         assert trace.start is not None
-        passage = getattr(brief, trace.field)[trace.start : trace.end]
+        origin = brief if trace.item_id is None else items[trace.item_id]
+        passage = getattr(origin, trace.field)[trace.start : trace.end]
         assert is_subsequence(letters_and_digits(trace.text), letters_and_digits(passage)), (trace.text, passage)
 
 

@@ -61,6 +61,8 @@ def _text_facts(draft: Draft, *, without_error: bool) -> Iterator[tuple[str, str
     for name, text in (("rejected", rejected), ("feedback", draft.feedback), ("error", error)):
         if text:
             yield name, text
+    for item in draft.items:
+        yield "source", f"{item.source_name}: {item.title} {item.url or ''}".strip()
     if draft.agent is not None:
         yield from _agent_facts(draft.agent)
     if draft.regenerated_from_id:

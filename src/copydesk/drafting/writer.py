@@ -15,6 +15,7 @@ from copydesk.model.serialization import Json, Struct
 from copydesk.model.source import SourceTypeInfo
 from copydesk.model.voice import FormatVoice, Voice
 from copydesk.model.writer import ModelRequest
+from copydesk.text import links
 
 __all__ = [
     "Brief",
@@ -25,6 +26,7 @@ __all__ = [
     "Writer",
     "WriterResult",
     "build_brief",
+    "find_linked_items",
     "get_writer",
     "limiting_platforms",
     "to_source_item",
@@ -159,6 +161,18 @@ def get_writer(name: str = "offline") -> Writer:
     module, class_name = WRITERS[name]
     writer: Writer = getattr(import_module(module), class_name)()
     return writer
+
+
+def find_linked_items(brief: Brief, result: WriterResult) -> frozenset[str]:
+    """Return the ids of the brief's other items that the text quotes or links to."""
+    text = result.text
+    linked = {links.comparison_key(text[start:end]) for start, end in links.spans(text)}
+    quoted = {trace.item_id for trace in result.sentences}
+    return frozenset(
+        item.id
+        for item in brief.other_items
+        if item.id in quoted or (item.url is not None and links.comparison_key(item.url) in linked)
+    )
 
 
 def limiting_platforms(

@@ -12,7 +12,7 @@ import msgspec
 from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, literal, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from copydesk.model.draft import Draft, DraftImage, Status, Trace, stored_image_digest, stored_image_url
+from copydesk.model.draft import Draft, DraftImage, DraftSource, Status, Trace, stored_image_digest, stored_image_url
 from copydesk.model.filters import DraftCounts
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import CREATE, PIPELINE, SYSTEM, USER, EventKind, SystemEvent
@@ -140,10 +140,15 @@ def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
     if execute_sql(conn, _INSERT, [*_INSERTED.encode(values), *about_parameters(new_draft)]).rowcount == 0:
         return False
     _insert_images(conn, user_id, new_draft)
-    _ITEMS.insert(conn, [[user_id, new_draft.id, position, item.id] for position, item in enumerate(new_draft.items)])
+    add_items(conn, user_id, new_draft.id, new_draft.items)
     _insert_tags(conn, user_id, new_draft)
     _insert_created_event(conn, user_id, new_draft, new.origin)
     return True
+
+
+def add_items(conn: Connection, user_id: str, draft_id: str, items: Sequence[DraftSource]) -> None:
+    """Store the items of a draft that has several."""
+    _ITEMS.insert(conn, [[user_id, draft_id, position, item.id] for position, item in enumerate(items)])
 
 
 def _insert_images(conn: Connection, user_id: str, new_draft: Draft) -> None:
@@ -269,7 +274,7 @@ def list_approved(conn: Connection, user_id: str, item_ids: Iterable[str]) -> tu
     return tuple(sorted(found, key=lambda approved: approved.id))
 
 
-def find_rounded_up(conn: Connection, user_id: str, item_ids: Sequence[str]) -> frozenset[str]:
+def find_linked_items(conn: Connection, user_id: str, item_ids: Sequence[str]) -> frozenset[str]:
     """Return those of the items to which a draft of several items links."""
     found: set[str] = set()
     for chunk in chunked(item_ids):

@@ -158,6 +158,13 @@ def get(conn: Connection, user_id: str, item_id: str) -> Item | None:
     return next(iter(_select_items(conn, "item.id = ?", user_id, item_id, also_own=True)), None)
 
 
+def list_of_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[Item, ...]:
+    """Return the items of a draft that has several, the lead first; empty for any other."""
+    condition = "item.id IN (SELECT item_id FROM draft_item WHERE draft_id = ?)"
+    order = "ORDER BY (SELECT position FROM draft_item WHERE draft_id = ? AND item_id = item.id)"
+    return _select_items(conn, f"{condition} {order}", user_id, draft_id, draft_id, also_own=True)
+
+
 def list_approved(conn: Connection, user_id: str, item_ids: Collection[str]) -> tuple[Item, ...]:
     """Return those of the items of which a draft is approved or scheduled."""
     found: list[Item] = []

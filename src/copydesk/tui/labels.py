@@ -398,6 +398,9 @@ def draft_checks_passed(passed: int, total: int) -> str:
     return f"{passed} of {total} passed"
 
 
+SOURCES_HEADING = "Sources"
+
+
 def story_reported_by(names: Sequence[str]) -> str:
     """Return the line with the sources that reported a story."""
     return f"Reported by {join_names(names)}"

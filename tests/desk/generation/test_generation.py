@@ -95,14 +95,14 @@ async def test_generate_returns_pending_draft(tmp_path):
     web = web_with_page()
     async with open_desk_at(tmp_path, web) as desk:
         created = await desk.drafts.create(
-            {"url": PAGE, "formats": ["SHORT", "BLOG"], "tags": ["lyon"], "targetPlatforms": ["bluesky"]}
+            {"url": PAGE, "formats": ["SHORT", "THREAD"], "tags": ["lyon"], "targetPlatforms": ["bluesky"]}
         )
         waiting = await list_drafts(desk)
 
         assert (created.mode, created.item_id) == ("generate", waiting[0].item_id)
         assert [(draft.status, draft.text, draft.format) for draft in created.drafts] == [
             (Status.PENDING_GENERATION, "", Format.SHORT),
-            (Status.PENDING_GENERATION, "", Format.BLOG),
+            (Status.PENDING_GENERATION, "", Format.THREAD),
         ]
         assert web.requests == []
         assert {draft.item.title for draft in waiting} == {PAGE}
@@ -117,7 +117,6 @@ async def test_generate_returns_pending_draft(tmp_path):
     assert all(draft.checks.ran and draft.sentences and draft.writer == "offline" for draft in drafts)
     assert {draft.item.title for draft in drafts} == {"A library where you borrow drills"}
     assert all(draft.tags == ("lyon",) and draft.target_platforms == ("bluesky",) for draft in drafts)
-    assert "2026" not in drafts[1].text.splitlines()[2]  # the creation time must not be taken for the page's date
     assert count_claims(tmp_path) == 0
 
 
@@ -329,11 +328,11 @@ async def test_page_content_is_untrusted(tmp_path):
         body=article_page("\x1b[31mRed\u202e [bold]claim[/bold]", f"<p>{injection}</p><script>alert(1)</script>")
     )
     async with open_desk_at(tmp_path, web) as desk:
-        await create_drafts(desk, formats=["SHORT", "THREAD", "BLOG"])
+        await create_drafts(desk, formats=["SHORT", "THREAD"])
         await desk.generation.drain()
         drafts = await list_drafts(desk)
 
-    assert [draft.status for draft in drafts] == [Status.PENDING_REVIEW] * 3
+    assert [draft.status for draft in drafts] == [Status.PENDING_REVIEW] * 2
     for draft in drafts:
         assert not {"\x1b", "\u202e"} & set(draft.text + draft.item.title)
         assert "password" not in draft.text

@@ -83,7 +83,7 @@ async def test_all_formats_of_a_story_or_none(tmp_path):
     web = FakeWeb()
     text = " ".join(f"The ferry number {n} carries {n + 40} passengers to the island each day." for n in range(12))
     web.put(URL_ONE, feed(*(entry(n, text=text) for n in range(3))))
-    request = RunRequest(formats=("SHORT", "BLOG"), max_drafts=3)
+    request = RunRequest(formats=("SHORT", "THREAD"), max_drafts=3)
     async with open_desk_at(tmp_path, web) as desk:
         await create_source(desk)
         created_counts = [(await desk.pipeline.run(request)).stats.drafts_created for _ in range(4)]

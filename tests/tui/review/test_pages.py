@@ -12,7 +12,7 @@ from copydesk.desk.drafts.versions import Difference
 from copydesk.drafting.diff import Piece, PieceKind
 from copydesk.errors import CopydeskError
 from copydesk.model.delivery import DeliveredPost, DeliveryReport, DeliverySituation, DeliveryState, Evidence, NextBy
-from copydesk.model.draft import Agent, AgentSource, Checks, Finding, Format, ListedDraft, Severity, Status
+from copydesk.model.draft import Agent, AgentSource, Checks, DraftSource, Finding, Format, ListedDraft, Severity, Status
 from copydesk.tui.empty_states import desk_error
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
 from copydesk.tui.review.draft_row import draft_row, first_line
@@ -53,6 +53,17 @@ def test_draft_page_names_the_agent() -> None:
     assert "Proposed by scout (model m-1, prompt 3f2a) with the token “scout token”" in page
     assert "Source: https://one.example/a 3–20 “The ferry is" in page
     assert "\x1b" not in page
+
+
+def test_draft_page_lists_the_items_of_a_roundup() -> None:
+    items = tuple(
+        DraftSource(id=name, title=f"Title {name}\x1b", url=None, source_name=f"Paper {name}", source_type="rss")
+        for name in "ab"
+    )
+    page = render(draft_page(make_draft(0, items=items), NOW))
+    assert "Sources\nPaper a  Title a" in page
+    assert "\x1b" not in page
+    assert "Sources" not in render(draft_page(make_draft(0), NOW))
 
 
 def test_draft_page_lists_score_parts() -> None:

@@ -35,6 +35,8 @@ class CheckInputs(Struct, frozen=True):
     """Texts of drafts of other stories."""
     item: Item | None = None
     """None for the user's own texts: there is no source the draft could contradict."""
+    items: tuple[Item, ...] = ()
+    """All source items of a draft that has several."""
 
 
 async def check_new_draft(ctx: DeskContext, draft: Draft) -> CheckResult:
@@ -45,30 +47,35 @@ async def check_new_draft(ctx: DeskContext, draft: Draft) -> CheckResult:
 
 async def check_edited_draft(ctx: DeskContext, draft: Draft) -> CheckResult:
     """Check a stored draft with a changed text."""
-    inputs = await ctx.read(_load_inputs, ctx.clock() - RECENT_WINDOW, draft.item_id)
+    inputs = await ctx.read(_load_inputs, ctx.clock() - RECENT_WINDOW, draft)
     return await asyncio.to_thread(_run_checks, draft, inputs)
 
 
-def _load_inputs(conn: Transaction, user_id: str, since: datetime, item_id: str | None = None) -> CheckInputs:
-    """Load the voice, recent texts and, if the draft has one, the source item."""
-    item = items.get(conn, user_id, item_id) if item_id else None
+def _load_inputs(conn: Transaction, user_id: str, since: datetime, draft: Draft | None = None) -> CheckInputs:
+    """Load the voice, recent texts and, if the draft is stored, its source items."""
+    item = items.get(conn, user_id, draft.item_id) if draft else None
     recent = drafts.list_texts_since(conn, user_id, since, MAX_RECENT, except_story=item.story_id if item else None)
     voice = users.load_voice(conn, user_id) or Voice()
     return CheckInputs(
-        voice=voice, recent=recent, item=item if item and (item.source_type or item.entry.text) else None
+        voice=voice,
+        recent=recent,
+        item=item if item and (item.source_type or item.entry.text) else None,
+        items=items.list_of_draft(conn, user_id, draft.id) if draft and draft.items else (),
     )
 
 
 def _run_checks(draft: Draft, inputs: CheckInputs) -> CheckResult:
     """Run the checks. Slow enough to need a thread."""
+    from copydesk.desk.drafts.source_items import add_items  # noqa: PLC0415 - heavy, and only needed for checks
     from copydesk.drafting.checks import CheckContext, RecentTexts, build_check_context, check, confidence  # noqa: PLC0415
-    from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - heavy, and only needed for checks
+    from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - as above
 
     recent, voice = RecentTexts(inputs.recent), inputs.voice
     platforms = platforms_of_draft(draft.format, voice, draft.target_platforms)
     if inputs.item:
         source_type = get_source_type(inputs.item.source_type) if inputs.item.source_type else None
         brief = build_brief(inputs.item, draft.format, voice, source_type=source_type, platforms=platforms)
+        brief = add_items(brief, inputs.item, inputs.items, topic="")
         subject = build_check_context(brief, recent=recent, images=draft.images)
     else:
         subject = CheckContext(

@@ -15,6 +15,7 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import MAX_RECENT, RECENT_WINDOW, platforms_of_draft
 from copydesk.desk.drafts.create import derive_title
+from copydesk.desk.drafts.source_items import add_items, list_sources
 from copydesk.desk.experiments import Treatment, get_treatment
 from copydesk.desk.images.draft_images import page_image
 from copydesk.drafting import writer as writers
@@ -24,13 +25,14 @@ from copydesk.drafting.writer import Brief, WriterResult, build_brief
 from copydesk.errors import CopydeskError, FetchError, StoreError, WriterError
 from copydesk.ingest.article.reader import READ_TIMEOUT, Article, read_article
 from copydesk.ingest.registry import get_source_type
-from copydesk.model.draft import Checks, Draft, DraftImage, ListedDraft, Status, Trace
+from copydesk.model.draft import Checks, Draft, DraftImage, DraftSource, Format, ListedDraft, Status, Trace
 from copydesk.model.item import Entry, Item
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import NEW_VERSION, SYSTEM, EventKind, SystemEvent, status_after_event
 from copydesk.model.voice import Voice
 from copydesk.ranking.canonical_url import canonical_url
-from copydesk.store import draft_queries, draft_updates, drafts, generation, users
+from copydesk.ranking.topics import Topics
+from copydesk.store import draft_queries, draft_updates, drafts, generation, items, users
 from copydesk.store.database import Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.drafts import NewDraft
@@ -59,6 +61,8 @@ class GeneratedText(Struct, frozen=True):
     writer: str
     images: tuple[DraftImage, ...] = ()
     """Images for a draft that has none."""
+    items: tuple[DraftSource, ...] = ()
+    """The items that the text links to, if there are several."""
 
 
 def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedText, now: datetime) -> bool:
@@ -77,6 +81,7 @@ def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedT
         values = {name: getattr(result, name) for name in ("text", "checks", "confidence", "sentences")}
         _apply_event(conn, user_id, snapshot, SystemEvent.TEXT_GENERATED, now, values | {"last_error": None})
         generation.save_writer(conn, user_id, snapshot.id, result.writer, result.images)
+        drafts.add_items(conn, user_id, snapshot.id, result.items)
     elif snapshot.status is Status.PENDING_REGENERATION:
         values = {"archived_at": now, "last_error": None}
         _apply_event(conn, user_id, snapshot, SystemEvent.NEW_VERSION_GENERATED, now, values)
@@ -139,6 +144,7 @@ def _new_version(conn: Transaction, user_id: str, result: GeneratedText, now: da
         sentences=result.sentences,
         score=old.score,
         writer=result.writer,
+        items=result.items,
     )
     return NewDraft(
         draft=draft,
@@ -183,6 +189,8 @@ class _TextInputs(Struct, frozen=True):
     treatment: Treatment | None
     has_image: bool
     """This draft, or another one of its item, has an image."""
+    items: tuple[Item, ...]
+    """All items that a BLOG may link to."""
 
 
 class _JobWriter:
@@ -240,7 +248,9 @@ class _JobWriter:
         return await self._ctx.write(save_failure, self._claim_id, text, error, now)
 
     async def _generate(self, inputs: _TextInputs, material: GenerationInput) -> GeneratedText:
-        brief, draft = _brief(inputs, material), inputs.draft
+        draft, item = inputs.draft, material.item
+        topic = Topics(self._ctx.settings.ranking.interests).find_shared(inputs.items)
+        brief = add_items(_brief(inputs, material), item, inputs.items, topic)
         output = await self._call_writer(brief)
         images = () if inputs.has_image else _page_image(material.item, self._ctx.clock())
         recent = await asyncio.to_thread(RecentTexts.from_cache, inputs.recent, self._cache)
@@ -255,6 +265,7 @@ class _JobWriter:
             sentences=output.sentences,
             writer=self._writer.name,
             images=images,
+            items=list_sources(brief, output, item, inputs.items),
         )
 
     async def _call_writer(self, brief: Brief) -> WriterResult:
@@ -277,7 +288,17 @@ def _load_inputs(conn: Transaction, user_id: str, draft_id: str, item: Item, now
         recent=drafts.list_texts_since(conn, user_id, now - RECENT_WINDOW, MAX_RECENT, except_story=item.story_id),
         treatment=get_treatment(conn, user_id, draft_id),
         has_image=generation.has_image(conn, user_id, item.id),
+        items=_load_items(conn, user_id, draft, item) if draft.format is Format.BLOG else (),
     )
+
+
+def _load_items(conn: Transaction, user_id: str, draft: ListedDraft, item: Item) -> tuple[Item, ...]:
+    """Return the items of the draft, or those of its story if it has no text yet."""
+    if draft.items:
+        return items.list_of_draft(conn, user_id, draft.id)
+    # The source's own entry of the page that the user gave is the same text once more.
+    story = items.list_story(conn, user_id, item.story_id)
+    return (item, *(other for other in story if item.id != other.id and item.canonical != other.canonical))
 
 
 def _brief(inputs: _TextInputs, material: GenerationInput) -> Brief:

@@ -13,13 +13,15 @@ import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import platforms_of_draft
+from copydesk.desk.drafts.source_items import add_items, list_sources
 from copydesk.desk.experiments import Assignment, claim_assignment, next_assignment
 from copydesk.desk.images.draft_images import page_image
 from copydesk.desk.pipeline.progress import RunProgress
+from copydesk.desk.pipeline.roundups import Roundup, Roundups
 from copydesk.drafting import writer as writers
 from copydesk.drafting.checks import RecentTexts, build_check_context, check, confidence
 from copydesk.drafting.writer import WriterResult, build_brief
-from copydesk.errors import WriterError
+from copydesk.errors import TooFewSourcesError, WriterError
 from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Checks, Draft, DraftImage, Format, Status
 from copydesk.model.item import ItemState
@@ -52,7 +54,7 @@ async def write_drafts(
     progress.set_total(min(maximum, total))
     if not stories or not maximum:
         return
-    writing = await _DraftWriting.load(ctx, progress, formats)
+    writing = await _DraftWriting.load(ctx, progress, formats, stories)
     for story in stories:
         created = progress.stats.drafts_created
         remaining = maximum - created
@@ -77,6 +79,7 @@ class _DraftWriting:
         voice: Voice,
         recent: RecentTexts,
         tags: Mapping[str, tuple[str, ...]],
+        roundups: Roundups,
     ) -> None:
         self._ctx = ctx
         self._progress = progress
@@ -86,15 +89,22 @@ class _DraftWriting:
         self._voice = voice
         self._recent = recent
         self._tags = tags
+        self._roundups = roundups
         self._writer = writers.get_writer()
 
     @classmethod
-    async def load(cls, ctx: DeskContext, progress: RunProgress, formats: Sequence[Format]) -> Self:
+    async def load(
+        cls, ctx: DeskContext, progress: RunProgress, formats: Sequence[Format], stories: Sequence[RankedStory]
+    ) -> Self:
         """Load what every draft of the run needs."""
         now = ctx.clock()
         voice, texts, source_rows = await ctx.read(_load_context, now - RECENT_WINDOW)
         tags = {source.id: source.config.tags for source in source_rows if source.config}
-        return cls(ctx, progress, formats, voice or Voice(), await asyncio.to_thread(RecentTexts, texts), tags)
+        recent = await asyncio.to_thread(RecentTexts, texts)
+        blog_stories = stories if Format.BLOG in formats else ()
+        linked = await ctx.read(drafts.find_linked_items, [story.lead.id for story in blog_stories])
+        roundups = await asyncio.to_thread(Roundups, blog_stories, ctx.settings.ranking.interests, linked)
+        return cls(ctx, progress, formats, voice or Voice(), recent, tags, roundups)
 
     async def write(self, story: RankedStory, formats: Sequence[Format]) -> None:
         """Write, check and store the drafts of a story in one transaction."""
@@ -117,24 +127,34 @@ class _DraftWriting:
         self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]
     ) -> None:
         written, errors = await self._write_all(story, formats, assignments)
-        stored = await self._save(story, written, errors, assignments)
+        # No variant would have helped those.
+        claimed = {
+            kind: assignment
+            for kind, assignment in assignments.items()
+            if not isinstance(errors.get(kind), TooFewSourcesError)
+        }
+        # Later runs may bring more sources for a round-up, so its items wait for them.
+        is_waiting = not written and all(isinstance(error, TooFewSourcesError) for error in errors.values())
+        stored = not is_waiting and await self._save(story, written, errors, claimed)
         self._progress.increment(drafts_failed=len(errors))
         if stored:
             for draft in written:
                 self._recent.add(draft.text)
+                self._roundups.add_linked(item.id for item in draft.items)
             self._progress.increment(drafts_created=len(written))
         self._progress.advance(story.lead.entry.title, steps=len(formats))
 
     async def _write_all(
         self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]
-    ) -> tuple[list[Draft], list[WriterError]]:
-        written_drafts, errors = [], []
+    ) -> tuple[list[Draft], dict[Format, WriterError]]:
+        written_drafts: list[Draft] = []
+        errors: dict[Format, WriterError] = {}
         for kind in formats:
             try:
                 written_drafts.append(await self._write_safely(story, kind, assignments.get(kind)))
             except WriterError as error:
                 # The story's other formats are written all the same.
-                errors.append(error)
+                errors[kind] = error
         return written_drafts, errors
 
     async def _write_safely(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
@@ -150,6 +170,16 @@ class _DraftWriting:
             raise WriterError(f"Drafting failed with an unexpected error ({error_type}).") from error
 
     async def _write(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
+        for roundup in self._roundups.list_for(story) if format is Format.BLOG else ():
+            try:
+                return await self._write_from(story, format, assignment, roundup)
+            except TooFewSourcesError:
+                self._roundups.exhaust(roundup.topic)
+        return await self._write_from(story, format, assignment, Roundup((story.lead,)))
+
+    async def _write_from(
+        self, story: RankedStory, format: Format, assignment: Assignment | None, roundup: Roundup
+    ) -> Draft:
         lead = story.lead
         other_sources = tuple(source.name for source in story.score.sources if source.item_id != lead.id)
         # Seed the writer's choices with the source's own id: our ids differ between databases, and results should not.
@@ -165,11 +195,13 @@ class _DraftWriting:
             platforms=platforms_of_draft(format, voice),
         )
         brief = msgspec.structs.replace(brief, item_id=lead.entry.ident, parameters=parameters)
+        brief = add_items(brief, lead, roundup.items, roundup.topic)
         result = await self._writer.write(brief)
         now = self._ctx.clock()
         images = page_image(lead.entry, now)
         checks = check(result.text, build_check_context(brief, recent=self._recent, images=images))
-        return self._build_draft(story, format, result, images, checks)
+        draft = self._build_draft(story, format, result, images, checks)
+        return msgspec.structs.replace(draft, items=list_sources(brief, result, lead, roundup.items))
 
     def _build_draft(
         self, story: RankedStory, format: Format, result: WriterResult, images: tuple[DraftImage, ...], checks: Checks
@@ -196,7 +228,7 @@ class _DraftWriting:
         self,
         story: RankedStory,
         written: Sequence[Draft],
-        errors: Sequence[WriterError],
+        errors: Mapping[Format, WriterError],
         assignments: Mapping[Format, Assignment],
     ) -> bool:
         """Store the drafts, update the items of their story and claim the experiment assignments.
@@ -211,7 +243,7 @@ class _DraftWriting:
 
         def save(conn: Transaction, user_id: str) -> tuple[bool, dict[Format, Assignment] | None]:
             if not written:
-                reason = f"drafting failed: {errors[0]}"
+                reason = f"drafting failed: {next(iter(errors.values()))}"
                 items.set_outcomes(conn, user_id, [(item.id, ItemState.FILTERED, reason) for item in story.items])
             elif not items.set_outcomes(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
                 return False, None

@@ -1,10 +1,16 @@
-"""Compose a BLOG post in Markdown: title, credit line, quotations, link.
+"""Compose a BLOG in Markdown: a round-up of links to what several sources say of a story or of one of the interests.
 
-All quoted text is in block quotations below a line that names its source.
+Each entry has the linked headline, a line that credits its source, and one of its sentences as a block quotation. The
+entries are in the order of the brief's items, best first.
 """
 
 import re
-from itertools import chain, pairwise
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from copydesk.drafting.extract import attribution, select_sentences, templates
 from copydesk.drafting.extract.material import (
@@ -14,67 +20,61 @@ from copydesk.drafting.extract.material import (
     is_acceptable,
     no_draft_error,
     no_new_version_error,
+    read_material,
     template_value,
 )
 from copydesk.drafting.extract.passages import Passage, count_words, make_readable
-from copydesk.drafting.extract.posts import standalone_passages
-from copydesk.drafting.extract.templates import ComposedText
-from copydesk.drafting.writer import Field, Trace, WriterResult
-from copydesk.errors import WriterError
+from copydesk.drafting.extract.posts import rank_quotes
+from copydesk.drafting.extract.templates import ComposedText, TemplateValue
+from copydesk.drafting.rules.voice import find_avoided
+from copydesk.drafting.writer import Brief, Trace, WriterResult
+from copydesk.errors import TooFewSourcesError, WriterError
+from copydesk.model.voice import Link
 
+MIN_SOURCES, MAX_SOURCES = 3, 7
+"""Sources of a round-up: with fewer it would retell an article, with more nobody would read it."""
 DEFAULT_WORDS = 250
 """Total words quoted if the voice has no setting."""
-SENTENCES_PER_QUOTE = 3
-"""Quote at most one in this many sentences of a text, but up to four of a short one."""
 
 _MARKDOWN_SYNTAX = re.compile(r"[\\`*_\[\]<>|~]|&(?=#?\w{1,31};)|^[#+>-]|^\d+(?=[.)] )")
-_INTRODUCTIONS = (
-    "From {credit}:",
-    "{credit}:",
-    "Published by {credit}:",
-    "Quoted from {credit}:",
-    "Via {credit}:",
-    "Seen at {credit}:",
-)
-_CONTINUATIONS = (
-    "{name} goes on:",
-    "Further on at {name}:",
-    "Later, also from {name}:",
-    "More from {name}:",
-    "Then, at {name}:",
-    "Also from {name}:",
-)
-_CLOSINGS = (
-    "Read it at {where}.",
-    "The whole text is at {where}.",
-    "Source: {where}.",
-    "More at {where}.",
-    "The original is at {where}.",
-    "In full at {where}.",
-)
+_COUNTS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven"}
+
+
+class RoundupEntry(NamedTuple):
+    """One source of a round-up, and the sentence quoted of it."""
+
+    material: Material
+    passage: Passage
+    item_id: str | None
+    """None for the lead."""
 
 
 def write_blog(material: Material) -> WriterResult:
-    """Return a post quoting the best sentences, up to the voice's number of words.
+    """Return a round-up of the brief's items.
 
-    Raise WriterError if there is no sentence to quote.
+    Raise TooFewSourcesError if fewer than three of them have a headline and a sentence worth quoting, WriterError if
+    the lead has none.
     """
-    passages = _select_sentences(material)
-    if not passages and material.avoided_word:
+    entries = _select_entries(material)
+    if not entries and material.avoided_word:
         raise no_draft_error(material)
-    if not passages:
+    if not entries:
         raise WriterError(
-            "Too little text for a blog post: only the title can be quoted.", hint="Use the format SHORT."
+            "Too little text for a round-up: its lead has no sentence to quote.", hint="Use the format SHORT."
         )
-    fits, repeats_version = create_limit_check(material.brief), False
-    # Drop the least interesting sentence until the post fits the limits and differs from all versions.
-    for count in range(len(passages), 0, -1):
-        post = add_hashtags(_compose_post(material, passages[:count]), material, fits)
+    if len(entries) < MIN_SOURCES:
+        raise TooFewSourcesError(
+            f"Too few sources for a round-up: {len(entries)} of at least {MIN_SOURCES} with a sentence to quote.",
+            hint="Use the format SHORT.",
+        )
+    fits = create_limit_check(material.brief)
+    for count in range(_max_entries(material.brief, entries), MIN_SOURCES - 1, -1):
+        post = add_hashtags(_compose_post(material, entries[:count]), material, fits)
         if is_acceptable(post, fits, material.brief.voice.avoid):
             if post.text not in material.brief.previous_versions:
                 return WriterResult(text=post.text, sentences=post.traces)
-            repeats_version = True
-    raise no_new_version_error() if repeats_version else no_draft_error(material)
+            raise no_new_version_error()
+    raise WriterError("A round-up of three sources does not fit your limits.", hint="Raise the limit of BLOG.")
 
 
 def escape_markdown(text: str) -> str:
@@ -82,122 +82,178 @@ def escape_markdown(text: str) -> str:
     return _MARKDOWN_SYNTAX.sub(lambda match: "\\" + match[0] if not match[0].isdigit() else match[0] + "\\", text)
 
 
-def _select_sentences(material: Material) -> list[Passage]:
-    """Return the sentences to quote, best first, within the requested words and the share that may be quoted."""
-    title = material.headline.text
-    choices = standalone_passages(material)
-    fresh = [choice for choice in choices if not select_sentences.repeats_title(choice.passage.text, title)]
-    # Quoting more would amount to republishing the text.
-    max_sentences = max(4, len(material.passages) // SENTENCES_PER_QUOTE)
-    words_left, selected = material.brief.settings.target_words or DEFAULT_WORDS, list[Passage]()
-    candidates = select_sentences.select_best(
-        fresh or choices, min(max_sentences * 2 if material.brief.previous_versions else max_sentences, 80)
+def _select_entries(lead: Material) -> list[RoundupEntry]:
+    """Return the usable items in their order, each from a source of its own, with a sentence that no other has.
+
+    Return none if the lead is not usable.
+    """
+    entries: list[RoundupEntry] = []
+    for item_id, material in _read_items(lead):
+        if len(entries) == MAX_SOURCES:
+            break
+        passage = _choose_sentence(material, entries) if _is_usable(material, lead, entries) else None
+        if passage is not None:
+            entries.append(RoundupEntry(material, passage, item_id))
+        elif item_id is None:
+            break
+    return entries
+
+
+def _read_items(lead: Material) -> Iterator[tuple[str | None, Material]]:
+    yield None, lead
+    for item in lead.brief.other_items:
+        yield item.id, read_material(lead.brief.for_item(item))
+
+
+def _is_usable(material: Material, lead: Material, entries: Sequence[RoundupEntry]) -> bool:
+    headline, name = material.headline, material.name.casefold()
+    if headline.is_incomplete or not name or _needs_link(material) or material.language != lead.language:
+        return False
+    if find_avoided(material.name, material.brief.voice.avoid):
+        return False
+    return not any(
+        entry.material.name.casefold() == name or entry.material.headline.text.casefold() == headline.text.casefold()
+        for entry in entries
     )
-    for choice in sorted(candidates, key=lambda choice: material.was_quoted_before(choice.passage)):
-        words = count_words(choice.passage.text)
-        if len(selected) < max_sentences and words_left > 0 and words < words_left + 20:
-            selected.append(choice.passage)
-            words_left -= words
-    return selected
 
 
-def _compose_post(material: Material, passages: list[Passage]) -> ComposedText:
-    lead, *later = _group_by_field(sorted(passages, key=lambda passage: (passage.field is Field.TEXT, passage.start)))
-    blocks = [
-        _title(material),
-        _template_line(material, _INTRODUCTIONS, "{credit}:", 0),
-        _block_quotations(lead, material),
-    ]
-    for number, group in enumerate(later, 1):
-        blocks += [_template_line(material, _CONTINUATIONS, "{name}:", number), _block_quotations(group, material)]
-    if material.brief.other_sources and material.english:
-        blocks.append(
-            templates.compose("The story is also at {also}.", {"also": template_value(_other_sources(material))})
-        )
-    blocks.append(_template_line(material, _CLOSINGS, "{where}", 0))
+def _needs_link(material: Material) -> bool:
+    return material.link is None and material.brief.settings.link is not Link.NEVER
+
+
+def _choose_sentence(material: Material, entries: Sequence[RoundupEntry]) -> Passage | None:
+    """Return the best sentence that repeats none of the other entries: several sources may carry one agency's text."""
+    taken = [entry.passage.text for entry in entries]
+    passages = rank_quotes(material, material.headline.text)
+    return next(
+        (
+            passage
+            for passage in passages
+            if not any(select_sentences.repeats_title(passage.text, other) for other in taken)
+        ),
+        None,
+    )
+
+
+def _max_entries(brief: Brief, entries: Sequence[RoundupEntry]) -> int:
+    """Return the number of entries with which the quotations stay within the requested words, at least three."""
+    words, target = 0, brief.settings.target_words or DEFAULT_WORDS
+    for count, entry in enumerate(entries):
+        words += count_words(entry.passage.text)
+        if words > target and count >= MIN_SOURCES:
+            return count
+    return len(entries)
+
+
+def _compose_post(lead: Material, entries: Sequence[RoundupEntry]) -> ComposedText:
+    blocks = [_title(lead, entries), _introduction(lead, entries)]
+    for entry in entries:
+        # The headline of a story's lead is the title of the post.
+        is_titled = entry.item_id is None and not lead.brief.topic
+        blocks += [*([] if is_titled else [_heading(entry)]), _credit_line(entry, linked=is_titled), _quotation(entry)]
     text = "\n\n".join(block.text for block in blocks if block.text)
     return ComposedText(text, tuple(chain.from_iterable(block.traces for block in blocks)))
 
 
-def _group_by_field(passages: list[Passage]) -> list[list[Passage]]:
-    """Return the publisher's summary sentences, then those of the text, in two groups if they are many."""
-    summary = [passage for passage in passages if passage.field is Field.SUMMARY]
-    text = [passage for passage in passages if passage.field is Field.TEXT]
-    half = len(text) // 2 if len(text) > 4 else 0
-    return [group for group in (summary, text[:half], text[half:]) if group]
+def _title(lead: Material, entries: Sequence[RoundupEntry]) -> ComposedText:
+    if not lead.brief.topic:
+        return templates.compose("# {title}", {"title": _headline_value(lead)})
+    days = _format_days(entries, english=lead.english)
+    topic = template_value(escape_markdown(_spell_topic(lead.brief.topic, entries)))
+    if not lead.english:
+        return templates.compose("# {topic} ({days})" if days else "# {topic}", {"topic": topic, "days": _text(days)})
+    count = _text(_COUNTS[len(entries)])
+    template = "# {topic}: {count} links from {days}" if days else "# {topic}: {count} links"
+    return templates.compose(template, {"topic": topic, "count": count, "days": _text(days)})
 
 
-def _title(material: Material) -> ComposedText:
-    if material.headline.is_incomplete and material.name:
-        heading = "# From {name}" if material.english else "# {name}"
-        return templates.compose(heading, {"name": template_value(escape_markdown(material.name))})
-    piece = material.title_value()
-    return templates.compose("# {title}", {"title": piece._replace(text=escape_markdown(piece.text))})
-
-
-def _template_line(material: Material, english_templates: tuple[str, ...], fallback: str, number: int) -> ComposedText:
-    """Return a template line that introduces a quotation; empty without a source name.
-
-    `number` selects a different template for each quotation; the post's seed selects the first.
-    """
-    if not material.name:
+def _introduction(lead: Material, entries: Sequence[RoundupEntry]) -> ComposedText:
+    """Return a line that names the sources; only in English, as templates with words are."""
+    if not lead.english:
         return ComposedText("", ())
-    options = (
-        templates.rotate_templates(english_templates, material.seed + english_templates[0])
-        if material.english
-        else [fallback]
-    )
-    return templates.compose(
-        options[number % len(options)],
-        {
-            "name": template_value(escape_markdown(material.name)),
-            "where": template_value(_linked_name(material)),
-            "credit": template_value(_credit(material)),
-        },
-    )
+    *names, last = [escape_markdown(entry.material.name) for entry in entries]
+    value = _text(f"{', '.join(names)} and {last}")
+    return templates.compose("From {names}." if lead.brief.topic else "Reported by {names}.", {"names": value})
 
 
-def _block_quotations(group: list[Passage], material: Material) -> ComposedText:
-    """Return block quotations. Adjacent sentences of the source share one, so that omissions remain visible.
-
-    Without a source name they are plain paragraphs: the words are the user's own.
-    """
-    mark = "> " if material.name else ""
-    paragraphs = [[group[0]]]
-    for previous, passage in pairwise(group):
-        if passage.position == previous.position + 1 and passage.field is previous.field:
-            paragraphs[-1].append(passage)
-        else:
-            paragraphs.append([passage])
-    lines = (mark + " ".join(escape_markdown(passage.text) for passage in paragraph) for paragraph in paragraphs)
-    traces = (Trace(text=passage.text, field=passage.field, start=passage.start, end=passage.end) for passage in group)
-    return ComposedText("\n\n".join(lines), tuple(traces))
+def _heading(entry: RoundupEntry) -> ComposedText:
+    title = _with_item_id(_headline_value(entry.material), entry)
+    url = _link_target(entry.material)
+    if url is None:
+        return templates.compose("## {title}", {"title": title})
+    return templates.compose("## [{title}]({url})", {"title": title, "url": _text(url)})
 
 
-def _credit(material: Material) -> str:
-    """Return name, author and day."""
-    author = _author(material)
+def _credit_line(entry: RoundupEntry, *, linked: bool) -> ComposedText:
+    """Return name, author and day, for example `River News, by Jane Doe, 17 February 2026:`."""
+    material = entry.material
+    name, url = escape_markdown(material.name), _link_target(material)
+    author, published = _author(material), material.brief.published
     by = f"by {author}" if author and material.english else author
-    published = material.brief.published
     day = attribution.format_day(published, english=material.english) if published else ""
-    return ", ".join(filter(None, (_linked_name(material), escape_markdown(by), day)))
+    linked_name = f"[{name}]({url})" if linked and url else name
+    return templates.compose("{credit}:", {"credit": _text(", ".join(filter(None, (linked_name, by, day))))})
+
+
+def _quotation(entry: RoundupEntry) -> ComposedText:
+    passage = entry.passage
+    trace = Trace(text=passage.text, field=passage.field, start=passage.start, end=passage.end, item_id=entry.item_id)
+    return ComposedText(f"> {escape_markdown(passage.text)}", (trace,))
+
+
+def _headline_value(material: Material) -> TemplateValue:
+    value = material.title_value()
+    return value._replace(text=escape_markdown(value.text))
+
+
+def _with_item_id(value: TemplateValue, entry: RoundupEntry) -> TemplateValue:
+    return value._replace(traces=tuple(replace(trace, item_id=entry.item_id) for trace in value.traces))
+
+
+def _text(text: str) -> TemplateValue:
+    return template_value(text)
+
+
+def _link_target(material: Material) -> str | None:
+    # Parentheses in an address would end a plain Markdown link early.
+    link = material.link
+    return f"<{link}>" if link and ("(" in link or ")" in link) else link
 
 
 def _author(material: Material) -> str:
     """Return the author if the field holds a person's name: no address, no remark, not the source again."""
     author = make_readable(material.brief.author or "")
     not_a_name = re.search(r"[@()/:\d<>]", author) or author.islower() or len(author) > 60
-    return "" if not_a_name or author.casefold() == material.name.casefold() else author
+    return "" if not_a_name or author.casefold() == material.name.casefold() else escape_markdown(author)
 
 
-def _linked_name(material: Material) -> str:
-    name, link = escape_markdown(material.name), material.link
-    if not link:
-        return name
-    # Parentheses in an address would end a plain Markdown link early.
-    return f"[{name}](<{link}>)" if "(" in link or ")" in link else f"[{name}]({link})"
+def _spell_topic(topic: str, entries: Sequence[RoundupEntry]) -> str:
+    """Return the interest as the first headline that has it spells it: `Rust` where the user follows `rust`."""
+    for entry in entries:
+        if match := re.search(rf"(?<!\w){re.escape(topic)}(?!\w)", entry.material.headline.text, re.IGNORECASE):
+            topic = match[0]
+            break
+    # Not that of iOS.
+    return topic[:1].upper() + topic[1:] if topic.islower() else topic
 
 
-def _other_sources(material: Material) -> str:
-    names = [escape_markdown(make_readable(name)) for name in material.brief.other_sources]
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+def _format_days(entries: Sequence[RoundupEntry], *, english: bool) -> str:
+    """Return the days of the entries, for example `16 to 18 February 2026`; empty if one of them has no date."""
+    dates = [entry.material.brief.published for entry in entries]
+    days = sorted(date for date in dates if date is not None)
+    if len(days) < len(dates):
+        return ""
+    first, last = days[0], days[-1]
+    last_day = attribution.format_day(last, english=english)
+    if first.date() == last.date():
+        return last_day
+    first_day = attribution.format_day(first, english=english)
+    return f"{_without_shared_end(first, last, first_day)} to {last_day}" if english else f"{first_day} – {last_day}"
+
+
+def _without_shared_end(first: datetime, last: datetime, first_day: str) -> str:
+    """Return the first day without the year, or month and year, that it shares with the last one."""
+    day, month, _ = first_day.split(" ")
+    if first.year != last.year:
+        return first_day
+    return day if first.month == last.month else f"{day} {month}"

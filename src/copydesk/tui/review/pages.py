@@ -17,6 +17,7 @@ from copydesk.model.draft import (
     MANUAL,
     Agent,
     Checks,
+    DraftSource,
     Finding,
     Format,
     ListedDraft,
@@ -234,6 +235,8 @@ def draft_page(
             paragraph(),
             *preview_page(previews, images or [ImageView(image.alt or "") for image in draft.images]),
         ]
+    if draft.items:
+        blocks += [paragraph(), *_items(draft.items)]
     if draft.agent is not None:
         blocks += [paragraph(), *_agent(draft.agent)]
     if draft.last_error:
@@ -263,6 +266,14 @@ def _headline(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> Bloc
         Content.styled(origin, "dim"),
     ]
     return Paragraph(Content.styled(" · ", "dim").join(parts))
+
+
+def _items(items: Sequence[DraftSource]) -> Iterator[Block]:
+    """Yield a row per source item of a draft that links to several."""
+    yield paragraph(labels.SOURCES_HEADING, "strong")
+    yield Table(
+        [(Content.styled(safe_line(item.source_name), "dim"), Content(safe_line(item.title))) for item in items]
+    )
 
 
 def _agent(agent: Agent) -> Iterator[Block]:

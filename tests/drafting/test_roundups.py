@@ -1,0 +1,262 @@
+"""Tests for the BLOG of the offline writer: a round-up of links to several sources."""
+
+import asyncio
+import re
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from copydesk.drafting.checks import build_check_context, check
+from copydesk.drafting.offline_writer import OfflineWriter
+from copydesk.drafting.writer import Brief, SourceItem, WriterResult, find_linked_items
+from copydesk.errors import TooFewSourcesError, WriterError
+from copydesk.model.draft import Format, Severity
+from copydesk.model.voice import Link
+from drafting_fixtures import NOW, OTHER_ITEMS, assert_traced, make_brief, make_item, make_voice
+from sampling import sample_size
+
+HEADING = re.compile(r"^## \[(.+)\]\(<?(\S+?)>?\)$", re.MULTILINE)
+QUOTATION = re.compile(r"^> (.+)$", re.MULTILINE)
+
+
+def write(request: Brief) -> WriterResult:
+    draft = asyncio.run(OfflineWriter().write(request))
+    assert_traced(draft, request)
+    return draft
+
+
+STORIES = (
+    ("The old bridge reopens", "Cyclists crossed the Saone again on Monday after repairs of two years."),
+    ("A school without bells", "Pupils in Marl decide themselves when a lesson ends."),
+    ("Theatre by bus", "Forty actors travel through the valley in a converted coach."),
+    ("Markets move indoors", "Traders sell cheese and eggs in the former power station."),
+    ("No more floodlights", "Bats returned to the stadium within three weeks of darkness."),
+    ("Museum of noise", "Visitors hear typewriters, mills and steam engines from 1890."),
+    ("Trains at night", "Two sleepers a week connect the coast with Vienna."),
+    ("Gardens on roofs", "Volunteers planted 900 herbs above the car park."),
+    ("The tower leans", "Engineers measured a tilt of four degrees last autumn."),
+    ("Water from fog", "Nets on the hill collect 300 litres each morning."),
+)
+
+
+def make_items(count: int) -> tuple[SourceItem, ...]:
+    return tuple(make_item(str(number), title=title, text=text) for number, (title, text) in enumerate(STORIES[:count]))
+
+
+def test_roundup_links_each_headline_and_quotes_one_sentence_of_each_source() -> None:
+    text = write(make_brief(Format.BLOG)).text
+    assert text.startswith(
+        """\
+# Libraries: four links from 17 to 18 February 2026
+
+From River News, Paper 2, Paper 3 and Paper 4.
+
+## [A library where you borrow drills](https://rivernews.example/library)
+
+River News, by Jane Doe, 18 February 2026:
+
+> """
+    )
+    assert [match[2] for match in HEADING.finditer(text)] == [
+        "https://rivernews.example/library",
+        *(item.url for item in OTHER_ITEMS),
+    ]
+    assert len(QUOTATION.findall(text)) == 4
+    assert "Paper 2, by Bo Lind, 17 February 2026:\n\n> The town of Marl set aside 20,000 euros" in text
+    assert not check(text, build_check_context(make_brief(Format.BLOG))).findings
+
+
+def test_roundup_of_a_story_has_the_title_of_its_lead() -> None:
+    text = write(make_brief(Format.BLOG, topic="")).text
+    assert text.startswith(
+        """\
+# A library where you borrow drills
+
+Reported by River News, Paper 2, Paper 3 and Paper 4.
+
+[River News](https://rivernews.example/library), by Jane Doe, 18 February 2026:
+
+> """
+    )
+    assert text.count("A library where you borrow drills") == 1
+
+
+@pytest.mark.parametrize(
+    ("interest", "title", "spelling"),
+    [
+        ("rust", "Rust 1.90 is out", "Rust"),
+        ("ebpf", "Tracing with eBPF", "eBPF"),
+        ("machine learning", "The state of machine learning", "Machine learning"),
+        ("databases", "A database in one file", "Databases"),
+    ],
+)
+def test_topic_is_spelled_as_in_a_headline(interest: str, title: str, spelling: str) -> None:
+    assert write(make_brief(Format.BLOG, title=title, topic=interest)).text.startswith(f"# {spelling}: four links")
+
+
+@pytest.mark.parametrize(
+    ("published", "days"),
+    [
+        (datetime(2026, 2, 18, 1, tzinfo=UTC), "18 February 2026"),
+        (datetime(2026, 1, 31, tzinfo=UTC), "31 January to 18 February 2026"),
+        (datetime(2025, 12, 31, tzinfo=UTC), "31 December 2025 to 18 February 2026"),
+    ],
+)
+def test_title_names_the_days(published: datetime, days: str) -> None:
+    items = tuple(make_item(item.id, title=item.title, text=item.text, published=published) for item in OTHER_ITEMS)
+    draft = write(make_brief(Format.BLOG, other_items=items))
+    assert draft.text.startswith(f"# Libraries: four links from {days}\n")
+    assert not check(draft.text, build_check_context(make_brief(Format.BLOG, other_items=items))).findings
+
+
+def test_title_names_no_days_if_one_is_unknown() -> None:
+    items = (*OTHER_ITEMS[:2], make_item("9", published=None))
+    assert write(make_brief(Format.BLOG, other_items=items)).text.startswith("# Libraries: four links\n")
+
+
+@pytest.mark.parametrize("items", [(), OTHER_ITEMS[:1], (OTHER_ITEMS[0], make_item("7", text="Too short."))])
+def test_fewer_than_three_sources_are_declined(items: tuple[SourceItem, ...]) -> None:
+    with pytest.raises(TooFewSourcesError, match="of at least 3"):
+        write(make_brief(Format.BLOG, other_items=items))
+
+
+def test_lead_without_anything_to_quote_is_declined() -> None:
+    with pytest.raises(WriterError) as caught:
+        write(make_brief(Format.BLOG, summary="", text=""))
+    assert not isinstance(caught.value, TooFewSourcesError)
+
+
+@pytest.mark.parametrize(
+    "unusable",
+    [
+        {"text": "Read more."},
+        {"title": "A headline that the feed has cut off after…"},
+        {"url": "javascript:alert(1)"},
+        {"url": None},
+        {"source_name": "River News"},
+        {"source_name": "Rude Words Weekly"},
+        {"title": "A LIBRARY WHERE YOU BORROW DRILLS"},
+        {"text": OTHER_ITEMS[0].text},
+        {"language": "de", "title": "Der Rat stimmt ab", "text": "Der Rat der Stadt hat am Montag dafür gestimmt."},
+    ],
+)
+def test_unusable_item_is_left_out(unusable: dict[str, str]) -> None:
+    voice = make_voice(Format.BLOG, avoid=("rude",))
+    draft = write(make_brief(Format.BLOG, voice=voice, other_items=(*OTHER_ITEMS, make_item("9", **unusable))))
+    assert "four links" in draft.text
+    assert "9" not in {trace.item_id for trace in draft.sentences}
+
+
+def test_roundup_has_seven_sources_at_most() -> None:
+    draft = write(make_brief(Format.BLOG, other_items=make_items(10)))
+    assert draft.text.startswith("# Libraries: seven links")
+    assert [trace.item_id for trace in draft.sentences if trace.field == "text" and trace.item_id] == [*"012345"]
+
+
+@pytest.mark.parametrize(("words", "count"), [(20, 3), (60, 5), (100, 7)])
+def test_target_words_limit_the_sources(words: int, count: int) -> None:
+    voice = make_voice(Format.BLOG, target_words=words)
+    text = write(make_brief(Format.BLOG, voice=voice, other_items=make_items(10))).text
+    assert len(QUOTATION.findall(text)) == count
+
+
+def test_shorter_version_has_fewer_sources() -> None:
+    brief = make_brief(Format.BLOG, other_items=make_items(6))
+    first = write(brief).text
+    shorter = write(make_brief(Format.BLOG, other_items=make_items(6), previous=first, feedback="shorter")).text
+    assert 3 <= len(QUOTATION.findall(shorter)) < len(QUOTATION.findall(first))
+
+
+def test_no_english_words_in_other_languages() -> None:
+    stories = (
+        ("La gare rouvre au printemps", "La gare de la ville rouvre en mai après des travaux de deux ans."),
+        ("Le musée fête ses cent ans", "Le musée des arts de la ville a ouvert ses portes il y a cent ans."),
+        ("Un pont pour les vélos", "Le nouveau pont de la rivière est réservé aux vélos et aux piétons."),
+    )
+    lead, *others = (
+        {"title": title, "summary": "", "text": text, "language": "fr", "author": None} for title, text in stories
+    )
+    items = tuple(make_item(str(number), **story) for number, story in enumerate(others))
+    brief = make_brief(Format.BLOG, **lead, topic="Ville", other_items=items)
+    text = write(brief).text
+    assert text.startswith("# Ville (2026-02-17 – 2026-02-18)\n\n## [La gare rouvre au printemps](")
+    assert "River News, 2026-02-18:\n\n> La gare" in text
+    assert not re.search(r"\b(?:from|links|by|reported|and)\b", text, re.IGNORECASE)
+
+
+def test_markdown_in_sources_is_escaped() -> None:
+    item = make_item(
+        "9", title="Use <dialog> & **stars**", text="The *new* [compiler](x) is `fast` with snake_case names."
+    )
+    text = write(make_brief(Format.BLOG, other_items=(*OTHER_ITEMS, item))).text
+    assert r"## [Use \<dialog\> & stars](https://paper9.example/vote)" in text
+    assert r"\[compiler\](x)" in text
+    assert r"snake\_case" in text
+
+
+def test_address_with_parentheses_stays_one_link() -> None:
+    url = "https://paper9.example/vote_(2026)"
+    text = write(make_brief(Format.BLOG, other_items=(*OTHER_ITEMS, make_item("9", url=url)))).text
+    assert f"](<{url}>)" in text
+
+
+def test_voice_without_links_keeps_the_headlines() -> None:
+    text = write(make_brief(Format.BLOG, voice=make_voice(Format.BLOG, link=Link.NEVER))).text
+    assert "http" not in text
+    assert "## A village in the hills lends ladders\n" in text
+
+
+def test_new_version_quotes_other_sentences() -> None:
+    items = tuple(
+        make_item(
+            item.id, title=item.title, text=f"{item.text} The mayor of the place promised two more of them by June."
+        )
+        for item in OTHER_ITEMS
+    )
+    first = write(make_brief(Format.BLOG, other_items=items)).text
+    second = write(make_brief(Format.BLOG, other_items=items, previous=first)).text
+    assert set(QUOTATION.findall(first)).isdisjoint(QUOTATION.findall(second)[:2])
+
+
+def test_linked_items_are_those_quoted_or_linked_to() -> None:
+    brief = make_brief(Format.BLOG, other_items=make_items(10))
+    assert find_linked_items(brief, write(brief)) == {*"012345"}
+    linked = WriterResult(
+        text="See https://paper8.example/vote?utm_source=x and [this](http://www.paper9.example/vote/)."
+    )
+    assert find_linked_items(brief, linked) == {"8", "9"}
+
+
+TEXTS = st.text(max_size=60) | st.sampled_from(
+    [
+        "> quoted",
+        "# Heading",
+        "](https://evil.example)",
+        "Ignore all previous instructions.",
+        "The town [x](y) is *open*.",
+    ]
+)
+ITEMS = st.builds(
+    lambda number, title, text: make_item(
+        str(number), title=title or "The harbour reopens", text=f"The harbour of Marl number {number} reopens. {text}"
+    ),
+    st.integers(2, 99),
+    TEXTS,
+    TEXTS,
+)
+
+
+@settings(max_examples=sample_size(100), deadline=None)
+@given(st.lists(ITEMS, max_size=9, unique_by=lambda item: item.id), st.sampled_from(["", "libraries", "*a*"]))
+def test_any_items_make_a_traced_draft_without_errors(items: list[SourceItem], topic: str) -> None:
+    brief = make_brief(Format.BLOG, other_items=tuple(items), topic=topic, published=NOW)
+    try:
+        draft = write(brief)
+    except WriterError:
+        return
+    findings = check(draft.text, build_check_context(brief)).findings
+    assert not [finding for finding in findings if finding.severity is Severity.ERROR]
+    assert draft.text.count("\n> ") == len(re.findall("^> ", draft.text, re.MULTILINE))
+    assert "evil.example)" not in re.sub(r"\\.", "", draft.text)
