@@ -106,6 +106,11 @@ async def _generate_texts(desk: Desk) -> Sequence[JobOutcome]:
     return _single_outcome(f"{plural(count, 'draft')} generated") if count else ()
 
 
+async def _estimate_confidence(desk: Desk) -> Sequence[JobOutcome]:
+    await desk.learning.refresh_confidence()
+    return ()
+
+
 async def _back_up(desk: Desk) -> Sequence[JobOutcome]:
     await desk.backups.create_automatic()
     return ()
@@ -124,6 +129,7 @@ HANDLERS: Mapping[JobName, JobHandler] = {
     JobName.WEBHOOKS: _send_events,
     JobName.METRICS: _collect_metrics,
     JobName.GENERATION: _generate_texts,
+    JobName.CONFIDENCE: _estimate_confidence,
     JobName.PIPELINE: _run_pipeline,
     JobName.BACKUP: _back_up,
     JobName.RETENTION: _prune,
@@ -165,6 +171,8 @@ class DueInputs(Struct, frozen=True):
     """A post's metrics are due."""
     to_write: bool
     """A draft waits for its text."""
+    to_estimate: bool
+    """The confidences of drafts are out of date."""
     to_fetch: bool
     """A source is due, and this process fetches sources."""
     to_back_up: bool
@@ -187,6 +195,7 @@ def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
         JobName.WEBHOOKS: inputs.to_notify,
         JobName.METRICS: inputs.to_measure,
         JobName.GENERATION: inputs.to_write,
+        JobName.CONFIDENCE: inputs.to_estimate,
         JobName.PIPELINE: inputs.to_fetch and _is_interval_over(states.get(JobName.PIPELINE), inputs.now, inputs.pause),
         JobName.BACKUP: inputs.to_back_up and _is_interval_over(states.get(JobName.BACKUP), inputs.now, BACKUP_RETRY),
         JobName.RETENTION: inputs.to_prune and _is_interval_over(states.get(JobName.RETENTION), inputs.now, DAY),
@@ -337,6 +346,7 @@ class Jobs:
             to_notify=due_work.to_notify,
             to_measure=due_work.to_measure,
             to_write=due_work.to_write,
+            to_estimate=due_work.to_estimate,
             to_fetch=due_work.to_fetch and self._fetches_sources,
             to_back_up=to_back_up,
             # Like a backup: not while the user waits for the first screens. A clock that is ahead makes everything old.

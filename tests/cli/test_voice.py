@@ -82,3 +82,18 @@ def test_invalid_value_is_usage_error(tmp_path, args, message):
 
     assert_one_line_error(result, 2)
     assert message in result.err
+
+
+def test_report_says_that_confidence_is_not_known_yet(tmp_path):
+    assert "not known yet: 0 of 20 decisions" in run_in_process(tmp_path, "voice", "report").out
+    assert run_json(tmp_path, "report")["confidence"]["known"] is False
+
+
+def test_reset_is_confirmed_and_taken_back(tmp_path):
+    declined = run_in_process(tmp_path, "voice", "reset", stdin="n\n")
+    assert declined.code == 1
+    assert "Nothing changed." in declined.err
+    assert "Only decisions since" in run_in_process(tmp_path, "voice", "reset", "--yes").out
+    assert run_json(tmp_path, "report")["since"] is not None
+    assert run_in_process(tmp_path, "voice", "reset", "--undo").out == "All decisions count.\n"
+    assert_one_line_error(run_in_process(tmp_path, "voice", "reset", "--undo"), 4)

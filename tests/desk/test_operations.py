@@ -81,6 +81,7 @@ def test_all_resources_are_found():
         "webhooks",
         "tokens",
         "idempotency",
+        "learning",
     }
     assert set(RESOURCES) == expected
     assert len(OPERATIONS) > 100

@@ -14,11 +14,10 @@ from copydesk.drafting.checks import (
     RecentTexts,
     build_check_context,
     check,
-    confidence,
     find_injections,
 )
 from copydesk.drafting.writer import SourceItem
-from copydesk.model.draft import Checks, DraftImage, Finding, Format, ImageSource, Severity
+from copydesk.model.draft import DraftImage, Finding, Format, ImageSource, Severity
 from copydesk.model.voice import Emoji, Link, Voice
 from copydesk.text.thread import join_parts
 from cost_growth import assert_bounded, assert_linear
@@ -370,40 +369,6 @@ def test_ordinary_text_is_not_prompt_injection(text: str) -> None:
     assert find_injections(text) == ()
 
 
-# Confidence
-
-
-def with_findings(*severities: tuple[str, Severity]) -> Checks:
-    return Checks(
-        ran=20, findings=tuple(Finding(rule=rule, severity=severity, message="m") for rule, severity in severities)
-    )
-
-
-def test_confidence_falls_with_warning_rules() -> None:
-    clean = confidence(with_findings())
-    one_warning = confidence(with_findings(("name", Severity.WARNING), ("name", Severity.WARNING)))
-    two_warnings = confidence(with_findings(("name", Severity.WARNING), ("stock", Severity.WARNING)))
-    assert 0.5 < clean < 1
-    assert clean > one_warning > two_warnings > 0
-    assert confidence(with_findings(("triples", Severity.INFO))) == clean
-
-
-def test_error_caps_confidence() -> None:
-    assert confidence(with_findings(("number", Severity.ERROR))) == 0.2
-    many = [(str(n), Severity.WARNING) for n in range(9)]
-    assert confidence(with_findings(("number", Severity.ERROR), *many)) < 0.2
-
-
-def test_missing_source_halves_confidence() -> None:
-    missing = ("source-missing", Severity.WARNING)
-    assert confidence(with_findings(missing)) == 0.5
-    assert confidence(with_findings(missing, ("stock", Severity.WARNING))) < 0.5
-
-
-def test_confidence_without_checks_is_half() -> None:
-    assert confidence(Checks()) == 0.5
-
-
 # Recent drafts
 
 
@@ -464,7 +429,6 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
 def test_any_text_can_be_checked(text: str, source: str, format: Format, title: str) -> None:
     """Findings refer to positions inside the text."""
     checks = check(text, make_context(format, source=source, title=title, voice=Voice(avoid=("a",), examples=EXAMPLES)))
-    assert 0 <= confidence(checks) <= 1
     for finding in checks.findings:
         assert finding.rule in RULES
         if finding.start is not None:

@@ -20,6 +20,7 @@ IDLE = DueInputs(
     to_notify=False,
     to_measure=False,
     to_write=False,
+    to_estimate=False,
     to_fetch=False,
     to_back_up=False,
     to_prune=False,
@@ -46,6 +47,7 @@ ZONES_CHECKED = make_state(JobName.ZONES, began_at=NOW)
         ("to_notify", JobName.WEBHOOKS),
         ("to_measure", JobName.METRICS),
         ("to_write", JobName.GENERATION),
+        ("to_estimate", JobName.CONFIDENCE),
         ("to_fetch", JobName.PIPELINE),
         ("to_back_up", JobName.BACKUP),
         ("to_prune", JobName.RETENTION),
@@ -58,7 +60,18 @@ def test_field_makes_job_due(field: str, job: JobName) -> None:
 
 
 def test_several_due_jobs_keep_order() -> None:
-    inputs = {"late", "due", "to_send", "to_notify", "to_measure", "to_write", "to_fetch", "to_back_up", "to_prune"}
+    inputs = {
+        "late",
+        "due",
+        "to_send",
+        "to_notify",
+        "to_measure",
+        "to_write",
+        "to_estimate",
+        "to_fetch",
+        "to_back_up",
+        "to_prune",
+    }
     situation = replace(IDLE, **dict.fromkeys(inputs, True))
     assert due_jobs(situation) == tuple(JobName)
 

@@ -351,6 +351,7 @@ def test_creation_response_is_serialized():
                 "confidence": 0.5,
                 "images": [],
                 "createdAt": "2026-11-20T12:00:00.000Z",
+                "confidenceKnown": False,
             }
         ],
     }

@@ -97,7 +97,10 @@ def test_plan_uses_slots_once_around_changes():
     for zone, change in all_changes():
         _, slots = slots_around(zone, change)
         now = change.at + MINUTE / 2
-        drafts = [ApprovedDraft(id=f"{count:04}", confidence=0.5, created_at=now) for count in range(2 * len(slots))]
+        drafts = [
+            ApprovedDraft(id=f"{count:04}", confidence=0.5, score=None, created_at=now)
+            for count in range(2 * len(slots))
+        ]
         planned = plan_drafts(drafts, slots, zone, (), now).scheduled
         instants = [assignment.at for assignment in planned]
         assert len(planned) == len(drafts)
@@ -150,7 +153,9 @@ def test_instant_round_trips_in_all_zones():
 )
 def test_plan_has_no_early_or_double_slots(name, now, slots, count):
     zone = ZoneInfo(name)
-    drafts = [ApprovedDraft(id=f"{number:03}", confidence=number / 100, created_at=now) for number in range(count)]
+    drafts = [
+        ApprovedDraft(id=f"{number:03}", confidence=number / 100, score=None, created_at=now) for number in range(count)
+    ]
     first = plan_drafts(drafts, slots, zone, (), now)
     instants = [assignment.at for assignment in first.scheduled]
     assert len(instants) + first.skipped == count

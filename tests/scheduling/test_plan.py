@@ -18,8 +18,8 @@ FIRST_MONDAY = datetime(2026, 11, 23, 8, 0, tzinfo=UTC)
 WEEK = timedelta(days=7)
 
 
-def draft(name, confidence=0.5, age=0):
-    return ApprovedDraft(id=name, confidence=confidence, created_at=NOW - timedelta(hours=age))
+def draft(name, confidence=0.5, age=0, score=None):
+    return ApprovedDraft(id=name, confidence=confidence, score=score, created_at=NOW - timedelta(hours=age))
 
 
 def order(drafts):
@@ -35,6 +35,11 @@ def test_most_confident_then_oldest_draft_first():
         draft("same-1", 0.1),
     ]
     assert order(drafts) == ["sure", "b-old", "a-young", "same-1", "same-2"]
+
+
+def test_score_orders_while_any_confidence_is_unknown():
+    drafts = [draft("sure", 0.9, score=0.2), draft("new", None, score=0.8), draft("own", None), draft("old", None, 3)]
+    assert order(drafts) == ["new", "sure", "old", "own"]
 
 
 def test_input_order_does_not_matter():

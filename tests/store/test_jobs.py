@@ -71,7 +71,7 @@ async def test_due_work_query_scans_no_table(store: Database) -> None:
             executed.append((text, values))
 
         event.listen(conn, "before_cursor_execute", record)
-        jobs.load_due_work(conn, "nobody", NOW, MissedCutoffs(short=NOW, thread=NOW, blog=NOW))
+        jobs.load_due_work(conn, "nobody", NOW, MissedCutoffs(short=NOW, thread=NOW, blog=NOW), 10)
         text, values = executed[0]
         return [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)]
 
@@ -86,7 +86,7 @@ async def test_other_users_drafts_are_not_due(store: Database) -> None:
         ada, bea = add_user(conn), add_user(conn, "Bea")
         for status in ("scheduled", "pending_generation"):
             add_draft(conn, ada, add_item(conn, ada, None), status=status, scheduled_at=NOW - MINUTE)
-        ada_due, bea_due = jobs.load_due_work(conn, ada, NOW, limits), jobs.load_due_work(conn, bea, NOW, limits)
+        ada_due, bea_due = (jobs.load_due_work(conn, user, NOW, limits, 10) for user in (ada, bea))
         return [ada_due.due, ada_due.late, ada_due.to_write, bea_due.due, bea_due.late, bea_due.to_write]
 
     assert await store.write(work) == [True, True, True, False, False, False]

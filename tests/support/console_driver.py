@@ -75,6 +75,7 @@ def make_draft(number: int = 0, **values: Any) -> ListedDraft:
         "format": Format.SHORT,
         "status": Status.PENDING_REVIEW,
         "confidence": max(0.93 - number * 0.037, 0.05),
+        "confidence_known": True,
         "feedback": None,
         "rejection_feedback": None,
         "scheduled_at": None,

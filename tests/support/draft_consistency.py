@@ -49,6 +49,7 @@ async def insert_drafts(desk: Desk, statuses: Sequence[str], formats: Sequence[s
                 format=Format(formats[number % len(formats)]),
                 status=Status(status),
                 confidence=(number * 37 % 100) / 100,
+                confidence_known=True,
                 feedback=None,
                 rejection_feedback="It is too long." if status == "rejected" else None,
                 scheduled_at=None,

@@ -31,7 +31,7 @@ from copydesk.cli.draft_selection import (
 from copydesk.cli.draft_view import draft_facts, print_draft
 from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
-from copydesk.cli.output import first_line, format_time, print_table
+from copydesk.cli.output import first_line, format_confidence, format_time, print_table
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
 from copydesk.editor import create_temporary_file, get_editor_command, read_edited_file, without_added_newline
 from copydesk.errors import ConflictError, CopydeskError
@@ -470,7 +470,7 @@ def _print_page(found: DraftPage, *, empty: str, as_json: bool) -> None:
             found.short_ids[entry.id],
             _status_text(entry, zone),
             entry.format,
-            f"{entry.confidence:.0%}",
+            format_confidence(entry.confidence, known=entry.confidence_known),
             first_line(entry.text),
         )
         for entry in page.items

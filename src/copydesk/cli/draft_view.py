@@ -21,7 +21,8 @@ TIME_LABELS = {Status.MISSED: "missed"}
 
 def print_draft(draft: Draft, facts: Sequence[tuple[str, str]] = ()) -> None:
     """Print a draft with the given facts, its checks and the parts of its score."""
-    click.echo(f"{draft.format} · {STATUS_LABELS[draft.status]} · confidence {draft.confidence:.0%} · {draft.id}\n")
+    confidence = f"{draft.confidence:.0%}" if draft.confidence_known else "not known yet"
+    click.echo(f"{draft.format} · {STATUS_LABELS[draft.status]} · confidence {confidence} · {draft.id}\n")
     click.echo(reveal(draft.text) or "No text yet.")
     if facts:
         click.echo()

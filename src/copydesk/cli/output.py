@@ -64,6 +64,11 @@ def format_ago(time: datetime | None) -> str:
     return format_relative(time, datetime.now(UTC)) if time else "never"
 
 
+def format_confidence(share: float, *, known: bool) -> str:
+    """Return a draft's confidence for a column: `70%`, or a dash while it is not known."""
+    return f"{share:.0%}" if known else "–"
+
+
 def first_line(text: str, width: int = 72) -> str:
     """Return the first line of a text, cut at a word."""
     line = clean(text.strip().split("\n", 1)[0])

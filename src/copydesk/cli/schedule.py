@@ -10,7 +10,7 @@ from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, is_interactive, pass_context
 from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
-from copydesk.cli.output import first_line, print_table
+from copydesk.cli.output import first_line, format_confidence, print_table
 from copydesk.model.ids import IdKind
 from copydesk.model.schedule import AutoSchedule, Conflicts
 from copydesk.text.formatting import plural
@@ -136,7 +136,13 @@ def _print_plan(
         print_json(plan_result)
         return
     rows = [
-        (short_ids[placement.draft_id], at, placement.format, f"{placement.confidence:.0%}", first_line(placement.text))
+        (
+            short_ids[placement.draft_id],
+            at,
+            placement.format,
+            format_confidence(placement.confidence, known=placement.confidence_known),
+            first_line(placement.text),
+        )
         for placement, at in zip(plan_result.scheduled, times, strict=True)
     ]
     if rows and not already_printed:

@@ -1,5 +1,6 @@
-"""`copydesk voice`: show, set."""
+"""`copydesk voice`: show, set, report, reset."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -7,13 +8,16 @@ import click
 import msgspec
 
 from copydesk.cli.command import group
-from copydesk.cli.context import Context, pass_context, read_limited
+from copydesk.cli.context import Context, confirm, pass_context, read_limited
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
+from copydesk.model.confidence import ConfidenceBin, ConfidenceReport
 from copydesk.model.draft import Format
+from copydesk.model.learning import LearningReport, LearningReset
 from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import FormatVoice, VoiceProfile
 from copydesk.text import clean_lines
+from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -112,6 +116,72 @@ def set_(
         print_json(changed)
     else:
         _print_profile(changed)
+
+
+@voice.command(examples=("copydesk voice report",))
+@json_options(LearningReport)
+@pass_context
+def report(context: Context, *, as_json: bool) -> None:
+    """Show what is learnt from your decisions.
+
+    Confidence is the chance that you approve a draft without editing it. The table compares it with what you decided;
+    each decision is predicted by a model that has not seen it.
+    """
+    found = context.run(lambda desk: desk.learning.report())
+    if as_json:
+        print_json(found)
+        return
+    since = f" since {format_time(found.since)}" if found.since else ""
+    decided = f"{plural(found.approved, 'draft')} approved, {found.rejected:,} rejected{since}"
+    print_table([("decisions", decided), *_confidence_rows(found.confidence)], empty="")
+    if found.confidence.bins:
+        click.echo()
+        print_table(
+            [("confidence", "drafts", "predicted", "approved unedited"), *map(_bin_row, found.confidence.bins)],
+            empty="",
+        )
+
+
+def _confidence_rows(confidence: ConfidenceReport) -> Iterator[tuple[str, str]]:
+    if not confidence.known:
+        yield "confidence", f"not known yet: {confidence.decisions} of {confidence.needed} decisions"
+        return
+    yield "approved unedited", f"{confidence.base_rate:.0%}"
+    if confidence.brier is None or confidence.brier_of_base_rate is None:
+        yield "Brier score", "no decision predicted yet"
+        return
+    better = "better" if confidence.brier < confidence.brier_of_base_rate else "not better"
+    comparison = f"{better} than {confidence.brier_of_base_rate:.3f} of the base rate"
+    yield "Brier score", f"{confidence.brier:.3f} over {plural(confidence.predicted, 'decision')}: {comparison}"
+
+
+def _bin_row(found: ConfidenceBin) -> tuple[str, ...]:
+    shares = ("–" if share is None else f"{share:.0%}" for share in (found.predicted, found.approved))
+    return f"{found.low:.0%} to {found.high:.0%}", f"{found.drafts:,}", *shares
+
+
+@voice.command(examples=("copydesk voice reset", "copydesk voice reset --undo"))
+@click.option("--undo", is_flag=True, help="Take the last reset back.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@json_options(LearningReset)
+@pass_context
+def reset(context: Context, *, undo: bool, yes: bool, as_json: bool) -> None:
+    """Forget what was learnt from your decisions.
+
+    From now on only later decisions count. Drafts, posts and the voice profile stay.
+    """
+    if undo:
+        changed = context.run(lambda desk: desk.learning.undo_reset())
+    else:
+        if not yes:
+            confirm("Forget what was learnt from your decisions? Drafts and voice stay.", declined="Nothing changed.")
+        changed = context.run(lambda desk: desk.learning.reset())
+    if as_json:
+        print_json(changed)
+    elif changed.since:
+        click.echo(f"Only decisions since {format_time(changed.since)} count.")
+    else:
+        click.echo("All decisions count.")
 
 
 def _read_example(example: str) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import httpx
 
     from copydesk.credentials.vault import AskPassphrase, Vault
+    from copydesk.drafting.confidence import ConfidenceModel
     from copydesk.ingest.fetch_context import Credentials
     from copydesk.network.fetcher import Fetcher
     from copydesk.network.transport import GuardedTransport
@@ -227,6 +228,8 @@ class DeskContext:
         self.is_interactive = False
         """A user works at the desk in this process: background work yields to key handling."""
         self.platforms = Platforms(self)
+        self.confidence_model: tuple[object, ConfidenceModel] | None = None
+        """The model of `desk.confidence` and the decisions that it is learnt from."""
         self.is_closed = False
         self._random = random.Random()  # noqa: S311 - jitter, not cryptography
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from copydesk.desk.idempotency import Idempotency
     from copydesk.desk.ids import Ids
     from copydesk.desk.job_leases import JobLeases
+    from copydesk.desk.learning import Learning
     from copydesk.desk.publishing.service import Posting
     from copydesk.desk.retention import Retention
     from copydesk.desk.schedule import Schedule
@@ -157,6 +158,13 @@ class Desk:
         from copydesk.desk.experiments import Experiments  # noqa: PLC0415
 
         return Experiments(self._context)
+
+    @cached_property
+    def learning(self) -> "Learning":
+        """What is learnt from decisions."""
+        from copydesk.desk.learning import Learning  # noqa: PLC0415
+
+        return Learning(self._context)
 
     @cached_property
     def ids(self) -> "Ids":

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from copydesk.desk.confidence import REFRESH_EVERY
 from copydesk.desk.context import DeskContext
 from copydesk.desk.leases import current_owner, is_lease_abandoned
 from copydesk.desk.operation import operation
@@ -27,7 +28,8 @@ class JobLeases:
     async def due_work(self) -> DueWork:
         """Return what is due now and when the next draft is. One read, cheap enough for every tick."""
         now = self._ctx.clock()
-        return await self._ctx.read(jobs.load_due_work, now, missed_cutoffs(self._ctx.settings.schedule, now))
+        cutoffs = missed_cutoffs(self._ctx.settings.schedule, now)
+        return await self._ctx.read(jobs.load_due_work, now, cutoffs, REFRESH_EVERY)
 
     @operation
     async def states(self) -> tuple[JobState, ...]:

@@ -116,7 +116,12 @@ class AutoScheduler:
         by_id = {candidate.id: candidate for candidate in inputs.candidates}
         now = self._ctx.clock()
         approved = [
-            ApprovedDraft(id=candidate.id, confidence=candidate.confidence, created_at=candidate.created_at)
+            ApprovedDraft(
+                id=candidate.id,
+                confidence=candidate.confidence if candidate.confidence_known else None,
+                score=candidate.total_score,
+                created_at=candidate.created_at,
+            )
             for candidate in by_id.values()
         ]
         planning = plan_drafts(approved, inputs.slots, inputs.zone, inputs.taken, now)
@@ -190,6 +195,7 @@ def _to_placed(candidate: SlotCandidate, at: datetime) -> SlotAssignment:
         scheduled_at=at,
         format=candidate.format,
         confidence=candidate.confidence,
+        confidence_known=candidate.confidence_known,
         text=first_line(candidate.text),
     )
 

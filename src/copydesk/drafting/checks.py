@@ -21,7 +21,6 @@ __all__ = [
     "add_notes",
     "build_check_context",
     "check",
-    "confidence",
     "find_injections",
 ]
 
@@ -31,8 +30,6 @@ RULES = tuple(rule.name for rule in _ALL)
 
 MAX_FINDINGS_PER_RULE = 5
 """Findings listed per rule; more of the same are no help to a reader."""
-
-UNCHECKED_CONFIDENCE, CLEAN_CONFIDENCE, WARNING_FACTOR, ERROR_CONFIDENCE = 0.5, 0.7, 0.8, 0.2
 
 
 def check(text: str, context: CheckContext) -> Checks:
@@ -53,18 +50,3 @@ def add_notes(checks: Checks, notes: tuple[str, ...]) -> Checks:
         return checks
     findings = [Finding(rule="writer", severity=Severity.INFO, message=note) for note in notes]
     return replace(checks, ran=checks.ran + 1, findings=(*checks.findings, *findings))
-
-
-def confidence(checks: Checks) -> float:
-    """Return how well the draft passed its checks, from 0 to 1.
-
-    0.5 if nothing was checked; otherwise 0.7, times 0.8 for each rule with a warning, at most 0.5 without a source and
-    at most 0.2 with an error. Infos do not count.
-    """
-    if not checks.ran:
-        return UNCHECKED_CONFIDENCE
-    rules_with_warnings = {finding.rule for finding in checks.findings if finding.severity is Severity.WARNING}
-    ceiling = UNCHECKED_CONFIDENCE if "source-missing" in rules_with_warnings else CLEAN_CONFIDENCE
-    estimate = min(ceiling, CLEAN_CONFIDENCE * WARNING_FACTOR ** len(rules_with_warnings))
-    has_error = any(finding.severity is Severity.ERROR for finding in checks.findings)
-    return round(min(estimate, ERROR_CONFIDENCE) if has_error else estimate, 3)

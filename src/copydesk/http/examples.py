@@ -15,6 +15,7 @@ from copydesk.http.resources.images import StoredImage
 from copydesk.http.resources.pipeline import QueuedRun, RunList
 from copydesk.http.resources.sources import Deleted
 from copydesk.http.resources.webhooks import DeliveryList
+from copydesk.model.confidence import ConfidenceBin, ConfidenceReport
 from copydesk.model.delivery import PostResult
 from copydesk.model.draft import Action, Checks, Draft, DraftItem, Finding, Format, ListedDraft, Severity, Status
 from copydesk.model.engagement import (
@@ -27,6 +28,7 @@ from copydesk.model.engagement import (
 )
 from copydesk.model.event import Event, EventType
 from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, Variant, VariantResults
+from copydesk.model.learning import LearningReport, LearningReset
 from copydesk.model.requests import BulkFailure, CreatedDraft, CreatedDrafts, CreationMode, bulk_response
 from copydesk.model.run import ErrorCount, PeriodTotals, Run, RunStatistics, RunStats, RunStatus, Stage
 from copydesk.model.schedule import AutoSchedule, Conflict, Conflicts, Slot, SlotAssignment
@@ -212,6 +214,24 @@ _VALUES = (
         formats={Format.SHORT: FormatVoice(hashtags=1, emoji=Emoji.NEVER)},
         created_at=_AT,
         updated_at=_AT,
+    ),
+    LearningReset(since=_AT, reset_at=_AT),
+    LearningReport(
+        since=None,
+        reset_at=None,
+        approved=41,
+        rejected=22,
+        preference_share=63 / 113,
+        confidence=ConfidenceReport(
+            decisions=63,
+            needed=20,
+            known=True,
+            base_rate=0.59,
+            predicted=43,
+            brier=0.198,
+            brier_of_base_rate=0.241,
+            bins=(ConfidenceBin(low=0.6, high=0.8, drafts=17, predicted=0.7, approved=12 / 17),),
+        ),
     ),
     _RECORD,
     EngagementSummary(

@@ -24,6 +24,8 @@ class JobName(StrEnum):
     """Collects the metrics of posts."""
     GENERATION = "generation"
     """Writes the drafts that wait for their text."""
+    CONFIDENCE = "confidence"
+    """Computes the confidence of drafts again after more decisions."""
     PIPELINE = "pipeline"
     """Fetches the sources that are due."""
     BACKUP = "backup"
@@ -73,6 +75,8 @@ class DueWork(Struct, frozen=True):
     """True if the metrics of a post are due."""
     to_write: bool
     """True if a draft waits for its text."""
+    to_estimate: bool
+    """True if the confidences of drafts are out of date."""
     to_fetch: bool
     """True if a source is due."""
     to_notify: bool

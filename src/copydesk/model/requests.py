@@ -166,6 +166,8 @@ class CreatedDraft(Struct, frozen=True):
     confidence: float
     images: tuple[DraftImage, ...]
     created_at: datetime
+    confidence_known: bool = False
+    """False until enough drafts are decided; see Draft."""
 
 
 class CreatedDrafts(Struct, frozen=True):

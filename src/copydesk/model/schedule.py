@@ -79,6 +79,8 @@ class SlotAssignment(Struct, frozen=True):
     confidence: float
     text: str
     """First line, at most 200 characters."""
+    confidence_known: bool = False
+    """False until enough drafts are decided; see Draft."""
 
 
 class AutoSchedule(Struct, frozen=True):

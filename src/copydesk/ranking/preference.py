@@ -77,6 +77,11 @@ class PreferenceScore(NamedTuple):
     """The words with the clearest tendency in that direction; empty if none is clearer than chance."""
 
 
+def confidence_for(decision_count: int) -> float:
+    """Return the weight of a prediction that is learnt from so many decisions."""
+    return decision_count / (decision_count + _HALF_CONFIDENCE)
+
+
 class Preference:
     """The trained model. Without decisions it predicts 0 for everything."""
 
@@ -101,7 +106,7 @@ class Preference:
     @property
     def confidence(self) -> float:
         """Weight of the prediction, 0 to 1, growing with the number of decisions."""
-        return self.decision_count / (self.decision_count + _HALF_CONFIDENCE)
+        return confidence_for(self.decision_count)
 
     def predict(self, text: str, source_id: str) -> PreferenceScore:
         """Predict the approval of an item with this title and summary, compared with the user's other items."""

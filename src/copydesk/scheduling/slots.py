@@ -134,7 +134,10 @@ class ApprovedDraft(Struct, frozen=True):
     """An approved draft, as far as planning needs it."""
 
     id: str
-    confidence: float
+    confidence: float | None
+    """None if it is not known yet."""
+    score: float | None
+    """The story's score; None of a draft that no run selected."""
     created_at: datetime
 
 
@@ -159,11 +162,11 @@ class SchedulePlan(Struct, frozen=True):
 def plan_drafts(
     drafts: Iterable[ApprovedDraft], slots: Collection[Slot], zone: ZoneInfo, taken: Collection[datetime], now: datetime
 ) -> SchedulePlan:
-    """Assign free slots to drafts by descending confidence, then oldest first. The order of `drafts` does not matter.
+    """Assign free slots to drafts, best first; see `order_drafts`. The order of `drafts` does not matter.
 
     Duplicate drafts count once. `taken` are the instants at which drafts of this user are scheduled.
     """
-    ordered = sorted({draft.id: draft for draft in drafts}.values(), key=_priority)
+    ordered = order_drafts({draft.id: draft for draft in drafts}.values())
     # Drafts first: zip then requests no slot, which may search a year ahead, when no draft is left.
     scheduled = tuple(
         PlannedDraft(draft_id=draft.id, at=slot.at, wall_time=slot.wall_time)
@@ -173,9 +176,17 @@ def plan_drafts(
     return SchedulePlan(scheduled=scheduled, skipped=skipped, reason=_reason(skipped, any_slots=bool(slots)))
 
 
-def _priority(draft: ApprovedDraft) -> tuple[float, datetime, str]:
-    # The id breaks ties, so that a plan can be reproduced.
-    return (-draft.confidence, draft.created_at, draft.id)
+def order_drafts(drafts: Iterable[ApprovedDraft]) -> list[ApprovedDraft]:
+    """Return the drafts by descending confidence; by score as long as that of any is not known; then oldest first."""
+    waiting = list(drafts)
+    by_confidence = all(draft.confidence is not None for draft in waiting)
+
+    def priority(draft: ApprovedDraft) -> tuple[float, datetime, str]:
+        value = draft.confidence if by_confidence else draft.score
+        # The id breaks ties, so that a plan can be reproduced.
+        return (-(value or 0.0), draft.created_at, draft.id)
+
+    return sorted(waiting, key=priority)
 
 
 def _reason(skipped: int, *, any_slots: bool) -> str:

@@ -25,6 +25,7 @@ from copydesk.store.tables import draft, engagement
 SHORT_COLUMNS: Final = (
     "status",
     "confidence",
+    "confidence_known",
     "feedback",
     "rejection_feedback",
     "scheduled_at",

@@ -84,17 +84,18 @@ _CREATED_EVENTS = BulkInsert(draft_event, ("user_id", "draft_id", "version", "at
 
 _DECIDED_STATUSES = (*sorted(APPROVED_STATUSES), Status.REJECTED)
 # The newest of each state through its index: with IN all drafts in these states would be sorted.
-_NEWEST_DECIDED = " UNION ALL ".join(
+NEWEST_DECIDED = " UNION ALL ".join(
     f"""SELECT id FROM (SELECT id FROM draft WHERE user_id = :user AND status = '{status.value}'
         ORDER BY id DESC LIMIT :limit)"""  # noqa: S608 - words of our own
     for status in _DECIDED_STATUSES
 )
+"""SQL of the ids of the user's newest decided drafts, with the parameters `user` and `limit`."""
 _DECIDED_AT = """(SELECT max(at) FROM draft_event
         WHERE draft_event.draft_id = draft.id AND action IN ('approve', 'reject'))"""
 _DECISIONS = f"""SELECT draft.source_id, item.title, item.summary, draft.status, draft.rejection_feedback
-    FROM (SELECT id FROM ({_NEWEST_DECIDED}) ORDER BY id DESC LIMIT :limit) AS newest
+    FROM (SELECT id FROM ({NEWEST_DECIDED}) ORDER BY id DESC LIMIT :limit) AS newest
     CROSS JOIN draft ON draft.id = newest.id JOIN item ON item.id = draft.item_id
-    WHERE :since IS NULL OR {_DECIDED_AT} >= :since
+    WHERE :since IS NULL OR {_DECIDED_AT} > :since
     ORDER BY newest.id DESC"""  # noqa: S608 - the words above
 # Two statements, one per index: with OR all drafts of the user would be read. As literals, because SQLite uses a
 # partial index only if its condition appears in the statement.

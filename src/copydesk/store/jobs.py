@@ -9,7 +9,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from copydesk.model.draft import Format, Status
 from copydesk.model.job import DueWork, JobLease, JobState
 from copydesk.model.serialization import Struct
-from copydesk.store import deliveries
+from copydesk.store import confidence, deliveries
 from copydesk.store.column_types import UtcDateTime
 from copydesk.store.tables import account, delivery, draft, job, source, webhook, webhook_delivery
 
@@ -94,8 +94,13 @@ _STATE_COLUMNS = (
 _STATES = select(*_STATE_COLUMNS).where(job.c.user_id == bindparam("b_user")).order_by(job.c.name)
 
 
-def load_due_work(conn: Connection, user_id: str, now: datetime, cutoffs: MissedCutoffs) -> DueWork:
-    """Return the work that is due, and the state of every job."""
+def load_due_work(
+    conn: Connection, user_id: str, now: datetime, cutoffs: MissedCutoffs, decisions_per_estimate: int
+) -> DueWork:
+    """Return the work that is due, and the state of every job.
+
+    Confidences are computed again after each `decisions_per_estimate` decisions.
+    """
     cutoff_values = {f"b_{format_.lower()}": getattr(cutoffs, format_.lower()) for format_ in Format}
     values = {"b_user": user_id, "b_now": now, "b_latest": cutoffs.latest, **cutoff_values}
     row = conn.execute(_DUE_WORK, values).one()
@@ -107,6 +112,7 @@ def load_due_work(conn: Connection, user_id: str, now: datetime, cutoffs: Missed
         to_send=bool(row.to_send),
         to_measure=bool(row.to_measure),
         to_write=bool(row.to_write),
+        to_estimate=confidence.is_refresh_due(conn, user_id, decisions_per_estimate),
         to_fetch=bool(row.to_fetch),
         to_notify=bool(row.to_notify),
         jobs=list_states(conn, user_id),

@@ -37,3 +37,8 @@ def save(conn: Connection, user_id: str, state: LearningState) -> None:
     values = msgspec.structs.asdict(state)
     statement = upsert(learning).values(user_id=user_id, **values)
     conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))
+
+
+def save_confidence_decisions(conn: Connection, user_id: str, count: int) -> None:
+    """Store the number of decisions up to which the stored confidences are computed."""
+    save(conn, user_id, msgspec.structs.replace(load(conn, user_id), confidence_decisions=count))

@@ -73,6 +73,8 @@ class SlotCandidate(Struct, frozen=True):
     status: Status
     archived: bool
     confidence: float
+    confidence_known: bool
+    total_score: float | None
     created_at: datetime
     format: Format
     text: str
@@ -113,6 +115,8 @@ _CANDIDATE_COLUMNS = (
     draft.c.status,
     draft.c.archived_at.is_not(None).label("archived"),
     draft.c.confidence,
+    draft.c.confidence_known,
+    draft.c.total_score,
     draft.c.created_at,
     draft.c.format,
     _EXCERPT,

@@ -249,6 +249,7 @@ KEYS = (
     Key("setup.connect", KeyContext.SETUP, "n", "connect", "Connect an account", "connect"),
     Key("setup.check", KeyContext.SETUP, "t", "check", "Test the connection", "test"),
     Key("setup.remove", KeyContext.SETUP, "D", "remove", "Disconnect the account", "disconnect"),
+    Key("setup.forget", KeyContext.SETUP, "F", "forget", "Forget what is learnt from decisions, or take that back"),
     Key("setup.next_pane", KeyContext.SETUP, "tab", "pane(1)", "Next pane", "pane"),
     Key("setup.previous_pane", KeyContext.SETUP, "shift+tab", "pane(-1)", "Previous pane"),
     Key("setup.refresh", KeyContext.SETUP, ".", "refresh", "Refresh and check the files again"),

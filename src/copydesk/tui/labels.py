@@ -388,9 +388,9 @@ def draft_name(text: str) -> str:
     return f"“{line[: MAX_NAME_LENGTH - 1]}…”" if len(line) > MAX_NAME_LENGTH else f"“{line}”"
 
 
-def confidence(share: float) -> str:
+def confidence(share: float, *, known: bool) -> str:
     """Return a draft's confidence, 0 to 1: `confidence 70%`."""
-    return f"confidence {share:.0%}"
+    return f"confidence {share:.0%}" if known else "confidence not known yet"
 
 
 def draft_checks_passed(passed: int, total: int) -> str:
@@ -1671,6 +1671,46 @@ VOICE_STYLE_EMPTY = "No style set"
 VOICE_TITLE = "Voice"
 WRITER_EDIT_HINT = "edit the voice and preview it on a real item"
 WRITER_NAME = "offline"
+LEARNING_TITLE = "Learning"
+CONFIDENCE_TITLE = "Confidence"
+CONFIDENCE_NOTE = "The chance that you approve a draft without editing it, learnt from your decisions."
+RELIABILITY_COLUMNS = ("confidence", "drafts", "predicted", "approved unedited")
+FORGET = "Forget"
+FORGET_PROMPT = "Forget what is learnt from your decisions? Only later ones will count; drafts and voice stay."
+LEARNING_RESET = "Only decisions from now on count."
+LEARNING_RESTORED = "All your decisions count again."
+
+
+def learning_decisions(approved: int, rejected: int) -> str:
+    return f"Learnt from {plural(approved + rejected, 'decision')}: {approved:,} approved, {rejected:,} rejected."
+
+
+def learning_since(time: str | None) -> str:
+    return f"Decisions before {time} do not count." if time else "All decisions count."
+
+
+def forget_elsewhere() -> str:
+    return f"{key_label('setup.forget')} works in {LEARNING_TITLE}."
+
+
+def forget_hint(*, is_reset: bool) -> str:
+    return "count earlier decisions again" if is_reset else "forget what is learnt"
+
+
+def confidence_unknown(decisions: int, needed: int) -> str:
+    return f"Not known yet: {decisions} of {needed} decisions."
+
+
+def brier_score(model: float, base_rate: float, count: int) -> str:
+    """Return the error of the confidence beside that of predicting the same for every draft."""
+    better = "better" if model < base_rate else "not better"
+    return f"Brier score {model:.3f} over {plural(count, 'decision')}, {better} than {base_rate:.3f} of the base rate."
+
+
+def share_or_dash(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
+
+
 WRITER_TITLE = "Writer"
 WRITER_FOLLOWS = "It follows your voice's phrases to avoid, lengths, hashtags, emoji and links."
 WRITER_OFFLINE = "Copies sentences from the source. Needs no network and no API key, and costs nothing."
@@ -1764,7 +1804,7 @@ def zone_saved(zone: str) -> str:
 
 # Help
 
-CONFIDENCE_MEANING = "confidence in percent, computed from the checks"
+CONFIDENCE_MEANING = "confidence in percent: chance that you approve it unedited"
 LETTERS = "Letters"
 LOG_LETTERS = {"error": ("E", "bad"), "warning": ("W", "warn"), "information": ("i", "dim")}
 """Letter and style of a notification in the log, by its severity."""

@@ -175,7 +175,6 @@ async def test_edit_runs_checks(tmp_path):
 
     assert edited.checks != draft.checks
     assert edited.checks.ran == draft.checks.ran
-    assert edited.confidence < draft.confidence
     assert edited.sentences == ()
     assert draft.sentences
 

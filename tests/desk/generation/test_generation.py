@@ -192,7 +192,6 @@ async def test_draft_without_source_has_warning(tmp_path):
         assert [(finding.severity, "No source" in finding.message) for finding in findings] == [
             (Severity.WARNING, True)
         ]
-        assert draft.confidence == 0.5
 
 
 async def test_unsupported_prompt_is_noted(tmp_path):

@@ -270,7 +270,7 @@ async def test_voice_preview_without_items_has_hint(tmp_path: Path) -> None:
 
 async def test_invalid_time_zone_is_refused(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
-        await ui.press("j", "j", "j", "e")
+        await ui.press("j", "j", "j", "j", "e")
         await type_text(ui, "Mars/One\n")
         await wait_for_text(ui, "Mars/One is not an IANA time zone")
         await ui.press("ctrl+u")
@@ -317,3 +317,18 @@ async def test_hostile_names_are_harmless(tmp_path: Path) -> None:
         assert "[@click=app.quit]y[/]" in ui.text
         assert "\x1b" not in ui.text
         assert "\u202e" not in ui.text
+
+
+async def test_learning_is_forgotten_and_restored(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await ui.press("F")
+        assert ui.toasts == ["F works in Learning."]
+        await ui.press("j", "j")
+        await wait_for_text(ui, "Not known yet: 0 of 20 decisions.")
+        await ui.press("F")
+        await wait_for_text(ui, "Forget what is learnt from your decisions?")
+        await ui.press("y")
+        await wait_for_text(ui, "F count earlier decisions again")
+        await ui.press("F")
+        await wait_for_text(ui, "F forget what is learnt")
+        assert "All decisions count." in ui.text

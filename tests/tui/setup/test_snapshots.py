@@ -74,7 +74,11 @@ def test_accounts(snap_compare: Compare, full_console: Console, theme: str) -> N
     assert snap_compare(full_console, terminal_size=(120, 36), run_before=without_toasts)
 
 
-@pytest.mark.parametrize("keys", [(), ("j",), ("j", "j"), ("j", "j", "j")], ids=["accounts", "voice", "writer", "zone"])
+@pytest.mark.parametrize(
+    "keys",
+    [("j",) * number for number in range(5)],
+    ids=["accounts", "voice", "learning", "writer", "zone"],
+)
 def test_narrow_terminal(snap_compare: Compare, full_console: Console, keys: Sequence[str]) -> None:
     assert snap_compare(full_console, terminal_size=(80, 24), run_before=press_keys(*keys))
 

@@ -4,6 +4,9 @@ import asyncio
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+import msgspec
+
+from copydesk.desk.confidence import estimate
 from copydesk.desk.context import DeskContext
 from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Checks, Draft, Format
@@ -21,10 +24,11 @@ MAX_RECENT = 200
 
 
 class CheckResult(Struct, frozen=True):
-    """The checks of a text and the confidence that follows from them."""
+    """The checks of a text, and its confidence."""
 
     checks: Checks
     confidence: float
+    confidence_known: bool
 
 
 class CheckInputs(Struct, frozen=True):
@@ -42,13 +46,19 @@ class CheckInputs(Struct, frozen=True):
 async def check_new_draft(ctx: DeskContext, draft: Draft) -> CheckResult:
     """Check a new draft, not stored yet, whose text the user gave."""
     inputs = await ctx.read(_load_inputs, ctx.clock() - RECENT_WINDOW)
-    return await asyncio.to_thread(_run_checks, draft, inputs)
+    return await _check(ctx, draft, inputs)
 
 
 async def check_edited_draft(ctx: DeskContext, draft: Draft) -> CheckResult:
     """Check a stored draft with a changed text."""
     inputs = await ctx.read(_load_inputs, ctx.clock() - RECENT_WINDOW, draft)
-    return await asyncio.to_thread(_run_checks, draft, inputs)
+    return await _check(ctx, draft, inputs)
+
+
+async def _check(ctx: DeskContext, draft: Draft, inputs: CheckInputs) -> CheckResult:
+    checks = await asyncio.to_thread(_run_checks, draft, inputs)
+    estimated = await estimate(ctx, msgspec.structs.replace(draft, checks=checks))
+    return CheckResult(checks=checks, confidence=estimated.confidence, confidence_known=estimated.known)
 
 
 def _load_inputs(conn: Transaction, user_id: str, since: datetime, draft: Draft | None = None) -> CheckInputs:
@@ -64,10 +74,10 @@ def _load_inputs(conn: Transaction, user_id: str, since: datetime, draft: Draft 
     )
 
 
-def _run_checks(draft: Draft, inputs: CheckInputs) -> CheckResult:
+def _run_checks(draft: Draft, inputs: CheckInputs) -> Checks:
     """Run the checks. Slow enough to need a thread."""
     from copydesk.desk.drafts.source_items import add_items  # noqa: PLC0415 - heavy, and only needed for checks
-    from copydesk.drafting.checks import CheckContext, RecentTexts, build_check_context, check, confidence  # noqa: PLC0415
+    from copydesk.drafting.checks import CheckContext, RecentTexts, build_check_context, check  # noqa: PLC0415
     from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - as above
 
     recent, voice = RecentTexts(inputs.recent), inputs.voice
@@ -81,8 +91,7 @@ def _run_checks(draft: Draft, inputs: CheckInputs) -> CheckResult:
         subject = CheckContext(
             format=draft.format, voice=voice, recent=recent, images=draft.images, platforms=platforms
         )
-    checks = check(draft.text, subject)
-    return CheckResult(checks=checks, confidence=confidence(checks))
+    return check(draft.text, subject)
 
 
 def platforms_of_draft(format: Format, voice: Voice, targets: Iterable[str] = ()) -> tuple[PlatformInfo, ...]:

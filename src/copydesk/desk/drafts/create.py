@@ -71,7 +71,12 @@ class DraftCreation:
             writer=agent.name if agent else USER,
         )
         checked = await check_new_draft(self._ctx, draft)
-        draft = msgspec.structs.replace(draft, checks=checked.checks, confidence=checked.confidence)
+        draft = msgspec.structs.replace(
+            draft,
+            checks=checked.checks,
+            confidence=checked.confidence,
+            confidence_known=checked.confidence_known,
+        )
         item = new_user_item(draft.item_id, derive_title(draft.text), now)
         return await self._ctx.write_durable(_insert, item, draft)
 

@@ -50,6 +50,7 @@ class EditedText(Struct, frozen=True):
     text: str
     checks: Checks
     confidence: float
+    confidence_known: bool
     sentences: tuple[Trace, ...]
     """Traces of the sentences of the old text that are still in the new one."""
 
@@ -190,9 +191,15 @@ async def _check_edit(ctx: DeskContext, snapshot: DraftSnapshot, text: str) -> E
     # Refuse an invalid edit before the expensive checks run.
     status_after_edit(snapshot.status, archived=snapshot.archived)
     draft = msgspec.structs.replace(await ctx.read(_get_draft, snapshot.id), text=text)
-    checked = await check_edited_draft(ctx, draft)
     sentences = tuple(trace for trace in snapshot.value("sentences") if trace.text in text)
-    return EditedText(text=text, checks=checked.checks, confidence=checked.confidence, sentences=sentences)
+    checked = await check_edited_draft(ctx, msgspec.structs.replace(draft, sentences=sentences))
+    return EditedText(
+        text=text,
+        checks=checked.checks,
+        confidence=checked.confidence,
+        confidence_known=checked.confidence_known,
+        sentences=sentences,
+    )
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from copydesk.desk.confidence import estimate
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import MAX_RECENT, RECENT_WINDOW, platforms_of_draft
 from copydesk.desk.drafts.create import derive_title
@@ -20,7 +21,7 @@ from copydesk.desk.experiments import Treatment, get_treatment
 from copydesk.desk.images.draft_images import page_image
 from copydesk.drafting import writer as writers
 from copydesk.drafting.check_context import TrigramCache
-from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context, check, confidence
+from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context, check
 from copydesk.drafting.writer import Brief, WriterResult, build_brief
 from copydesk.errors import CopydeskError, FetchError, StoreError, WriterError
 from copydesk.ingest.article.reader import READ_TIMEOUT, Article, read_article
@@ -49,6 +50,10 @@ MAX_ATTEMPTS = 3
 """A text that was started this often without an end is given up: it may be what crashes the process."""
 
 
+_WRITTEN = ("text", "checks", "confidence", "confidence_known", "sentences")
+"""Columns that a first text is stored in."""
+
+
 class GeneratedText(Struct, frozen=True):
     """A generated and checked text."""
 
@@ -57,6 +62,7 @@ class GeneratedText(Struct, frozen=True):
     text: str
     checks: Checks
     confidence: float
+    confidence_known: bool
     sentences: tuple[Trace, ...]
     writer: str
     images: tuple[DraftImage, ...] = ()
@@ -78,7 +84,7 @@ def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedT
     if _is_newer_request(snapshot, result.draft.version):
         return False
     if snapshot.status is Status.PENDING_GENERATION:
-        values = {name: getattr(result, name) for name in ("text", "checks", "confidence", "sentences")}
+        values = {name: getattr(result, name) for name in _WRITTEN}
         _apply_event(conn, user_id, snapshot, SystemEvent.TEXT_GENERATED, now, values | {"last_error": None})
         generation.save_writer(conn, user_id, snapshot.id, result.writer, result.images)
         drafts.add_items(conn, user_id, snapshot.id, result.items)
@@ -133,6 +139,7 @@ def _new_version(conn: Transaction, user_id: str, result: GeneratedText, now: da
         format=old.format,
         status=NEW_VERSION,
         confidence=result.confidence,
+        confidence_known=result.confidence_known,
         item_id=old.item_id,
         regenerated_from_id=old.id,
         created_at=now,
@@ -257,11 +264,14 @@ class _JobWriter:
         subject = build_check_context(brief, recent=recent, images=(*draft.images, *images))
         # In a thread: comparing with recent texts is CPU-bound.
         checks = add_notes(await asyncio.to_thread(check, output.text, subject), output.notes)
+        written = msgspec.structs.replace(draft, text=output.text, checks=checks, sentences=output.sentences)
+        estimated = await estimate(self._ctx, written)
         return GeneratedText(
             draft=draft,
             text=output.text,
             checks=checks,
-            confidence=confidence(checks),
+            confidence=estimated.confidence,
+            confidence_known=estimated.known,
             sentences=output.sentences,
             writer=self._writer.name,
             images=images,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.learning import load_decisions
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.errors import InvalidError
 from copydesk.ingest.registry import SOURCE_TYPES
@@ -24,7 +25,7 @@ from copydesk.ranking.rank import RankedStory, Ranking, rank
 from copydesk.ranking.score import ScoringContext, SourceRecord, Weights
 from copydesk.ranking.stories import Candidate, StoryIndex, group_into_stories
 from copydesk.settings import Settings
-from copydesk.store import drafts, items, learning, sources
+from copydesk.store import drafts, items, sources
 from copydesk.store.database import Transaction
 from copydesk.store.drafts import DraftDecision
 from copydesk.store.items import StoryMember
@@ -39,8 +40,6 @@ LANGUAGE_SAMPLE_SIZE = 30
 """Newest items of a source that tell its language where an item's own title does not."""
 FILTER_BATCH_SIZE = 500
 """Items per batch; a run can be cancelled between two batches."""
-MAX_DECISIONS = 2000
-"""Newest decisions that the preference is trained on; more would not change it."""
 
 
 async def select_stories(
@@ -141,12 +140,11 @@ class _RankingInputs(NamedTuple):
 
 
 def _load_ranking_inputs(conn: Transaction, user_id: str, since: datetime) -> _RankingInputs:
-    learnt_since = learning.load(conn, user_id).since
-    decisions = drafts.list_decisions(conn, user_id, MAX_DECISIONS, learnt_since)
+    state, decisions = load_decisions(conn, user_id)
     return _RankingInputs(
         sources=sources.list_all(conn, user_id),
         drafted_titles=drafts.list_titles_since(conn, user_id, since),
-        counts=_count_by_source(decisions) if learnt_since else drafts.count_decisions_by_source(conn, user_id),
+        counts=_count_by_source(decisions) if state.since else drafts.count_decisions_by_source(conn, user_id),
         decisions=decisions,
     )
 

@@ -316,6 +316,7 @@ def _import_stages() -> Callable[[DeskContext, RunRequest, RunProgress], Awaitab
 
     Called in a thread, because the imports take long enough to delay key presses.
     """
+    from copydesk.desk.confidence import refresh_if_due  # noqa: PLC0415 - only needed to execute a run
     from copydesk.desk.pipeline.fetch_sources import fetch_sources  # noqa: PLC0415 - only needed to execute a run
     from copydesk.desk.pipeline.select_stories import select_stories  # noqa: PLC0415 - as above
     from copydesk.desk.pipeline.write_drafts import write_drafts  # noqa: PLC0415 - as above
@@ -327,6 +328,7 @@ def _import_stages() -> Callable[[DeskContext, RunRequest, RunProgress], Awaitab
     async def run_stages(ctx: DeskContext, request: RunRequest, progress: RunProgress) -> None:
         # CPU-heavy work in this process: give the console's thread its turn more often.
         with short_switch_interval():
+            await refresh_if_due(ctx)
             with progress.track_stage(Stage.INGEST):
                 new = await fetch_sources(ctx, request, progress)
             stories = await select_stories(ctx, request, progress, new)

@@ -11,6 +11,7 @@ from typing import Self
 
 import msgspec
 
+from copydesk.desk.confidence import load_model, with_confidence
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.desk.drafts.source_items import add_items, list_sources
@@ -19,7 +20,8 @@ from copydesk.desk.images.draft_images import page_image
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.desk.pipeline.roundups import Roundup, Roundups
 from copydesk.drafting import writer as writers
-from copydesk.drafting.checks import RecentTexts, build_check_context, check, confidence
+from copydesk.drafting.checks import RecentTexts, build_check_context, check
+from copydesk.drafting.confidence import PRIOR_RATE, ConfidenceModel
 from copydesk.drafting.writer import WriterResult, build_brief
 from copydesk.errors import TooFewSourcesError, WriterError
 from copydesk.ingest.registry import get_source_type
@@ -80,6 +82,7 @@ class _DraftWriting:
         recent: RecentTexts,
         tags: Mapping[str, tuple[str, ...]],
         roundups: Roundups,
+        confidence_model: ConfidenceModel,
     ) -> None:
         self._ctx = ctx
         self._progress = progress
@@ -90,6 +93,7 @@ class _DraftWriting:
         self._recent = recent
         self._tags = tags
         self._roundups = roundups
+        self._confidence_model = confidence_model
         self._writer = writers.get_writer()
 
     @classmethod
@@ -104,7 +108,8 @@ class _DraftWriting:
         blog_stories = stories if Format.BLOG in formats else ()
         linked = await ctx.read(drafts.find_linked_items, [story.lead.id for story in blog_stories])
         roundups = await asyncio.to_thread(Roundups, blog_stories, ctx.settings.ranking.interests, linked)
-        return cls(ctx, progress, formats, voice or Voice(), recent, tags, roundups)
+        model = await load_model(ctx)
+        return cls(ctx, progress, formats, voice or Voice(), recent, tags, roundups, model)
 
     async def write(self, story: RankedStory, formats: Sequence[Format]) -> None:
         """Write, check and store the drafts of a story in one transaction."""
@@ -201,7 +206,8 @@ class _DraftWriting:
         images = page_image(lead.entry, now)
         checks = check(result.text, build_check_context(brief, recent=self._recent, images=images))
         draft = self._build_draft(story, format, result, images, checks)
-        return msgspec.structs.replace(draft, items=list_sources(brief, result, lead, roundup.items))
+        draft = msgspec.structs.replace(draft, items=list_sources(brief, result, lead, roundup.items))
+        return with_confidence(self._confidence_model, draft)
 
     def _build_draft(
         self, story: RankedStory, format: Format, result: WriterResult, images: tuple[DraftImage, ...], checks: Checks
@@ -212,7 +218,7 @@ class _DraftWriting:
             text=result.text,
             format=format,
             status=Status.PENDING_REVIEW,
-            confidence=confidence(checks),
+            confidence=PRIOR_RATE,
             item_id=lead.id,
             created_at=now,
             updated_at=now,

@@ -41,7 +41,9 @@ def draft_row(draft: ListedDraft, now: datetime, width: int, zone: tzinfo | None
     head = Content.assemble(
         (sign.letter, sign.role),
         (check_sign.letter, check_sign.role),
-        confidence_gauge(draft.confidence, with_bar=width >= MIN_WIDTH_FOR_BAR + extra),
+        confidence_gauge(
+            draft.confidence if draft.confidence_known else None, with_bar=width >= MIN_WIDTH_FOR_BAR + extra
+        ),
         " ",
         (FORMAT[draft.format].letter, FORMAT[draft.format].role),
         (f" {_time_column(draft, now, zone)} ", "dim"),
@@ -52,10 +54,11 @@ def draft_row(draft: ListedDraft, now: datetime, width: int, zone: tzinfo | None
     return head + fit(first_line(draft.text), room - cell_len(tags)) + Content.styled(tags, "dim")
 
 
-def confidence_gauge(share: float, *, with_bar: bool) -> Content:
-    """Return the draft's confidence (0 to 1) as a percentage, optionally with a bar."""
-    full, empty = progress_bar(share, 5) if with_bar else ("", "")
-    return Content.assemble(f"{share * 100:3.0f}", " " * with_bar, (full, "accent"), (empty, "faint"))
+def confidence_gauge(share: float | None, *, with_bar: bool) -> Content:
+    """Return the draft's confidence (0 to 1, None if not known yet) as a percentage, optionally with a bar."""
+    full, empty = progress_bar(share or 0.0, 5) if with_bar else ("", "")
+    number = ("  –", "dim") if share is None else f"{share * 100:3.0f}"
+    return Content.assemble(number, " " * with_bar, (full, "accent"), (empty, "faint"))
 
 
 def worst_finding_sign(draft: ListedDraft) -> Badge | None:

@@ -261,7 +261,7 @@ def _headline(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> Bloc
         Content.styled(draft.format.value, "strong"),
         Content.styled(status_sign.text, status_sign.role),
         *([Content.styled(time, status_sign.role)] if (time := format_delivery_time(draft, now, delivery)) else []),
-        Content(labels.confidence(draft.confidence)),
+        Content(labels.confidence(draft.confidence, known=draft.confidence_known)),
         *([Content.styled(check_sign.text, check_sign.role)] if (check_sign := worst_finding_sign(draft)) else []),
         Content.styled(origin, "dim"),
     ]

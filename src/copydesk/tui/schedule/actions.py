@@ -154,9 +154,7 @@ class DraftActions:
         async def offer(desk: "Desk") -> None:
             page = await desk.drafts.list(limit=MAX_APPROVED, status=Status.APPROVED, archived="exclude")
             (time_label,) = await desk.schedule.format_times(at)
-            # Best first: by confidence, then the oldest.
-            best = sorted(page.items, key=lambda draft: (-draft.confidence, draft.created_at))
-            self._screen.post_message(ApprovedLoaded(best, at, time_label))
+            self._screen.post_message(ApprovedLoaded(_best_first(page.items), at, time_label))
 
         self._app.run_desk_task(offer, hold_keys=Hold.SCREEN)
 
@@ -247,12 +245,28 @@ def plan_page(plan: AutoSchedule, zone: ZoneInfo, now: datetime) -> list[Block]:
     return blocks
 
 
+def _best_first(drafts: Sequence[ListedDraft]) -> list[ListedDraft]:
+    """Return the drafts in the order of the automatic schedule: by confidence, by score while that is not known."""
+    by_confidence = all(draft.confidence_known for draft in drafts)
+
+    def priority(draft: ListedDraft) -> tuple[float, datetime]:
+        score = draft.score.total if draft.score else 0.0
+        return -(draft.confidence if by_confidence else score), draft.created_at
+
+    return sorted(drafts, key=priority)
+
+
+def _format_and_confidence(assignment: SlotAssignment) -> str:
+    known = f" {assignment.confidence:.0%}" if assignment.confidence_known else ""
+    return f"{assignment.format.lower()}{known}"
+
+
 def _row(assignment: SlotAssignment, zone: ZoneInfo, now: datetime) -> tuple[Content, ...]:
     local = assignment.scheduled_at.astimezone(zone)
     year = f" {local.year}" if local.year != now.astimezone(zone).year else ""
     return (
         Content.styled(f"{format_day(local.date())}{year} {local:%H:%M}", "accent"),
-        Content.styled(f"{assignment.format.lower()} {assignment.confidence:.0%}", "dim"),
+        Content.styled(_format_and_confidence(assignment), "dim"),
         Content(safe_line(assignment.text)),
     )
 

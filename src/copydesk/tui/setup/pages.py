@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
 
+from copydesk.model.confidence import ConfidenceBin
 from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Format
+from copydesk.model.learning import LearningReport
 from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import FormatVoice, VoicePreview, VoiceProfile
 from copydesk.text import reveal
@@ -29,6 +31,7 @@ class Section(StrEnum):
 
     ACCOUNTS = labels.ACCOUNTS_TITLE
     VOICE = labels.VOICE_TITLE
+    LEARNING = labels.LEARNING_TITLE
     WRITER = labels.WRITER_TITLE
     ZONE = labels.ZONE_PROMPT
     LOCATIONS = labels.FILES_TITLE
@@ -47,6 +50,8 @@ class SetupSnapshot(NamedTuple):
     local_time: str
     """The current time in `zone`, formatted."""
     slots: int
+    learning: LearningReport | None
+    """None while its section is not displayed."""
 
 
 def account_row(account: ConnectedAccount, now: datetime, width: int) -> Content:
@@ -157,6 +162,44 @@ def _format_row(kind: Format, settings: FormatVoice | None) -> tuple[Content, ..
     assert isinstance(wire, Mapping)
     text = ", ".join(f"{labels.VOICE_SETTINGS.get(name, name)} {safe_line(str(value))}" for name, value in wire.items())
     return Content.styled(kind.value, "accent"), Content(text) if text else Content.styled(labels.VOICE_DEFAULT, "dim")
+
+
+def learning_page(report: LearningReport) -> list[Block]:
+    """Return the page of what is learnt from decisions, and of how well confidence predicts them."""
+    confidence = report.confidence
+    since = format_utc(report.since) if report.since else None
+    blocks: list[Block] = [
+        paragraph(labels.learning_decisions(report.approved, report.rejected)),
+        paragraph(labels.learning_since(since), "dim"),
+        paragraph(),
+        paragraph(labels.CONFIDENCE_TITLE, "strong"),
+        paragraph(labels.CONFIDENCE_NOTE),
+    ]
+    if not confidence.known:
+        blocks.append(paragraph(labels.confidence_unknown(confidence.decisions, confidence.needed), "dim"))
+    elif confidence.brier is not None and confidence.brier_of_base_rate is not None:
+        is_better = confidence.brier < confidence.brier_of_base_rate
+        brier = labels.brier_score(confidence.brier, confidence.brier_of_base_rate, confidence.predicted)
+        blocks += [paragraph(brier, "good" if is_better else "warn"), paragraph(), _reliability(confidence.bins)]
+    return [
+        *blocks,
+        paragraph(),
+        _key_hints(("setup.forget", labels.forget_hint(is_reset=report.reset_at is not None))),
+    ]
+
+
+def _reliability(bins: Sequence[ConfidenceBin]) -> Table:
+    rows = [tuple(Content.styled(text, "dim") for text in labels.RELIABILITY_COLUMNS)]
+    rows += [
+        (
+            Content(f"{found.low:.0%} to {found.high:.0%}"),
+            Content(f"{found.drafts:,}"),
+            Content(labels.share_or_dash(found.predicted)),
+            Content(labels.share_or_dash(found.approved)),
+        )
+        for found in bins
+    ]
+    return Table(rows, right_aligned=frozenset({1, 2, 3}))
 
 
 def writer_page(setup: SetupSnapshot) -> list[Block]:

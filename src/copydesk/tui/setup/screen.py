@@ -26,6 +26,7 @@ from copydesk.tui.setup.pages import (
     SetupSnapshot,
     account_page,
     account_row,
+    learning_page,
     locations_page,
     voice_page,
     writer_page,
@@ -126,6 +127,7 @@ class SetupScreen(DeskScreen):
                 *await desk.schedule.format_times(self.app.clock().replace(second=0, microsecond=0))
             ),
             slots=len(await desk.schedule.slots()),
+            learning=await desk.learning.report() if self.section is Section.LEARNING else None,
         )
         self.post_message(self.Loaded(setup))
 
@@ -171,6 +173,8 @@ class SetupScreen(DeskScreen):
         # The checks take time: run them when they are first displayed, not when the screen is opened.
         if self.section is Section.LOCATIONS and self._checks is None:
             self._request_checks()
+        if self.section is Section.LEARNING and self._setup is not None and self._setup.learning is None:
+            self.refresh_data()
         self._show_section()
 
     def _show_section(self) -> None:
@@ -191,6 +195,8 @@ class SetupScreen(DeskScreen):
             return account_page(self.accounts.current, setup.credential_storage, self.app.clock())
         if self.section is Section.VOICE:
             return voice_page(setup)
+        if self.section is Section.LEARNING:
+            return learning_page(setup.learning) if setup.learning else [paragraph(labels.CHECKING, "dim")]
         if self.section is Section.WRITER:
             return writer_page(setup)
         if self.section is Section.ZONE:
@@ -266,6 +272,33 @@ class SetupScreen(DeskScreen):
         if saved:
             self.app.notify(labels.VOICE_SAVED)
             self.refresh_data()
+
+    def action_forget(self) -> None:
+        """Forget what is learnt from decisions, after a confirmation; or take that back."""
+        if self._setup is None:
+            return
+        if self._setup.learning is None:
+            self.app.notify(labels.forget_elsewhere(), severity="warning")
+            return
+        if self._setup.learning.reset_at is not None:
+            self.app.enqueue_write(self._undo_reset, hold_keys=Hold.RESULT)
+            return
+        dialog = ConfirmDialog(labels.FORGET_PROMPT, yes=labels.FORGET)
+        self.app.push_screen(dialog, self._reset_if_confirmed)
+
+    def _reset_if_confirmed(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+        if yes:
+            self.app.enqueue_write(self._reset, hold_keys=Hold.RESULT)
+
+    async def _reset(self, desk: "Desk") -> None:
+        await desk.learning.reset()
+        self.app.notify(labels.LEARNING_RESET)
+        self.refresh_for_keys()
+
+    async def _undo_reset(self, desk: "Desk") -> None:
+        await desk.learning.undo_reset()
+        self.app.notify(labels.LEARNING_RESTORED)
+        self.refresh_for_keys()
 
     def _prompt_zone(self, zone: str, value: str = "", error: CopydeskError | None = None) -> None:
         def apply(name: str | None) -> None:
