@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from copydesk.errors import PrivateAddressError, UnreachableError
 from copydesk.network import guard
-from copydesk.network.guard import GuardedBackend, is_local_host, is_public
+from copydesk.network.addresses import is_local_host, is_public
+from copydesk.network.guard import GuardedBackend
 from feed_server import FeedServer
 
 PUBLIC = [

@@ -15,8 +15,8 @@ from copydesk.errors import FetchError, ImageError
 from copydesk.images.download import USER_AGENT, fetch, to_image_error
 from copydesk.images.storage import MAX_BYTES, validate_format
 from copydesk.model.serialization import Struct
+from copydesk.network.addresses import is_public
 from copydesk.network.client import BASE_HEADERS, HttpResponse, host_of, send
-from copydesk.network.guard import is_public
 from copydesk.network.response import retry_after, status_phrase
 from copydesk.text import clean
 from copydesk.text.redaction import DEFAULT_REDACTION

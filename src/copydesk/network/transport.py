@@ -20,7 +20,8 @@ import httpcore
 import httpx
 import truststore
 
-from copydesk.network.guard import GuardedBackend, is_local_host
+from copydesk.network.addresses import is_local_host
+from copydesk.network.guard import GuardedBackend
 
 MAX_IDLE_CONNECTIONS = 20
 """More idle connections cost more than they save."""

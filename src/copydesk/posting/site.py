@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 import msgspec
 
 from copydesk.errors import CopydeskError
-from copydesk.network.guard import is_public
+from copydesk.network.addresses import is_public
 from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write, retry_at, shorten
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 from copydesk.text import links

@@ -107,8 +107,8 @@ def _validate(request: NewWebhook | Mapping[str, object], *, allow_private: bool
     reader.require("url")
     url = reader.web_address("url")
     if url is not None and not allow_private:
+        from copydesk.network.addresses import is_local_host  # noqa: PLC0415
         from copydesk.network.client import UnusableUrlError, parse_url  # noqa: PLC0415 - httpx is slow to import
-        from copydesk.network.guard import is_local_host  # noqa: PLC0415
 
         try:
             if is_local_host(parse_url(url).host):

@@ -6,8 +6,8 @@ from ipaddress import ip_address
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.validation import parse_line
 from copydesk.model.writer import MAX_MODEL_LENGTH, MAX_URL_LENGTH, OFFLINE, WRITER_NAME, Endpoint, WireProtocol
+from copydesk.network.addresses import is_local_host
 from copydesk.network.client import UnusableUrlError, parse_url
-from copydesk.network.guard import is_local_host
 
 DEFAULT_URLS = {
     WireProtocol.OPENAI: "https://api.openai.com/v1",
