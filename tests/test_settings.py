@@ -161,3 +161,17 @@ def test_repr_hides_secret(tmp_path):
 def test_settings_are_all_documented():
     fields = {(title, name) for title, kind in SECTIONS.items() for name in kind.__struct_fields__}
     assert set(setting_descriptions()) == fields
+
+
+def test_prices_are_read_by_model(tmp_path):
+    write(tmp_path, '[prices]\n"gpt-5.2" = [1.75, 14]\nclaude-x.1 = [3, 15, 0.3]\n')
+    assert load({}, tmp_path).prices == {"gpt-5.2": (1.75, 14), "claude-x.1": (3, 15, 0.3)}
+
+
+@pytest.mark.parametrize(
+    "price", ["5", "[5]", "[1, 2, 3, 4]", "[-1, 2]", '["1", 2]', "[true, 2]", "[nan, 1]", "[inf, 1]"]
+)
+def test_invalid_price_names_line_and_form(tmp_path, price):
+    message = problem(tmp_path, f'[network]\ntimeout = 5\n[prices]\n"gpt-5.2" = {price}\n')
+    assert "line 4: the price of gpt-5.2 is not valid" in message
+    assert '"model" = [input, output]' in message

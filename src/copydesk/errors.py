@@ -344,6 +344,8 @@ class WriterError(CopydeskError):
     """Cannot generate the draft."""
 
     category = "writer"
+    is_temporary = False
+    """True if the same request may succeed later: nothing is wrong with the item."""
 
 
 class TooFewSourcesError(WriterError):

@@ -24,7 +24,11 @@ MAX_FILE_SIZE = 2**20
 """Bytes of the settings file; any real one has a few thousand."""
 KEYS_SECTION = "keys"
 """The section with the console's key bindings. It has no fields of its own; its names are the ids in the key table."""
+PRICES_SECTION = "prices"
+"""The section with the prices of language models. Its names are those of the models."""
+FREE_SECTIONS = (KEYS_SECTION, PRICES_SECTION)
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+Dollars = Annotated[float, msgspec.Meta(ge=0)]
 UnitFraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -129,6 +133,13 @@ class Generation(_Section, frozen=True, kw_only=True):
     """Maximum number of pages and prompts processed concurrently."""
     deadline: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 120.0
     """Seconds for reading one page, and for writing one text."""
+
+
+class Writing(_Section, frozen=True, kw_only=True):
+    """Drafts written by language models. `[prices]` holds their prices: `"model" = [input, output]`."""
+
+    monthly_budget: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """US dollars that requests may cost in a calendar month (UTC) before no more are sent. 0 sets no limit."""
 
 
 class Jobs(_Section, frozen=True, kw_only=True):
@@ -249,6 +260,7 @@ class Settings(_Section, frozen=True, kw_only=True):
     schedule: Schedule = Schedule()
     posting: Posting = Posting()
     generation: Generation = Generation()
+    writing: Writing = Writing()
     jobs: Jobs = Jobs()
     console: Console = Console()
     reddit: Reddit = Reddit()
@@ -261,6 +273,8 @@ class Settings(_Section, frozen=True, kw_only=True):
     retention: Retention = Retention()
     keys: dict[str, str] = {}
     """Key bindings of the console by action, such as `review.approve = "y"`. Validated by the console."""
+    prices: dict[str, Annotated[tuple[Dollars, ...], msgspec.Meta(min_length=2, max_length=3)]] = {}
+    """Prices of language models in US dollars per million tokens: input, output, and cached input if it differs."""
     config_home: Path = Path()
     data_home: Path = Path()
 
@@ -286,6 +300,7 @@ SECTIONS: dict[str, type[_Section]] = {
     "schedule": Schedule,
     "posting": Posting,
     "generation": Generation,
+    "writing": Writing,
     "jobs": Jobs,
     "console": Console,
     "reddit": Reddit,
@@ -308,10 +323,12 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
     settings_file = _SettingsFile(config / FILE_NAME)
     sections = settings_file.sections()
     keys = settings_file.keys(sections.pop(KEYS_SECTION, {}))
+    prices = settings_file.prices(sections.pop(PRICES_SECTION, {}))
     _add_environment(sections, environ)
     try:
         # Strict: a file has types, and "true" in quotes is a mistake. Variables were converted before.
-        settings = msgspec.convert(sections | {KEYS_SECTION: keys}, Settings, strict=True, dec_hook=_decode_secret)
+        free = {KEYS_SECTION: keys, PRICES_SECTION: prices}
+        settings = msgspec.convert(sections | free, Settings, strict=True, dec_hook=_decode_secret)
     except msgspec.ValidationError as error:
         raise settings_file.explain(str(error), environ) from None
     settings_file.check_expressions(settings.pipeline)
@@ -419,8 +436,8 @@ class _SettingsFile:
             hint = 'Write `name = value` lines below a [section], with text in "quotes".'
             raise SettingsError(f"{self.path} is not TOML: {error}.", hint=hint) from None
         for section, values in tables.items():
-            # Validated by the console, which knows the actions.
-            if section == KEYS_SECTION and isinstance(values, dict):
+            # Any name: the console knows its actions, and nobody knows all models.
+            if section in FREE_SECTIONS and isinstance(values, dict):
                 continue
             if section not in SECTIONS or not isinstance(values, dict):
                 raise self._error(section, "", f"unknown section [{section}].", _suggest(section, ""))
@@ -442,6 +459,20 @@ class _SettingsFile:
                     KEYS_SECTION, key, f"keys.{key} is not text.", 'Put keys in quotes, such as "a" or "a,f2".'
                 )
         return bindings
+
+    def prices(self, values: Mapping[str, object], above: str = "") -> dict[str, object]:
+        """Return model -> price. A name with dots makes a nested table in TOML unless it is quoted."""
+        prices: dict[str, object] = {}
+        for name, value in values.items():
+            model = f"{above}{name}"
+            if isinstance(value, dict):
+                prices |= self.prices(value, f"{model}.")
+            elif isinstance(value, list) and 2 <= len(value) <= 3 and all(_is_price(price) for price in value):
+                prices[model] = value
+            else:
+                hint = 'Write "model" = [input, output], in US dollars per million tokens; cached input may follow.'
+                raise self._error(PRICES_SECTION, model, f"the price of {model} is not valid.", hint)
+        return prices
 
     def _check_name(self, section: str, name: str) -> None:
         if name not in SECTIONS[section].__struct_fields__:
@@ -500,6 +531,10 @@ class _SettingsFile:
             if not name and key.split(".")[0] == section and not current_section:
                 return number
         return best_line
+
+
+def _is_price(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
 
 
 def _read_file(path: Path) -> bytes:

@@ -27,6 +27,7 @@ from copydesk.model.serialization import to_json
 from copydesk.model.source import ChangeSource, NewSource, SourceConfig
 from copydesk.model.voice import ChangeVoice, FormatVoice
 from copydesk.model.webhook import NewWebhook
+from copydesk.model.writer import NewEndpoint
 from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, open_desk_at
 from desk_operations import OPERATIONS, RESOURCES, call, get_resource, parameters
 
@@ -75,6 +76,7 @@ def test_all_resources_are_found():
         "schedule.due_drafts",
         "backups",
         "stories",
+        "writers",
         "retention",
         "ids",
         "events",
@@ -211,6 +213,7 @@ EXAMPLES: dict[str, Example] = {
     "sources.create": Example(SOURCE, {"url": 5}),
     "sources.test_candidate": Example(SOURCE, {"config": SourceConfig(weight=11)}),
     "sources.update": Example(ChangeSource(name="Mine", enabled=False), {"enabled": "no"}, source_id),
+    "writers.add": Example(NewEndpoint(name="local", model="m", base_url="http://localhost/v1"), {"name": 5}),
     "webhooks.create": Example(NewWebhook(url="https://hooks.example/copydesk"), {"url": 5}),
     "schedule.set_slots": Example([Slot(day_of_week=1, hour=9, minute=0)], {"hour": 25}),
 }

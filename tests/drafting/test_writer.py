@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.support.fake_writer import FakeWriter
 
+from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.drafting.writer import WRITERS, Field, SourceItem, Writer, build_brief, get_writer
 from copydesk.errors import SettingsError, WriterError
 from copydesk.ingest.registry import SOURCE_TYPES

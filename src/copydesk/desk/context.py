@@ -10,6 +10,8 @@ from functools import cached_property, wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
 
+from msgspec.structs import replace
+
 from copydesk.desk.event_watcher import EventWatcher
 from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError, NotFoundError
 from copydesk.model.delivery import ConnectedAccount, select_accounts
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 
     from copydesk.credentials.vault import AskPassphrase, Vault
     from copydesk.drafting.confidence import ConfidenceModel
+    from copydesk.drafting.model_writer.client import ModelClient
+    from copydesk.drafting.writer import Writer
     from copydesk.ingest.fetch_context import Credentials
+    from copydesk.model.writer import Endpoint
     from copydesk.network.fetcher import Fetcher
     from copydesk.network.transport import GuardedTransport
     from copydesk.posting.platform import Platform
@@ -175,6 +180,7 @@ class SharedContext:
         clock: Clock = utc_now,
         transport: "httpx.AsyncBaseTransport | None" = None,
         platforms: "Mapping[str, Platform] | None" = None,
+        writer: "Writer | None" = None,
         ask_passphrase: "AskPassphrase | None" = None,
     ) -> None:
         self.settings = settings
@@ -182,8 +188,12 @@ class SharedContext:
         self.clock = clock
         self.transport = transport
         self.transport_pool = _LazyTransport(settings.network)
+        self.local_transport_pool = _LazyTransport(replace(settings.network, allow_private=True))
+        """For servers that the user placed in their own network by name, and for nothing else."""
         self.platforms = dict(platforms or {})
         """Platforms by name in place of the real ones."""
+        self.writer = writer
+        """The writer in place of those that the user chose."""
         self.ask_passphrase = ask_passphrase
         """Asks the user for the vault's passphrase; None if nobody can be asked."""
         self.event_watcher = EventWatcher(database)
@@ -207,6 +217,7 @@ class SharedContext:
         await self.event_watcher.close()
         await _close_platforms(self.platforms.values())
         await self.transport_pool.close()
+        await self.local_transport_pool.close()
 
 
 async def _close_platforms(platforms: "Iterable[Platform]") -> None:
@@ -230,6 +241,10 @@ class DeskContext:
         self.platforms = Platforms(self)
         self.confidence_model: tuple[object, ConfidenceModel] | None = None
         """The model of `desk.confidence` and the decisions that it is learnt from."""
+        self.model_clients: dict[tuple[Endpoint, str], ModelClient] = {}
+        """Clients of language models, by endpoint and key."""
+        self.partial_texts: dict[str, str] = {}
+        """Texts that are being written in this process, by draft, as far as they have arrived: shown, never stored."""
         self.is_closed = False
         self._random = random.Random()  # noqa: S311 - jitter, not cryptography
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from copydesk.desk.stories import Stories
     from copydesk.desk.tokens import Tokens
     from copydesk.desk.webhooks.service import Webhooks
+    from copydesk.desk.writers.service import WriterSettings
 
 
 class Desk:
@@ -81,6 +82,13 @@ class Desk:
         from copydesk.desk.generation.service import Generation  # noqa: PLC0415
 
         return Generation(self._context)
+
+    @cached_property
+    def writers(self) -> "WriterSettings":
+        """Writers: endpoints of language models, their order, their requests and costs."""
+        from copydesk.desk.writers.service import WriterSettings  # noqa: PLC0415
+
+        return WriterSettings(self._context)
 
     @cached_property
     def schedule(self) -> "Schedule":

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import httpx
 
     from copydesk.credentials.vault import AskPassphrase
+    from copydesk.drafting.writer import Writer
     from copydesk.posting.platform import Platform
 
 # Without a handler Python prints warnings to stderr, which is the console's screen. Applications add their own
@@ -144,6 +145,7 @@ async def open_desks(
     clock: Clock = utc_now,
     transport: "httpx.AsyncBaseTransport | None" = None,
     platforms: "Mapping[str, Platform] | None" = None,
+    writer: "Writer | None" = None,
     ask_passphrase: "AskPassphrase | None" = None,
 ) -> AsyncIterator[Desks]:
     """Open the database that `settings` name for all its users; create or migrate it, and close it on exit.
@@ -165,6 +167,7 @@ async def open_desks(
             clock=clock,
             transport=transport,
             platforms=platforms,
+            writer=writer,
             ask_passphrase=ask_passphrase,
         )
         desks = Desks(context, owner)
@@ -188,6 +191,7 @@ async def open_desk(
     clock: Clock = utc_now,
     transport: "httpx.AsyncBaseTransport | None" = None,
     platforms: "Mapping[str, Platform] | None" = None,
+    writer: "Writer | None" = None,
     ask_passphrase: "AskPassphrase | None" = None,
 ) -> AsyncIterator[Desk]:
     """Open the desk that `settings` name, create or migrate its database, and close it on exit.
@@ -195,14 +199,20 @@ async def open_desk(
     `user` chooses by name whose sources, drafts and accounts are read and written; a new name gets an empty desk. By
     default it is the owner, as on the command line and in the console. Nobody sees what belongs to somebody else.
 
-    `transport` replaces the network and `platforms` (by name) the real platforms, both for the sample desk and tests.
+    `transport` replaces the network, `platforms` (by name) the real platforms and `writer` the chosen writers, for the
+    sample desk and tests: FakePlatform in `copydesk.posting.fake`, FakeWriter in `copydesk.drafting.fake_writer`.
     `ask_passphrase` prompts for the passphrase of the credentials file. Raise StoreError if the database cannot be
     used, InvalidError if `user` is no name.
     """
     if user is not None:
         user = parse_line("user", user, 1, MAX_USER_NAME_LENGTH)
     async with open_desks(
-        settings, clock=clock, transport=transport, platforms=platforms, ask_passphrase=ask_passphrase
+        settings,
+        clock=clock,
+        transport=transport,
+        platforms=platforms,
+        writer=writer,
+        ask_passphrase=ask_passphrase,
     ) as desks:
         found = desks.owner if user is None else await desks.users.get_or_create(user)
         yield await desks.get(found)

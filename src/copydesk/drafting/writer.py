@@ -126,8 +126,10 @@ class WriterResult(Struct, frozen=True):
 class Writer(Protocol):
     """Interface of writers."""
 
-    name: str
-    """Stored with the draft."""
+    @property
+    def name(self) -> str:
+        """Its name, stored with the draft."""
+        ...
 
     async def write(self, brief: Brief) -> WriterResult:
         """Return the requested draft. Raise WriterError if none can be written."""

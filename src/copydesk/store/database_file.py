@@ -28,6 +28,7 @@ FINGERPRINTS: Final = {
     "0009": "e344e5728b42bb2c",
     "0010": "e19ebfdb9e82f785",
     "0011": "ef12bcd5f62e7db6",
+    "0012": "1f2ee2830b9961af",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

@@ -37,6 +37,7 @@ from copydesk.model.source import FetchState, Health, SourceConfig
 from copydesk.model.token import Scope
 from copydesk.model.transitions import EventKind
 from copydesk.model.voice import FormatVoice
+from copydesk.model.writer import Endpoint, ModelRequest
 from copydesk.store.column_types import (
     ID,
     ROW_ID,
@@ -79,6 +80,35 @@ user = Table(
     required_column("name", Text),
     required_column("time_zone", Text),
     required_column("created_at", UtcDateTime),
+    # Names of the writers that are asked for a draft, in this order.
+    required_column("writers", JsonText(tuple[str, ...]), server_default='["offline"]'),
+)
+
+# Endpoints of language models. Their keys are in the vault.
+writer = Table(
+    "writer",
+    metadata,
+    user_id_column(primary_key=True),
+    required_column("name", Text, primary_key=True),
+    required_column("endpoint", JsonText(Endpoint)),
+    required_column("created_at", UtcDateTime),
+    Column("tested_at", UtcDateTime),
+    Column("error", Text),
+    sqlite_with_rowid=False,
+)
+
+# What language models cost per calendar month, in UTC.
+model_spending = Table(
+    "model_spending",
+    metadata,
+    user_id_column(primary_key=True),
+    required_column("month", Text, primary_key=True),
+    required_column("requests", Integer),
+    # Requests whose cost is not known.
+    required_column("unpriced", Integer),
+    # US dollars.
+    required_column("cost", Float),
+    sqlite_with_rowid=False,
 )
 
 # API tokens.
@@ -315,6 +345,17 @@ draft_count = Table(
     required_column("status", Choice(Status), primary_key=True),
     required_column("archived", Boolean, primary_key=True),
     required_column("drafts", Integer),
+    sqlite_with_rowid=False,
+)
+
+# The requests to language models that led to a draft.
+model_request = Table(
+    "model_request",
+    metadata,
+    draft_id_column(primary_key=True),
+    required_column("position", Integer, primary_key=True),
+    user_id_column(index=True),
+    required_column("request", JsonText(ModelRequest)),
     sqlite_with_rowid=False,
 )
 

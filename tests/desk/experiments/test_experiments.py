@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 from sqlalchemy import update
-from tests.support.fake_writer import FakeWriter
 
 import copydesk.drafting.writer as writer_module
 from copydesk.desk import Desk
@@ -17,6 +16,7 @@ from copydesk.desk.experiments import (
     has_unsupported_variants,
     next_assignment,
 )
+from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import DraftVariant, Format, Status
 from copydesk.model.experiment import Experiment, ExperimentStatus

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection
-from tests.support.fake_writer import FakeWriter
 
 from copydesk.desk import Desk
 from copydesk.drafting.check_context import CheckContext, RecentTexts
 from copydesk.drafting.checks import check
+from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import InvalidError, StoreBusyError, WriterError
 from copydesk.ingest.article.trafilatura_worker import extract_article

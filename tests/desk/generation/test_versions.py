@@ -2,8 +2,8 @@
 
 import msgspec
 import pytest
-from tests.support.fake_writer import FakeWriter
 
+from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.model.draft import Format, Status
 from copydesk.model.serialization import to_json

@@ -7,8 +7,8 @@ from functools import partial
 from itertools import pairwise
 
 import pytest
-from tests.support.fake_writer import FakeWriter
 
+from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import InvalidError, NotFoundError, WriterError
 from copydesk.model.draft import Format

@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.support.fake_writer import FakeWriter
 
 from copydesk.desk.drafts.review import Review as DeskReview
 from copydesk.desk.drafts.service import Drafts
+from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
 from copydesk.model.transitions import EventKind, InterruptedBulk

@@ -84,7 +84,8 @@ def login_error_hint(error: LoginError, account: Account) -> str:
 
 def _single_value_fields() -> dict[str, str]:
     """Return, by platform, the field a single environment value stands for, where such a value is set."""
-    fields: dict[str, str] = {}
+    # As `secret_name` in `copydesk.desk.writers.open_writer` and its KEY.
+    fields = {"writer": "key"}
     for name, info in PLATFORMS.items():
         if _SYSTEMD_DIRECTORY in os.environ or f"COPYDESK_SECRET_{name.upper()}" in os.environ:
             fields[name] = next(field.name for field in info.credential_fields if field.secret)

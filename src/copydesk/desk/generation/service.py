@@ -55,6 +55,11 @@ class Generation:
         return sum([await self._run_workers(chunk) for chunk in chunked(draft_ids)])
 
     @operation
+    def partial_text(self, draft_id: str) -> str:
+        """Return the text of a draft as far as it has arrived, empty unless this process is writing it."""
+        return self._ctx.partial_texts.get(draft_id, "")
+
+    @operation
     async def finish(self, draft_ids: Sequence[str]) -> None:
         """Write these texts, and wait for those that another process is writing."""
         await self.drain(draft_ids)

@@ -5,8 +5,10 @@ Each outcome is stored in one transaction, with the events of the draft's histor
 
 import asyncio
 import logging
+import operator
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,21 +21,23 @@ from copydesk.desk.drafts.create import derive_title
 from copydesk.desk.drafts.source_items import add_items, list_sources
 from copydesk.desk.experiments import Treatment, get_treatment
 from copydesk.desk.images.draft_images import page_image
-from copydesk.drafting import writer as writers
+from copydesk.desk.writers.open_writer import open_writer, write_recorded
 from copydesk.drafting.check_context import TrigramCache
 from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context, check
-from copydesk.drafting.writer import Brief, WriterResult, build_brief
+from copydesk.drafting.writer import Brief, Writer, WriterResult, build_brief
 from copydesk.errors import CopydeskError, FetchError, StoreError, WriterError
 from copydesk.ingest.article.reader import READ_TIMEOUT, Article, read_article
 from copydesk.ingest.registry import get_source_type
-from copydesk.model.draft import Checks, Draft, DraftImage, DraftSource, Format, ListedDraft, Status, Trace
+from copydesk.model.draft import Checks, Draft, DraftImage, DraftSource, Format, ListedDraft, Severity, Status, Trace
 from copydesk.model.item import Entry, Item
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import NEW_VERSION, SYSTEM, EventKind, SystemEvent, status_after_event
 from copydesk.model.voice import Voice
+from copydesk.model.writer import ModelRequest
 from copydesk.ranking.canonical_url import canonical_url
 from copydesk.ranking.topics import Topics
 from copydesk.store import draft_queries, draft_updates, drafts, generation, items, users
+from copydesk.store import writers as stored_writers
 from copydesk.store.database import Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.drafts import NewDraft
@@ -65,6 +69,8 @@ class GeneratedText(Struct, frozen=True):
     confidence_known: bool
     sentences: tuple[Trace, ...]
     writer: str
+    requests: tuple[ModelRequest, ...] = ()
+    """The requests to language models that led to it."""
     images: tuple[DraftImage, ...] = ()
     """Images for a draft that has none."""
     items: tuple[DraftSource, ...] = ()
@@ -88,10 +94,13 @@ def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedT
         _apply_event(conn, user_id, snapshot, SystemEvent.TEXT_GENERATED, now, values | {"last_error": None})
         generation.save_writer(conn, user_id, snapshot.id, result.writer, result.images)
         drafts.add_items(conn, user_id, snapshot.id, result.items)
+        stored_writers.add_requests(conn, user_id, snapshot.id, result.requests)
     elif snapshot.status is Status.PENDING_REGENERATION:
         values = {"archived_at": now, "last_error": None}
         _apply_event(conn, user_id, snapshot, SystemEvent.NEW_VERSION_GENERATED, now, values)
-        drafts.add(conn, user_id, _new_version(conn, user_id, result, now))
+        version = _new_version(conn, user_id, result, now)
+        drafts.add(conn, user_id, version)
+        stored_writers.add_requests(conn, user_id, version.draft.id, result.requests)
     # In any other state the user has withdrawn the request: nothing to store.
     return True
 
@@ -205,8 +214,6 @@ class _JobWriter:
         self._ctx = ctx
         self._claim_id = claim_id
         self._cache = cache
-        # Looked up for every job, as settings may change.
-        self._writer = writers.get_writer()
         self._deadline = ctx.settings.generation.deadline
 
     async def with_page(self, material: GenerationInput) -> GenerationInput:
@@ -258,7 +265,7 @@ class _JobWriter:
         draft, item = inputs.draft, material.item
         topic = Topics(self._ctx.settings.ranking.interests).find_shared(inputs.items)
         brief = add_items(_brief(inputs, material), item, inputs.items, topic)
-        output = await self._call_writer(brief)
+        output, writer = await self._call_writer(brief, draft.id)
         images = () if inputs.has_image else _page_image(material.item, self._ctx.clock())
         recent = await asyncio.to_thread(RecentTexts.from_cache, inputs.recent, self._cache)
         subject = build_check_context(brief, recent=recent, images=(*draft.images, *images))
@@ -273,17 +280,24 @@ class _JobWriter:
             confidence=estimated.confidence,
             confidence_known=estimated.known,
             sentences=output.sentences,
-            writer=self._writer.name,
+            writer=output.model or writer.name,
+            requests=output.requests,
             images=images,
             items=list_sources(brief, output, item, inputs.items),
         )
 
-    async def _call_writer(self, brief: Brief) -> WriterResult:
+    async def _call_writer(self, brief: Brief, draft_id: str) -> tuple[WriterResult, Writer]:
+        """Return the text and who wrote it; show the text meanwhile."""
+        show = partial(operator.setitem, self._ctx.partial_texts, draft_id)
+        # Opened for every text, as the user may choose another one.
+        writer = await open_writer(self._ctx)
         try:
             async with asyncio.timeout(self._deadline):
-                return await self._writer.write(brief)
+                return await write_recorded(self._ctx, writer, brief, show), writer
         except TimeoutError:
             raise WriterError(f"Generating the text took longer than {self._deadline:g} seconds.") from None
+        finally:
+            self._ctx.partial_texts.pop(draft_id, None)
 
 
 def _load_inputs(conn: Transaction, user_id: str, draft_id: str, item: Item, now: datetime) -> _TextInputs | None:
@@ -328,6 +342,7 @@ def _brief(inputs: _TextInputs, material: GenerationInput) -> Brief:
     brief = msgspec.structs.replace(
         brief,
         item_id=item.entry.ident,
+        findings=tuple(finding.message for finding in draft.checks.findings if finding.severity is not Severity.INFO),
         earlier_versions=inputs.earlier_texts,
         instructions=material.prompt,
         parameters=treatment.parameters if treatment else {},

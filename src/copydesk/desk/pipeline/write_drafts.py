@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -19,10 +19,10 @@ from copydesk.desk.experiments import Assignment, claim_assignment, next_assignm
 from copydesk.desk.images.draft_images import page_image
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.desk.pipeline.roundups import Roundup, Roundups
-from copydesk.drafting import writer as writers
-from copydesk.drafting.checks import RecentTexts, build_check_context, check
+from copydesk.desk.writers.open_writer import open_writer, write_recorded
+from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context, check
 from copydesk.drafting.confidence import PRIOR_RATE, ConfidenceModel
-from copydesk.drafting.writer import WriterResult, build_brief
+from copydesk.drafting.writer import Writer, WriterResult, build_brief
 from copydesk.errors import TooFewSourcesError, WriterError
 from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Checks, Draft, DraftImage, Format, Status
@@ -30,8 +30,10 @@ from copydesk.model.item import ItemState
 from copydesk.model.run import RunRequest
 from copydesk.model.source import Source
 from copydesk.model.voice import Voice, VoiceProfile
+from copydesk.model.writer import ModelRequest
 from copydesk.ranking.rank import RankedStory
 from copydesk.store import drafts, items, sources, users
+from copydesk.store import writers as stored_writers
 from copydesk.store.database import Transaction
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
@@ -70,31 +72,37 @@ async def write_drafts(
     progress.set_total(progress.completed)
 
 
+class _Resources(NamedTuple):
+    """What every draft of a run needs."""
+
+    voice: Voice
+    recent: RecentTexts
+    tags: Mapping[str, tuple[str, ...]]
+    """Tags of the drafts by source id."""
+    roundups: Roundups
+    confidence_model: ConfidenceModel
+    writer: Writer
+
+
 class _DraftWriting:
     """Writing state of one run: voice, writer and recent texts."""
 
     def __init__(
-        self,
-        ctx: DeskContext,
-        progress: RunProgress,
-        formats: Sequence[Format],
-        voice: Voice,
-        recent: RecentTexts,
-        tags: Mapping[str, tuple[str, ...]],
-        roundups: Roundups,
-        confidence_model: ConfidenceModel,
+        self, ctx: DeskContext, progress: RunProgress, formats: Sequence[Format], resources: _Resources
     ) -> None:
         self._ctx = ctx
         self._progress = progress
         self._formats = formats
         self._next_assignments: dict[Format, Assignment] | None = None
         """Next experiment assignments, read in the previous story's transaction; None if they must be read again."""
-        self._voice = voice
-        self._recent = recent
-        self._tags = tags
-        self._roundups = roundups
-        self._confidence_model = confidence_model
-        self._writer = writers.get_writer()
+        self._voice = resources.voice
+        self._recent = resources.recent
+        self._tags = resources.tags
+        self._roundups = resources.roundups
+        self._confidence_model = resources.confidence_model
+        self._requests: dict[str, tuple[ModelRequest, ...]] = {}
+        """Requests to language models that led to the drafts of the current story, by draft."""
+        self._writer = resources.writer
 
     @classmethod
     async def load(
@@ -108,8 +116,8 @@ class _DraftWriting:
         blog_stories = stories if Format.BLOG in formats else ()
         linked = await ctx.read(drafts.find_linked_items, [story.lead.id for story in blog_stories])
         roundups = await asyncio.to_thread(Roundups, blog_stories, ctx.settings.ranking.interests, linked)
-        model = await load_model(ctx)
-        return cls(ctx, progress, formats, voice or Voice(), recent, tags, roundups, model)
+        model, writer = await load_model(ctx), await open_writer(ctx)
+        return cls(ctx, progress, formats, _Resources(voice or Voice(), recent, tags, roundups, model, writer))
 
     async def write(self, story: RankedStory, formats: Sequence[Format]) -> None:
         """Write, check and store the drafts of a story in one transaction."""
@@ -131,6 +139,7 @@ class _DraftWriting:
     async def _write_once(
         self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]
     ) -> None:
+        self._requests.clear()
         written, errors = await self._write_all(story, formats, assignments)
         # No variant would have helped those.
         claimed = {
@@ -158,6 +167,9 @@ class _DraftWriting:
             try:
                 written_drafts.append(await self._write_safely(story, kind, assignments.get(kind)))
             except WriterError as error:
+                # No other story would fare better, and each attempt may cost money: the run ends, its items wait.
+                if error.is_temporary and not written_drafts:
+                    raise
                 # The story's other formats are written all the same.
                 errors[kind] = error
         return written_drafts, errors
@@ -201,10 +213,11 @@ class _DraftWriting:
         )
         brief = msgspec.structs.replace(brief, item_id=lead.entry.ident, parameters=parameters)
         brief = add_items(brief, lead, roundup.items, roundup.topic)
-        result = await self._writer.write(brief)
+        result = await write_recorded(self._ctx, self._writer, brief)
         now = self._ctx.clock()
         images = page_image(lead.entry, now)
         checks = check(result.text, build_check_context(brief, recent=self._recent, images=images))
+        checks = add_notes(checks, result.notes)
         draft = self._build_draft(story, format, result, images, checks)
         draft = msgspec.structs.replace(draft, items=list_sources(brief, result, lead, roundup.items))
         return with_confidence(self._confidence_model, draft)
@@ -213,8 +226,10 @@ class _DraftWriting:
         self, story: RankedStory, format: Format, result: WriterResult, images: tuple[DraftImage, ...], checks: Checks
     ) -> Draft:
         now, lead = self._ctx.clock(), story.lead
+        draft_id = new_id(now)
+        self._requests[draft_id] = result.requests
         return Draft(
-            id=new_id(now),
+            id=draft_id,
             text=result.text,
             format=format,
             status=Status.PENDING_REVIEW,
@@ -227,7 +242,7 @@ class _DraftWriting:
             checks=checks,
             sentences=result.sentences,
             score=story.score,
-            writer=self._writer.name,
+            writer=result.model or self._writer.name,
         )
 
     async def _save(
@@ -255,7 +270,8 @@ class _DraftWriting:
                 return False, None
             items.set_outcomes(conn, user_id, duplicates)
             for draft in written:
-                drafts.add(conn, user_id, self._to_new_draft(story, draft, assignments.get(draft.format)))
+                if drafts.add(conn, user_id, self._to_new_draft(story, draft, assignments.get(draft.format))):
+                    stored_writers.add_requests(conn, user_id, draft.id, self._requests[draft.id])
             # Claim assignments of failed texts too, or the next story would fail in the same variant.
             if not all(claim_assignment(conn, user_id, assignment) for assignment in assignments.values()):
                 raise _AssignmentTakenError

@@ -22,6 +22,7 @@ from copydesk.drafting.model_writer.completion import (
     CompletionRequest,
     ModelError,
     RejectedError,
+    UnavailableError,
     Wire,
 )
 from copydesk.drafting.model_writer.messages import Messages
@@ -168,7 +169,7 @@ class ModelClient:
         except FetchTimeoutError as error:
             failure = self._too_slow(seconds) if not error.not_sent else self._unreachable(error)
         except PrivateAddressError as error:
-            failure = ModelError(_message(error), hint="Check the base URL of this writer.")
+            failure = UnavailableError(_message(error), hint="Check the base URL of this writer.")
         except FetchError as error:
             failure = self._unreachable(error) if error.not_sent else ModelError(_message(error))
         raise failure
@@ -248,7 +249,7 @@ class ModelClient:
 
     def _too_slow(self, seconds: float) -> ModelError:
         hint = "Use a faster model, or raise generation.deadline."
-        return ModelError(f"{self.endpoint.model} did not finish within {seconds:.0f} seconds.", hint=hint)
+        return UnavailableError(f"{self.endpoint.model} did not finish within {seconds:.0f} seconds.", hint=hint)
 
 
 def learn(capabilities: Capabilities, error: RejectedError, structured: StructuredOutput) -> Capabilities | None:

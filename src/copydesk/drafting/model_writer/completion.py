@@ -18,7 +18,13 @@ class ModelError(WriterError):
         super().__init__(message, hint=hint)
 
 
-class BusyError(ModelError):
+class UnavailableError(ModelError):
+    """The model cannot be asked now: no time or no money is left."""
+
+    is_temporary = True
+
+
+class BusyError(UnavailableError):
     """The endpoint could not be reached or could not answer now: no answer has begun, the request may be repeated."""
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
@@ -32,6 +38,8 @@ class RejectedError(ModelError):
     def __init__(self, message: str, *, hint: str = "", detail: str = "", status: int = 0) -> None:
         self.detail = detail  # the server's own message
         self.status = status
+        # Key, credit or model: what the user has to put right once, for all items.
+        self.is_temporary = status in (401, 402, 403, 404, 429)
         super().__init__(message, hint=hint)
 
 

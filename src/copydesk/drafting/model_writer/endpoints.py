@@ -4,8 +4,7 @@ import re
 from ipaddress import ip_address
 
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.validation import parse_line
-from copydesk.model.writer import MAX_MODEL_LENGTH, MAX_URL_LENGTH, OFFLINE, WRITER_NAME, Endpoint, WireProtocol
+from copydesk.model.writer import Endpoint, WireProtocol
 from copydesk.network.addresses import is_local_host
 from copydesk.network.client import UnusableUrlError, parse_url
 
@@ -19,33 +18,17 @@ _CLAUDE = re.compile(r"claude-(opus|sonnet|haiku|fable)-(\d{1,2})(?:[.-](\d{1,2}
 _SAMPLING = ("temperature", "top_p", "top_k")
 
 
-def validate_endpoint(endpoint: Endpoint) -> Endpoint:
-    """Return the endpoint with its URL in normal form. Raise InvalidError with every invalid field."""
-    problems = []
-    if not WRITER_NAME.fullmatch(endpoint.name) or endpoint.name in (OFFLINE, "user"):
-        problems.append(FieldError("name", "takes 1 to 40 lower-case letters, digits, dots and hyphens, not “offline”"))
-    base_url = (endpoint.base_url or DEFAULT_URLS[endpoint.protocol]).rstrip("/")
+def normalize_url(base_url: str, protocol: WireProtocol) -> str:
+    """Return a base URL without a slash at its end; empty is the provider's own. Raise InvalidError."""
+    base_url = (base_url or DEFAULT_URLS[protocol]).rstrip("/")
     if problem := _url_problem(base_url):
-        problems.append(FieldError("baseUrl", problem))
-    if not 0 < len(endpoint.model) <= MAX_MODEL_LENGTH or not endpoint.model.isprintable():
-        problems.append(FieldError("model", "is missing, or is no model's name"))
-    if problems:
-        raise InvalidError(*problems)
-    return Endpoint(
-        name=endpoint.name,
-        protocol=endpoint.protocol,
-        base_url=base_url,
-        model=parse_line("model", endpoint.model, 1, MAX_MODEL_LENGTH),
-        structured=endpoint.structured,
-        max_tokens=endpoint.max_tokens,
-    )
+        raise InvalidError(FieldError("baseUrl", problem))
+    return base_url
 
 
 def _url_problem(base_url: str) -> str:
     """Return why a base URL cannot be used, or ""."""
     expected = "must be an address such as https://api.example.com/v1"
-    if len(base_url) > MAX_URL_LENGTH:
-        return expected
     try:
         url = parse_url(base_url)
     except UnusableUrlError:
@@ -56,6 +39,11 @@ def _url_problem(base_url: str) -> str:
     if url.scheme == "http" and not is_in_own_network(url.host):
         return "must begin with https:// outside of your own network"
     return ""
+
+
+def is_local(endpoint: Endpoint) -> bool:
+    """Return True if the user placed the endpoint on this machine or in the local network."""
+    return is_in_own_network(parse_url(endpoint.base_url).host)
 
 
 def is_in_own_network(host: str) -> bool:

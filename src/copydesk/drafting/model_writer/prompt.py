@@ -256,7 +256,7 @@ SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "report": {"type": "string"},
-        "posts": {"type": "array", "items": {"type": "string"}},
+        "posts": {"type": "array", "items": {"type": "string"}, "minItems": 1},
         "claims": {
             "type": "array",
             "items": {

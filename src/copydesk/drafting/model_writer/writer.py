@@ -196,13 +196,14 @@ class FallbackWriter:
         requests: list[ModelRequest] = []
         failures: list[str] = []
         last: WriterError | None = None
+        is_temporary = False
         for writer in self._writers:
             try:
                 result = await write_or_stream(writer, brief, on_text)
             except WriterError as error:
                 requests += getattr(error, "requests", ())
                 failures.append(f"{writer.name} wrote no draft: {error.message}")
-                last = error
+                last, is_temporary = error, is_temporary or error.is_temporary
                 if on_text is not None:
                     on_text("")
             else:
@@ -214,4 +215,6 @@ class FallbackWriter:
                 )
         assert last is not None
         message = last.message if len(failures) == 1 else " ".join(failures)
-        raise ModelError(message, hint=last.hint, requests=tuple(requests))
+        failure = ModelError(message, hint=last.hint, requests=tuple(requests))
+        failure.is_temporary = is_temporary
+        raise failure
