@@ -62,6 +62,7 @@ def test_unknown_id_is_one_line(tmp_path, args, options, start):
         (["--format", "BLOG"], "--source, --format, --max-drafts, --due and --json need --run-pipeline."),
         (["--max-drafts", "3"], "--source, --format, --max-drafts, --due and --json need --run-pipeline."),
         (["--json"], "--source, --format, --max-drafts, --due and --json need --run-pipeline."),
+        (["--user", "anna", "serve"], "The service is for all users; a token says which. Leave out --user."),
         (["--run-pipeline", "doctor"], "cannot be used with `doctor`."),
         ([], "The console needs a terminal. Use --run-pipeline or a command instead."),
         (["source", "import", "/nonexistent/file"], "No such file or directory."),

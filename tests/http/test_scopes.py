@@ -56,11 +56,11 @@ OPERATION_SCOPES = {
     "POST /sources/{id}/test": "draft",
     "POST /images": "draft",
     "GET /events": "read",
-    "GET /webhooks": "read",
+    "GET /webhooks": "publish",
     "POST /webhooks": "publish",
-    "GET /webhooks/{id}": "read",
+    "GET /webhooks/{id}": "publish",
     "DELETE /webhooks/{id}": "publish",
-    "GET /webhooks/{id}/deliveries": "read",
+    "GET /webhooks/{id}/deliveries": "publish",
 }
 ACTION_SCOPES = {
     "approve": "review",

@@ -115,6 +115,38 @@ async def test_stale_version_is_refused(service):
     assert (await client.get(f"/drafts/{draft_id}")).json()["text"] == "Two"
 
 
+async def test_undo_of_a_stale_version_is_refused(service):
+    client = await service.client()
+    draft_id = (await client.post("/drafts", json={"text": "One"})).json()["drafts"][0]["id"]
+    path = f"/drafts/{draft_id}"
+    tag = (await client.patch(path, json={"text": "Two"})).headers["etag"]
+    await client.patch(path, json={"text": "Three"})
+    assert (await client.post(f"{path}/undo", headers={"If-Match": tag})).status_code == 412
+    assert (await client.get(path)).json()["text"] == "Three"
+
+
+@pytest.mark.parametrize(
+    ("tags", "status"),
+    [
+        ('"1"', 200),
+        ('"7", "1"', 200),
+        ('"other" , "1"', 200),
+        ("*", 200),
+        ('"7", "8"', 412),
+        ('W/"1"', 412),
+        ('"1x"', 412),
+        ("1", 412),
+        ("", 412),
+    ],
+)
+async def test_any_of_several_tags_may_match(service, tags, status):
+    client = await service.client()
+    draft_id = (await client.post("/drafts", json={"text": "One"})).json()["drafts"][0]["id"]
+    assert (await client.get(f"/drafts/{draft_id}")).headers["etag"] == '"1"'
+    changed = await client.patch(f"/drafts/{draft_id}", json={"text": "Two"}, headers={"If-Match": tags})
+    assert changed.status_code == status
+
+
 async def test_unknown_path_and_method_are_problems(service):
     client = await service.client()
     missing, wrong = await client.get("/nothing"), await client.delete("/drafts")

@@ -1,6 +1,7 @@
 """One call of an operation: who calls, with which parameters, and the desk that it works on."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,9 @@ from copydesk.model.token import Scope
 
 if TYPE_CHECKING:
     from copydesk.model.token import Access
+
+_VERSION_TAG = re.compile(r'(?:^|,)\s*"([0-9]{1,9})"(?=\s*(?:,|$))')
+"""A draft's ETag in a list of tags."""
 
 
 class Call:
@@ -62,13 +66,15 @@ class Call:
             raise insufficient_scope(self.access.scope, scope)
 
     @property
-    def expected_version(self) -> int | None:
-        """The version that the header If-Match names; None without one. An unknown tag is no version of any draft."""
-        tag = self.request.headers.get("if-match")
-        if tag is None or tag.strip() == "*":
+    def expected_versions(self) -> frozenset[int] | None:
+        """The versions that the header If-Match names; None without one.
+
+        Tags that are weak or not of a draft match nothing (RFC 9110, section 13.1.1).
+        """
+        tags = self.request.headers.get("if-match")
+        if tags is None or tags.strip() == "*":
             return None
-        version = tag.strip().removeprefix("W/").strip('"')
-        return int(version) if version.isascii() and version.isdigit() and len(version) < 10 else 0
+        return frozenset(int(version) for version in _VERSION_TAG.findall(tags))
 
     def set_version(self, version: int) -> None:
         """Set the header ETag to a draft's version."""

@@ -296,16 +296,25 @@ class Drafts:
 
     @operation
     async def undo(
-        self, draft_id: str | None = None, *, skip: Collection[int] = (), is_cancelled: IsCancelled = lambda: False
+        self,
+        draft_id: str | None = None,
+        *,
+        expected_version: int | None = None,
+        skip: Collection[int] = (),
+        is_cancelled: IsCancelled = lambda: False,
     ) -> UndoResult:
         """Undo the last change of a draft, or without an id the user's last change, a bulk as one.
+
+        `expected_version` is the version of that draft that the caller displayed; raise StaleVersionError for another.
 
         Drafts of a bulk that were changed since are left alone and reported; those undone individually are skipped. A
         bulk is processed in batches of 100; no further batch is started once `is_cancelled` returns True. Raise
         NotFoundError, or ConflictError with the reason. If the user's last change, or every draft of a bulk, cannot be
         undone, raise UndoNotAllowedError; pass its `change_id` in `skip` to undo the change before it.
         """
-        return await self._undo_redo.undo(draft_id, skip=skip, is_cancelled=is_cancelled)
+        return await self._undo_redo.undo(
+            draft_id, expected_version=expected_version, skip=skip, is_cancelled=is_cancelled
+        )
 
     @operation
     async def redo(self, draft_id: str | None = None, *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:

@@ -38,23 +38,27 @@ class UndoRedo:
         self._ctx = ctx
 
     async def undo(
-        self, draft_id: str | None = None, *, skip: Collection[int] = (), is_cancelled: IsCancelled = lambda: False
+        self,
+        draft_id: str | None = None,
+        *,
+        expected_version: int | None = None,
+        skip: Collection[int] = (),
+        is_cancelled: IsCancelled = lambda: False,
     ) -> UndoResult:
         """Implement `Drafts.undo`, which documents it."""
-        return await self._run(EventKind.UNDO, draft_id, skip, is_cancelled)
+        if draft_id is None:
+            plan = await self._ctx.read(_plan_last, EventKind.UNDO, frozenset(skip))
+        else:
+            plan = await self._ctx.read(_plan_draft, EventKind.UNDO, draft_id, expected_version)
+        return await self._apply(plan, EventKind.UNDO, is_cancelled)
 
     async def redo(self, draft_id: str | None = None, *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
         """Implement `Drafts.redo`, which documents it."""
-        return await self._run(EventKind.REDO, draft_id, (), is_cancelled)
-
-    async def _run(
-        self, kind: EventKind, draft_id: str | None, passing: Collection[int], stopped: IsCancelled
-    ) -> UndoResult:
         if draft_id is None:
-            plan = await self._ctx.read(_plan_last, kind, frozenset(passing))
+            plan = await self._ctx.read(_plan_last, EventKind.REDO, frozenset[int]())
         else:
-            plan = await self._ctx.read(_plan_draft, kind, draft_id)
-        return await self._apply(plan, kind, stopped)
+            plan = await self._ctx.read(_plan_draft, EventKind.REDO, draft_id)
+        return await self._apply(plan, EventKind.REDO, is_cancelled)
 
     async def run_bulk(self, kind: EventKind, bulk_id: str) -> UndoResult:
         """Undo or redo a bulk action, as far as its drafts were not changed since. Raise as `undo` and `redo` do."""
@@ -163,8 +167,10 @@ class _Restorer:
             )
 
 
-def _plan_draft(conn: Transaction, user_id: str, kind: EventKind, draft_id: str) -> _UndoPlan:
-    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+def _plan_draft(
+    conn: Transaction, user_id: str, kind: EventKind, draft_id: str, expected_version: int | None = None
+) -> _UndoPlan:
+    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id, expected_version=expected_version)
     event_number = _top_event(snapshot, kind)
     if event_number is None:
         raise _nothing_error(conn, user_id, kind, snapshot)

@@ -134,7 +134,7 @@ async def change_draft(call: Call) -> Draft | PostResult:
     A token with the scope `draft` may edit and regenerate what nobody has approved. `review` may also approve, reject,
     unapprove and archive, and edit approved drafts. The other actions need `publish`.
     """
-    fields, version = call.body, call.expected_version
+    fields, version = call.body, await _expected_version(call)
     if "text" in fields and not call.access.scope.covers(Scope.REVIEW):
         current = await call.desk.drafts.get(call.id)
         # An edit of a held draft confirms its approval.
@@ -150,6 +150,15 @@ async def change_draft(call: Call) -> Draft | PostResult:
         if fields.get("action") == Action.REGENERATE:
             call.run_in_background(lambda: call.desk.generation.drain([call.id]))
     return changed
+
+
+async def _expected_version(call: Call) -> int | None:
+    """Return the version that the draft must have; None for any, and 0, which no draft has, if none will do."""
+    versions = call.expected_versions
+    if versions is None or len(versions) == 1:
+        return next(iter(versions)) if versions else None
+    current = (await call.desk.drafts.get(call.id)).version
+    return current if current in versions else 0
 
 
 @operations.add(
@@ -172,13 +181,15 @@ async def change_drafts(call: Call) -> BulkOutcome:
     return replace(outcome, results=replace(outcome.results, failed=failed))
 
 
-@operations.add("POST", "/drafts/{id}/undo", scope=Scope.PUBLISH, response=Draft, errors=(404, 409), headers=("ETag",))
+@operations.add(
+    "POST", "/drafts/{id}/undo", scope=Scope.PUBLISH, response=Draft, errors=(404, 409, 412), headers=("ETag",)
+)
 async def undo_change(call: Call) -> Draft:
-    """Undo the last change of a draft, and return the draft.
+    """Undo the last change of a draft, and return the draft. With the header If-Match only in that version.
 
     Undoing may restore an approval or a scheduled time, so it needs the scope `publish`.
     """
-    await call.desk.drafts.undo(call.id)
+    await call.desk.drafts.undo(call.id, expected_version=await _expected_version(call))
     draft = await call.desk.drafts.get(call.id)
     call.set_version(draft.version)
     return without_item(draft)

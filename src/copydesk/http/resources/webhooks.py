@@ -26,9 +26,9 @@ class DeliveryList(Struct, frozen=True):
     next_cursor: str | None
 
 
-@operations.add("GET", "/webhooks", scope=Scope.READ, response=tuple[Webhook, ...])
+@operations.add("GET", "/webhooks", scope=Scope.PUBLISH, response=tuple[Webhook, ...])
 async def list_webhooks(call: Call) -> tuple[Webhook, ...]:
-    """List the webhooks, oldest first."""
+    """List the webhooks, oldest first. Their URLs may contain secrets, so it needs the scope `publish`."""
     return await call.desk.webhooks.list()
 
 
@@ -57,7 +57,7 @@ async def create_webhook(call: Call) -> CreatedWebhook:
     return webhook
 
 
-@operations.add("GET", "/webhooks/{id}", scope=Scope.READ, response=Webhook, errors=(404,))
+@operations.add("GET", "/webhooks/{id}", scope=Scope.PUBLISH, response=Webhook, errors=(404,))
 async def get_webhook(call: Call) -> Webhook:
     """Return one webhook."""
     return await call.desk.webhooks.get(call.id)
@@ -73,7 +73,7 @@ async def delete_webhook(call: Call) -> Deleted:
 @operations.add(
     "GET",
     "/webhooks/{id}/deliveries",
-    scope=Scope.READ,
+    scope=Scope.PUBLISH,
     query=DeliveriesQuery,
     response=DeliveryList,
     errors=(404,),
