@@ -23,6 +23,7 @@ MODULES = (
     "bench_duplicates",
     "bench_drafting",
     "bench_draft_corpus",
+    "bench_claims",
     "bench_draft_queries",
     "bench_bulk_review",
     "bench_publishing",

@@ -16,8 +16,9 @@ from copydesk.drafting.checks import (
     check,
     find_injections,
 )
+from copydesk.drafting.claims.source_index import Material
 from copydesk.drafting.writer import SourceItem
-from copydesk.model.draft import DraftImage, Finding, Format, ImageSource, Severity
+from copydesk.model.draft import DraftImage, Field, Finding, Format, ImageSource, Severity
 from copydesk.model.voice import Emoji, Link, Voice
 from copydesk.text.thread import join_parts
 from cost_growth import assert_bounded, assert_linear
@@ -43,6 +44,7 @@ OWN_VOICE = Voice(examples=EXAMPLES)
 def make_context(format: Format = Format.SHORT, **changes: Any) -> CheckContext:
     facts: dict[str, Any] = {
         "source": SOURCE,
+        "materials": (Material(Field.TEXT, SOURCE),),
         "title": "A library where you borrow drills",
         "url": URL,
         "language": "en",
@@ -101,6 +103,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ("number", "41%", "40 percent of 2.5m", {}),
     ("number", "13 towns", "12 towns", {}),
     ("number", "In 2020", "In 2019 (1/3)", {}),
+    ("contradiction", "The library keeps 1,300 objects.", "The library keeps 1,200 objects.", {}),
+    ("unsupported", "Scientists discovered moons around Saturn.", "Would you visit Saturn? Worth a read.", {}),
     ("quote", "“We lend what people use every year,” she said", "“We lend what people use once a year,” she said", {}),
     ("quote", '"We borrow everything twice"', '"We lend what people use once a year"', {}),
     ("quote", "“We lend … every single year”", "“We lend … once a year,” and “drills”", {}),
@@ -417,7 +421,8 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
     def make_input(size: int) -> tuple[str, CheckContext]:
         text = unit * (size // len(unit))
         source = text[: size * 2 // 5]
-        return text, make_context(Format.THREAD, source=source, voice=Voice(avoid=("a",), examples=EXAMPLES))
+        facts = {"source": source, "materials": (Material(Field.TEXT, source),)}
+        return text, make_context(Format.THREAD, **facts, voice=Voice(avoid=("a",), examples=EXAMPLES))
 
     assert_linear(make_input, lambda arguments: check(*arguments), 50_000)
 

@@ -16,7 +16,7 @@ from copydesk.ranking.filters import (
     detect_language,
     rejection_reason,
 )
-from copydesk.ranking.tokens import fold
+from copydesk.text.folding import fold
 from cost_growth import assert_bounded
 from ranking_fixtures import NOW, make_entry, make_item
 

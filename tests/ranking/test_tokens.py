@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ranking.tokens import content_words, fold
+from copydesk.ranking.tokens import content_words
+from copydesk.text.folding import fold
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Self
 
+from copydesk.drafting.claims.source_index import Material
 from copydesk.drafting.extract.attribution import format_day, get_source_name
 from copydesk.drafting.rules.analyzed_text import AnalyzedText, ngrams, split_words
 from copydesk.drafting.writer import Brief
-from copydesk.model.draft import DraftImage, Format, Severity
+from copydesk.model.draft import DraftImage, Field, Format, Severity
 from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Struct
 from copydesk.model.voice import FormatVoice, Voice
@@ -79,6 +80,10 @@ class CheckContext(Struct, frozen=True):
     other_titles: tuple[str, ...] = ()
     other_urls: tuple[str, ...] = ()
     """Titles and URLs of the further items, which a draft may repeat and link to."""
+    materials: tuple[Material, ...] = ()
+    """The texts of the items, with which its claims are compared."""
+    names: tuple[str, ...] = ()
+    """Names of the sources and their authors, which a draft may credit."""
     language: str | None = None
     voice: Voice = Voice()
     recent: RecentTexts | None = None
@@ -105,6 +110,8 @@ def build_check_context(
         url=brief.url,
         other_titles=tuple(item.title for item in others),
         other_urls=tuple(item.url for item in others if item.url),
+        materials=(*_materials(brief), *(text for item in others for text in _materials(item, item.item_id))),
+        names=tuple(dict.fromkeys(name for item in (brief, *others) for name in _names(item))),
         language=brief.language,
         voice=brief.voice,
         recent=recent,
@@ -117,15 +124,18 @@ def _source_text(brief: Brief) -> str:
     """Return all text of the brief's own item, with what else is known of it."""
     # In both notations, so that the check of numbers accepts the date in either.
     dates = [format_day(brief.published, english=english) for english in (True, False)] if brief.published else []
-    names = [
-        brief.source_name,
-        get_source_name(brief),
-        brief.publisher or "",
-        brief.author or "",
-        *brief.other_sources,
-        *brief.tags,
-    ]
-    return "\n\n".join(filter(None, [brief.title, brief.summary, brief.text, *names, *dates]))
+    return "\n\n".join(filter(None, [brief.title, brief.summary, brief.text, *_names(brief), *brief.tags, *dates]))
+
+
+def _names(brief: Brief) -> list[str]:
+    names = (brief.source_name, get_source_name(brief), brief.publisher, brief.author, *brief.other_sources)
+    return [name for name in names if name]
+
+
+def _materials(brief: Brief, item_id: str | None = None) -> list[Material]:
+    """Return the texts of the brief's own item."""
+    texts = [(Field.TITLE, brief.title), (Field.TEXT, brief.text), (Field.SUMMARY, brief.summary)]
+    return [Material(field=field, text=text, item_id=item_id) for field, text in texts if text.strip()]
 
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO

@@ -9,7 +9,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from copydesk.drafting.check_context import CheckContext, RecentTexts, Rule, build_check_context
-from copydesk.drafting.rules import ai_phrases, facts, form, structure, voice
+from copydesk.drafting.rules import ai_phrases, claims, facts, form, structure, voice
 from copydesk.drafting.rules.analyzed_text import AnalyzedText
 from copydesk.drafting.rules.injection import find_injections
 from copydesk.model.draft import Checks, Finding, Severity
@@ -24,7 +24,7 @@ __all__ = [
     "find_injections",
 ]
 
-_ALL: tuple[Rule, ...] = (*form.RULES, *facts.RULES, *voice.RULES, *structure.RULES, *ai_phrases.RULES)
+_ALL: tuple[Rule, ...] = (*form.RULES, *facts.RULES, *claims.RULES, *voice.RULES, *structure.RULES, *ai_phrases.RULES)
 RULES = tuple(rule.name for rule in _ALL)
 """Names of all rules, in the order in which findings are listed."""
 
@@ -33,7 +33,7 @@ MAX_FINDINGS_PER_RULE = 5
 
 
 def check(text: str, context: CheckContext) -> Checks:
-    """Return the findings of all rules that apply to the draft; `ran` is the number of these rules."""
+    """Return the findings of all rules that apply to the draft, and its claims; `ran` is the number of these rules."""
     analyzed = AnalyzedText(text, context.format)
     rules = [rule for rule in _ALL if rule.applies(context)]
     findings = [
@@ -41,7 +41,7 @@ def check(text: str, context: CheckContext) -> Checks:
         for rule in rules
         for match in islice(rule.check(analyzed, context), MAX_FINDINGS_PER_RULE)
     ]
-    return Checks(ran=len(rules), findings=tuple(findings))
+    return Checks(ran=len(rules), findings=tuple(findings), claims=claims.draft_claims(analyzed, context))
 
 
 def add_notes(checks: Checks, notes: tuple[str, ...]) -> Checks:

@@ -140,8 +140,8 @@ class ClaimSource(Struct, frozen=True, omit_defaults=True):
     field: Field
     start: int
     end: int
-    item_id: str = ""
-    """The item; empty for the draft's own item."""
+    item_id: str | None = None
+    """The item, if it is not the draft's own but another one of its `items`."""
 
 
 class Claim(Struct, frozen=True, omit_defaults=True):

@@ -16,7 +16,8 @@ import regex
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.item import Entry, Item
 from copydesk.model.serialization import Struct
-from copydesk.ranking.tokens import UNSPACED, fold
+from copydesk.ranking.tokens import UNSPACED
+from copydesk.text.folding import fold
 
 _PLURAL = re.compile(r"[a-z]{2}[a-rt-z]s\Z")
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")

@@ -21,7 +21,7 @@ from copydesk.ranking.filters import Phrases
 from copydesk.ranking.preference import Preference
 from copydesk.ranking.stories import Candidate, sources_of
 from copydesk.ranking.title_similarity import parse_title
-from copydesk.ranking.tokens import fold
+from copydesk.text.folding import fold
 from copydesk.text.formatting import format_relative, plural
 
 _MAX_BODY = 1000

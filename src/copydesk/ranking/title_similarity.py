@@ -13,7 +13,8 @@ from collections.abc import Set
 import msgspec
 
 from copydesk.ranking.stems import COMMON_STEMS, FREQUENT_STEMS, GENERIC_STEMS, stem, stem_set
-from copydesk.ranking.tokens import STOP_WORDS, fold, split_words
+from copydesk.ranking.tokens import STOP_WORDS, split_words
+from copydesk.text.folding import fold
 
 _MAX_LENGTH = 400
 """Characters of a title that are compared."""

@@ -1,15 +1,9 @@
 """Split text into comparable words: folded case and accents, no stop words, bigrams for scripts without spaces."""
 
 import re
-import unicodedata
 
-# Combining marks of Latin, Greek and Cyrillic only: in other scripts marks are vowels.
-_ACCENTS = re.compile("[\u0300-\u036f]+")
-_REPLACEMENTS = (
-    # Letters that Unicode does not decompose into a base letter and a mark.
-    *(("ø", "o"), ("ł", "l"), ("đ", "d"), ("ı", "i"), ("æ", "ae"), ("œ", "oe")),
-)
-_APOSTROPHES = "’‘ʼ"
+from copydesk.text.folding import fold
+
 _TYPOGRAPHIC_MARKS = "“”–—…\xa0"
 """Separate words as their ASCII forms do. Without them nearly every English text is ASCII."""
 # Han, kana, Thai, Lao, Myanmar and Khmer write no spaces between words.
@@ -40,20 +34,6 @@ _FUNCTION_WORDS = """
     och att som det ett av og til pa de het een van
 """
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
-
-
-def fold(text: str) -> str:
-    """Fold case, accents and typographic apostrophes; other marks and all spaces stay."""
-    if not text.isascii():
-        text = _replace_all(text, _APOSTROPHES, "'")
-    # A shortcut for most titles: normalization costs far more than the check.
-    if text.isascii():
-        return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text)
-    folded = unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed)).casefold()
-    for letter, replacement in _REPLACEMENTS:
-        folded = folded.replace(letter, replacement)
-    return folded
 
 
 def _replace_all(text: str, characters: str, replacement: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from copydesk.model.item import Item
 from copydesk.ranking.filters import Phrases
-from copydesk.ranking.tokens import fold
+from copydesk.text.folding import fold
 
 
 class Topics:

@@ -161,12 +161,32 @@ class AnalyzedText:
         return "".join((*pieces, self.masked[last:]))
 
     @cached_property
+    def statements(self) -> str:
+        """The masked text without hashtags, separators and markup, which state nothing, at unchanged offsets."""
+        text = _blank(self.masked, links.hashtag_spans(self.masked))
+        return _NO_STATEMENT.sub(lambda match: _LETTER.sub(" ", match[0]), text)
+
+    @cached_property
     def parts(self) -> list[tuple[int, str]]:
         """The posts of the text with their offsets: one, except for a THREAD."""
         if self.format is not Format.THREAD:
             return [(0, self.text)]
         return list(_split_parts(self.text))
 
+
+def _blank(text: str, spans: Iterable[links.Span]) -> str:
+    for start, end in spans:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+# Separators between posts, marks of headings, lists and quotations, counters of posts, and credits.
+_NO_STATEMENT = re.compile(
+    r"^-{3,}[ \t]*$|^(?:#{1,6}|>|[-*•]|\d{1,2}[.)])[ \t]+|\(?\b\d{1,3}/\d{1,3}\)?[ \t]*$"
+    r"|^(?:via|source|quelle|more at|read (?:it|more)|h/t|link)\b[^\n]{0,60}$|^from [^\n:]{1,40}:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LETTER = re.compile(r"[^\n]")
 
 _QUOTATION_MARKS = re.compile("[\"'“”‘’«»„]")
 

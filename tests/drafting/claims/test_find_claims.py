@@ -1,0 +1,124 @@
+"""Tests of the claims of a draft: spans, evidence, verdicts, and texts that state nothing."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.drafting.claims.find_claims import find_claims
+from copydesk.drafting.claims.source_index import Material
+from copydesk.model.draft import Claim, ClaimVerdict, Field
+
+SUPPORTED, CONTRADICTS, CANNOT_TELL = ClaimVerdict.SUPPORTED, ClaimVerdict.CONTRADICTS, ClaimVerdict.CANNOT_TELL
+TEXT = (
+    "The library in Lyon lends 1,200 tools. It opened on 4 May and did not receive a grant. "
+    'The city pays the rent until 2028. "We lend what people use once a year," said its founder, Ana Ruiz. '
+    "Mayor Paul Petit may close it. Its bill rose from 900 to 1,100 euros."
+)
+MATERIALS = (Material(Field.TITLE, "A library of tools"), Material(Field.TEXT, TEXT))
+
+
+def judge(sentence: str, *names: str) -> Claim:
+    (claim,) = find_claims(sentence, MATERIALS, names)
+    return claim
+
+
+def test_claim_has_its_span_and_that_of_the_source() -> None:
+    text = "New in Lyon:\n\nThe library lends 1,200 tools."
+    claim = find_claims(text, MATERIALS)[-1]
+    assert text[claim.start : claim.end] == "The library lends 1,200 tools."
+    assert claim.source is not None
+    assert claim.source.field is Field.TEXT
+    assert TEXT[claim.source.start : claim.source.end] == claim.source.text == "The library in Lyon lends 1,200 tools."
+
+
+def test_evidence_names_the_item_it_is_from() -> None:
+    other = Material(Field.TEXT, "The market in Nice closes at noon.", item_id="other")
+    (claim,) = find_claims("The market in Nice closes at noon.", (*MATERIALS, other))
+    assert claim.source is not None
+    assert claim.source.item_id == "other"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        ("The city pays the rent until 2028.", SUPPORTED),
+        ("The city pays the rent until 2026.", CONTRADICTS),
+        ("It did not receive a grant.", SUPPORTED),
+        ("It received a grant.", CONTRADICTS),
+        ("It opened on 4 May.", SUPPORTED),
+        ("It closed on 4 May.", CONTRADICTS),
+        ("Its bill rose from 900 to 1,100 euros.", SUPPORTED),
+        ("Its bill fell from 1,100 to 900 euros.", CONTRADICTS),
+        ("Its bill rose from 900 to 1,100 dollars.", CONTRADICTS),
+        ("“We lend what people use once a year,” said Ana Ruiz.", SUPPORTED),
+        ("“We lend what people use once a year,” said Paul Petit.", CONTRADICTS),
+        ("“We sell what people use once a year,” said Ana Ruiz.", CONTRADICTS),
+        ("Founder Paul Petit may close it.", CONTRADICTS),
+        ("Mayor Ana Petit may close it.", CONTRADICTS),
+    ],
+)
+def test_meaning_is_compared(sentence: str, verdict: ClaimVerdict) -> None:
+    assert judge(sentence).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Mayor Paul Petit will close it.",  # the source says "may"
+        "People in Lyon love the tools of the library.",
+        "Borrowing a drill there is easy.",
+    ],
+)
+def test_what_the_source_does_not_say_cannot_be_told(sentence: str) -> None:
+    assert judge(sentence).verdict is CANNOT_TELL
+
+
+def test_sentence_about_nothing_in_the_source_has_no_evidence() -> None:
+    claim = judge("Scientists discovered seventeen moons around Saturn yesterday.")
+    assert claim.verdict is CANNOT_TELL
+    assert claim.source is None
+    assert "Scientists" in claim.reason
+
+
+def test_reason_quotes_the_source() -> None:
+    assert judge("Its bill rose from 900 to 1,300 euros.").reason == "The source says “1,100 euros”, not “1,300 euros”."
+
+
+@pytest.mark.parametrize("text", ["", "Worth a read.", "Would you borrow a drill?", "Via River News, by Jane Doe:"])
+def test_text_that_states_nothing_has_no_claims(text: str) -> None:
+    assert find_claims(text, MATERIALS, ("River News", "Jane Doe")) == ()
+
+
+def test_quotation_of_several_sentences_is_one_claim() -> None:
+    text = "“The library in Lyon lends 1,200 tools. It opened on 4 May and did not receive a grant.” — River News"
+    assert judge(text, "River News").verdict is SUPPORTED
+
+
+def test_other_language_is_only_compared_in_numbers() -> None:
+    assert judge("Die Stadt zahlt die Miete der Bibliothek in Lyon noch bis 2028.").verdict is CANNOT_TELL
+
+
+def test_verbatim_sentence_of_any_language_is_supported() -> None:
+    sentence = "図書館は千二百の道具を貸し出す。"
+    (claim,) = find_claims(sentence, (Material(Field.TEXT, f"{sentence}市が家賃を払う。"),))
+    assert claim.verdict is SUPPORTED
+
+
+def test_without_source_there_are_no_claims() -> None:
+    assert find_claims("The library lends tools.", ()) == ()
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_any_text_has_ordered_claims_within_it(draft: str, source: str) -> None:
+    claims = find_claims(draft, (Material(Field.TEXT, source),))
+    ends = [0, *(claim.end for claim in claims)]
+    for previous, claim in zip(ends, claims, strict=False):
+        assert previous <= claim.start < claim.end <= len(draft)
+        if claim.source:
+            assert source[claim.source.start : claim.source.end] == claim.source.text
+
+
+@given(st.integers(0, len(TEXT)), st.integers(0, len(TEXT)))
+def test_excerpt_of_the_source_never_contradicts_it_in_numbers(first: int, last: int) -> None:
+    excerpt = TEXT[min(first, last) : max(first, last)]
+    assert all("euros" not in claim.reason for claim in find_claims(excerpt.rsplit(" ", 1)[0], MATERIALS))
