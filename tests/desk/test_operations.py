@@ -84,6 +84,7 @@ def test_all_resources_are_found():
         "tokens",
         "idempotency",
         "learning",
+        "ranking",
     }
     assert set(RESOURCES) == expected
     assert len(OPERATIONS) > 100

@@ -35,6 +35,7 @@ ACCEPTED = {
     "record_engagement": {"draftId": UNKNOWN, "platform": "x"},
     "start_run": {"sourceIds": [UNKNOWN]},
     "schedule_next": {"draftId": UNKNOWN},
+    "rehearse_ranking": {"sourceId": UNKNOWN, "sourceConfig": {}},
     "change_draft": {"text": "Other words."},
     "change_experiment": {"action": "archive"},
     "update_source": {"name": "Other"},

@@ -89,6 +89,8 @@ STEPS = [
     ("POST /sources/{source}/test", None, {}),
     ("GET /voice", None, {}),
     ("GET /voice/report", None, {}),
+    ("GET /ranking/why?url=https://one.example/1", None, {}),
+    ("POST /ranking/rehearse", {"interests": ["ferries"]}, {}),
     ("POST /voice/reset", None, {}),
     ("DELETE /voice/reset", None, {}),
     ("GET /webhooks", None, {}),

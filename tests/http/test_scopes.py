@@ -39,6 +39,8 @@ OPERATION_SCOPES = {
     "POST /pipeline": "draft",
     "GET /pipeline/runs": "read",
     "GET /pipeline/stats": "read",
+    "GET /ranking/why": "read",
+    "POST /ranking/rehearse": "read",
     "GET /voice": "read",
     "PUT /voice": "review",
     "GET /voice/report": "read",

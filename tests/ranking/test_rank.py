@@ -52,12 +52,20 @@ def test_empty_input_gives_empty_ranking() -> None:
     assert ranking() == Ranking(ranked=())
 
 
+def test_story_that_matches_no_interest_is_dropped_for_now() -> None:
+    items = [make_item("SQLite joins", id="a"), make_item("A gallery", id="b", source="s2")]
+    found = ranking(*items, context=ScoringContext(interests=("sqlite",)))
+    assert order(found) == ["a"]
+    assert [(drop.reason, drop.permanent) for drop in found.dropped] == [("matches none of your interests", False)]
+    assert set(order(ranking(*items, context=ScoringContext(interests=("-crypto",))))) == {"a", "b"}
+
+
 def test_negative_interest_drops_story() -> None:
     context = ScoringContext(interests=("sqlite", "-crypto", "- NFT "))
     found = ranking(
         make_item("SQLite for crypto", id="a"),
         make_item("A gallery", id="b", summary="sells an NFT"),
-        make_item("Cryptography", id="c"),
+        make_item("Cryptography in SQLite", id="c"),
         context=context,
     )
     assert order(found) == ["c"]

@@ -25,6 +25,8 @@ COMMANDS = {
     "schedule": ("copydesk.cli.schedule", "Plan the schedule and check for conflicts."),
     "story": ("copydesk.cli.story", "Merge and split stories."),
     "run": ("copydesk.cli.run", "Start, show and cancel pipeline runs."),
+    "why": ("copydesk.cli.ranking", "Explain why an item is not among the drafts."),
+    "rehearse": ("copydesk.cli.ranking", "Replay 30 days with other interests, filters or weights."),
     "voice": ("copydesk.cli.voice", "Show or change your voice profile."),
     "experiment": ("copydesk.cli.experiment", "Run experiments."),
     "engagement": ("copydesk.cli.engagement", "Show and record how posts perform."),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from copydesk.desk.job_leases import JobLeases
     from copydesk.desk.learning import Learning
     from copydesk.desk.publishing.service import Posting
+    from copydesk.desk.ranking import Rankings
     from copydesk.desk.retention import Retention
     from copydesk.desk.schedule import Schedule
     from copydesk.desk.sources.service import Sources
@@ -173,6 +174,13 @@ class Desk:
         from copydesk.desk.learning import Learning  # noqa: PLC0415
 
         return Learning(self._context)
+
+    @cached_property
+    def ranking(self) -> "Rankings":
+        """The ranking, explained and rehearsed."""
+        from copydesk.desk.ranking import Rankings  # noqa: PLC0415
+
+        return Rankings(self._context)
 
     @cached_property
     def ids(self) -> "Ids":

@@ -28,7 +28,9 @@ from copydesk.model.engagement import (
 )
 from copydesk.model.event import Event, EventType
 from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, Variant, VariantResults
+from copydesk.model.item import ItemState
 from copydesk.model.learning import LearningReport, LearningReset
+from copydesk.model.rehearsal import Explanation, Hits, InterestRank, ItemFate, Rehearsal
 from copydesk.model.requests import BulkFailure, CreatedDraft, CreatedDrafts, CreationMode, bulk_response
 from copydesk.model.run import ErrorCount, PeriodTotals, Run, RunStatistics, RunStats, RunStatus, Stage
 from copydesk.model.schedule import AutoSchedule, Conflict, Conflicts, Slot, SlotAssignment
@@ -214,6 +216,32 @@ _VALUES = (
         formats={Format.SHORT: FormatVoice(hashtags=1, emoji=Emoji.NEVER)},
         created_at=_AT,
         updated_at=_AT,
+    ),
+    Explanation(
+        fate=ItemFate.WAITING,
+        why="It waits at rank 14 of 120 stories. A run drafts 10.",
+        item_id=EXAMPLE_ID,
+        title="Oslo opens berths for electric ferries",
+        source="The Lighthouse",
+        state=ItemState.NEW,
+        rank=14,
+        of=120,
+        score=0.41,
+        without_interest=(InterestRank(interest="ferries", rank=61),),
+    ),
+    Rehearsal(
+        days=30,
+        items=2_140,
+        drafted_now=298,
+        drafted=300,
+        gained=(),
+        gained_count=14,
+        lost=(),
+        lost_count=12,
+        top=20,
+        hits_now=Hits(hits=41, of=60, low=0.56, high=0.79),
+        hits=Hits(hits=47, of=60, low=0.66, high=0.87),
+        hits_by_recency=Hits(hits=22, of=60, low=0.26, high=0.49),
     ),
     LearningReset(since=_AT, reset_at=_AT),
     LearningReport(

@@ -8,11 +8,12 @@ from copydesk.http.resources import (
     experiments,
     images,
     pipeline,
+    ranking,
     schedule,
     sources,
     voice,
     webhooks,
 )
 
-RESOURCES = (drafts, schedule, pipeline, voice, engagement, experiments, sources, images, events, webhooks)
+RESOURCES = (drafts, schedule, pipeline, ranking, voice, engagement, experiments, sources, images, events, webhooks)
 OPERATIONS: tuple[Operation, ...] = tuple(operation for resource in RESOURCES for operation in resource.operations)

@@ -55,7 +55,7 @@ def rank(candidates: Sequence[Candidate], context: ScoringContext, now: datetime
             story_id=story.story_id, lead=story.lead, items=story.items, score=score(story, prepared, now)
         )
         reason = _veto(story, prepared)
-        weakness = _low_score(story, ranked.score, prepared)
+        weakness = _no_interest(story, prepared) or _low_score(story, ranked.score, prepared)
         if reason is not None:
             dropped.append(DroppedStory(story=ranked, reason=reason, permanent=True))
         elif weakness is not None:
@@ -74,6 +74,11 @@ def _veto(story: Candidate, prepared: PreparedContext) -> str | None:
         return f"contains {veto}, which you exclude"
     similarity = prepared.novelty.most_similar(story)
     return similarity.why if similarity.is_repeat else None
+
+
+def _no_interest(story: Candidate, prepared: PreparedContext) -> str | None:
+    match = prepared.interests.match(story)
+    return match.why if prepared.interests.required and not match.value else None
 
 
 def _low_score(story: Candidate, story_score: Score, prepared: PreparedContext) -> str | None:

@@ -54,6 +54,11 @@ class Interests:
             for phrase in title | body:
                 self._story_counts[phrase] = self._story_counts.get(phrase, 0) + 1
 
+    @property
+    def required(self) -> bool:
+        """Return True if the user has interests: then a story that matches none is not drafted."""
+        return bool(self._included)
+
     def match(self, story: Candidate) -> InterestMatch:
         """Match one of the candidates."""
         title, body, veto = self._found.get(story.story_id, _NOTHING_FOUND)

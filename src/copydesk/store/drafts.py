@@ -16,7 +16,7 @@ from copydesk.model.draft import Draft, DraftImage, DraftSource, Status, Trace, 
 from copydesk.model.filters import DraftCounts
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import CREATE, PIPELINE, SYSTEM, USER, EventKind, SystemEvent
-from copydesk.store.column_types import to_microseconds
+from copydesk.store.column_types import UtcDateTime, to_microseconds
 from copydesk.store.draft_rows import DRAFT_COLUMNS
 from copydesk.store.ids import min_id, new_id
 from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_sql, placeholders
@@ -237,6 +237,27 @@ def list_decisions(
         )
         for source_id, title, summary, status, reason in rows
     )
+
+
+def list_approved_stories(
+    conn: Connection, user_id: str, since: datetime, limit: int
+) -> tuple[tuple[str, datetime], ...]:
+    """Return the newest stories that a run drafted since `since` and the user approved, with the time of the draft."""
+    chosen = select(draft.c.story_id, func.min(draft.c.created_at, type_=UtcDateTime).label("drafted_at")).where(
+        draft.c.user_id == user_id,
+        draft.c.status.in_(sorted(APPROVED_STATUSES)),
+        draft.c.id >= min_id(since),
+        draft.c.origin == DraftOrigin.PIPELINE,
+    )
+    newest = chosen.group_by(draft.c.story_id).order_by(func.max(draft.c.id).desc()).limit(limit)
+    return tuple((row.story_id, row.drafted_at) for row in conn.execute(newest))
+
+
+def list_by_story(conn: Connection, user_id: str, story_id: str) -> tuple[tuple[str, Status, bool], ...]:
+    """Return id, status and True if archived, of each draft of a story, newest first."""
+    archived = draft.c.archived_at.is_not(None).label("archived")
+    query = select(draft.c.id, draft.c.status, archived).where(draft.c.user_id == user_id, draft.c.story_id == story_id)
+    return tuple((row.id, row.status, bool(row.archived)) for row in conn.execute(query.order_by(draft.c.id.desc())))
 
 
 POSTABLE_STATUSES = (Status.APPROVED, Status.SCHEDULED, Status.MISSED, Status.POSTING)

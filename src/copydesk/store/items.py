@@ -186,6 +186,19 @@ def list_newest(conn: Connection, user_id: str, limit: int) -> tuple[Item, ...]:
     return _select_items(conn, f"item.source_id IS NOT NULL {order}", user_id, limit)
 
 
+def list_since(conn: Connection, user_id: str, since: datetime, limit: int) -> tuple[Item, ...]:
+    """Return at most the newest `limit` items of sources published since `since`, newest first."""
+    condition = "item.source_id IS NOT NULL AND item.published >= ? ORDER BY item.published DESC, item.rid DESC LIMIT ?"
+    return _select_items(conn, condition, user_id, to_microseconds(since), limit)
+
+
+def find_by_address(conn: Connection, user_id: str, url: str, canonical: str) -> tuple[Item, ...]:
+    """Return the items with this address, newest first. Reads all the user's items."""
+    condition = """(item.url = ? OR item.ident = ? OR item.canonical = ? AND item.canonical <> '')
+        ORDER BY item.published DESC, item.rid DESC LIMIT 10"""
+    return _select_items(conn, condition, user_id, url, url, canonical, also_own=True)
+
+
 def add_user_item(conn: Connection, user_id: str, new: NewItem) -> None:
     """Insert an item that the user gave. It belongs to no source and is a story of its own."""
     conn.execute(

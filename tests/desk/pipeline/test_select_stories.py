@@ -282,7 +282,7 @@ async def test_unusable_filter_pauses_only_its_source(tmp_path, monkeypatch):
         await create_source(desk, include=["ferry"])
         await create_source(desk, URL_TWO)
         with monkeypatch.context() as patch:
-            patch.setattr("copydesk.desk.pipeline.select_stories.compile_rules", refuse)
+            patch.setattr("copydesk.desk.pipeline.item_rules.compile_rules", refuse)
             run = await desk.pipeline.run()
         assert run.status is RunStatus.SUCCEEDED
         assert await draft_titles(desk) == [story_title(2)]
@@ -315,7 +315,7 @@ async def test_ranking_runs_outside_event_loop_thread(tmp_path, monkeypatch):
 
         monkeypatch.setattr(select_stories, name, recording)
 
-    for name in ("_apply_rules", "_match_stories", "group_into_stories", "_rank_stories"):
+    for name in ("_apply_rules", "_match_stories", "group_into_stories", "rank"):
         record_thread(name)
 
     assert await run_once(tmp_path, (URL_ONE, feed(entry(1)), {})) == [story_title(1)]

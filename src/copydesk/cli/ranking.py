@@ -1,0 +1,152 @@
+"""`copydesk why`: why an item has no draft. `copydesk rehearse`: what a change of the settings would do."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from copydesk.cli.command import command
+from copydesk.cli.context import Context, pass_context
+from copydesk.cli.json_output import json_options, print_json
+from copydesk.cli.output import print_table
+from copydesk.model.rehearsal import Explanation, Hits, Rehearsal, RehearsalRequest, RehearsedStory
+from copydesk.settings import Settings
+from copydesk.text import clean
+from copydesk.text.formatting import plural
+
+
+@command(examples=("copydesk why https://example.org/2026/ferries",))
+@click.argument("url")
+@json_options(Explanation)
+@pass_context
+def why(context: Context, url: str, *, as_json: bool) -> None:
+    """Explain why an item is not among the drafts.
+
+    It was filtered by a rule, merged into a story, declined by the writer, ranked too low, not fetched yet, or no
+    source brought it. URL is the address of its page, or the id of an item.
+    """
+    found = context.run(lambda desk: desk.ranking.why(url))
+    if as_json:
+        print_json(found)
+        return
+    if found.title:
+        click.echo(f"{clean(found.title)} ({clean(found.source)})")
+    click.echo(clean(found.why))
+    if found.lead_title:
+        click.echo(f"Its story is told by “{clean(found.lead_title)}”.")
+    for other in found.without_interest:
+        rank = f"rank {other.rank}" if other.rank else "no rank"
+        click.echo(f"Without the interest “{clean(other.interest)}”: {rank}.")
+    if found.parts:
+        click.echo()
+        print_table([(part.name, f"{part.points:+.3f}", part.why) for part in found.parts], empty="")
+
+
+@command(
+    examples=(
+        'copydesk rehearse --interest "electric ferries" --no-interest sqlite',
+        "copydesk rehearse --exclude giveaway --weight recency=0.1",
+    )
+)
+@click.option("--interest", "interests", multiple=True, metavar="TEXT", help="Add an interest; may be repeated.")
+@click.option("--no-interest", "no_interests", multiple=True, metavar="TEXT", help="Leave an interest out.")
+@click.option("--include", multiple=True, metavar="TERM", help="Add a word or /regular expression/ that must occur.")
+@click.option("--no-include", multiple=True, metavar="TERM", help="Leave such a word out.")
+@click.option(
+    "--exclude", multiple=True, metavar="TERM", help="Add a word or /regular expression/ that must not occur."
+)
+@click.option("--no-exclude", multiple=True, metavar="TERM", help="Leave such a word out.")
+@click.option(
+    "--weight", "weights", multiple=True, metavar="PART=WEIGHT", help="Change the weight of a part of the score."
+)
+@click.option("--min-score", type=click.FloatRange(0, 1), help="Draft no story with a lower score.")
+@click.option("--max-drafts", type=click.IntRange(1, 1000), help="Drafts a day.")
+@json_options(Rehearsal)
+@pass_context
+def rehearse(context: Context, /, *, as_json: bool, **changes: Any) -> None:
+    """Replay 30 days with other interests, filters or weights.
+
+    Nothing is saved, fetched or drafted. The options change the settings as they are; put what works into the
+    settings file.
+    """
+    request = _to_request(context.settings(), changes)
+    if request == RehearsalRequest():
+        raise click.UsageError("Pass a change to rehearse, such as --interest TEXT.")
+    found = context.run(lambda desk: desk.ranking.rehearse(request))
+    if as_json:
+        print_json(found)
+    else:
+        _print_rehearsal(found)
+
+
+def _to_request(settings: Settings, changes: Mapping[str, Any]) -> RehearsalRequest:
+    ranking, pipeline = settings.ranking, settings.pipeline
+    return RehearsalRequest(
+        interests=_change(ranking.interests, changes["interests"], changes["no_interests"], "--no-interest"),
+        include=_change(pipeline.include, changes["include"], changes["no_include"], "--no-include"),
+        exclude=_change(pipeline.exclude, changes["exclude"], changes["no_exclude"], "--no-exclude"),
+        weights=_parse_weights(changes["weights"]),
+        min_score=changes["min_score"],
+        max_drafts=changes["max_drafts"],
+    )
+
+
+def _change(
+    current: Sequence[str], added: Sequence[str], removed: Sequence[str], option: str
+) -> tuple[str, ...] | None:
+    """Return the changed list, or None if nothing changes."""
+    if missing := [term for term in removed if term not in current]:
+        raise click.BadParameter(f"{missing[0]!r} is not set", param_hint=option)
+    if not added and not removed:
+        return None
+    return tuple(dict.fromkeys([*(term for term in current if term not in removed), *added]))
+
+
+def _parse_weights(given: Iterable[str]) -> dict[str, float] | None:
+    weights = {}
+    for setting in given:
+        name, _, value = setting.partition("=")
+        try:
+            weights[name.strip()] = float(value)
+        except ValueError:
+            raise click.BadParameter(f"{setting!r} is not PART=WEIGHT", param_hint="--weight") from None
+    return weights or None
+
+
+def _print_rehearsal(found: Rehearsal) -> None:
+    click.echo(f"{found.days} days, {plural(found.items, 'item')}.")
+    click.echo(
+        f"Drafted: {plural(found.drafted, 'story')}, now {found.drafted_now:,}"
+        f" ({found.gained_count:,} gained, {found.lost_count:,} lost)."
+    )
+    if found.hits.of:
+        click.echo(f"Of your last {plural(found.hits.of, 'approval')} among the top {found.top} of their day:")
+        rows = [
+            ("with the change", _format_hits(found.hits)),
+            ("as it is", _format_hits(found.hits_now)),
+            ("by recency alone", _format_hits(found.hits_by_recency)),
+        ]
+        print_table(rows, empty="")
+    else:
+        click.echo("No approvals in these days to compare with.")
+    _print_stories("Gained", found.gained, found.gained_count)
+    _print_stories("Lost", found.lost, found.lost_count)
+
+
+def _format_hits(hits: Hits) -> str:
+    return f"{hits.hits} ({hits.hits / hits.of:.0%}, interval {hits.low:.0%} to {hits.high:.0%})"
+
+
+def _print_stories(heading: str, stories: Sequence[RehearsedStory], count: int) -> None:
+    if not stories:
+        return
+    click.echo(f"\n{heading}:")
+    rows = [(f"{story.day:%d %b}", _format_ranks(story), story.source, story.title, story.reason) for story in stories]
+    print_table(rows, empty="", cut=True)
+    if count > len(stories):
+        click.echo(f"and {count - len(stories):,} more")
+
+
+def _format_ranks(story: RehearsedStory) -> str:
+    rank, now = (f"rank {place}" if place else "no rank" for place in (story.rank, story.rank_now))
+    return f"{rank}, now {now.removeprefix('rank ')}"

@@ -1,0 +1,43 @@
+"""The ranking, explained and rehearsed."""
+
+from typing import Any
+
+from copydesk.errors import FieldError, InvalidError
+from copydesk.http.call import Call
+from copydesk.http.operations import Operations
+from copydesk.model.rehearsal import Explanation, Rehearsal, RehearsalRequest
+from copydesk.model.serialization import Struct
+from copydesk.model.token import Scope
+from copydesk.model.validation import WebAddress
+
+operations = Operations("Ranking")
+
+
+class WhyQuery(Struct, frozen=True):
+    """The item."""
+
+    url: WebAddress
+    """Address of the item's page, or the id of the item."""
+
+
+@operations.add("GET", "/ranking/why", scope=Scope.READ, query=WhyQuery, response=Explanation)
+async def explain_item(call: Call) -> Explanation:
+    """Explain why an item has no draft: filtered, merged, declined, ranked too low, not fetched, unknown."""
+    if "url" not in call.query:
+        raise InvalidError(FieldError("url", "is missing"))
+    url: Any = call.query["url"]
+    return await call.desk.ranking.why(url)
+
+
+@operations.add(
+    "POST",
+    "/ranking/rehearse",
+    scope=Scope.READ,
+    body=RehearsalRequest,
+    response=Rehearsal,
+    errors=(404,),
+    example={"interests": ["electric ferries", "-giveaway"], "weights": {"recency": 0.1}},
+)
+async def rehearse_ranking(call: Call) -> Rehearsal:
+    """Replay the items of 30 days with other interests, filters or weights. Nothing is saved."""
+    return await call.desk.ranking.rehearse(call.body)

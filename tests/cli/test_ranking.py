@@ -1,0 +1,40 @@
+"""Tests for `copydesk why` and `copydesk rehearse`."""
+
+import json
+
+import pytest
+
+from cli_runner import run_in_process
+
+
+def test_unknown_item(tmp_path):
+    result = run_in_process(tmp_path, "why", "https://elsewhere.example/1")
+    assert (result.code, result.out) == (0, "No source brought it, and none is of this site.\n")
+    assert json.loads(run_in_process(tmp_path, "why", "x", "--json").out)["fate"] == "unknown"
+
+
+def test_rehearsal_of_an_empty_desk(tmp_path):
+    result = run_in_process(tmp_path, "rehearse", "--interest", "ferries", "--weight", "recency=0.1")
+    assert (result.code, result.err) == (0, "")
+    assert "30 days, 0 items." in result.out
+    assert "No approvals in these days" in result.out
+
+
+def test_rehearsal_as_json(tmp_path):
+    found = json.loads(run_in_process(tmp_path, "rehearse", "--exclude", "giveaway", "--json").out)
+    assert (found["days"], found["hits"]["of"]) == (30, 0)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "Pass a change"),
+        (("--no-interest", "sqlite"), "is not set"),
+        (("--weight", "recency"), "is not PART=WEIGHT"),
+        (("--weight", "luck=0.1"), "is no part of the score"),
+    ],
+)
+def test_wrong_change_is_refused(tmp_path, args, message):
+    result = run_in_process(tmp_path, "rehearse", *args)
+    assert result.code == 2
+    assert message in result.err
