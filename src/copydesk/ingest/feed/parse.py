@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from copydesk.errors import FetchTimeoutError, NotAFeedError, ResponseTooLargeError
+from copydesk.ingest.boilerplate import strip_boilerplate
 from copydesk.ingest.encoding import repair_utf8, to_utf8
 from copydesk.ingest.entries import (
     MAX_SUMMARY,
@@ -266,14 +267,13 @@ def _build_feed(raw_feed: RawFeed, base_url: str, how: ParserName) -> Feed:
     language = normalize_language(raw_feed.metadata.texts.get("language", ""))
     # Without an xml:base of its own, an entry's relative links are resolved against the feed's web page if it names
     # one.
+    defaults = FeedDefaults(base_url=link or base, language=language, atom=raw_feed.is_atom)
     return Feed(
         title=entry_title(raw_feed.metadata, atom=raw_feed.is_atom),
         link=link,
         language=language,
         ttl_seconds=_parse_ttl(raw_feed.metadata.texts.get("ttl", "")),
-        entries=build_entries(
-            raw_feed.entries, FeedDefaults(base_url=link or base, language=language, atom=raw_feed.is_atom)
-        ),
+        entries=strip_boilerplate(build_entries(raw_feed.entries, defaults)),
         parser=how,
         truncated=raw_feed.truncated,
     )

@@ -1,0 +1,106 @@
+"""Tests for removing boilerplate from the entries of a feed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.ingest.boilerplate import strip_boilerplate
+from copydesk.model.item import Entry
+from copydesk.ranking.preference import Decision, train
+from cost_growth import assert_linear
+from feed_fixtures import parse_sample, rss
+
+TOPICS = ("Library lends drills", "Bridge opens for trams", "Bakery saves its oven", "Harbour gets a crane")
+FOOTER = "The Quay is free because its readers pay for it."
+
+
+def make_entries(footer: str, topics: tuple[str, ...] = TOPICS) -> list[Entry]:
+    return [
+        Entry(ident=str(n), alias=str(n), title=topic, summary=topic, text=f"{topic}.\n\n{footer}")
+        for n, topic in enumerate(topics)
+    ]
+
+
+def texts(entries: tuple[Entry, ...]) -> list[str]:
+    return [entry.text for entry in entries]
+
+
+@pytest.mark.parametrize(
+    "footer",
+    [FOOTER, "74 posts - 43 participants", "About the author\nAna Ruiz edits the Quay.", "Also read: {title}"],
+)
+def test_repeated_lines_are_removed(footer: str) -> None:
+    entries = [
+        Entry(ident=topic, alias=topic, title=topic, text=f"{topic}.\n\n{footer.format(title=topic)}")
+        for topic in TOPICS
+    ]
+    assert texts(strip_boilerplate(entries)) == [f"{topic}." for topic in TOPICS]
+
+
+def test_repeated_last_sentence_is_removed_from_its_paragraph() -> None:
+    entries = [
+        Entry(ident=topic, alias=topic, title=topic, summary=f"A {topic[:7]} has news. {FOOTER}") for topic in TOPICS
+    ]
+    assert [entry.summary for entry in strip_boilerplate(entries)] == [f"A {topic[:7]} has news." for topic in TOPICS]
+
+
+def test_line_of_two_entries_stays() -> None:
+    entries = make_entries(FOOTER, TOPICS[:2])
+    assert strip_boilerplate(entries) == tuple(entries)
+
+
+def test_repeated_story_is_not_boilerplate() -> None:
+    entries = [Entry(ident=str(n), alias=str(n), title="Same story", text=FOOTER) for n in range(5)]
+    assert strip_boilerplate(entries) == tuple(entries)
+
+
+@pytest.mark.parametrize(
+    "footer",
+    [
+        "The post Library lends drills appeared first on The Quay.",
+        "Der Beitrag Bücherei verleiht Bohrer erschien zuerst auf Die Küste.",
+        "L’article La ville prête des outils est apparu en premier sur Le Quai.",
+        "La entrada La ciudad presta taladros se publicó primero en El Muelle.",
+        "Continue reading →",
+        "Weiterlesen …",
+        "Lire la suite",
+        "続きを読む",
+        "submitted by /u/ana [link] [comments]",
+        "Article URL: https://quay.example/1\nComments URL: https://news.example/2\nPoints: 7\n# Comments: 3",
+    ],
+)
+def test_known_boilerplate_is_removed_from_single_entry(footer: str) -> None:
+    (entry,) = strip_boilerplate([Entry(ident="1", alias="1", title="X", text=f"The city lends drills.\n\n{footer}")])
+    assert entry.text == "The city lends drills."
+
+
+def test_feed_is_parsed_without_its_footer() -> None:
+    items = [
+        f"<guid>{n}</guid><title>{topic}</title><description>&lt;p&gt;{topic} today.&lt;/p&gt;&lt;p&gt;The post "
+        f"{topic} appeared first on &lt;a href='/'&gt;Quay&lt;/a&gt;.&lt;/p&gt;</description>"
+        for n, topic in enumerate(TOPICS)
+    ]
+    assert [entry.summary for entry in parse_sample(rss(*items)).entries] == [f"{topic} today." for topic in TOPICS]
+
+
+def test_preference_never_learns_boilerplate() -> None:
+    """The word "giveaway" of a footer would be a reason to reject every item of its feed."""
+    entries = strip_boilerplate(make_entries("Join the giveaway of the Quay now!"))
+    decisions = [Decision(text=f"{entry.title} {entry.text}", source_id="s", approved=False) for entry in entries]
+    assert train(decisions).predict("giveaway", "other").features == ()
+
+
+@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=80)), max_size=6))
+def test_only_whole_lines_and_endings_are_removed(pairs: list[tuple[str, str]]) -> None:
+    entries = [Entry(ident=str(n), alias=str(n), title=title, text=text) for n, (title, text) in enumerate(pairs)]
+    for before, after in zip(entries, strip_boilerplate(entries), strict=True):
+        remaining = iter(before.text)
+        assert all(character in remaining for character in after.text)
+
+
+@pytest.mark.parametrize("unit", ["a\n", "a. ", "\n", "read more\n", "The post a "])
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    def entries(size: int) -> list[Entry]:
+        return [Entry(ident=str(n), alias=str(n), title=str(n), text=unit * (size // len(unit))) for n in range(3)]
+
+    assert_linear(entries, strip_boilerplate, 12_500)
