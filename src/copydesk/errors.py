@@ -39,7 +39,8 @@ CopydeskError
 │   └── WrongPassphraseError  the passphrase does not match the file
 ├── SignInError               signing in through the browser failed
 ├── WriterError               a draft could not be written
-│   └── TooFewSourcesError    a round-up has too few sources
+│   └── DeclinedError         the source has nothing worth a draft
+│       └── TooFewSourcesError  a round-up has too few sources
 ├── RunCancelledError         the user cancelled the run
 └── ImageError                an image cannot be used
 
@@ -52,6 +53,7 @@ import errno
 import os
 import re
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
 
@@ -348,8 +350,29 @@ class WriterError(CopydeskError):
     """True if the same request may succeed later: nothing is wrong with the item."""
 
 
-class TooFewSourcesError(WriterError):
+class DeclineReason(StrEnum):
+    """Why a writer declined an item."""
+
+    NOTHING_TO_QUOTE = "nothing_to_quote"
+    TOO_LITTLE_TEXT = "too_little_text"
+    AVOIDED_WORDS = "avoided_words"
+    TOO_LONG = "too_long"
+    TOO_FEW_SOURCES = "too_few_sources"
+
+
+class DeclinedError(WriterError):
+    """The source has nothing worth a draft."""
+
+    def __init__(self, reason: DeclineReason, message: str, *, hint: str = "") -> None:
+        self.reason = reason
+        super().__init__(message, hint=hint)
+
+
+class TooFewSourcesError(DeclinedError):
     """Too few of a round-up's sources have something to quote."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(DeclineReason.TOO_FEW_SOURCES, message, hint=hint)
 
 
 class RunCancelledError(CopydeskError):

@@ -211,7 +211,7 @@ def test_voice_without_links_keeps_the_headlines() -> None:
 def test_new_version_quotes_other_sentences() -> None:
     items = tuple(
         make_item(
-            item.id, title=item.title, text=f"{item.text} The mayor of the place promised two more of them by June."
+            item.id, title=item.title, text=f"{item.text} The mayor of the place promised two more ladders by June."
         )
         for item in OTHER_ITEMS
     )

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from copydesk.ingest.boilerplate import strip_boilerplate
 from copydesk.model.item import Entry
-from copydesk.ranking.preference import Decision, train
 from cost_growth import assert_linear
 from feed_fixtures import parse_sample, rss
 
@@ -81,13 +80,6 @@ def test_feed_is_parsed_without_its_footer() -> None:
         for n, topic in enumerate(TOPICS)
     ]
     assert [entry.summary for entry in parse_sample(rss(*items)).entries] == [f"{topic} today." for topic in TOPICS]
-
-
-def test_preference_never_learns_boilerplate() -> None:
-    """The word "giveaway" of a footer would be a reason to reject every item of its feed."""
-    entries = strip_boilerplate(make_entries("Join the giveaway of the Quay now!"))
-    decisions = [Decision(text=f"{entry.title} {entry.text}", source_id="s", approved=False) for entry in entries]
-    assert train(decisions).predict("giveaway", "other").features == ()
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=80)), max_size=6))

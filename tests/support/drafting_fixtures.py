@@ -59,7 +59,7 @@ OTHER_ITEMS = (
     make_item(
         "3",
         title="A village in the hills lends ladders",
-        text="Aldas keeps forty of them in the town hall, beside the bell.",
+        text="Aldas keeps forty ladders in the town hall, beside the bell.",
     ),
     make_item("4", title="Repair cafés meet in Lyon", text="Forty repair cafés met in Lyon to exchange spare parts."),
 )

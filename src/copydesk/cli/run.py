@@ -16,7 +16,7 @@ from copydesk.cli.source import ADD_SOURCE_HINT
 from copydesk.model.draft import Format, ListedDraft
 from copydesk.model.ids import IdKind
 from copydesk.model.page import Page
-from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus
+from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus, describe_declined
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
@@ -81,6 +81,8 @@ def _print_run(context: Context, run: Run) -> None:
         items, stories = plural(stats.items_considered, "item"), plural(stats.items_filtered, "story")
         funnel = f"{items}, {stories}, {stats.items_ranked:,} ranked"
         click.echo(f"{plural(stats.drafts_created, 'new draft')} from {funnel}, in {run.duration or 0:.1f} s.")
+        for declined in describe_declined(stats):
+            click.echo(f"{declined}.")
     else:
         click.echo(f"Run {run.status}: {clean(run.error or '')}", err=True)
     if stats.sources_failed:
@@ -179,6 +181,7 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
         ("items", f"{stats.items_considered:,}, of them {stats.items_ingested:,} new"),
         ("ranked", plural(stats.items_ranked, "story")),
         ("drafts", stats.drafts_created),
+        *[("not drafted" if index == 0 else "", declined) for index, declined in enumerate(describe_declined(stats))],
         *([("error", found.error)] if found.error else []),
     ]
     print_table(rows, empty="")

@@ -1,9 +1,10 @@
 """The offline writer: quotes whole sentences of the source in templates. It needs no model, network or account.
 
-It invents nothing: every sentence is the source's own, quoted and attributed. It follows the voice's lengths, hashtags,
-emoji, link and avoid list, but no style, examples or instructions. Of feedback it understands a few requests, each a
-complete clause, since other words in a clause could reverse its meaning ("not shorter than before"). The same item,
-voice and previous versions give the same draft on every machine, different from all previous versions.
+It invents nothing: every sentence is the source's own, quoted and attributed. It declines an item of which no sentence
+reads well alone. It follows the voice's lengths, hashtags, emoji, link and avoid list, but no style, examples or
+instructions. Of feedback it understands a few requests, each a complete clause, since other words in a clause could
+reverse its meaning ("not shorter than before"); anything else it refuses. The same item, voice and previous versions
+give the same draft on every machine.
 """
 
 import re
@@ -12,20 +13,20 @@ from enum import StrEnum
 from msgspec.structs import replace
 
 from copydesk.drafting.extract.blog import write_blog
-from copydesk.drafting.extract.material import read_material
+from copydesk.drafting.extract.material import Revision, read_material
 from copydesk.drafting.extract.passages import count_words
 from copydesk.drafting.extract.posts import write_short, write_thread
 from copydesk.drafting.writer import Brief, WriterResult
+from copydesk.errors import WriterError
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, FormatVoice, Link
-from copydesk.text.length import graphemes
 from copydesk.text.thread import split_parts
 
-MAX_UNKNOWN_CLAUSES = 3
-"""Clauses reported as not understood; more would not help the reviewer."""
 _MAX_CLAUSE_LENGTH = 80
-_MIN_LENGTH, _MIN_PARTS, _MIN_WORDS = 40, 2, 20
+_MIN_WORDS = 20
 _MAX_PARTS = 25
+_HASHTAGS = 2
+"""Hashtags if they are requested and the voice has none."""
 
 
 class FeedbackRequest(StrEnum):
@@ -33,14 +34,16 @@ class FeedbackRequest(StrEnum):
 
     SHORTER = "shorter"
     LONGER = "longer"
+    ANOTHER = "another sentence"
     NO_HASHTAGS = "no hashtags"
+    HASHTAGS = "with hashtags"
     NO_EMOJI = "no emoji"
     NO_LINK = "no link"
     LINK = "with the link"
 
 
 _CLAUSE = re.compile(r"[.,;!\n]+|\band\b|\bbut\b", re.IGNORECASE)
-_POLITE_WORDS = re.compile(r"^(?:please |make (?:it|this) |a (?:bit|little) |much )+| please$")
+_POLITE_WORDS = re.compile(r"^(?:please(?: |$)|thanks$|thank you$|make (?:it|this) |a (?:bit|little) |much )+| please$")
 _PATTERNS = {
     FeedbackRequest.SHORTER: re.compile(
         r"shorter|shorten(?: it| this)?|(?:it is |it's |this is )?too long|more concise"
@@ -48,6 +51,11 @@ _PATTERNS = {
     FeedbackRequest.LONGER: re.compile(
         r"longer|lengthen(?: it| this)?|(?:it is |it's |this is )?too short|more detail"
     ),
+    FeedbackRequest.ANOTHER: re.compile(
+        r"(?:an?other|(?:a )?(?:different|new)|use another) (?:sentence|quote|quotation|passage|version|text|one)s?"
+        r"|something else|(?:try |once )?again|retry"
+    ),
+    FeedbackRequest.HASHTAGS: re.compile(r"(?:with|add|include) (?:some )?(?:hash)?tags?"),
     FeedbackRequest.NO_HASHTAGS: re.compile(r"(?:no|without|drop the|remove the|remove) (?:hash)?tags?"),
     FeedbackRequest.NO_EMOJI: re.compile(r"(?:no|without|drop the|remove the|remove) emojis?"),
     FeedbackRequest.NO_LINK: re.compile(r"(?:no|without(?: the| a)?|drop the|remove the) (?:link|url)s?"),
@@ -55,22 +63,32 @@ _PATTERNS = {
 }
 
 
-def parse_feedback(feedback: str) -> tuple[frozenset[FeedbackRequest], tuple[str, ...]]:
-    """Return the requests in `feedback`, and its clauses that were not understood."""
-    requests, unknown = set[FeedbackRequest](), list[str]()
+def parse_feedback(feedback: str) -> frozenset[FeedbackRequest]:
+    """Return the requests in `feedback`. Raise WriterError if a clause of it is not understood."""
+    requests = set[FeedbackRequest]()
     for clause in filter(None, map(str.strip, _CLAUSE.split(feedback))):
         words = _POLITE_WORDS.sub("", " ".join(clause.lower().split()))
         # The whole clause must match: a word more may turn its meaning around.
         matching = [request for request, pattern in _PATTERNS.items() if pattern.fullmatch(words)]
+        if words and not matching:
+            raise _not_understood(clause)
         requests.update(matching)
-        if not matching:
-            unknown.append(clause if len(clause) <= _MAX_CLAUSE_LENGTH else clause[: _MAX_CLAUSE_LENGTH - 1] + "…")
-    return frozenset(requests), tuple(unknown[:MAX_UNKNOWN_CLAUSES])
+    return frozenset(requests)
+
+
+def _not_understood(clause: str) -> WriterError:
+    shown = clause if len(clause) <= _MAX_CLAUSE_LENGTH else clause[: _MAX_CLAUSE_LENGTH - 1] + "…"
+    return WriterError(
+        f"The offline writer does not understand “{shown}”.",
+        hint=f"It can do: {', '.join(FeedbackRequest)}. For anything else edit the text by hand.",
+    )
 
 
 def apply_requests(brief: Brief, requests: frozenset[FeedbackRequest]) -> Brief:
     """Return `brief` with the requests applied to its voice, as far as they affect its format."""
     settings = brief.settings
+    if FeedbackRequest.HASHTAGS in requests:
+        settings = replace(settings, hashtags=settings.hashtags or _HASHTAGS)
     if FeedbackRequest.NO_HASHTAGS in requests:
         settings = replace(settings, hashtags=0)
     if FeedbackRequest.NO_EMOJI in requests:
@@ -79,50 +97,39 @@ def apply_requests(brief: Brief, requests: frozenset[FeedbackRequest]) -> Brief:
     if FeedbackRequest.LINK in requests or FeedbackRequest.NO_LINK in requests:
         settings = replace(settings, link=Link.NEVER if FeedbackRequest.NO_LINK in requests else Link.ALWAYS)
     # Relative requests need a previous version to be relative to.
-    if brief.previous and FeedbackRequest.SHORTER in requests:
-        settings = _shorten(settings, brief.format, brief.previous)
-    elif brief.previous and FeedbackRequest.LONGER in requests:
-        settings = _lengthen(settings, brief.format, brief.previous)
+    if brief.previous:
+        settings = _resize(settings, brief.format, brief.previous, _growth(requests))
     # Only this draft's copy of the voice changes, not the saved profile.
     voice = replace(brief.voice, formats=brief.voice.formats | {brief.format: settings})
     return replace(brief, voice=voice)
 
 
-def unfulfilled_notes(requests: frozenset[FeedbackRequest], brief: Brief, text: str) -> tuple[str, ...]:
-    """Return notes for the reviewer about requested changes of length that `text` does not fulfil."""
+def get_revision(brief: Brief, requests: frozenset[FeedbackRequest]) -> Revision | None:
+    """Return how the new version differs from the previous one; None without a previous one."""
     if not brief.previous:
-        return ()
-    growth = len(text) - len(brief.previous)
-    unfulfilled = [
-        request
-        for request, sign in ((FeedbackRequest.SHORTER, -1), (FeedbackRequest.LONGER, 1))
-        if request in requests and growth * sign <= 0
-    ]
-    return tuple(f"The offline writer could not make it {request}." for request in unfulfilled)
+        return None
+    growth = _growth(requests)
+    keeps_quotations = bool(requests) and not growth and FeedbackRequest.ANOTHER not in requests
+    return Revision(keeps_quotations=keeps_quotations, growth=growth)
 
 
-def _shorten(settings: FormatVoice, format: Format, previous: str) -> FormatVoice:
-    """Reduce a SHORT by a quarter, a THREAD by one part, a BLOG's quotations by half."""
-    match format:
-        case Format.SHORT:
-            # The voice's own limit may be lower still.
-            max_length = max(_MIN_LENGTH, len(graphemes(previous)) * 3 // 4)
-            return replace(settings, max_length=min(settings.max_length or max_length, max_length))
-        case Format.THREAD:
-            return replace(settings, max_parts=max(_MIN_PARTS, len(split_parts(previous)) - 1))
-        case Format.BLOG:
-            return replace(settings, target_words=max(_MIN_WORDS, _count_quoted_words(previous) // 2))
+def _growth(requests: frozenset[FeedbackRequest]) -> int:
+    return (FeedbackRequest.LONGER in requests) - (FeedbackRequest.SHORTER in requests)
 
 
-def _lengthen(settings: FormatVoice, format: Format, previous: str) -> FormatVoice:
-    """Extend a THREAD by two parts, a BLOG's quotations by half. A SHORT cannot be extended."""
+def _resize(settings: FormatVoice, format: Format, previous: str, growth: int) -> FormatVoice:
+    """Take a part from a THREAD or add two; take half of a BLOG's quotations or add it."""
+    if not growth:
+        return settings
     match format:
         case Format.SHORT:
             return settings
         case Format.THREAD:
-            return replace(settings, max_parts=min(_MAX_PARTS, len(split_parts(previous)) + 2))
+            parts = len(split_parts(previous))
+            return replace(settings, max_parts=max(1, parts - 1) if growth < 0 else min(_MAX_PARTS, parts + 2))
         case Format.BLOG:
-            return replace(settings, target_words=_count_quoted_words(previous) * 3 // 2)
+            words = _count_quoted_words(previous)
+            return replace(settings, target_words=max(_MIN_WORDS, words // 2 if growth < 0 else words * 3 // 2))
 
 
 def _count_quoted_words(post: str) -> int:
@@ -140,11 +147,13 @@ class OfflineWriter:
     name = "offline"
 
     async def write(self, brief: Brief) -> WriterResult:
-        """Return the requested draft. Raise WriterError if the item has too little text."""
-        requests, unknown = parse_feedback(brief.feedback or "")
-        result = _WRITERS[brief.format](read_material(apply_requests(brief, requests)))
-        notes = (*_prompt_notes(brief), *_feedback_notes(unknown), *unfulfilled_notes(requests, brief, result.text))
-        return replace(result, notes=notes)
+        """Return the requested draft.
+
+        Raise DeclinedError if the item has nothing worth a draft, WriterError if it cannot be changed as requested.
+        """
+        requests = parse_feedback(brief.feedback or "") if brief.previous else frozenset[FeedbackRequest]()
+        material = read_material(apply_requests(brief, requests), get_revision(brief, requests))
+        return replace(_WRITERS[brief.format](material), notes=_prompt_notes(brief))
 
 
 def _prompt_notes(brief: Brief) -> tuple[str, ...]:
@@ -152,8 +161,3 @@ def _prompt_notes(brief: Brief) -> tuple[str, ...]:
         return ()
     outcome = "the text uses the page only" if brief.url else "the text repeats the prompt's words"
     return (f"The offline writer does not support prompts: {outcome}.",)
-
-
-def _feedback_notes(unknown: tuple[str, ...]) -> tuple[str, ...]:
-    supported = "shorter, longer, no hashtags, no emoji, no link"
-    return tuple(f"The offline writer does not understand “{clause}”; supported: {supported}." for clause in unknown)

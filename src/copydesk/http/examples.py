@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec.structs import asdict
 
 from copydesk.desk.sources.service import FetchTest, FoundEntry
+from copydesk.errors import DeclineReason
 from copydesk.http import errors
 from copydesk.http.operations import MAX_BODY
 from copydesk.http.rate_limit import LIMIT
@@ -94,6 +95,7 @@ _RUN = Run(
         items_new=34,
         items_considered=34,
         sources_fetched=6,
+        items_declined={DeclineReason.NOTHING_TO_QUOTE: 3},
     ),
     error=None,
 )

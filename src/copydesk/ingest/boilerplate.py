@@ -19,6 +19,8 @@ MIN_ENTRIES = 3
 _MAX_LENGTH = 400
 """Characters of a line that may be boilerplate, and of the end of a text that is compared sentence by sentence, because
 a footer often has no line of its own."""
+_MAX_SENTENCES = 5
+"""Sentences removed from the end of a text."""
 _MIN_WORDS_BESIDE_TITLE = 2
 _NUMBER = re.compile(r"\d+")
 _KNOWN = re.compile(
@@ -58,7 +60,10 @@ def _strip_text(text: str, title: str, repeated: set[str]) -> str:
     kept = [line for line in lines if not _is_boilerplate(line, title, repeated)]
     if len(kept) < len(lines):
         text = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
-    while (sentence := next(_last_sentences(text), "")) and _is_boilerplate(sentence, title, repeated):
+    for _ in range(_MAX_SENTENCES):
+        sentence = next(_last_sentences(text), "")
+        if not _is_boilerplate(sentence, title, repeated):
+            break
         text = text.removesuffix(sentence).rstrip()
     return text
 

@@ -8,9 +8,11 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from copydesk.errors import DeclineReason
 from copydesk.model.draft import Format
 from copydesk.model.serialization import Struct
 from copydesk.model.validation import MAX_ID_LENGTH, FieldReader, Id
+from copydesk.text.formatting import plural
 
 MAX_SOURCE_IDS: Final = 10_000
 MAX_DRAFTS: Final = 1_000_000
@@ -65,6 +67,23 @@ class RunStats(Struct, frozen=True):
     """Names of the sources that the request named but that were not fetched: their site asked to wait, or they were not
     due."""
     drafts_failed: int = 0
+    items_declined: dict[DeclineReason, int] = {}
+    """Items that the writer declined in at least one format, by reason. Not included in `drafts_failed`."""
+
+
+_DECLINED = {
+    DeclineReason.NOTHING_TO_QUOTE: "had nothing to quote",
+    DeclineReason.TOO_LITTLE_TEXT: "had too little text for the format",
+    DeclineReason.AVOIDED_WORDS: "had avoided words in every sentence",
+    DeclineReason.TOO_LONG: "had nothing that fits the length limit",
+    DeclineReason.TOO_FEW_SOURCES: "had too few sources for a round-up",
+}
+
+
+def describe_declined(stats: RunStats) -> tuple[str, ...]:
+    """Return why items were not drafted, such as "12 items had nothing to quote", most frequent first."""
+    counts = sorted(stats.items_declined.items(), key=lambda pair: -pair[1])
+    return tuple(f"{plural(count, 'item')} {_DECLINED[reason]}" for reason, count in counts)
 
 
 class Run(Struct, frozen=True):

@@ -58,7 +58,8 @@ def article_page(title: str = "A library where you borrow drills", more: str = "
         "The city opened a library of things on Tuesday, where people borrow drills instead of books.",
         "Its first 400 members signed up within a week, and twelve other towns have asked how it is done.",
         "The library keeps 1,200 objects in a former bakery, and members repair what comes back broken.",
-        "The city pays the rent until 2028, after which the members will have to pay for it themselves.",
+        "The city pays the rent of the library until 2028, after which its members have to pay.",
+        "Volunteers of the library teach sewing, soldering and the care of bicycles on Saturdays.",
     )
     head += f'<title>{title}</title><meta property="og:image" content="{PICTURE}">'
     head += '<meta property="og:site_name" content="River News">'
@@ -327,11 +328,11 @@ async def test_page_content_is_untrusted(tmp_path):
         body=article_page("\x1b[31mRed\u202e [bold]claim[/bold]", f"<p>{injection}</p><script>alert(1)</script>")
     )
     async with open_desk_at(tmp_path, web) as desk:
-        await create_drafts(desk, formats=["SHORT", "THREAD"])
+        await create_drafts(desk, formats=["SHORT"])
         await desk.generation.drain()
         drafts = await list_drafts(desk)
 
-    assert [draft.status for draft in drafts] == [Status.PENDING_REVIEW] * 2
+    assert [draft.status for draft in drafts] == [Status.PENDING_REVIEW]
     for draft in drafts:
         assert not {"\x1b", "\u202e"} & set(draft.text + draft.item.title)
         assert "password" not in draft.text

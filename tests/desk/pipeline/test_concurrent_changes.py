@@ -18,6 +18,7 @@ from desk_fixtures import (
     feed,
     item_states,
     list_drafts,
+    made_up_word,
     open_desk_at,
     query_db,
     story_title,
@@ -81,8 +82,16 @@ async def test_deleted_source_does_not_stop_other_drafts(tmp_path, monkeypatch):
 
 async def test_all_formats_of_a_story_or_none(tmp_path):
     web = FakeWeb()
-    text = " ".join(f"The ferry number {n} carries {n + 40} passengers to the island each day." for n in range(12))
-    web.put(URL_ONE, feed(*(entry(n, text=text) for n in range(3))))
+
+    def text(number: int) -> str:
+        place = made_up_word(number)
+        return (
+            f"Ferries carry 40 passengers to {place} each day. Sailors of {place} repair the engines at night. "
+            f"Tickets to {place} cost two euros for children. The council of {place} paid half of the ships. "
+            f"Winter storms keep visitors away from {place} on thirty days a year."
+        )
+
+    web.put(URL_ONE, feed(*(entry(n, text=text(n)) for n in range(3))))
     request = RunRequest(formats=("SHORT", "THREAD"), max_drafts=3)
     async with open_desk_at(tmp_path, web) as desk:
         await create_source(desk)

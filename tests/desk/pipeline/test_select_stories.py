@@ -227,9 +227,10 @@ async def test_repeated_story_of_a_source_is_filtered(tmp_path):
 
 
 async def test_same_title_in_one_source_is_two_stories(tmp_path):
-    body = feed(entry(1, title="Weekly notes from the harbour"), entry(2, title="Weekly notes from the harbour"))
+    title = "Harbour opens for the weekly swim"
+    body = feed(entry(1, title=title), entry(2, title=title))
 
-    assert await run_once(tmp_path, (URL_ONE, body, {})) == ["Weekly notes from the harbour"] * 2
+    assert await run_once(tmp_path, (URL_ONE, body, {})) == [title] * 2
 
 
 async def test_order_does_not_depend_on_response_order(tmp_path):

@@ -1,11 +1,13 @@
 """Progress of a pipeline run: stage, counters and timings, reported to a listener and stored in the database."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
 import msgspec
 
+from copydesk.errors import DeclineReason
 from copydesk.model.run import Progress, RunStats, Stage
 
 Listener = Callable[[Progress], None]
@@ -59,6 +61,11 @@ class RunProgress:
     def increment(self, **counters: int) -> None:
         """Add to counters of `stats`."""
         self.set_counters(**{name: getattr(self.stats, name) + amount for name, amount in counters.items()})
+
+    def count_declined(self, reasons: Iterable[DeclineReason]) -> None:
+        """Count an item that the writer declined for these reasons."""
+        declined = Counter(self.stats.items_declined) + Counter(reasons)
+        self.stats = msgspec.structs.replace(self.stats, items_declined=dict(declined))
 
     def _record_duration(self) -> None:
         assert self.stage is not None

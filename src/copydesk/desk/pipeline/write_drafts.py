@@ -23,7 +23,7 @@ from copydesk.desk.writers.open_writer import open_writer, write_recorded
 from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context, check
 from copydesk.drafting.confidence import PRIOR_RATE, ConfidenceModel
 from copydesk.drafting.writer import Writer, WriterResult, build_brief
-from copydesk.errors import TooFewSourcesError, WriterError
+from copydesk.errors import DeclinedError, TooFewSourcesError, WriterError
 from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Checks, Draft, DraftImage, Format, Status
 from copydesk.model.item import ItemState
@@ -150,7 +150,9 @@ class _DraftWriting:
         # Later runs may bring more sources for a round-up, so its items wait for them.
         is_waiting = not written and all(isinstance(error, TooFewSourcesError) for error in errors.values())
         stored = not is_waiting and await self._save(story, written, errors, claimed)
-        self._progress.increment(drafts_failed=len(errors))
+        declined = {error.reason for error in errors.values() if isinstance(error, DeclinedError)}
+        self._progress.count_declined(declined)
+        self._progress.increment(drafts_failed=sum(not isinstance(error, DeclinedError) for error in errors.values()))
         if stored:
             for draft in written:
                 self._recent.add(draft.text)
@@ -264,7 +266,7 @@ class _DraftWriting:
 
         def save(conn: Transaction, user_id: str) -> tuple[bool, dict[Format, Assignment] | None]:
             if not written:
-                reason = f"drafting failed: {next(iter(errors.values()))}"
+                reason = _reason(next(iter(errors.values())))
                 items.set_outcomes(conn, user_id, [(item.id, ItemState.FILTERED, reason) for item in story.items])
             elif not items.set_outcomes(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
                 return False, None
@@ -291,6 +293,10 @@ class _DraftWriting:
             experiment_id=assignment.experiment_id if assignment else None,
             variant_id=assignment.variant_id if assignment else None,
         )
+
+
+def _reason(error: WriterError) -> str:
+    return f"not drafted: {error.message}" if isinstance(error, DeclinedError) else f"drafting failed: {error}"
 
 
 class _AssignmentTakenError(Exception):

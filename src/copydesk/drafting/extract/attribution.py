@@ -1,4 +1,4 @@
-"""Attribution: the name a draft gives its source, quotation marks and dates in the source's language."""
+"""Attribution: the names of source and author, the source's language, its quotation marks and dates."""
 
 import re
 import unicodedata
@@ -8,26 +8,42 @@ from copydesk.drafting.extract.passages import make_readable
 from copydesk.drafting.writer import Brief
 from copydesk.model.source import Credit
 from copydesk.text import links
+from copydesk.text.language import LANGUAGES, base_language, detect_text_language
 
 MAX_NAME_LENGTH = 40
 """Characters of a string that still reads as a name."""
 
-_TITLE_SEPARATOR = re.compile(r"\s+[|»>•·–—-]+(?:\s+|$)|\s*[|»•·]\s*|:\s+|\s*\[[^\]]*\]\s*")
+_TITLE_SEPARATOR = re.compile(r"\s+[|»>•·–—-]+(?:\s+|$)|\s*[|»•·]\s*|:\s+|\s*\[[^\]]*\]\s*|\s*\(([^()]*)\)\s*")
+_FEED_WORDS = re.compile(
+    r"(?i)^(?:rss(?:\s+feed)?|feed|posts|news|latest|articles|comments|stories|blog)\s+(?:of|on|from|for|by)\s+(?:the\s+)?(?=\S)"
+    r"|\s+(?:(?:rss|atom|news|full[- ]?text|main|public|official)\s+)*(?:rss|atom|feeds?)$|['’]s\s+(?:rss|atom|feed)$"
+)
 _GENERIC_NAMES = (
-    "all posts|articles|blog|breaking news|feed|front page|headlines|home|international|latest|latest news|news|posts"
-    "|rss|top news|top stories|updates|world|world news"
+    "all|all posts|articles|articles feed|atom|blog|blog posts|breaking news|entries|feed|front page|headlines"
+    "|home|homepage|index|international|latest|latest articles|latest news|latest posts|main|main feed|news"
+    "|news feed|new posts|posts|recent|recent posts|rss|rss feed|site|stories|the blog|top|top news|top stories"
+    "|topics|untitled|updates|weblog|website|world|world news|my blog|aktuell|aktuelles|alle artikel|nachrichten"
+    "|startseite|schlagzeilen|politik|à la une|accueil|actualités|actualité|toute l'actualité|inicio|noticias"
+    "|portada|últimas noticias|ultime notizie|notizie|início|notícias|nieuws|asia|africa|europe|americas|business"
+    "|politics|technology|tech|science|sport|sports|culture|opinion|ニュース|新着|新着情報|トップ|ブログ|新闻|最新|首页"
 )
 _GENERIC = frozenset(_GENERIC_NAMES.split("|"))
 
 # Opening and closing marks, then those for a quotation within a quotation.
 _QUOTATION_MARKS = {
-    "de": "„“‚‘", "cs": "„“‚‘", "sk": "„“‚‘", "pl": "„”‚’", "fr": "«»“”", "es": "«»“”", "it": "«»“”", "pt": "«»“”",
-    "ru": "«»„“", "uk": "«»„“", "el": "«»“”", "no": "«»‘’", "ja": "「」『』", "fa": "«»‹›", "ar": "«»‹›",
+    "de": "„“‚‘", "cs": "„“‚‘", "sk": "„“‚‘", "bg": "„“‚‘", "pl": "„”‚’", "hu": "„”»«", "ro": "„”«»", "fr": "«»“”",
+    "es": "«»“”", "it": "«»“”", "pt": "«»“”", "ru": "«»„“", "uk": "«»„“", "el": "«»“”", "no": "«»‘’", "da": "»«›‹",
+    "sv": "””’’", "fi": "””’’", "ja": "「」『』", "fa": "«»‹›", "ar": "«»‹›",
 }  # fmt: skip
 _ENGLISH_MARKS = "“”‘’"
+_SPACED_MARKS = frozenset({"fr"})
+"""Languages with a no-break space inside the marks."""
 _OPENING = re.compile(r"(?:^|(?<=[\s(\[—–-]))\"")
 _ENGLISH_WORDS = "the of and to in is that for on with as at by from it are was be this its has have not"
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
+_INNER_SPACES = re.compile(r"(?<=«)\s+|\s+(?=»)")
+_MIN_DETECTABLE_LENGTH = 40
+"""Characters from which the text tells its language better than the feed, as in the filters."""
 _MONTHS = ["January", "February", "March", "April", "May", "June"]
 _MONTHS += ["July", "August", "September", "October", "November", "December"]
 
@@ -35,7 +51,8 @@ _MONTHS += ["July", "August", "September", "October", "November", "December"]
 def get_source_name(brief: Brief) -> str:
     """Return the source's name: the publisher, otherwise the source's title without clutter, otherwise the host."""
     host = links.host(brief.url) if links.postable_url(brief.url) else ""
-    if brief.publisher:
+    # Some feeds repeat the title in the element of the publisher.
+    if brief.publisher and brief.publisher.strip() != brief.title.strip():
         return _strip_clutter(make_readable(brief.publisher), host)
     source_type = brief.source_type
     credit = source_type.credit if source_type else Credit.SOURCE
@@ -47,20 +64,38 @@ def get_source_name(brief: Brief) -> str:
     return _strip_clutter(make_readable(brief.source_name), host)
 
 
-def is_english(brief: Brief) -> bool:
-    """Return True if English template text may be used: by the stated language, otherwise by common words."""
-    if brief.language:
-        return brief.language.lower().startswith("en")
-    words = re.findall(r"[^\W\d_]+", f"{brief.title} {brief.summary or brief.text[:1000]}".lower())
+def get_author(brief: Brief) -> str:
+    """Return the author if the field holds a person's name: no address, no remark."""
+    author = make_readable(brief.author or "")
+    not_a_name = re.search(r"[@()/:,\d<>]", author) or author.islower() or not 1 <= author.count(" ") <= 4
+    return "" if not_a_name or len(author) > MAX_NAME_LENGTH else author
+
+
+def get_language(brief: Brief) -> str | None:
+    """Return the code of the language that the item is written in, None if unknown.
+
+    A text long enough to tell decides; feeds often name their software's default.
+    """
+    sample = f"{brief.title}\n{brief.summary[:500]}\n{brief.text[:500]}".strip()
+    declared = base_language(brief.language)
+    if declared and (len(sample) < _MIN_DETECTABLE_LENGTH or declared not in LANGUAGES):
+        return declared
+    return detect_text_language(sample) or declared or ("en" if _looks_english(sample) else None)
+
+
+def _looks_english(text: str) -> bool:
+    """Return True if a text too short for detection has English function words."""
+    words = re.findall(r"[^\W\d_]+", text.lower())
     return sum(word in _ENGLISH for word in words) >= max(1, len(words) // 12)
 
 
 def quote(text: str, language: str | None) -> str:
     """Return `text` in the quotation marks of its language; double marks inside become the inner kind."""
-    opening, closing, inner, inner_end = tuple(_QUOTATION_MARKS.get((language or "en").lower()[:2], _ENGLISH_MARKS))
-    text = _OPENING.sub(inner, text).replace('"', inner_end)
+    opening, closing, inner, inner_end = tuple(_QUOTATION_MARKS.get(language or "en", _ENGLISH_MARKS))
+    space = "\xa0" if language in _SPACED_MARKS else ""
+    text = _INNER_SPACES.sub("", _OPENING.sub(inner, text).replace('"', inner_end))
     inner_marks = str.maketrans({"“": inner, "„": inner, "”": inner_end} | {opening: inner, closing: inner_end})
-    return f"{opening}{text.translate(inner_marks)}{closing}"
+    return f"{opening}{space}{text.translate(inner_marks)}{space}{closing}"
 
 
 def format_day(time: datetime, *, english: bool) -> str:
@@ -70,7 +105,8 @@ def format_day(time: datetime, *, english: bool) -> str:
 
 def _strip_clutter(name: str, host: str) -> str:
     """Return the name inside a feed's title: `Al Jazeera` for `Al Jazeera – Breaking News, World News and Video`."""
-    parts = [part for piece in _TITLE_SEPARATOR.split(name) if (part := piece.strip(" -–—|:>»•·"))]
+    pieces = [_FEED_WORDS.sub("", piece.strip(" -–—|:>»•·")) for piece in _TITLE_SEPARATOR.split(name) if piece]
+    parts = [piece for piece in pieces if piece.strip()]
     label = _host_label(host)
     if len(parts) == 1 and len(parts[0]) <= MAX_NAME_LENGTH and parts[0].lower() not in _GENERIC:
         return _leading_name(parts[0], label) if parts[0].count(" ") > 2 else parts[0]
@@ -78,7 +114,7 @@ def _strip_clutter(name: str, host: str) -> str:
         if label and _matches_label(part, label):
             return _leading_name(part, label)
     specific = [part for part in parts if part.lower() not in _GENERIC and len(part) <= MAX_NAME_LENGTH]
-    return specific[0] if specific and not host else host or name[:MAX_NAME_LENGTH].strip()
+    return specific[0] if specific and (not host or len(specific) == 1) else host or name[:MAX_NAME_LENGTH].strip()
 
 
 def _host_label(host: str) -> str:
@@ -96,7 +132,7 @@ def _squash(text: str) -> str:
 
 
 def _matches_label(part: str, label: str) -> bool:
-    squashed = _squash(part)
+    squashed = _squash(part).removeprefix("the") if not label.startswith("the") else _squash(part)
     return squashed.startswith(label) or (len(squashed) > 2 and label.startswith(squashed))
 
 

@@ -25,10 +25,11 @@ from copydesk.drafting.extract.material import (
 )
 from copydesk.drafting.extract.passages import Passage, count_words, make_readable
 from copydesk.drafting.extract.posts import rank_quotes
+from copydesk.drafting.extract.standalone import UNPOSTABLE_TITLES
 from copydesk.drafting.extract.templates import ComposedText, TemplateValue
 from copydesk.drafting.rules.voice import find_avoided
 from copydesk.drafting.writer import Brief, Trace, WriterResult
-from copydesk.errors import TooFewSourcesError, WriterError
+from copydesk.errors import DeclinedError, DeclineReason, TooFewSourcesError, WriterError
 from copydesk.model.voice import Link
 
 MIN_SOURCES, MAX_SOURCES = 3, 7
@@ -59,8 +60,10 @@ def write_blog(material: Material) -> WriterResult:
     if not entries and material.avoided_word:
         raise no_draft_error(material)
     if not entries:
-        raise WriterError(
-            "Too little text for a round-up: its lead has no sentence to quote.", hint="Use the format SHORT."
+        raise DeclinedError(
+            DeclineReason.NOTHING_TO_QUOTE,
+            "Too little text for a round-up: its lead has no sentence to quote.",
+            hint="Use the format SHORT.",
         )
     if len(entries) < MIN_SOURCES:
         raise TooFewSourcesError(
@@ -107,7 +110,9 @@ def _read_items(lead: Material) -> Iterator[tuple[str | None, Material]]:
 
 def _is_usable(material: Material, lead: Material, entries: Sequence[RoundupEntry]) -> bool:
     headline, name = material.headline, material.name.casefold()
-    if headline.is_incomplete or not name or _needs_link(material) or material.language != lead.language:
+    if headline.is_incomplete or material.title_flaw in UNPOSTABLE_TITLES:
+        return False
+    if not name or _needs_link(material) or material.language != lead.language:
         return False
     if find_avoided(material.name, material.brief.voice.avoid):
         return False

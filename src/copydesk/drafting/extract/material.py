@@ -6,12 +6,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from copydesk.drafting.extract import attribution, select_sentences
-from copydesk.drafting.extract.passages import Passage, extract_passages, has_first_person, make_readable
+from copydesk.drafting.extract.passages import Passage, extract_passages, make_readable
 from copydesk.drafting.extract.select_sentences import STOP_WORDS
+from copydesk.drafting.extract.standalone import TitleFlaw, find_title_flaw, is_first_person
 from copydesk.drafting.extract.templates import ComposedText, TemplateValue
 from copydesk.drafting.rules.voice import find_avoided
 from copydesk.drafting.writer import Brief, Field, Trace
-from copydesk.errors import WriterError
+from copydesk.errors import DeclinedError, DeclineReason, WriterError
 from copydesk.model.voice import Emoji, Link
 from copydesk.text import links
 from copydesk.text.length import graphemes
@@ -19,6 +20,8 @@ from copydesk.text.length import graphemes
 _MAX_TITLE = 2000
 _LINKS_TAIL = re.compile(r"(?:\s+(?:https?://\S+|[#＃]\w+))+\s*$")
 _SOURCE_TAIL = re.compile(r"\s+[-–—|•·]\s+([^-–—|•·]{2,60})$")
+_MIN_CHANGE = 0.08
+"""Share of its length by which a shorter or longer version differs at least."""
 _ELLIPSIS = ("…", "...", "..")
 
 Fits = Callable[[str], bool]
@@ -37,9 +40,27 @@ class Headline(NamedTuple):
         return not any(map(str.isalnum, self.text))
 
     @property
+    def is_truncated(self) -> bool:
+        """True if the feed has cut it."""
+        return self.text.endswith(_ELLIPSIS)
+
+    @property
     def is_incomplete(self) -> bool:
         """True if it is not a complete title: without a word, or truncated by the feed."""
-        return self.is_wordless or self.text.endswith(_ELLIPSIS)
+        return self.is_wordless or self.is_truncated
+
+
+class Revision(NamedTuple):
+    """How a new version differs from the previous one."""
+
+    keeps_quotations: bool = False
+    """Only other things than the quotations change, such as hashtags and the link."""
+    growth: int = 0
+    """-1 if it must be shorter, 1 if longer."""
+
+    def is_fulfilled(self, text: str, previous: str) -> bool:
+        """Return True if `text` is as much shorter or longer as a reader would notice."""
+        return self.growth * (len(text) - len(previous)) >= abs(self.growth) * _MIN_CHANGE * len(previous)
 
 
 class Material(NamedTuple):
@@ -48,14 +69,30 @@ class Material(NamedTuple):
     brief: Brief
     headline: Headline
     name: str
+    author: str
+    """The author's name if it is a person's and not the source's own."""
     link: str | None
-    english: bool
+    language: str | None
+    title_flaw: TitleFlaw | None
+    """Why the headline needs a quotation, or forbids a draft."""
     passages: list[Passage]
     """All quotable sentences in order, without duplicates and avoided words."""
     avoided_word: str | None
     """The first avoided word that excluded the title or a sentence."""
+    revision: Revision | None = None
+    """How the new version differs from the previous one; None for a first version."""
     previous_texts: tuple[str, ...] = ()
     """Words of every previous version, without punctuation."""
+
+    @property
+    def is_own_text(self) -> bool:
+        """True if the words are the user's own: nobody is to be credited, and nothing is wrong with them."""
+        return not self.name
+
+    @property
+    def english(self) -> bool:
+        """True if template text may be English."""
+        return self.language == "en"
 
     def title_value(self, text: str | None = None) -> TemplateValue:
         """Return the headline, or the given part of it, as a template piece.
@@ -63,7 +100,8 @@ class Material(NamedTuple):
         It is put in quotation marks if it says "I", which the user does not.
         """
         text = self.headline.text if text is None else text
-        display_text = attribution.quote(text, self.language) if self.name and has_first_person(text) else text
+        needs_marks = not self.is_own_text and is_first_person(text, self.language)
+        display_text = attribution.quote(text, self.language) if needs_marks else text
         trace = Trace(text=text, field=Field.TITLE, start=self.headline.start, end=self.headline.end)
         return TemplateValue(display_text, (trace,))
 
@@ -81,18 +119,31 @@ class Material(NamedTuple):
         return any(words in version for version in self.previous_texts)
 
     @property
-    def seed(self) -> str:
-        """Selects among equally good choices; different for each new version."""
-        return f"{self.brief.item_id} {self.brief.format} {self.brief.previous or ''}"
+    def keeps_quotations(self) -> bool:
+        """True if the new version quotes the same sentences as the previous one where it can."""
+        return self.revision is not None and self.revision.keeps_quotations
 
     @property
-    def language(self) -> str | None:
-        """The item's language; "en" if none is stated and the text looks English."""
-        return self.brief.language or ("en" if self.english else None)
+    def repeats_quotations(self) -> bool:
+        """True if sentences of earlier versions may be quoted: always in a first version."""
+        return self.is_own_text or self.revision is None or self.revision.keeps_quotations or self.revision.growth != 0
+
+    def credit(self, passage: Passage | None = None) -> str:
+        """Return the name to credit: with its author if the headline or the sentence says "I"."""
+        texts = (self.headline.text, passage.text if passage else "")
+        if self.author and any(is_first_person(text, self.language) for text in texts):
+            return f"{self.author}, {self.name}"
+        return self.name
+
+    @property
+    def seed(self) -> str:
+        """Selects among equally good templates; the same for all versions, which thus differ in content."""
+        return f"{self.brief.item_id} {self.brief.format}"
 
 
-def read_material(brief: Brief) -> Material:
+def read_material(brief: Brief, revision: Revision | None = None) -> Material:
     """Prepare the item of `brief` for drafting."""
+    language = attribution.get_language(brief)
     keep_emoji = brief.settings.emoji is not Emoji.NEVER
     name = make_readable(attribution.get_source_name(brief), emoji=keep_emoji)
     headline = _read_headline(brief, name, emoji=keep_emoji)
@@ -110,8 +161,20 @@ def read_material(brief: Brief) -> Material:
     # An avoided word costs the headline, not the draft: it can be written from quotations alone.
     if find_avoided(headline.text, brief.voice.avoid):
         headline = Headline("", 0, 0)
-    previous_words = tuple(_words_only(text) for text in brief.previous_versions)
-    return Material(brief, headline, name, link, attribution.is_english(brief), allowed, avoided, previous_words)
+    author = attribution.get_author(brief)
+    return Material(
+        brief=brief,
+        headline=headline,
+        name=name,
+        author="" if author.casefold() in name.casefold() else author,
+        link=link,
+        language=language,
+        title_flaw=TitleFlaw.NO_STATEMENT if headline.is_wordless else find_title_flaw(headline.text, language),
+        passages=allowed,
+        avoided_word=avoided,
+        revision=revision,
+        previous_texts=tuple(_words_only(text) for text in brief.previous_versions),
+    )
 
 
 def template_value(text: str) -> TemplateValue:
@@ -140,24 +203,47 @@ def is_acceptable(composed: ComposedText, fits_limits: Fits, avoid: tuple[str, .
     return fits_limits(composed.text) and find_avoided(composed.text, avoid) is None
 
 
-def no_draft_error(material: Material) -> WriterError:
+def no_draft_error(material: Material) -> DeclinedError:
     """Return the error that explains why there is no draft."""
     if material.avoided_word:
-        return WriterError(
+        return DeclinedError(
+            DeclineReason.AVOIDED_WORDS,
             f"Every sentence has words on your avoid list, such as {material.avoided_word!r}.",
             hint="Remove a word from the list, or write the draft by hand.",
         )
     if material.headline.is_wordless and not material.passages:
-        return WriterError("The source has no text to make a draft from.", hint="Write the draft by hand.")
-    return WriterError("Nothing from the source fits the length limit.", hint="Raise the limit, or write it by hand.")
-
-
-def no_new_version_error() -> WriterError:
-    """Return the error for a draft without another possible version."""
-    return WriterError(
-        "The offline writer cannot make another version: it has used all of the source text.",
-        hint="Edit the text by hand.",
+        return DeclinedError(
+            DeclineReason.NOTHING_TO_QUOTE,
+            "The source has no text to make a draft from.",
+            hint="Write the draft by hand.",
+        )
+    return DeclinedError(
+        DeclineReason.TOO_LONG,
+        "Nothing from the source fits the length limit.",
+        hint="Raise the limit, or write it by hand.",
     )
+
+
+def nothing_to_quote_error() -> DeclinedError:
+    """Return the error for an item of which no sentence reads well alone, nor its title."""
+    return DeclinedError(
+        DeclineReason.NOTHING_TO_QUOTE,
+        "Nothing to quote: no sentence of the source reads well on its own, and its title alone says too little.",
+        hint="Write the draft by hand.",
+    )
+
+
+def no_new_version_error(revision: Revision | None = None) -> WriterError:
+    """Return the error for a draft without another possible version."""
+    if revision and revision.keeps_quotations:
+        message = "The offline writer cannot make this change: nothing in the draft would differ."
+    else:
+        version = {-1: "a shorter version", 1: "a longer version"}.get(revision.growth if revision else 0)
+        message = (
+            f"The offline writer cannot make {version or 'another version'}: the source has no other sentence worth"
+            " quoting."
+        )
+    return WriterError(message, hint="Edit the text by hand.")
 
 
 def _words_only(text: str) -> str:

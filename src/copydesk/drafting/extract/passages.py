@@ -131,10 +131,6 @@ _INCOMPLETE_END = re.compile(
     re.IGNORECASE,
 )
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-_QUOTED = re.compile(r"“[^“”]*”|\"[^\"]*\"|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」")
-_FIRST_PERSON = re.compile(
-    r"(?:(?<!\bWar )\bI\b(?![.-])|\b(?:[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ww]e|[Oo]ur|[Oo]urs|us|[Ll]et['’]s)\b)"
-)
 
 
 class Passage(NamedTuple):
@@ -146,11 +142,6 @@ class Passage(NamedTuple):
     end: int
     position: int
     """Index of the sentence in its field."""
-
-    @property
-    def is_first_person(self) -> bool:
-        """True if it says "I" or "we" outside quotation marks, which only its author can say."""
-        return has_first_person(self.text)
 
 
 def make_readable(text: str, *, emoji: bool = True) -> str:
@@ -167,17 +158,12 @@ def make_readable(text: str, *, emoji: bool = True) -> str:
 def extract_passages(text: str, field: Field, *, emoji: bool = True) -> list[Passage]:
     """Return the sentences of `text` that can be quoted on their own, in order."""
     quotable: list[Passage] = []
-    for index, (first, end, ends_paragraph) in enumerate(_candidates(text[:MAX_TEXT_LENGTH])):
+    for index, (first, end, is_paragraph) in enumerate(_candidates(text[:MAX_TEXT_LENGTH])):
         start = first + lead_in_length(text[first:end])
         sentence = make_readable(text[start:end], emoji=emoji)
-        if _is_quotable(sentence, raw=text[start:end], may_lack_stop=ends_paragraph and field is not Field.TEXT):
+        if _is_quotable(sentence, raw=text[start:end], may_lack_stop=is_paragraph and field is not Field.TEXT):
             quotable.append(Passage(sentence, field, start, end, index))
     return quotable
-
-
-def has_first_person(text: str) -> bool:
-    """Return True if `text` says "I" or "we" outside quotation marks."""
-    return _FIRST_PERSON.search(_QUOTED.sub("", text)) is not None
 
 
 def count_words(text: str) -> int:
@@ -193,13 +179,13 @@ def is_truncated(text: str) -> bool:
 
 
 def _candidates(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield start and end of each sentence outside boilerplate, and True if it is the last of its paragraph."""
+    """Yield start and end of each sentence outside boilerplate, and True if it is a paragraph of its own."""
     for paragraph in re.finditer(r"[^\n]+(?:\n[^\n]+)*", text):
         if is_boilerplate_paragraph(paragraph[0].lstrip()):
             continue
         sentence_spans = spans(paragraph[0])
-        for number, (start, end) in enumerate(sentence_spans, 1):
-            yield paragraph.start() + start, paragraph.start() + end, number == len(sentence_spans)
+        for start, end in sentence_spans:
+            yield paragraph.start() + start, paragraph.start() + end, len(sentence_spans) == 1
 
 
 def _is_quotable(sentence: str, *, raw: str, may_lack_stop: bool) -> bool:

@@ -1,7 +1,8 @@
-"""Compose a SHORT or a THREAD from quotations.
+"""Compose a SHORT or a THREAD from quotations, or decline.
 
-A SHORT has the headline, one quoted sentence, the source's name and the link. A THREAD has an opening that stands
-alone, quotations in the source's order, and the link at the end.
+A SHORT has the headline, one quoted sentence, the source's name and the link. The headline alone is enough only if it
+states something, and nothing is written if no sentence reads well alone either. A THREAD has an opening with headline
+and quotation, at least two more quotations in the source's order, and the link at the end.
 """
 
 import re
@@ -17,95 +18,133 @@ from copydesk.drafting.extract.material import (
     is_acceptable,
     no_draft_error,
     no_new_version_error,
+    nothing_to_quote_error,
     template_value,
 )
 from copydesk.drafting.extract.passages import Passage
 from copydesk.drafting.extract.select_sentences import ScoredPassage
+from copydesk.drafting.extract.standalone import UNPOSTABLE_TITLES
 from copydesk.drafting.extract.templates import ComposedText, TemplateValue
+from copydesk.drafting.rules.voice import find_avoided
 from copydesk.drafting.writer import Field, WriterResult
-from copydesk.errors import WriterError
+from copydesk.errors import DeclinedError, DeclineReason, WriterError
 from copydesk.model.voice import Link
 from copydesk.text import links
 from copydesk.text.length import graphemes
 from copydesk.text.thread import join_parts
 
-MAX_QUOTES = 5
+MAX_QUOTES = 8
 """Sentences tried until one fits."""
 MIN_STANDALONE = 0.5
 """Minimum fitness of a sentence to be quoted on its own."""
 
 
 def write_short(material: Material) -> WriterResult:
-    """Return the first candidate text, best first, that is within the limits. Raise WriterError if none is.
+    """Return the first candidate text, best first, that is within the limits.
 
     If the link takes too much room, it is counted as Bluesky displays it, then omitted unless the voice requires it.
+    Raise DeclinedError if the item has nothing to post, WriterError if it has no other version.
     """
+    refuse_unpostable(material)
     with_full_links, with_links_shortened = (
         create_limit_check(material.brief, short_links=short_links) for short_links in (False, True)
     )
     # In order of preference; each attempt is worse for the reader than the one before.
     attempts = [(material, with_full_links), (material, with_links_shortened)]
-    if material.brief.settings.link is not Link.ALWAYS:
+    # A new version keeps its link, or it would be new for that alone.
+    if material.brief.settings.link is not Link.ALWAYS and not material.brief.previous:
         attempts.append((material._replace(link=None), with_full_links))
-    repeats_version = False
+    has_candidates = False
     for attempt, (variant, fits) in enumerate(attempts):
-        for composed in chain(
-            # Truncated headlines only as a fallback, and not merely to differ from a previous version.
-            _candidate_texts(variant),
-            _truncated_headlines(variant) if attempt and not repeats_version else (),
-        ):
+        for composed in chain(_candidate_texts(variant), _truncated_headlines(variant) if attempt else ()):
+            has_candidates = True
             finished = add_hashtags(composed, variant, fits)
-            if is_acceptable(finished, fits, material.brief.voice.avoid):
-                if finished.text not in material.brief.previous_versions:
-                    return WriterResult(text=finished.text, sentences=finished.traces)
-                repeats_version = True
-    raise no_new_version_error() if repeats_version else no_draft_error(material)
+            if is_acceptable(finished, fits, material.brief.voice.avoid) and is_new_version(material, finished.text):
+                return WriterResult(text=finished.text, sentences=finished.traces)
+    raise no_text_error(material, has_candidates=has_candidates)
+
+
+def refuse_unpostable(material: Material) -> None:
+    """Raise DeclinedError if the headline shows that nothing of the item should be posted."""
+    if not material.is_own_text and material.title_flaw in UNPOSTABLE_TITLES:
+        raise nothing_to_quote_error()
+
+
+def is_new_version(material: Material, text: str) -> bool:
+    """Return True if `text` differs from all previous versions, and as was requested."""
+    if text in material.brief.previous_versions:
+        return False
+    return material.revision is None or material.revision.is_fulfilled(text, material.brief.previous or "")
+
+
+def no_text_error(material: Material, *, has_candidates: bool) -> WriterError:
+    """Return the error for an item without an acceptable text."""
+    if material.brief.previous:
+        return no_new_version_error(material.revision)
+    is_empty = material.headline.is_wordless and not material.passages
+    return no_draft_error(material) if has_candidates or material.avoided_word or is_empty else nothing_to_quote_error()
 
 
 def standalone_passages(material: Material) -> list[ScoredPassage]:
-    """Return the scored sentences that can stand alone, or all of them if none can."""
-    choices = select_sentences.score_passages(material.passages, material.headline.text)
-    return [choice for choice in choices if choice.standalone >= MIN_STANDALONE] or choices
+    """Return the scored sentences that can stand alone."""
+    choices = select_sentences.score_passages(material.passages, material.headline.text, material.language)
+    return [choice for choice in choices if material.is_own_text or choice.standalone >= MIN_STANDALONE]
 
 
 def rank_quotes(material: Material, headline: str) -> list[Passage]:
     """Return up to MAX_QUOTES sentences to quote below `headline`, best first; those quoted before come last."""
-    choices = select_sentences.score_passages(material.passages, material.headline.text)
-    fresh = [
+    choices = sorted(
+        eligible_choices(material, headline),
+        key=lambda choice: (material.was_quoted_before(choice.passage), -choice.score),
+    )
+    return [choice.passage for choice in choices[:MAX_QUOTES]]
+
+
+def eligible_choices(material: Material, headline: str) -> list[ScoredPassage]:
+    """Return the sentences that may be quoted below `headline`.
+
+    Another version quotes sentences that no earlier one quoted. If only something else is to change, the sentences
+    stay.
+    """
+    choices = [
         choice
-        for choice in choices
-        if choice.standalone >= MIN_STANDALONE and not select_sentences.repeats_title(choice.passage.text, headline)
+        for choice in standalone_passages(material)
+        if not select_sentences.repeats_title(choice.passage.text, headline)
+        # A truncated headline is the beginning of the text, and what follows answers to it.
+        and (choice.passage.position == 0 or not material.headline.is_truncated)
     ]
-    ranked = [choice.passage for choice in sorted(fresh, key=lambda choice: -choice.score)[:MAX_QUOTES]]
-    return sorted(ranked, key=material.was_quoted_before)
+    if material.keeps_quotations:
+        return [choice for choice in choices if material.was_quoted_before(choice.passage)]
+    if material.repeats_quotations:
+        return choices
+    return [choice for choice in choices if not material.was_quoted_before(choice.passage)]
 
 
 def template_values(material: Material, quote: Passage | None = None) -> dict[str, TemplateValue | None]:
     """Return the values of a template's placeholders."""
     return {
         "title": material.title_value(),
-        "name": template_value(material.name) if material.name else None,
+        "name": template_value(material.credit(quote)) if material.name else None,
         "quote": material.quote_value(quote) if quote else None,
         "url": template_value(material.link) if material.link else None,
     }
 
 
-def usable_templates(options: tuple[str, ...], english: tuple[str, ...], material: Material) -> list[str]:
-    """Return the templates for the item's language, in the item's own order; none with a link if there is no link."""
-    if not material.name:
-        options = english = (options[0].replace(" — {name}", "").replace(" ({name})", ""),)
-    selected = english if material.english else options
-    ordered = templates.rotate_templates(selected, material.seed)
-    title = material.headline.text
-    usable = [candidate for candidate in ordered if material.link or "{url}" not in candidate]
-    return [candidate for candidate in usable if not _clashes(candidate, title)] or usable
+def choose_template(options: tuple[str, ...], material: Material) -> str:
+    """Return the item's own template among `options`, without words and signs on the avoid list."""
+    if material.is_own_text:
+        return options[0].replace(" — {name}", "")
+    ordered = templates.rotate_templates(options, material.seed)
+    allowed = [option for option in ordered if not find_avoided(option, material.brief.voice.avoid)]
+    fitting = [option for option in allowed if not _clashes(option, material.headline.text)]
+    return (fitting or allowed or ordered)[0]
 
 
 def _clashes(frame: str, title: str) -> bool:
     """Return True if a template would put a colon, dash or bracket next to one in the title."""
     return (
-        (": {title}" in frame and ": " in title)
-        or ("{title} — " in frame and re.search(r"\s[-–—]+\s", title) is not None)
+        (": {title}" in frame and re.search(r"[:：]", title) is not None)
+        or ("{title} — " in frame and re.search(r"\s[-–—]+\s|—", title) is not None)
         or ("{title} (" in frame and title.endswith(")"))
     )
 
@@ -113,25 +152,27 @@ def _clashes(frame: str, title: str) -> bool:
 def _candidate_texts(material: Material) -> Iterator[ComposedText]:
     title = material.headline.text
     if not material.headline.is_incomplete:
-        with_quote = usable_templates(templates.TITLE_AND_QUOTE, templates.TITLE_AND_QUOTE_ENGLISH, material)
-        for passage in rank_quotes(material, title):
-            pieces = template_values(material, passage)
-            yield from (templates.compose(text_template, pieces) for text_template in with_quote)
-        title_only = usable_templates(templates.TITLE, templates.TITLE_ENGLISH, material)
-        yield from (templates.compose(text_template, template_values(material)) for text_template in title_only)
-    for passage in rank_quotes(material, ""):
-        pieces = template_values(material, passage)
-        quote_only = usable_templates(templates.QUOTE, templates.QUOTE_ENGLISH, material)
-        yield from (templates.compose(text_template, pieces) for text_template in quote_only)
+        with_quote = choose_template(templates.TITLE_AND_QUOTE, material)
+        quotes = rank_quotes(material, title)
+        for passage in quotes:
+            yield templates.compose(with_quote, template_values(material, passage))
+        states_something = material.is_own_text or material.title_flaw is None
+        # Leaving out the quotation does not make another version, only a shorter one.
+        if states_something and material.repeats_quotations and not (quotes and material.keeps_quotations):
+            yield templates.compose(choose_template(templates.TITLE, material), template_values(material))
+    # Without the headline a sentence has to say what it is about.
+    if material.headline.is_incomplete or (material.title_flaw is None and not material.keeps_quotations):
+        for passage in rank_quotes(material, ""):
+            yield templates.compose(choose_template(templates.QUOTE, material), template_values(material, passage))
 
 
 def _truncated_headlines(material: Material) -> Iterator[ComposedText]:
     """Yield the headline alone, first complete and then ever shorter and marked as cut, as a last resort."""
-    text_template = usable_templates(templates.TITLE[:1], templates.TITLE[:1], material)[0]
-    pieces = template_values(material)
     title = material.headline.text
-    if material.headline.is_wordless:
+    if material.headline.is_wordless or material.brief.previous or (material.title_flaw and not material.is_own_text):
         return
+    text_template = "{title} ({name})" if material.name else "{title}"
+    pieces = template_values(material)
     words = title.split(" ") if title.count(" ") > 2 else graphemes(title)
     separator = " " if title.count(" ") > 2 else ""
     unbreakable = set(links.unbreakable_spans(title))
@@ -146,87 +187,82 @@ def _truncated_headlines(material: Material) -> Iterator[ComposedText]:
 
 DEFAULT_PARTS = 6
 """Parts if the voice has no setting."""
+MIN_QUOTATIONS = 3
+"""Quotations that make a thread; with fewer it would be a SHORT."""
 SENTENCES_PER_QUOTE = 3
-"""Quote at most one in this many of the source's sentences."""
+"""Quote at most one in this many of the source's sentences, beyond the minimum."""
 
 
 def write_thread(material: Material) -> WriterResult:
-    """Return a thread of at least two parts. Raise WriterError if the item has too little text, or nothing fits."""
-    repeats_version = False
+    """Return a thread of at least three parts with a quotation each.
+
+    Raise DeclinedError if the source does not carry that many, WriterError if it has no other version.
+    """
+    refuse_unpostable(material)
     # Prefer a thread that fits with full links; Bluesky's shortened display is the fallback.
     for short_links in (False, True):
         fits = create_limit_check(material.brief, short_links=short_links)
         closing = _closing(material, fits)
-        for opening, quote in _openings(material):
-            if is_acceptable(opening, fits, material.brief.voice.avoid):
-                points = list(_quoted_parts(material, quote, fits, closing))
-                if quote or points:
-                    parts = [opening, *points, *closing]
-                    parts[-1] = add_hashtags(parts[-1], material, fits)
-                    thread = _assemble(parts)
-                    if thread.text not in material.brief.previous_versions:
-                        return thread
-                    repeats_version = True
-    if repeats_version:
-        raise no_new_version_error()
+        max_parts = (material.brief.settings.max_parts or DEFAULT_PARTS) - len(closing)
+        parts = _quoted_parts(material, fits, max_parts)
+        if len(parts) >= min(MIN_QUOTATIONS, max(2, max_parts)):
+            parts += closing
+            parts[-1] = add_hashtags(parts[-1], material, fits)
+            text = join_parts([part.text for part in parts])
+            if is_new_version(material, text):
+                return WriterResult(text=text, sentences=tuple(chain.from_iterable(part.traces for part in parts)))
+    if material.brief.previous:
+        raise no_new_version_error(material.revision)
     raise no_draft_error(material) if material.avoided_word else _too_short()
 
 
-def _too_short() -> WriterError:
-    return WriterError("Too little text for a thread.", hint="Use the format SHORT.")
+def _too_short() -> DeclinedError:
+    return DeclinedError(
+        DeclineReason.TOO_LITTLE_TEXT,
+        "Too little text for a thread: fewer than three of the source's sentences read well on their own.",
+        hint="Use the format SHORT.",
+    )
 
 
-def _assemble(parts: list[ComposedText]) -> WriterResult:
-    # An opening without further parts is a SHORT.
-    if len(parts) < 2:
-        raise _too_short()
-    traces = tuple(chain.from_iterable(part.traces for part in parts))
-    return WriterResult(text=join_parts([part.text for part in parts]), sentences=traces)
+def _quoted_parts(material: Material, fits: Fits, max_parts: int) -> list[ComposedText]:
+    """Return the sentences that together say most, in the order of the source, the first one with the headline."""
+    grows = material.revision is not None and material.revision.growth > 0
+    share = len(material.passages) // (1 if grows else SENTENCES_PER_QUOTE)
+    count = min(max_parts, max(MIN_QUOTATIONS, share))
+    choices = [
+        choice
+        for choice in eligible_choices(material, "" if material.headline.is_incomplete else material.headline.text)
+        if is_acceptable(_quotation(material, choice.passage), fits, material.brief.voice.avoid)
+    ]
+    best = select_sentences.select_best(choices, count, max_similarity=_MAX_SIMILARITY)
+    ordered = sorted(
+        (choice.passage for choice in best), key=lambda passage: (passage.field is Field.TEXT, passage.start)
+    )
+    for passage in ordered:
+        opening = _opening(material, passage)
+        if is_acceptable(opening, fits, material.brief.voice.avoid):
+            return [opening, *(_quotation(material, other) for other in ordered if other is not passage)]
+    return []
 
 
-def _openings(material: Material) -> Iterator[tuple[ComposedText, Passage | None]]:
-    """Yield possible first parts, best first, each with the sentence it quotes."""
-    if not material.headline.is_incomplete:
-        text_templates = usable_templates(templates.OPENING, templates.OPENING_ENGLISH, material)
-        for passage in rank_quotes(material, material.headline.text) or rank_quotes(material, ""):
-            pieces = template_values(material, passage) | {"url": None}
-            for text_template in text_templates:
-                yield templates.compose(text_template, pieces), passage
-    for passage in rank_quotes(material, "") if material.headline.is_incomplete else ():
-        for text_template in templates.rotate_templates(templates.QUOTE[:2], material.seed):
-            yield templates.compose(text_template, template_values(material, passage) | {"url": None}), passage
-    if material.headline.text:
-        for text_template in usable_templates(templates.TITLE, templates.TITLE, material):
-            yield templates.compose(text_template, template_values(material) | {"url": None}), None
+_MAX_SIMILARITY = 0.5
+"""Share of words that two parts of a thread may have in common."""
 
 
-def _quoted_parts(
-    material: Material, opening_quote: Passage | None, fits_in: Fits, closing: list[ComposedText]
-) -> Iterator[ComposedText]:
-    """Return the sentences that add most to the opening, in the order of the source."""
-    max_points = (material.brief.settings.max_parts or DEFAULT_PARTS) - 1 - len(closing)
-    count = min(max_points, max(1, len(material.passages) // SENTENCES_PER_QUOTE))
-    choices = standalone_passages(material)
-    chosen: list[tuple[Passage, ComposedText]] = []
-    candidates = select_sentences.select_best(choices, 2 * count + 5)
-    for choice in sorted(candidates, key=lambda choice: material.was_quoted_before(choice.passage)):
-        part = templates.compose("{quote}", {"quote": material.quote_value(choice.passage)})
-        opening_text = material.headline.text + (opening_quote.text if opening_quote else "")
-        is_repetition = choice.passage == opening_quote or select_sentences.repeats_title(
-            choice.passage.text, opening_text
-        )
-        if len(chosen) < count and not is_repetition and is_acceptable(part, fits_in, material.brief.voice.avoid):
-            chosen.append((choice.passage, part))
-    ordered = sorted(chosen, key=lambda pair: (pair[0].field is Field.TEXT, pair[0].start))
-    return (part for _, part in ordered)
+def _opening(material: Material, passage: Passage) -> ComposedText:
+    """Return the first part, which is complete in itself and has no link."""
+    options = templates.QUOTE if material.headline.is_incomplete else templates.TITLE_AND_QUOTE
+    return templates.compose(choose_template(options, material), template_values(material, passage) | {"url": None})
 
 
-def _closing(material: Material, fits_in: Fits) -> list[ComposedText]:
+def _quotation(material: Material, passage: Passage) -> ComposedText:
+    return templates.compose("{quote}", {"quote": material.quote_value(passage)})
+
+
+def _closing(material: Material, fits: Fits) -> list[ComposedText]:
     """Return the part with the link; empty if there is no link."""
     if not material.link:
         return []
-    for text_template in usable_templates(templates.CLOSING, templates.CLOSING_ENGLISH, material):
-        part = templates.compose(text_template, template_values(material))
-        if is_acceptable(part, fits_in, material.brief.voice.avoid):
-            return [part]
-    return []
+    option = choose_template(templates.CLOSING, material) if material.name else "{url}"
+    part = templates.compose(option, template_values(material))
+    return [part] if is_acceptable(part, fits, material.brief.voice.avoid) else []

@@ -7,10 +7,12 @@ own summaries (ROUGE-1 F 0.254; the first sentence 0.227, TextRank 0.204).
 import math
 import re
 from collections import Counter
+from collections.abc import Set
 from functools import lru_cache
 from typing import NamedTuple
 
 from copydesk.drafting.extract.passages import Passage, refers_to_page
+from copydesk.drafting.extract.standalone import find_flaw, is_first_person
 from copydesk.drafting.writer import Field
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -26,16 +28,15 @@ _COMMON_WORDS = (
 STOP_WORDS = frozenset(_COMMON_WORDS.split())
 """English stop words."""
 _SUFFIXES = ("'s", "’s", "ing", "edly", "ed", "ies", "es", "s", "ly")
-# Beginnings of sentences that depend on the previous one.
-_DEPENDS_ON_PREVIOUS = re.compile(
-    r"(?:He|She|It|They|This|That|These|Those|His|Her|Their|Its|But|And|So|Also|Then|However|Or|Yet|Still|Instead"
-    r"|Meanwhile|Moreover|Furthermore|Additionally|Therefore|Thus|Hence|Nevertheless|Nonetheless|Both|Such|Another"
-    r"|Similarly|Likewise|Otherwise|Again|Finally|Second|Third|Because of this|For example|For instance|In addition"
-    r"|In particular|In contrast|By contrast|In other words|In short|In fact|Even more|More than that|Beyond that"
-    r"|Besides|Conversely|Rather|Specifically|Personally|Eventually|Unfortunately|Fortunately|Luckily|Anyway|After all"
-    r"|As a result|As such|On the other hand|That said|Of course|Indeed|Either way|Here|There|Yes|No|Sure|Well|Now)\b"
-    r"|[^,]{1,30}, (?:he|she|it|they|this|that|these|those)\b"
+_RELATIVE_DAY = re.compile(
+    r"\b(?:today|yesterday|tomorrow|tonight|heute|gestern|morgen|aujourd['’]hui|hier|hoy|ayer|mañana)\b"
 )
+_DEFINITE_START = re.compile(r"The ([a-z]+ ?[a-z]*)")
+_LEAD_SENTENCES = 3
+_MIN_TITLE_WORDS = 2
+"""Significant words of a title that tells what the text is about."""
+_FIRST_PERSON, _RELATIVE, _OUT_OF_CONTEXT = 0.75, 0.85, 0.4
+"""Fitness of sentences that say "I" or "today", and of those that need the ones before them."""
 REDUNDANCY_WEIGHT = 0.3
 """Weight of redundancy against score in the selection (1 minus the lambda of maximal marginal relevance)."""
 
@@ -49,14 +50,42 @@ class ScoredPassage(NamedTuple):
     words: frozenset[str]
 
 
-def score_passages(passages: list[Passage], title: str) -> list[ScoredPassage]:
+def score_passages(passages: list[Passage], title: str, language: str | None) -> list[ScoredPassage]:
     """Return every passage with its score, in the order given."""
     tokens = [_tokens(passage.text) for passage in passages]
-    weights = _word_weights(tokens, set(_tokens(title)))
-    return [_score(passage, words, weights) for passage, words in zip(passages, tokens, strict=True)]
+    title_words = frozenset(_tokens(title))
+    weights = _word_weights(tokens, title_words)
+    return [
+        _score(passage, words, weights, standalone_fitness(passage, title_words, language))
+        for passage, words in zip(passages, tokens, strict=True)
+    ]
 
 
-def select_best(choices: list[ScoredPassage], count: int) -> list[ScoredPassage]:
+def standalone_fitness(passage: Passage, title_words: frozenset[str], language: str | None) -> float:
+    """Return how well a sentence reads without the ones around it, 0 to 1; 0 if it has a flaw."""
+    text = passage.text
+    if refers_to_page(text) or find_flaw(text, language):
+        return 0.0
+    is_lead = passage.field is Field.SUMMARY or passage.position < _LEAD_SENTENCES
+    is_first = is_first_person(text, language)
+    if not is_lead and (is_first or not _continues_title(text, title_words)):
+        return _OUT_OF_CONTEXT
+    fitness = _FIRST_PERSON if is_first else 1.0
+    return fitness * _RELATIVE if _RELATIVE_DAY.search(text) else fitness
+
+
+def _continues_title(text: str, title_words: Set[str]) -> bool:
+    """Return True if a sentence far into a text can be understood from the title.
+
+    It has a word of the title, and "The film" at its beginning is one that the title names.
+    """
+    definite = _DEFINITE_START.match(text)
+    if definite and not title_words & set(_tokens(definite[1])):
+        return False
+    return len(title_words) < _MIN_TITLE_WORDS or bool(title_words & set(_tokens(text)))
+
+
+def select_best(choices: list[ScoredPassage], count: int, *, max_similarity: float = 0.8) -> list[ScoredPassage]:
     """Return up to `count` passages that together say most, best first."""
     remaining = sorted(choices, key=lambda choice: -choice.score)[: max(40, 2 * count)]
     top = remaining[0].score if remaining else 0.0
@@ -68,7 +97,7 @@ def select_best(choices: list[ScoredPassage], count: int) -> list[ScoredPassage]
         ]
         chosen.append(remaining.pop(max(range(len(remaining)), key=gains.__getitem__)))
         # Never select two sentences that say nearly the same, however high their scores.
-        remaining = [choice for choice in remaining if _similarity(choice.words, chosen[-1:]) < 0.8]
+        remaining = [choice for choice in remaining if _similarity(choice.words, chosen[-1:]) < max_similarity]
     return chosen
 
 
@@ -115,7 +144,7 @@ def _stem(word: str) -> str:
     return word
 
 
-def _word_weights(tokens: list[tuple[str, ...]], title: set[str]) -> dict[str, float]:
+def _word_weights(tokens: list[tuple[str, ...]], title: Set[str]) -> dict[str, float]:
     frequency = Counter(word for words in tokens for word in words)
     document_frequency = Counter(word for words in tokens for word in set(words))
     count = len(tokens)
@@ -129,35 +158,17 @@ def _word_weights(tokens: list[tuple[str, ...]], title: set[str]) -> dict[str, f
     }
 
 
-def _score(passage: Passage, words: tuple[str, ...], weights: dict[str, float]) -> ScoredPassage:
+def _score(passage: Passage, words: tuple[str, ...], weights: dict[str, float], alone: float) -> ScoredPassage:
     distinct_words = frozenset(words)
     centrality = sum(weights[word] for word in distinct_words) / (len(words) + 4) ** 0.6
     # Early sentences score up to 2.2 times as high; the bonus fades within a few sentences.
     position = 1 + 1.2 * math.exp(-passage.position / 2.5)
-    alone = _stands_alone(passage)
     size = 1.0 if 50 <= len(passage.text) <= 240 else 0.75
     number_bonus = 1.08 if re.search(r"\d", passage.text) else 1.0
     summary_bonus = 1.25 if passage.field is Field.SUMMARY else 1.0
     return ScoredPassage(
         passage, centrality * position * alone * size * number_bonus * summary_bonus, alone, distinct_words
     )
-
-
-def _stands_alone(passage: Passage) -> float:
-    """Return how well a sentence reads without the ones around it, 0 to 1."""
-    text = passage.text
-    fitness = 1.0
-    if _DEPENDS_ON_PREVIOUS.match(text.lstrip("\"'“‘«(")):
-        fitness *= 0.75 if passage.position == 0 else 0.45
-    if refers_to_page(text):
-        fitness *= 0.4
-    if passage.is_first_person:
-        fitness *= 0.75
-    if text.rstrip("\"'”’»)")[-1:] in "?？":
-        fitness *= 0.6
-    if text[0] in "\"'“‘«":
-        fitness *= 0.85
-    return fitness
 
 
 def _similarity(words: frozenset[str], chosen: list[ScoredPassage]) -> float:

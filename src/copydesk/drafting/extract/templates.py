@@ -10,54 +10,16 @@ from typing import NamedTuple
 
 from copydesk.drafting.writer import Field, Trace
 
-# Templates without words, for any language; the _ENGLISH ones are used for English items.
+# None has words, so that they fit any language.
 TITLE_AND_QUOTE = (
     "{title}\n\n{quote} — {name}",
-    "{title} ({name})\n\n{quote}",
     "{name}: {title}\n\n{quote}",
     "{title}\n\n{name}: {quote}",
-    "{quote}\n\n{title} ({name})",
+    "{title} ({name})\n\n{quote}",
 )
-TITLE_AND_QUOTE_ENGLISH = (
-    *TITLE_AND_QUOTE,
-    "From {name}: {title}\n\n{quote}",
-    "{title}\n\n{quote}\n\nVia {name}\n{url}",
-    "{title}\n\n{quote}\n\nMore at {name}:\n{url}",
-)
-TITLE = (
-    "{title} ({name})",
-    "{name}: {title}",
-    "{title} — {name}",
-)
-TITLE_ENGLISH = (
-    *TITLE,
-    "From {name}: {title}",
-    "{title}\n\nVia {name}\n{url}",
-    "{title}\n\nMore at {name}:\n{url}",
-)
-QUOTE = (
-    "{quote} — {name}",
-    "{name}: {quote}",
-    "{quote}\n\n({name})",
-)
-QUOTE_ENGLISH = (
-    *QUOTE[:2],
-    "From {name}: {quote}",
-    "{quote}\n\nVia {name}\n{url}",
-    "{quote}\n\nMore at {name}:\n{url}",
-)
-# The first part of a thread must be complete in itself and has no link.
-OPENING = (*TITLE_AND_QUOTE, "{title}\n\n{quote}\n\n({name})")
-OPENING_ENGLISH = (*TITLE_AND_QUOTE, "From {name}: {title}\n\n{quote}", "{title}\n\n{quote}\n\nVia {name}")
+TITLE = ("{title} — {name}", "{name}: {title}", "{title} ({name})")
+QUOTE = ("{quote} — {name}", "{name}: {quote}")
 CLOSING = ("{name}\n{url}", "{name}: {url}")
-CLOSING_ENGLISH = (
-    "Source: {name}\n{url}",
-    "More at {name}:\n{url}",
-    "Quoted from {name}:\n{url}",
-    "Via {name}\n{url}",
-    "Read it at {name}:\n{url}",
-    "The source is {name}:\n{url}",
-)
 
 
 class TemplateValue(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from textual.content import Content
 
-from copydesk.model.run import Run, RunStatistics, RunStatus, Stage
+from copydesk.model.run import Run, RunStatistics, RunStatus, Stage, describe_declined
 from copydesk.model.source import SourceConfig
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age, format_relative, format_utc, plural
@@ -378,6 +378,7 @@ def _source_summary(run: Run) -> Block:
         parts.append(Content.styled(labels.run_skipped_sources(len(stats.skipped_sources)), "warn"))
     if stats.drafts_failed:
         parts.append(Content.styled(labels.drafts_failed(stats.drafts_failed), "warn"))
+    parts += [Content.styled(declined, "dim") for declined in describe_declined(stats)]
     return Paragraph(Content.styled(" · ", "dim").join(parts))
 
 

@@ -1,0 +1,408 @@
+"""Rules that tell if a sentence or a title reads well alone, outside the text it was taken from.
+
+Each rule is a pattern, per language where words differ. They decide on words alone, so they reject some good sentences;
+a text usually has others.
+"""
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cache
+from typing import NamedTuple
+
+
+class Flaw(StrEnum):
+    """Why a sentence is not quoted on its own."""
+
+    DANGLING = "refers to something outside of it"
+    ANNOUNCEMENT = "announces the text instead of saying something"
+    ADDRESS = "asks the reader to do something"
+    QUESTION = "is a question"
+    NESTED_QUOTATION = "is somebody's words without the speaker"
+    SPEAKS_AS_GROUP = "says “we”"
+    OFFENSIVE = "contains a slur or a swear word"
+    LEFTOVER = "contains what is left of markup"
+
+
+class TitleFlaw(StrEnum):
+    """Why a title cannot be posted without a quotation, or not at all."""
+
+    NO_STORY = "names a page, not a story"
+    OFFENSIVE = "contains a slur or a swear word"
+    TEASER = "withholds what it announces"
+    NO_STATEMENT = "names a topic and states nothing about it"
+
+
+UNPOSTABLE_TITLES = frozenset({TitleFlaw.NO_STORY, TitleFlaw.OFFENSIVE})
+"""Items with such a title are not drafted; the other titles need a quotation."""
+
+
+_CJK = frozenset({"ja", "zh"})
+# Words at the beginning of a sentence that point back to an earlier one.
+_DANGLING_STARTS = {
+    "en": r"""
+        (?:He|She|It|They|This|That|These|Those|His|Her|Their|Its|And|But|So|Also|Then|However|Or|Yet|Still|Instead
+        |Meanwhile|Moreover|Furthermore|Additionally|Therefore|Thus|Hence|Nevertheless|Nonetheless|Both|Such|Another
+        |Others?|Similarly|Likewise|Otherwise|Again|Finally|Lastly|First(?:ly|\ off|(?=,))|Second(?:ly|(?=,))
+        |Third(?:ly|(?=,))|Next|Because\ of\ (?:this|that)|For\ (?:example|instance|context)|In\ (?:addition
+        |particular|contrast|short|fact|turn|total|response|return|other\ words|the\ (?:meantime|end|process))
+        |By\ contrast|Even\ (?:more|so|then|worse)|More\ than\ that|Beyond\ (?:that|this)|Besides|Conversely|Rather
+        |Specifically|Personally|Eventually|Afterwards?|(?:Un)?[Ff]ortunately|Luckily|Sadly|Anyways?|After\ (?:all
+        |that|this|which)|As\ (?:a\ result|such|mentioned|noted|usual|always|it\ turns\ out|I|we|you)|At\ (?:that
+        |this|the\ same)\ (?:time|point)|To\ (?:start|begin|that\ end|be\ clear|be\ fair|recap)
+        |On\ (?:the\ other\ hand|top\ of\ that)|That\ said|Of\ course|Indeed|Either|Neither|An?\ (?:alternat(?:e
+        |ive)|other|similar|second|third|further|final|related|better)|As\ (?:for|to)|Here|There(?=,)|Yes|No(?=,)
+        |Nope|Sure|Well|Now|Okay|OK|Oh|Plus|Not\ (?:only|that)|Same|Like\ I|Asked|Elsewhere|Later|Since\ then
+        |Until\ then|Back\ then|By\ then|Then|Earlier|Previously|Last\ (?:time|post)|What’s\ more|What's\ more
+        |What\ follows|Which|Who|Where|Turns\ out|Lots\ of|One\ (?:was|is|of|reason|thing|way|such)|Hopefully
+        |Apparently|Obviously|Clearly|Basically|Actually|Honestly|Essentially|Interestingly|Surprisingly|Thankfully
+        |Maybe|Perhaps|None\ of\ (?:this|that|them)|(?:One|Some|Many|Most|All|Each|Two|Three)\ of\ (?:them|these
+        |those)|(?:The|Of\ the)\ (?:latter|former|other|same|rest|following|above|upshot|bottom\ line|good\ news
+        |bad\ news|catch|trick|takeaway)|(?:When|While|As|If|Since|After|Before|Because|Although|Though|Once|Until
+        |Even\ (?:if|though|when)|Whether|Where|Unless)\ (?:he|she|it(?!\ comes\ to)|they|this|that|these|those
+        |doing\ (?:so|this|that)))\b""",
+    "de": r"""
+        (?:Er|Sie|Es|Dies(?:e[rsmn]?)?|Jene[rsmn]?|Das\ (?:ist|war|sind|waren|hat|hatte|macht|wird|soll|sagt|gilt
+        |liegt|geht|kann|heißt|zeigt|bedeutet|sei|führt)|Aber|Und|Doch|Denn|Oder|Dabei|Damit|Daher|Deshalb|Darum
+        |Dann|Danach|Dort|Da|Dazu|Dafür|Dagegen|Davon|Darüber|Dadurch|Daran|Darauf|Daraufhin|Außerdem|Zudem
+        |Allerdings|Jedoch|Trotzdem|Dennoch|Hingegen|Somit|So|Auch|Hier|Jetzt|Nun|Deren|Dessen|Ihr[e]?[rsmn]?
+        |Sein[e]?[rsmn]?|Solche?[rsmn]?|Beide[rsn]?|Weitere|Zum\ Beispiel|Unter\ anderem|Schließlich|Letztlich
+        |Inzwischen|Ebenso|Ähnlich|Anders|Ja|Nein|Wer|Was|Wie|Welche[rsmn]?)\b""",
+    "fr": r"""
+        (?:Il|Elle|Ils|Elles|Ce|Cet|Cette|Ces|Cela|Ça|Celui|Celle|Ceux|Celles|C['’]|Son|Sa|Ses|Leurs?|Mais|Et|Donc
+        |Or|Ainsi|Cependant|Toutefois|Pourtant|Puis|Ensuite|Enfin|Aussi|En\ (?:effet|outre|revanche|fait|plus
+        |conséquence)|Par\ (?:exemple|ailleurs|contre|conséquent)|De\ (?:plus|même)|D['’](?:ailleurs|autre|où)|Alors
+        |Là|Ici|Y\ |Lui|Eux|Oui|Non|Car|Quant\ à|Une\ telle|Un\ tel|De\ tel(?:le)?s)(?:\b|(?<=['’]))""",
+    "es": r"""
+        (?:Él|Ella|Ellos|Ellas|Est[aeo]s?|Es[aeo]s?|Aquel(?:la|los|las)?|Su|Sus|Pero|Y|O|Sin\ embargo|Así|Además
+        |También|Entonces|Luego|Después|Por\ (?:eso|ello|lo\ tanto|tanto|ejemplo|otro\ lado|su\ parte|último)
+        |De\ hecho|En\ cambio|No\ obstante|Ahí|Allí|Aquí|Ambos|Ambas|Tal|Tales|Lo\ mismo|Otros?|Otras?|Sí|Ahora
+        |Mientras\ tanto|Asimismo|Finalmente)\b""",
+    "it": r"""
+        (?:Lui|Lei|Loro|Egli|Ella|Essi|Esse|Esso|Questo|Questa|Questi|Queste|Quest['’]|Quello|Quella|Quelli|Quelle
+        |Ciò|Suo|Sua|Ma|E|O|Però|Così|Inoltre|Anche|Quindi|Dunque|Infatti|Tuttavia|Poi|Infine|Lì|Qui|Entrambi
+        |Entrambe|Tale|Tali|Perciò|Per\ (?:esempio|questo)|Altri|Altre|Sì|Intanto|Ora)\b""",
+    "pt": r"""
+        (?:Ele|Ela|Eles|Elas|Este|Esta|Estes|Estas|Isso|Isto|Esse|Essa|Esses|Essas|Aquele|Aquela|Seu|Sua|Seus|Suas
+        |Mas|E|Ou|No\ entanto|Porém|Assim|Além\ d\w+|Também|Então|Depois|Por\ (?:isso|exemplo|outro\ lado|sua\ vez
+        |fim)|De\ fato|Ali|Aqui|Ambos|Ambas|Tal|Tais|Outros?|Outras?|Sim|Agora|Já)\b""",
+    "nl": r"""
+        (?:Hij|Zij|Ze|Het\ (?:is|was)|Dit|Dat|Deze|Die|Maar|En|Of|Dus|Daarom|Daarna|Daarmee|Daarbij|Daardoor|Toch
+        |Ook|Echter|Bovendien|Verder|Toen|Dan|Daar|Hier|Zijn|Haar|Hun|Beide|Zo|Bijvoorbeeld|Ja|Nee|Nu|Want)\b""",
+    "ja": r"""(?:これ|それ|あれ|この|その|あの|こう|そう|ここ|そこ|しかし|そして|だが|ただ|また|さらに|ですが|でも
+        |だから|なので|つまり|例えば|たとえば|一方|彼|彼女|同|なお|次に|まず|最後に|ちなみに|では|さて|と、
+        |が、)""",
+    "zh": r"""(?:这|那|他|她|它|此|该|其|但|然而|而|并|因此|所以|于是|同时|另外|此外|例如|比如|首先|其次|最后|不过
+        |与此|这样|随后|对此)""",
+}  # fmt: skip
+# The same anywhere in a sentence.
+_DANGLING_WORDS = {
+    "en": r"""
+        \b(?:this|these|those)\b(?!\ (?:year|month|week|season|century|decade|summer|winter|spring|fall|autumn
+        |morning|afternoon|evening|weekend|quarter|past|coming|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun|Jan|Feb|Mar|Apr
+        |May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))|,\ (?:however|therefore|though|too|instead|meanwhile|for\ (?:example
+        |instance)|in\ turn|as\ a\ result|of\ course|then|again|moreover|by\ contrast)\b[,.;]|\b(?:last\ time
+        |next\ time
+        |the\ (?:latter|former|above|following)(?=[.,;]|\ (?:is|are|was|were|has|have|had)\b)
+        |as\ (?:mentioned|noted|described|discussed|above)|(?:did
+        |do|does|doing)\ so|such\ (?:an?|things?|cases?|moves?|plans?|claims?)|of\ (?:them|it)|aforementioned
+        |mentioned\ (?:above|earlier|before))\b|\b(?:too|as\ well|so|here|there|either|again|though|this|that|it
+        |them|him|her|one|ones|respectively)[.!]|^.{0,40}\balso\b|^[^,]{1,30},\ (?:he|she|it|they)\b
+        |^(?:\S+\ ){1,4}they\b|^\w+\ (?:it(?!\ comes\ to)|them)\b|\b(?:about|for|from|of|on|to|with)\ it[,.;!]""",
+    "de": r"""
+        \b(?:diese[rsmn]?|dieses|jene[rsmn]?|oben\ genannte\w*|letztere[rsmn]?|dort|dafür|damals|deshalb|daher|dabei
+        |jedoch|außerdem|zudem|trotzdem)\b(?!\ (?:Jahr|Woche|Monat|Sommer|Winter|Herbst|Frühjahr|Tag))""",
+    "fr": r"""
+        \b(?:ce|cet|cette|ces)\ (?!(?:année|mois|semaine|matin|soir|été|hiver|printemps|automne|week-end|jour|qu\w*
+        |n['’])\b)\w|\b(?:celui-ci|celle-ci|ceux-ci|ce\ dernier|cette\ dernière|toutefois|cependant|pourtant)\b
+        |^.{0,30}\b(?:aussi|également)\b""",
+    "es": r"""
+        \b(?:est[ea]|es[ea]|est[oa]s|es[oa]s)\ (?!(?:año|mes|semana|lunes|martes|miércoles|jueves|viernes|sábado
+        |domingo|verano|invierno|otoño|primavera|mañana|tarde|noche)\b)\w|\b(?:este\ último|esta\ última|dicho|dicha
+        |sin\ embargo)\b|^.{0,30}\b(?:también|además)\b""",
+    "it": r"""
+        \b(?:quest[oaie]|quell[oaie])\ (?!(?:anno|mese|settimana|mattina|sera)\b)\w|\b(?:tuttavia|inoltre
+        |quest['’]ultim\w)\b""",
+    "pt": r"""
+        \b(?:est[ea]s?|ess[ea]s?|nest[ea]s?|ness[ea]s?|dess[ea]s?)\ (?!(?:ano|mês|semana|manhã|noite)\b)\w
+        |\b(?:no\ entanto|porém)\b""",
+    "nl": r"\b(?:deze|daarmee|daarom|echter|bovendien)\b(?!\ (?:week|maand|zomer|winter))",
+    "ja": "(?:この|その|これら|それら|こうした|そうした|同[社氏国省県市])(?!(?:ほか|まま|後|ため))",
+    "zh": "(?:这[个些种次]|那[个些种次]|上述|上文|下文)",
+}  # fmt: skip
+_ANNOUNCEMENTS = {
+    "en": r"""
+        \b(?:in|for)\ (?:this|today['’]s|the\ latest|our\ latest|my\ latest)\ (?:\w+\ ){0,2}(?:post|article|essay
+        |piece|episode|video|issue|edition|newsletter|guide|tutorial|series|podcast|report|column|roundup|interview
+        |conversation|talk|session|update)\b|\b(?:we|I)(?:['’]ll|['’]m\ going\ to|['’]re\ going\ to|\ will
+        |\ want(?:ed)?\ to|['’]d\ like\ to|\ would\ like\ to|\ am\ going\ to)\b|^(?:Below|Welcome|Hello|Hi|Hey|Dear
+        |Greetings|Thanks|Thank\ you|Happy|Congrat|Introducing|Announcing|Presenting|Today\ we|Just\ (?:some|a)
+        |Various|Some\ (?:quick\ )?(?:news|notes|updates|thoughts|links)|(?:A|An|The)\ (?:\w+\ ){0,2}(?:look
+        |round-?up|list|collection|guide|recap|summary|overview|introduction|deep\ dive|review|tour|selection|video
+        |podcast|newsletter|interview|conversation)\b\ (?:at|of|to|on|into|with|about|for|from)
+        |The\ best\ \w+\ content|(?:Our|My)\ (?:weekly|daily|monthly|latest)|What\ you\ need\ to\ know
+        |Everything\ you\ need|Stay\ tuned|More\ (?:on|about|details|to\ come)|Live\ (?:updates|blog)|Follow\ live
+        |Catch\ up|Episode\ \d|(?:Full|Show|Release)\ (?:notes|transcript|changelog)|Spoiler|Disclaimer|Disclosure
+        |Note|Update|Edit|TL;?DR|PS\b|P\.S|Originally\ published|Updated?\ (?:on|at)|Published\ (?:on|in|by)
+        |Posted\ (?:on|in|by)|Written\ by|Translated|Reporting\ by|Editing\ by|Correction)|\b(?:full
+        |complete)\ (?:story|article|list|transcript|release\ notes)\b|\b(?:this|that)\ week['’]s\ (?:episode|issue
+        |newsletter)|\b(?:stay\ tuned|coming\ soon|read\ on|watch\ the\ video|listen\ to|find\ out|here['’]s
+        |here\ (?:is|are|you)|keep\ reading|min(?:ute)?s?\ read|table\ of\ contents|step-by-step\ guide
+        |update\ (?:about|on)\ the|sneak\ peek|guest\ post|time\ I\ wrote|I\ (?:recently\ )?wrote\ about|blog\ post
+        |let['’]s|let\ us)\b""",
+    "de": r"""
+        \b(?:in\ diesem|im\ heutigen|in\ unserem)\ (?:Artikel|Beitrag|Video|Post|Podcast|Newsletter|Blog\w*|Text
+        |Tutorial)|^(?:Hier|Wir\ (?:zeigen|stellen|erklären|haben|präsentieren|verraten)|Alles,?\ was
+        |Ein\ (?:Überblick|Kommentar|Gastbeitrag)|Eine\ Übersicht|Lesen\ Sie|Im\ (?:Überblick|Video|Podcast)|Hallo
+        |Willkommen|Herzlich|Liebe|Danke|Heute)""",
+    "fr": r"""
+        \b(?:dans\ cet?(?:te)?|dans\ ce)\ (?:article|billet|vidéo|épisode|numéro|tutoriel|dossier)|^(?:Voici|Voilà
+        |Découvrez|Retrouvez|Nous\ vous|On\ vous|Le\ point\ sur|Tour\ d['’]horizon|Bonjour|Bienvenue|Merci|Suivez
+        |Regardez|Écoutez|Tout\ savoir|À\ lire|Lire)""",
+    "es": r"""
+        \b(?:en\ est[ea]|en\ nuestr[oa])\ (?:artículo|post|vídeo|video|entrada|episodio|guía|tutorial)
+        |^(?:Te\ (?:contamos|explicamos|mostramos)|Descubre|Conoce|Consulta|Estos\ son|Estas\ son|Así\ (?:es|fue)
+        |Sigue|Mira|Lee|Hola|Bienvenid|Gracias|Todo\ lo\ que)""",
+    "it": r"""
+        \bin\ quest[oa]['’]?\ (?:articolo|post|video|guida|episodio)|^(?:Ecco|Scopri|Vi\ (?:raccontiamo|spieghiamo)
+        |Ciao|Benvenut|Grazie|Tutto\ quello)""",
+    "pt": r"""
+        \bn(?:est|ess)[ea]\ (?:artigo|post|vídeo|guia|episódio)|^(?:Confira|Veja|Saiba|Conheça|Descubra|Olá|Obrigad
+        |Acompanhe|Entenda)""",
+    "nl": r"\bin\ dit\ (?:artikel|bericht|filmpje|blog\w*)|^(?:Bekijk|Lees|Ontdek|Welkom|Hallo|Bedankt|Luister)",
+    "ja": r"""(?:この記事|本記事|今回は|今回の|ご?紹介(?:します|する|いた)|お届け|お送り|まとめました|解説します
+        |お知らせ|ご覧|ご期待|ありがとう|こんにちは|詳しくは)""",
+    "zh": "(?:本文|本期|今天我们|下面|让我们|欢迎|感谢|敬请|点击|关注|一起来看)",
+}  # fmt: skip
+_ADDRESSES = {
+    "en": r"""
+        ^(?:Please|Check|See|Read|Watch|Join|Find|Download|Visit|Listen|Follow|Click|Tap|Stay|Enjoy|Meet|Discover
+        |Learn|Get|Grab|Tune|Take\ a\ look|Have\ a|Scroll|Share|Tell|Send|Contact|Email|Sign|Register|Subscribe|Buy
+        |Order|Shop|Save|Pre-?order|Book\ (?:now|your)|Don['’]t|Do\ not|Remember|Imagine|Consider|Suppose
+        |Think\ (?:of|about)|Want\ to|Ready\ to|Need\ a|Looking\ for|Come|Try|Explore|Support|Donate|Apply|Vote
+        |Submit|Drop|Test\ yourself|Reason\ from|Let\ me|Feel\ free|Look\ (?:at|for)|If\ you(?:['’]re|['’]d|['’]ve
+        |\ (?:are|have|would|want|like|enjoy|love|haven['’]t|need|missed)))\b|\b(?:let\ (?:us|me)\ know|feel\ free
+        |your\ inbox|our\ (?:website|shop|store|podcast)|my\ (?:website|shop|store|podcast|patreon)|sign\ up
+        |promo\ code|discount|coupon|free\ shipping|buy\ now|pre-?order|giveaway|browser\ does\ not\ support
+        |enable\ javascript|javascript|ad\ ?blocker?s?)\b""",
+    "de": r"""
+        ^(?:Bitte|Klicken|Lesen|Abonnieren|Folgen|Melden|Schauen|Entdecken|Erfahren|Jetzt)\b|\b(?:hier\ klicken
+        |abonnieren|Newsletter|Gewinnspiel|Rabatt)""",
+    "fr": r"""
+        ^(?:Cliquez|Abonnez|Inscrivez|Rejoignez|Lisez|Consultez|N['’]oubliez|Partagez|Profitez)\b|\b(?:abonnez-vous
+        |cliquez|newsletter|inscrivez)""",
+    "es": r"""
+        ^(?:Haz|Suscríbe|Únete|Regístrate|Comparte|Visita|Escucha|Recuerda|No\ te\ pierdas)|\b(?:haz\ clic
+        |suscríbe\w*|boletín)""",
+    "it": r"^(?:Clicca|Iscriviti|Leggi|Seguici|Condividi)\b|\b(?:clicca|iscriviti|newsletter)",
+    "pt": r"^(?:Clique|Inscreva|Leia|Siga|Compartilhe|Assine|Participe)|\b(?:clique|inscreva-se|newsletter)",
+    "nl": r"^(?:Klik|Volg|Meld|Abonneer|Deel)\b|\b(?:klik\ hier|nieuwsbrief)",
+    "ja": "(?:してください|クリック|登録|フォロー|応募|購入はこちら|こちら)",
+    "zh": "(?:请|点击|扫码|订阅|关注我们|转载)",
+}  # fmt: skip
+_GROUPS = {
+    "en": r"\b(?:[Ww]e|[Oo]ur|[Oo]urs|us|[Oo]urselves)\b",
+    "de": r"\b(?:[Ww]ir|[Uu]ns|[Uu]nser\w*)\b",
+    "fr": r"\b(?:[Nn]ous|[Nn]otre|[Nn]os)\b",
+    "es": r"\b(?:[Nn]osotr[oa]s|[Nn]uestr[oa]s?|[Nn]os)\b",
+    "it": r"\b(?:[Nn]oi|[Nn]ostr[oaie])\b",
+    "pt": r"\b(?:[Nn]ós|[Nn]oss[oa]s?|[Aa]\ gente)\b",
+    "nl": r"\b(?:[Ww]ij|[Ww]e|[Oo]nze|[Oo]ns)\b",
+    "ja": "(?:私たち|わたしたち|我々|われわれ|弊社|当社|当サイト|当店|僕ら)",
+    "zh": "(?:我们|本站|小编|笔者)",
+}
+_SPEAKERS = {
+    "en": r"(?:(?<!\bWar\ )\bI\b(?![.-])|\b(?:[Mm]y|[Mm]e|[Mm]ine|[Mm]yself)\b)",
+    "de": r"\b(?:[Ii]ch|[Mm]ich|[Mm]ir|[Mm]ein(?:e[rsmn]?)?)\b",
+    "fr": r"\b(?:[Jj]e|[Mm]oi|[Mm]on|[Mm]es)\b|\b[Jj]['’]",
+    "es": r"\b(?:[Yy]o|[Mm]i|[Mm]is|[Mm]e)\b",
+    "it": r"\b(?:[Ii]o|[Mm]io|[Mm]ia|[Mm]iei|[Mm]i)\b",
+    "pt": r"\b(?:[Ee]u|[Mm]eus?|[Mm]inhas?|[Mm]e)\b",
+    "nl": r"\b(?:[Ii]k|[Mm]ijn|[Mm]ij)\b",
+    "ja": "(?:私|僕|俺|わたし)(?!立)",
+    "zh": "我(?!国|们)",
+}
+_NAMELESS = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]is|[Hh]er|[Hh]ers)\b")
+_CAPITALIZED = re.compile(r"\b[A-ZÀ-Þ][\w’'-]+")
+_NOT_NAMES = frozenset("The A An In On At For With After Before During While When As From By To".split())  # noqa: SIM905
+
+_MARKS = '“”"«»„「」『』'
+_QUOTATION = re.compile(
+    r"“[^“”]*”|\"[^\"]*\"|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」|(?<!\w)‘[^‘’]{12,}’(?!\w)|(?<!\w)'[^']{12,}'(?!\w)"
+)
+_OPENS_WITH_QUOTATION = re.compile(r"[\"“”«„‘'「『]")
+_MAX_NESTED_SHARE = 0.5
+_LEFTOVER = re.compile(
+    r"[?!]\.(?:\s|$)|\.\.|,\.|\s[.,;](?:\s|$)|\s\|\s|[|»›→↗↓©®™]\s*$|\[\w{0,3}\]|^[A-Z]{2,}(?: [A-Z]{2,})*:|^\W{2,}"
+    r"|[a-z]{3}\d{1,2}[.,;]|[a-z]{3}\.\d{1,2}(?:\s|$)|\ufffd|&\w+;|\bundefined\b|\bNaN\b|\[…\]|_{2,}|\*{2,}|\bhttps?:"
+    r"|\bwww\.|\w@\w|:\S*\.(?:jpg|png|gif|webp)|\b\d{1,2}:\d\d:\d\d\b|^\d[\d\s.,:/-]*$|[A-Z]{2,}(?:\s+[A-Z]{2,}){4}"
+)
+_OFFENSIVE = re.compile(
+    r"""(?ix)
+        \b(?:(?:mother)?fuck\w*|(?:bull|ape|horse|dip)?shit\w*|cunts?|bitch(?:es|ing|y)?|ass(?:hole|hat)s?|whores?
+        |sluts?|nigg(?:er|a)s?|fag(?:got)?s?|retard(?:s|ed)?|trann(?:y|ies)|kikes?|spics?|chinks?|gooks?|wetbacks?
+        |ragheads?|towelheads?|dickheads?|wank(?:er|ers|ing)|[a-z]{1,2}\*{2,}[a-z]*|scheiß\w*|scheiss\w*|fotzen?
+        |hurens\w+|arschl\w+|neger\w*|kanaken?|putain|merdes?|connards?|connasse|salopes?|enculés?|nègres?
+        |bougnoules?|mierdas?|gilipollas|maric[oó]n(?:es)?|cabr[oó]n(?:es)?|hij[oa]s?\ de\ puta|sudacas?|cazz[oi]
+        |stronz[oai]|puttan[ae]|vaffanculo|froci[oa]?|caralho|viados?)\b"""
+)
+
+
+_PROMOTION = re.compile(
+    r"""(?ix)
+        \b(?:sponsored|advertorial|advertisement|giveaway|promo\ codes?|coupons?|\d+\s?%\ (?:off|rabatt|sconto
+        |de\ descuento|de\ réduction)|(?:best|top|today['’]s)\ (?:\w+\ ){0,3}deals|deals?\ of\ the|black\ friday
+        |cyber\ monday|prime\ day|gift\ guide|anzeige|werbung|gewinnspiel|schnäppchen|bons?\ plans?|publirreportaje
+        |patrocinad[oa]|contenuto\ sponsorizzato)\b|\[(?:ad|paid|sponsor\w*)\]|プレゼントキャンペーン|【PR】"""
+)
+_NO_STORY = re.compile(
+    r"""(?ix)
+        ^(?:(?:about|contact|home|search|imprint|impressum|datenschutz|privacy|terms|cookies?|archives?|tags?
+        |categor(?:y|ies)|blog|posts?|news|links?|now|uses|subscribe|newsletter|untitled|no\ title|test
+        |hello\ world!?|welcome|sitemap|index|login|(?:page\ )?not\ found|404|500|error|forbidden|access\ denied
+        |just\ a\ moment|attention\ required|über\ (?:uns|mich)|kontakt|à\ propos|mentions\ légales|acerca\ de
+        |contacto|chi\ siamo|contatti)(?:\ (?:us|me|page|results?|policy|of\ (?:use|service)|this\ site))?[.!…]*$
+        |(?:comment|reply|kommentar|commentaire|comentario|commento)s?\ (?:on|to|by|from|zu|von|sur|de|en|su)\b
+        |(?:by|von|par|por|re|aw|rt)\s?:|@\w|(?:in\ reply\ to|liked|reposted|bookmarked)\b|live\s?[:–—|-]
+        |live\ ?(?:blog|ticker|stream|updates?)\b|as\ it\ happened|liveticker|en\ direct\s?[:–—|-]
+        |en\ vivo\s?[:–—|-]|(?:open|weekly|daily|monthly|discussion|friday|weekend)\ (?:\w+\ )?(?:thread|discussion
+        |links|digest|round-?up|quiz|crossword|horoscope)|(?:crossword|horoscope|sudoku|wordle|quiz)\b
+        |(?:misc(?:ellaneous)?|various|some|quick|site|blog|minor|weekly|monthly|random|assorted)\ (?:updates?|notes
+        |news|thoughts|links|stuff|things|bits)\b[^:]*$|weeknotes?\b|links?\ (?:for|of|from|roundup)|what\ i(?:['’]m
+        |\ am|['’]ve\ been)\ (?:reading|watching|up\ to)|(?:episode|ep\.?|issue|no\.?|week|day|vol\.?|\#)\s*\#?\d+$
+        |[\d\s./:-]+$)"""
+)
+_TEASER = re.compile(
+    r"""(?ix)
+        [?？؟]["'”’»]?$|(?:…|\.\.\.)$|:\ (?:how|why|what|wie|warum|comment|pourquoi|cómo|por\ qué)\b|^(?:how|why|what
+        |when|where|who|which|here|this|these|those|that|watch|listen|video|podcast|gallery|photos?|pictures?
+        |in\ pictures|in\ photos|opinion|quiz|review|interview|explain(?:er|ed)|everything|all\ the|meet|inside|see
+        |read|he|she|they|it|you|your|so|and|but|\d+\ (?:\w+\ ){0,4}(?:things|ways|tips|reasons|facts|photos|books
+        |signs|tricks|lessons|steps|questions|ideas|mistakes|tools|examples|best|most)|the\ (?:\w+\ ){0,3}(?:best
+        |worst|top|ultimate|complete|definitive)|top\ \d+|best\ \w+|wie|warum|weshalb|was|wer|wo|welche\w*
+        |diese\w*|darum|deshalb|video|bilder|kommentar|meinung|interview|podcast|die\ besten|\d+\ tipps|comment
+        |pourquoi|quand|quel\w*|voici|voilà|ces?|cette|cet|vidéo|entretien|tribune|édito\w*|les?\ meilleur\w*
+        |ce\ qu\w*|cómo|por\ qué|qué|quién\w*|cuál\w*|cuándo|dónde|est[aeo]s?|así|vídeo|opinión|entrevista
+        |l[oa]s\ mejores|todo\ lo|come|perché|cosa|chi|quando|ecco|quest[aeoi]|como|por\ que|o\ que|quem|veja
+        |confira|est[ae]|hoe|waarom|wat|wie|deze|dit)\b|^(?:なぜ|どう|これ|この|【動画】|【写真】|动画|为什么|如何|怎么)
+        |(?:方法|とは|理由|まとめ|[何なに]か)$|什么$
+        |\b(?:you\ (?:need|should|must|can|will|won['’]t)|you(?:['’]ll|['’]re)|your|here['’]s|this\ is
+        |mind-?(?:boggling|blowing)|won['’]t\ believe|jaw-dropping|shock(?:ing|s|ed)|unbelievable|incredible
+        |what\ (?:to\ know|happened|it\ means|we\ know|you)|explained|revealed|the\ secrets?\ (?:of|to)|goes\ viral
+        |internet\ reacts|in\ (?:photos|pictures|charts|maps|numbers)|photos?\ of\ the)\b"""
+)
+_STATEMENT_WORDS = re.compile(
+    r"""(?xi)
+        \b(?:is|are|was|were|be|been|has|have|had|will|would|can|could|may|might|must|should|won['’]t|isn['’]t
+        |aren['’]t|can['’]t|doesn['’]t|don['’]t|didn['’]t|wasn['’]t|does|do|did|says?|said|not|(?-i:to\ [a-z]{3,})
+        |gets?|got|makes?|made|takes?|took|wins?|won|kills?|dies|dead|dies|hits?|sets?|puts?|cuts?|goes|went|gives?
+        |gave|finds?|found|leaves?|left|loses?|lost|seeks?|faces?|rises?|rose|falls?|fell|grows?|grew|builds?|built
+        |sells?|sold|sues?|bans?|backs?|meets?|met|holds?|held|keeps?|kept|leads?|led|begins?|began|becomes?|became
+        |buys?|bought|calls?|plans?|urges?|warns?|vows?|votes?|opens?|closes?|ends?|starts?|stops?|turns?|moves?
+        |runs?|ran|shows?|tells?|told|sees?|saw|brings?|brought|breaks?|broke|beats?|draws?|drew|drops?|joins?
+        |launch(?:es)?|adds?|lit|sent|spent|paid|heard|felt|flew|threw|drove|wrote|spoke|chose|froze|stole|sank|swept|caught|sought|thought|fought
+        |shot|shook|hurt|split|quit|struck|spread|shut|now|out|available|[a-z]{3,}ed
+        |[a-z]{2,}ing\ (?:to|for|in|with|under|on|at|from|into)
+        |[a-zA-Z][a-z]{2,}(?:es|[bdgklmnprtwy]s)\ (?!(?:of|and|or|on|for|from|vs|are|were)\b))\b"""
+)
+_DESCRIPTION = re.compile(r"(?:\s[–—|-]+|:)\s")
+_MIN_STATEMENT_WORDS = 3
+_MIN_WORDS = 5
+"""Words of a title that states something, in English and where verbs are not known."""
+_MIN_DESCRIBED_WORDS = 7
+"""Words of a title such as "Name – what it is"."""
+_MIN_STATEMENT_CHARACTERS = 12
+
+
+class _LanguageRules(NamedTuple):
+    dangling_start: re.Pattern[str]
+    dangling_words: re.Pattern[str]
+    announcement: re.Pattern[str]
+    address: re.Pattern[str]
+    group: re.Pattern[str]
+    speaker: re.Pattern[str]
+
+
+@cache
+def _language_rules(language: str | None) -> _LanguageRules | None:
+    """Return the compiled rules of a language, those of English if it is unknown; None if there are none for it."""
+    language = language or "en"
+    if language not in _DANGLING_STARTS:
+        return None
+    flags = re.VERBOSE
+    return _LanguageRules(
+        dangling_start=re.compile(_DANGLING_STARTS[language], flags),
+        dangling_words=re.compile(_DANGLING_WORDS[language], flags | re.IGNORECASE),
+        announcement=re.compile(_ANNOUNCEMENTS[language], flags | re.IGNORECASE),
+        address=re.compile(_ADDRESSES[language], flags | re.IGNORECASE),
+        group=re.compile(_GROUPS[language], flags),
+        speaker=re.compile(_SPEAKERS[language], flags),
+    )
+
+
+def find_flaw(sentence: str, language: str | None) -> Flaw | None:
+    """Return the first reason not to quote `sentence` on its own; None if it reads well alone."""
+    return next(_flaws(sentence, language), None)
+
+
+def _flaws(sentence: str, language: str | None) -> Iterator[Flaw]:
+    if _OFFENSIVE.search(sentence):
+        yield Flaw.OFFENSIVE
+    if _LEFTOVER.search(sentence):
+        yield Flaw.LEFTOVER
+    if sentence.rstrip(_MARKS + "’'» )")[-1:] in "?？؟":
+        yield Flaw.QUESTION
+    if _is_nested_quotation(sentence):
+        yield Flaw.NESTED_QUOTATION
+    rules = _language_rules(language)
+    if rules is None:
+        return
+    outside = _QUOTATION.sub("", sentence)
+    if rules.announcement.search(outside):
+        yield Flaw.ANNOUNCEMENT
+    if rules.address.search(outside):
+        yield Flaw.ADDRESS
+    if rules.dangling_start.match(sentence) or rules.dangling_words.search(outside) or _is_nameless(outside, language):
+        yield Flaw.DANGLING
+    if rules.group.search(outside):
+        yield Flaw.SPEAKS_AS_GROUP
+
+
+def find_title_flaw(title: str, language: str | None) -> TitleFlaw | None:
+    """Return why `title` cannot stand without a quotation; None if it states something by itself."""
+    if _OFFENSIVE.search(title):
+        return TitleFlaw.OFFENSIVE
+    if _NO_STORY.search(title) or _PROMOTION.search(title):
+        return TitleFlaw.NO_STORY
+    if _TEASER.search(title):
+        return TitleFlaw.TEASER
+    if language in _CJK:
+        return TitleFlaw.NO_STATEMENT if len(title) < _MIN_STATEMENT_CHARACTERS else None
+    words = len(title.split())
+    if language not in {"en", None}:
+        return None if words >= _MIN_WORDS else TitleFlaw.NO_STATEMENT
+    states_something = words >= _MIN_STATEMENT_WORDS and _STATEMENT_WORDS.search(title)
+    describes = words >= _MIN_DESCRIBED_WORDS and _DESCRIPTION.search(title)
+    return None if states_something or describes else TitleFlaw.NO_STATEMENT
+
+
+def is_first_person(text: str, language: str | None) -> bool:
+    """Return True if `text` says "I" or "my" outside quotation marks, which only its author can say."""
+    rules = _language_rules(language)
+    return rules is not None and rules.speaker.search(_QUOTATION.sub("", text)) is not None
+
+
+def _is_nested_quotation(sentence: str) -> bool:
+    """Return True if a sentence begins with somebody's words or consists of them: below a name it misattributes."""
+    if _OPENS_WITH_QUOTATION.match(sentence):
+        return True
+    quoted = sum(len(match[0]) for match in _QUOTATION.finditer(sentence))
+    return quoted > _MAX_NESTED_SHARE * len(sentence)
+
+
+def _is_nameless(sentence: str, language: str | None) -> bool:
+    """Return True if "he" or "she" comes before any name."""
+    pronoun = _NAMELESS.search(sentence) if language in {"en", None} else None
+    if pronoun is None:
+        return False
+    return not any(name not in _NOT_NAMES for name in _CAPITALIZED.findall(sentence[: pronoun.start()]))
