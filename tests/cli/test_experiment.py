@@ -7,6 +7,7 @@ import pytest
 from cli_runner import assert_one_line_error, run_in_process
 
 NEW_EXPERIMENT_ARGS = ("new", "How many hashtags", "hashtags", "--variant", "none=0", "--variant", "two=2")
+EARLY = ("--reason", "Enough seen.")
 UNKNOWN_ID = "01890000-0000-7000-8000-000000000000"
 
 
@@ -30,7 +31,7 @@ def test_experiment_lifecycle(tmp_path):
 
     assert [listed["id"] for listed in run_json(tmp_path, "list", "--status", "active")] == [experiment["id"]]
     assert run_json(tmp_path, "show", experiment["id"])["results"]["arms"][1]["name"] == "two"
-    concluded = run_json(tmp_path, "conclude", experiment["id"], "--winner", "b")
+    concluded = run_json(tmp_path, "conclude", experiment["id"], "--winner", "b", *EARLY)
     assert (concluded["status"], concluded["results"]["winner"]) == ("concluded", "b")
     assert run_json(tmp_path, "archive", experiment["id"])["status"] == "archived"
     assert run_json(tmp_path, "list", "--status", "active") == []
@@ -38,16 +39,55 @@ def test_experiment_lifecycle(tmp_path):
 
 def test_winner_may_be_given_by_label(tmp_path):
     experiment = run_json(tmp_path, *NEW_EXPERIMENT_ARGS)
-    result = run_in_process(tmp_path, "experiment", "conclude", experiment["id"], "--winner", "three")
+    result = run_in_process(tmp_path, "experiment", "conclude", experiment["id"], "--winner", "three", *EARLY)
     assert_one_line_error(result, 2)
 
-    assert run_json(tmp_path, "conclude", experiment["id"], "--winner", "two")["results"]["winner"] == "b"
+    assert run_json(tmp_path, "conclude", experiment["id"], "--winner", "two", *EARLY)["results"]["winner"] == "b"
 
 
 def test_variant_id_takes_precedence_over_label(tmp_path):
     experiment = run_json(tmp_path, "new", "Swapped", "hashtags", "--variant", "b=0", "--variant", "a=2")
 
-    assert run_json(tmp_path, "conclude", experiment["id"], "--winner", "a")["results"]["winner"] == "a"
+    assert run_json(tmp_path, "conclude", experiment["id"], "--winner", "a", *EARLY)["results"]["winner"] == "a"
+
+
+def test_early_conclusion_needs_a_reason(tmp_path):
+    experiment = run_json(tmp_path, *NEW_EXPERIMENT_ARGS)
+    refused = run_in_process(tmp_path, "experiment", "conclude", experiment["id"])
+    assert_one_line_error(refused, 2)
+    assert "reason is missing: the plan is not complete. Not enough data: 0 of " in refused.err
+
+    assert "ended early" in run_in_process(tmp_path, "experiment", "conclude", experiment["id"], *EARLY).out
+
+
+def test_winner_becomes_voice_setting(tmp_path):
+    experiment = run_json(tmp_path, *NEW_EXPERIMENT_ARGS)
+    shown = run_in_process(
+        tmp_path, "experiment", "conclude", experiment["id"], "--winner", "two", "--apply", *EARLY
+    ).out
+    assert "formats.SHORT.hashtags" in shown
+    assert "default -> 2" in shown
+    voice = json.loads(run_in_process(tmp_path, "voice", "show", "--json").out)
+    assert voice["formats"]["SHORT"]["hashtags"] == 2
+
+
+def test_plan_is_shown_at_creation(tmp_path):
+    started = run_in_process(
+        tmp_path, "experiment", *NEW_EXPERIMENT_ARGS, "--metric", "engagement", "--posts", "20"
+    ).out
+    assert "Decided by engagement: 20 posts per variant" in started
+    assert "a quarter more takes 152" in " ".join(started.split())
+    planned = run_in_process(tmp_path, "experiment", "plan", "--metric", "engagement", "--posts", "20").out
+    assert planned.strip() in started
+
+
+def test_aa_test_is_named(tmp_path):
+    same = ("new", "Twice", "hashtags", "--variant", "one=2", "--variant", "other=2")
+    refused = run_in_process(tmp_path, "experiment", *same)
+    assert_one_line_error(refused, 2)
+    assert "only an A/A test" in refused.err
+
+    assert run_json(tmp_path, *same, "--aa")["aaTest"]
 
 
 def test_duplicate_label_is_usage_error(tmp_path):

@@ -205,7 +205,9 @@ EXAMPLES: dict[str, Example] = {
     "engagement.record": Example(RecordEngagement(draft_id="?", platform="x", likes=3), {"likes": "many"}),
     "experiments.create": Example(EXPERIMENT, {"variants": 3}),
     "experiments.change": Example(
-        ChangeExperiment(action=ExperimentAction.CONCLUDE, winner="a"), {"action": "end"}, experiment_id
+        ChangeExperiment(action=ExperimentAction.CONCLUDE, winner="a", reason="Enough seen."),
+        {"action": "end"},
+        experiment_id,
     ),
     "voice.update": Example(VOICE, {"formats": {"SHORT": {"hashtags": "all"}}}),
     "voice.preview": Example(VOICE, {"style": object()}, run_pipeline, {"format": Format.SHORT}),

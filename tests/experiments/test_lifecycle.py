@@ -3,7 +3,7 @@
 import pytest
 
 from copydesk.errors import ConflictError, InvalidError
-from copydesk.experiments import status_after_change
+from copydesk.experiments.validation import status_after_change
 from copydesk.model.experiment import ChangeExperiment, ExperimentAction, ExperimentStatus, Variant
 
 VARIANTS = tuple(Variant(id=name, label=name, config={"hook": name}) for name in "ab")

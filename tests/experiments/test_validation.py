@@ -3,7 +3,7 @@
 import pytest
 
 from copydesk.errors import InvalidError
-from copydesk.experiments import validate_experiment, validate_experiment_change
+from copydesk.experiments.validation import validate_experiment, validate_experiment_change
 from copydesk.model.experiment import ChangeExperiment, ExperimentAction, NewExperiment
 
 
@@ -86,7 +86,7 @@ def test_config_must_hold_parameter_value(config):
     ],
 )
 def test_voice_setting_values_are_checked(parameter, good, invalid):
-    for value in [*good, None]:
+    for value in [*good[1:], None]:
         validate_experiment(
             {"name": "n", "parameter": parameter, "variants": make_variants(good[0], value, parameter=parameter)}
         )
@@ -127,6 +127,29 @@ def test_all_invalid_fields_are_reported():
     }
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [("question", "question"), ("Question", " question "), (2, 2.0), (None, None), (["a"], ["a"])]
+)
+def test_variants_with_the_same_value_are_refused(first, second):
+    variants = make_variants(first, second)
+    assert invalid_fields(variants=variants) == {"variants"}
+    assert validate_experiment({"name": "n", "parameter": "hook", "variants": variants, "aaTest": True}).aa_test
+
+
+def test_variants_of_an_aa_test_have_the_same_value():
+    assert invalid_fields(aaTest=True) == {"variants"}
+    assert invalid_fields(aaTest="yes") == {"aaTest"}
+
+
+def test_metric_and_size_are_checked():
+    body = {"name": "n", "parameter": "hook", "variants": make_variants(1, 2)}
+    assert (validate_experiment(body).metric, validate_experiment(body).posts_per_variant) == ("acceptance", None)
+    experiment = validate_experiment(body | {"metric": "engagement", "postsPerVariant": 10})
+    assert (experiment.metric, experiment.posts_per_variant) == ("engagement", 10)
+    assert invalid_fields(metric="likes") == {"metric"}
+    assert invalid_fields(postsPerVariant=9) == invalid_fields(postsPerVariant=1_001) == {"postsPerVariant"}
+
+
 def test_missing_fields_are_reported():
     with pytest.raises(InvalidError) as refused:
         validate_experiment({})
@@ -138,7 +161,7 @@ def test_struct_input_is_validated_too():
         validate_experiment(NewExperiment(name="n", parameter="hook", variants=()))
 
 
-def test_winner_is_only_for_conclude():
+def test_only_conclude_takes_winner_and_reason():
     assert validate_experiment_change({"action": "conclude", "winner": "b"}) == ChangeExperiment(
         action=ExperimentAction.CONCLUDE, winner="b"
     )
@@ -146,6 +169,15 @@ def test_winner_is_only_for_conclude():
     for body in ({"action": "archive", "winner": "b"}, {"action": "conclude", "winner": ""}):
         with pytest.raises(InvalidError, match="winner"):
             validate_experiment_change(body)
+    change = validate_experiment_change(
+        {"action": "conclude", "winner": "b", "reason": " out of time ", "applyToVoice": True}
+    )
+    assert (change.reason, change.apply_to_voice) == ("out of time", True)
+    for body in ({"action": "archive", "applyToVoice": True}, {"action": "conclude", "applyToVoice": True}):
+        with pytest.raises(InvalidError, match="applyToVoice"):
+            validate_experiment_change(body)
+    with pytest.raises(InvalidError, match="reason"):
+        validate_experiment_change({"action": "archive", "reason": "done"})
     for body in ({}, {"action": "delete"}, {"action": None}):
         with pytest.raises(InvalidError, match="action"):
             validate_experiment_change(body)

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.experiments import assign_variant, get_stratum
+from copydesk.experiments.assignment import assign_variant, get_stratum
 from copydesk.model.draft import Format
 
 VARIANTS = st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=5, unique=True)

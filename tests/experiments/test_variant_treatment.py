@@ -4,7 +4,7 @@ import pytest
 
 from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Brief
-from copydesk.experiments import apply_variant
+from copydesk.experiments.treatment import apply_variant
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, FormatVoice, Link, Voice
 

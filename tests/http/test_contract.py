@@ -296,7 +296,7 @@ RESPONSES = [
     ("POST /engagement", {"draftId": "{draft}", "platform": "linkedin", "likes": 1}, 200, RECORD),
     ("GET /experiments", None, 200, list_of(has(EXPERIMENT))),
     ("POST /experiments", {"name": "B", "parameter": "hashtags", "variants": VARIANTS[:2]}, 201, EXPERIMENT),
-    ("PATCH /experiments/{experiment}", {"action": "conclude"}, 200, EXPERIMENT),
+    ("PATCH /experiments/{experiment}", {"action": "conclude", "reason": "Enough seen."}, 200, EXPERIMENT),
     ("GET /sources", None, 200, list_of(has(SHOWN_SOURCE))),
     ("POST /sources", {**SOURCE, "url": URL_TWO}, 201, SHOWN_SOURCE),
     ("PATCH /sources/{source}", {"enabled": False}, 200, SHOWN_SOURCE),
@@ -759,7 +759,7 @@ async def test_experiments_by_status(client):
     created = await call(client, "POST /experiments", patch_experiments())
     assert created["status"] == "active"
     path = f"/experiments/{created['id']}"
-    concluded = await call(client, f"PATCH {path}", {"action": "conclude", "winner": "b"})
+    concluded = await call(client, f"PATCH {path}", {"action": "conclude", "winner": "b", "reason": "Enough seen."})
     assert (concluded["status"], concluded["endedAt"]) == ("concluded", format_iso(NOW))
     assert await call(client, "GET /experiments?status=active") == []
     assert [each["id"] for each in await call(client, "GET /experiments?status=concluded")] == [created["id"]]

@@ -49,6 +49,7 @@ OPERATION_SCOPES = {
     "GET /engagement": "read",
     "POST /engagement": "review",
     "GET /experiments": "read",
+    "GET /experiments/plan": "read",
     "POST /experiments": "review",
     "PATCH /experiments/{id}": "review",
     "GET /sources": "read",

@@ -155,11 +155,11 @@ STEPS = {
         ("experiment", lambda result: result["id"]),
     ),
     "conclude": Step(
-        lambda desk, names: desk.experiments.conclude(names["experiment"], "b"),
-        "experiment|conclude|$experiment|--winner|b",
+        lambda desk, names: desk.experiments.conclude(names["experiment"], "b", "Enough seen."),
+        "experiment|conclude|$experiment|--winner|b|--reason|Enough seen.",
         "PATCH",
         "/experiments/$experiment",
-        {"action": "conclude", "winner": "b"},
+        {"action": "conclude", "winner": "b", "reason": "Enough seen."},
     ),
     "engagement": Step(
         lambda desk, names: desk.engagement.record(

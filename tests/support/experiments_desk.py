@@ -56,11 +56,14 @@ def insert_participant(
     item_id = add_item(conn, user, None)
     draft_id = add_draft(conn, user, item_id, experiment_id=experiment_id, variant_id=variant, status=status, **values)
     if figures is not None:
-        record = {"id": new_id(NOW), "user_id": user, "draft_id": draft_id, "platform": "x", "format": "SHORT"}
+        published, read = NOW - timedelta(days=9), NOW - timedelta(days=7)
+        record = {"id": new_id(published), "user_id": user, "draft_id": draft_id, "platform": "x", "format": "SHORT"}
         metrics = dict(zip(("impressions", "likes"), figures, strict=True))
         conn.execute(
-            insert(tables.engagement).values(**record, **metrics, status="posted", retry_count=0, created_at=NOW)
+            insert(tables.engagement).values(**record, **metrics, status="posted", retry_count=0, created_at=published)
         )
+        reading = {"user_id": user, "engagement_id": record["id"], "at": read, "by_hand": False, **metrics}
+        conn.execute(insert(tables.engagement_reading).values(reading))
     return draft_id
 
 
@@ -96,11 +99,11 @@ async def open_experiments_desk(home: Path, *, full: bool = True) -> AsyncIterat
 
 async def _fill(desk: Desk, time: dict[str, datetime]) -> None:
     archived = await desk.experiments.create(OLD)
-    await desk.experiments.conclude(archived.id)
+    await desk.experiments.conclude(archived.id, reason="The platform changed.")
     await desk.experiments.archive(archived.id)
     concluded = await desk.experiments.create({**HOOK, "name": "Did asking help?"})
     time["now"] = NOW - timedelta(days=20)
-    await desk.experiments.conclude(concluded.id, "b")
+    await desk.experiments.conclude(concluded.id, "b", "Asked often enough.")
     hashtags = await desk.experiments.create(HASHTAGS)
     time["now"] = NOW - timedelta(days=2)
     await desk.experiments.create(HOOK)

@@ -1,4 +1,4 @@
-"""`copydesk experiment`: new, list, show, conclude, archive."""
+"""`copydesk experiment`: plan, new, list, show, conclude, archive."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,20 @@ from copydesk.cli.ids import EXPERIMENT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_time, print_table
 from copydesk.errors import InvalidError
-from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, VariantResults, parse_variants
+from copydesk.model.experiment import (
+    MAX_PLANNED_POSTS,
+    MAX_VARIANTS,
+    MIN_POSTS,
+    MIN_VARIANTS,
+    Experiment,
+    ExperimentPlan,
+    ExperimentResults,
+    ExperimentStatus,
+    Metric,
+    VariantResults,
+    format_variant_value,
+    parse_variants,
+)
 from copydesk.model.ids import IdKind
 from copydesk.text import clean
 from copydesk.text.formatting import plural
@@ -23,6 +36,41 @@ if TYPE_CHECKING:
 @group()
 def experiment() -> None:
     """Run experiments: drafts are generated in two to five variants, in turn."""
+
+
+_METRIC = click.option(
+    "--metric",
+    type=click.Choice([metric.value for metric in Metric]),
+    default=Metric.ACCEPTANCE.value,
+    show_default=True,
+    help="What decides it: drafts accepted without edits, words changed, or engagement.",
+)
+_POSTS = click.option(
+    "--posts",
+    type=click.IntRange(MIN_POSTS, MAX_PLANNED_POSTS),
+    help="Posts per variant; by default what it takes to see half more.",
+)
+
+
+@experiment.command(examples=("copydesk experiment plan --metric engagement --variants 3",))
+@_METRIC
+@click.option(
+    "--variants",
+    type=click.IntRange(MIN_VARIANTS, MAX_VARIANTS),
+    default=MIN_VARIANTS,
+    show_default=True,
+    help="Number of variants.",
+)
+@_POSTS
+@json_options(ExperimentPlan)
+@pass_context
+def plan(context: Context, *, metric: str, variants: int, posts: int | None, as_json: bool) -> None:
+    """Show how many posts an experiment needs, and how long that takes at your rate."""
+    planned = context.run(lambda desk: desk.experiments.plan(Metric(metric), variants, posts))
+    if as_json:
+        print_json(planned)
+    else:
+        click.echo(planned.sentence)
 
 
 @experiment.command(examples=("copydesk experiment new Hashtags hashtags --variant none=0 --variant two=2",))
@@ -38,10 +86,22 @@ def experiment() -> None:
 @click.option(
     "--variants", metavar="JSON", help='All variants as JSON: \'[{"id": "a", "label": "none", "config": {...}}]\'.'
 )
+@_METRIC
+@_POSTS
+@click.option("--aa", "aa_test", is_flag=True, help="An A/A test: all variants have the same value on purpose.")
 @json_options(Experiment)
 @pass_context
-def new(
-    context: Context, *, name: str, parameter: str, given: tuple[str, ...], variants: str | None, as_json: bool
+def new(  # noqa: PLR0913 - one for each option
+    context: Context,
+    *,
+    name: str,
+    parameter: str,
+    given: tuple[str, ...],
+    variants: str | None,
+    metric: str,
+    posts: int | None,
+    aa_test: bool,
+    as_json: bool,
 ) -> None:
     """Start an experiment.
 
@@ -53,7 +113,14 @@ def new(
     if bool(given) is (variants is not None):
         raise click.UsageError("Pass the variants with --variant LABEL=VALUE, or all of them with --variants.")
     variant_list = _parse_variants_json(variants) if variants is not None else _parse_variants(given, parameter)
-    request = {"name": name, "parameter": parameter, "variants": variant_list}
+    request = {
+        "name": name,
+        "parameter": parameter,
+        "variants": variant_list,
+        "metric": metric,
+        "postsPerVariant": posts,
+        "aaTest": aa_test,
+    }
 
     async def work(desk: "Desk") -> tuple[Experiment, tuple[Experiment, ...]]:
         created = await desk.experiments.create(request)
@@ -64,6 +131,7 @@ def new(
         print_json(created)
         return
     click.echo(f"Started {clean(created.name)} ({created.id}).")
+    click.echo(f"Decided by {created.plan.metric}: {created.plan.sentence}")
     # Newest first: the last active experiment is the oldest, the one that drafts take part in.
     if active[-1].id != created.id:
         click.echo(f"It begins after {clean(active[-1].name)} is concluded: a draft takes part in one experiment only.")
@@ -115,7 +183,7 @@ def list_(context: Context, *, status: str | None, as_json: bool) -> None:
 def show(context: Context, *, id: str, as_json: bool) -> None:
     """Show an experiment's results per variant.
 
-    Counts and raw rates, without a verdict.
+    Counts and raw rates at any time; estimates and a verdict at the planned looks only.
     """
     found = context.run(lambda desk: desk.experiments.get(id))
     if as_json:
@@ -127,14 +195,21 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
 @experiment.command(examples=("copydesk experiment conclude c4d17e --winner two",))
 @click.argument("id", type=EXPERIMENT)
 @click.option("--winner", metavar="VARIANT", help="The id or label of the winning variant, if any.")
+@click.option("--reason", help="Why it ends before its plan is complete; required then.")
+@click.option("--apply", "apply_to_voice", is_flag=True, help="Make the winner's value the setting of the voice.")
 @json_options(Experiment)
 @pass_context
-def conclude(context: Context, *, id: str, winner: str | None, as_json: bool) -> None:
-    """Conclude an experiment: new drafts no longer take part."""
+def conclude(
+    context: Context, *, id: str, winner: str | None, reason: str | None, apply_to_voice: bool, as_json: bool
+) -> None:
+    """Conclude an experiment: new drafts no longer take part.
+
+    With --apply the winner's value becomes the setting of the voice, and what it was before is shown.
+    """
 
     async def work(desk: "Desk") -> Experiment:
         variant_id = None if winner is None else _resolve_variant(await desk.experiments.get(id), winner)
-        return await desk.experiments.conclude(id, variant_id)
+        return await desk.experiments.conclude(id, variant_id, reason, apply_to_voice=apply_to_voice)
 
     concluded = context.run(work)
     if as_json:
@@ -190,19 +265,55 @@ def _print_experiment(found: Experiment) -> None:
         ("status", found.status),
         ("started", format_time(found.started_at)),
         ("ended", format_time(found.ended_at)),
+        ("decided by", found.plan.metric),
+        ("looks at", ", ".join(str(look.posts) for look in results.looks) + " posts per variant"),
         ("winner", results.winner or "none"),
+    ]
+    if results.concluded_early:
+        rows.append(("ended early", results.reason or ""))
+    rows += [
+        (change.setting, f"{format_variant_value(change.before)} -> {format_variant_value(change.after)}")
+        for change in results.voice_changes
     ]
     print_table(rows, empty="")
     click.echo()
-    head = ("", "id", "variant", "assigned", "drafted", "accepted", "rejected", "edited", "published", "rate")
+    head = (
+        "",
+        "id",
+        "variant",
+        "assigned",
+        "drafted",
+        "accepted",
+        "unedited",
+        "rejected",
+        "edited",
+        "published",
+        "rate",
+    )
     print_table([head, *(_arm_row(arm) for arm in results.arms)], empty="")
+    click.echo()
+    if results.look is not None:
+        columns = ("", "id", "variant", "estimate", "95% interval", "best")
+        print_table([columns, *(_estimate_row(arm, results) for arm in results.arms)], empty="")
+        click.echo()
+    click.echo(clean(results.sentence))
+    for warning in results.warnings:
+        click.echo(f"Warning: {clean(warning.message)}")
     _warn_unsupported(found)
 
 
 def _arm_row(results: VariantResults) -> tuple[object, ...]:
+    counts = (results.assigned, results.drafted, results.accepted, results.unedited, results.rejected)
     edited, rate = _format_share(results.mean_edit_ratio), _format_share(results.rate_pooled)
-    counts = (results.assigned, results.drafted, results.accepted, results.rejected)
     return ("", results.id, results.name, *counts, edited, results.published, rate)
+
+
+def _estimate_row(arm: VariantResults, results: ExperimentResults) -> tuple[object, ...]:
+    if arm.estimate is None:
+        return ("", arm.id, arm.name, "unknown", "unknown", "unknown")
+    number = "{:.1f}" if results.metric.denominator == "none" else "{:.1%}"
+    value, low, high = (number.format(bound) for bound in (arm.estimate.value, arm.estimate.low, arm.estimate.high))
+    return ("", arm.id, arm.name, value, f"{low} to {high}", f"{arm.estimate.p_best:.0%}")
 
 
 def _format_share(value: float | None) -> str:

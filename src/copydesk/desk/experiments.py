@@ -6,41 +6,54 @@ claimed it first, the text is written again for the next position.
 """
 
 import asyncio
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import cast
 
 import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
-from copydesk.errors import NotFoundError
-from copydesk.experiments import (
-    VariantCounts,
-    apply_variant,
-    assign_variant,
-    build_results,
-    get_stratum,
+from copydesk.desk.voice import empty_profile
+from copydesk.errors import FieldError, InvalidError, NotFoundError
+from copydesk.experiments.assignment import assign_variant, get_stratum
+from copydesk.experiments.figures import take_figures
+from copydesk.experiments.planning import build_plan, read_history
+from copydesk.experiments.results import build_results, is_decided
+from copydesk.experiments.treatment import apply_variant, belongs_to_voice, list_changes
+from copydesk.experiments.validation import (
     status_after_change,
     validate_experiment,
     validate_experiment_change,
 )
-from copydesk.model.draft import Format
+from copydesk.model.draft import Format, Status
 from copydesk.model.experiment import (
+    MIN_VARIANTS,
     ChangeExperiment,
     Experiment,
     ExperimentAction,
+    ExperimentPlan,
+    ExperimentResults,
     ExperimentStatus,
+    Metric,
     NewExperiment,
+    Participant,
+    PlannedPosts,
+    PublishedPost,
+    VariantCount,
+    VoiceSettingChange,
 )
 from copydesk.model.serialization import Json, Struct, to_json_value
 from copydesk.model.validation import convert
-from copydesk.model.voice import Voice
-from copydesk.store import experiments
+from copydesk.model.voice import Voice, VoiceProfile
+from copydesk.store import experiments, users
 from copydesk.store.database import Transaction
-from copydesk.store.experiments import EditedDraft, VariantTally
+from copydesk.store.drafts import APPROVED_STATUSES
+from copydesk.store.experiments import ParticipantRow
 from copydesk.store.ids import new_id
+
+MAX_HISTORY = 200
+"""Newest decided drafts from which a plan is computed."""
 
 
 class Treatment(Struct, frozen=True):
@@ -129,11 +142,12 @@ class Experiments:
 
     @operation
     async def create(self, values: NewExperiment | Mapping[str, object]) -> Experiment:
-        """Create an experiment, active at once. Raise InvalidError that names every invalid field.
+        """Create an experiment, active at once, with its plan. Raise InvalidError that names every invalid field.
 
         Drafts take part in the oldest active experiment; a newer one waits until that is concluded.
         """
         request, now = validate_experiment(values), self._ctx.clock()
+        plan = await self.plan(request.metric, len(request.variants), request.posts_per_variant)
         experiment = Experiment(
             id=new_id(now),
             name=request.name,
@@ -144,9 +158,27 @@ class Experiments:
             started_at=now,
             ended_at=None,
             created_at=now,
+            plan=plan,
+            aa_test=request.aa_test,
         )
         await self._ctx.write_durable(experiments.add, experiment)
         return await self.get(experiment.id)
+
+    @operation
+    async def plan(
+        self,
+        metric: Metric = Metric.ACCEPTANCE,
+        variants: VariantCount = MIN_VARIANTS,
+        posts_per_variant: PlannedPosts | None = None,
+    ) -> ExperimentPlan:
+        """Return how many posts per variant an experiment needs to find a lift, and how long that takes.
+
+        Computed from the user's own drafts and posts; typical values are assumed until there are enough. Raise
+        InvalidError for a number of variants or posts that an experiment cannot have.
+        """
+        rows, posts = await self._ctx.read(_load_history)
+        # In a thread, as below.
+        return await asyncio.to_thread(_build_plan, metric, variants, posts_per_variant, rows, posts, self._ctx.clock())
 
     @operation
     async def list(self, status: str | None = None) -> tuple[Experiment, ...]:
@@ -168,31 +200,41 @@ class Experiments:
     async def change(self, experiment_id: str, values: ChangeExperiment | Mapping[str, object]) -> Experiment:
         """Conclude, with or without a winner, or archive an experiment.
 
-        Raise InvalidError, NotFoundError, and ConflictError if its status does not allow it.
+        Concluding before the plan is complete or a look has shown a difference needs a reason. `apply_to_voice` makes
+        the winner's value the setting of the voice in the same transaction. Raise InvalidError, NotFoundError, and
+        ConflictError if its status does not allow it.
         """
         request, now = validate_experiment_change(values), self._ctx.clock()
-
-        def update(conn: Transaction, user_id: str) -> None:
-            experiment = _get_experiment(conn, user_id, experiment_id)
-            columns: dict[str, object] = {
-                "status": status_after_change(request, experiment.status, experiment.variants)
-            }
-            if request.action is ExperimentAction.CONCLUDE:
-                columns |= {"ended_at": now, "results": {"winner": request.winner}}
-            experiments.update_experiment(conn, user_id, experiment_id, columns)
-
-        await self._ctx.write_durable(update)
+        experiment = await self.get(experiment_id)
+        status_after_change(request, experiment.status, experiment.variants)
+        results = msgspec.convert(experiment.results, ExperimentResults, strict=False)
+        conclusion = Conclusion(winner=request.winner, concluded_early=not is_decided(results), reason=request.reason)
+        if request.action is ExperimentAction.CONCLUDE and conclusion.concluded_early and not request.reason:
+            raise InvalidError(FieldError("reason", f"is missing: the plan is not complete. {results.sentence}"))
+        await self._ctx.write_durable(_change, experiment_id, request, conclusion, now)
         return await self.get(experiment_id)
 
     @operation
-    async def conclude(self, experiment_id: str, winner: str | None = None) -> Experiment:
+    async def conclude(
+        self, experiment_id: str, winner: str | None = None, reason: str | None = None, *, apply_to_voice: bool = False
+    ) -> Experiment:
         """End an experiment; `winner` is a variant id. Raises as `change` does."""
-        return await self.change(experiment_id, ChangeExperiment(action=ExperimentAction.CONCLUDE, winner=winner))
+        action = ExperimentAction.CONCLUDE
+        change = ChangeExperiment(action=action, winner=winner, reason=reason, apply_to_voice=apply_to_voice)
+        return await self.change(experiment_id, change)
 
     @operation
     async def archive(self, experiment_id: str) -> Experiment:
         """Archive a concluded experiment. Raises as `change` does."""
         return await self.change(experiment_id, ChangeExperiment(action=ExperimentAction.ARCHIVE))
+
+    @operation
+    async def preview_voice(self, experiment_id: str, variant_id: str) -> tuple[VoiceSettingChange, ...]:
+        """Return the settings of the voice that a variant would replace as the winner. Nothing is stored.
+
+        Raise NotFoundError, and InvalidError if the parameter is not a setting of the voice.
+        """
+        return await self._ctx.read(_preview_voice, experiment_id, variant_id, self._ctx.clock())
 
     async def _with_results(self, experiment: Experiment) -> Experiment:
         # One experiment at a time: the inputs hold the texts of every edited draft.
@@ -210,13 +252,22 @@ def has_unsupported_variants(experiment: Experiment) -> bool:
     )
 
 
+class Conclusion(Struct, frozen=True):
+    """What is stored of the user's conclusion."""
+
+    winner: str | None = None
+    concluded_early: bool = False
+    reason: str | None = None
+    voice_changes: tuple[VoiceSettingChange, ...] = ()
+
+
 class _ResultInputs(Struct, frozen=True):
     """An experiment with everything its results are computed from."""
 
     experiment: Experiment
     positions: Mapping[str, int]
-    tallies: Mapping[str, VariantTally]
-    edited: tuple[EditedDraft, ...]
+    rows: tuple[ParticipantRow, ...]
+    posts: Mapping[str, tuple[PublishedPost, ...]]
 
 
 def _get_experiment(conn: Transaction, user_id: str, experiment_id: str) -> Experiment:
@@ -228,36 +279,114 @@ def _get_experiment(conn: Transaction, user_id: str, experiment_id: str) -> Expe
 
 
 def _load_result_inputs(conn: Transaction, user_id: str, experiment: Experiment) -> _ResultInputs:
+    rows = experiments.list_participants(conn, user_id, experiment.id)
     return _ResultInputs(
         experiment=experiment,
         positions=experiments.count_assigned(conn, user_id, experiment.id),
-        tallies=experiments.tally_by_variant(conn, user_id, experiment.id),
-        edited=experiments.list_edited(conn, user_id, experiment.id),
+        rows=rows,
+        posts=experiments.list_posts(conn, user_id, [row.id for row in rows]),
     )
+
+
+def _load_history(
+    conn: Transaction, user_id: str
+) -> tuple[tuple[ParticipantRow, ...], dict[str, tuple[PublishedPost, ...]]]:
+    rows = experiments.list_newest_decided(conn, user_id, MAX_HISTORY)
+    return rows, experiments.list_posts(conn, user_id, [row.id for row in rows])
+
+
+def _build_plan(
+    metric: Metric,
+    variants: int,
+    posts_per_variant: int | None,
+    rows: Sequence[ParticipantRow],
+    posts: Mapping[str, tuple[PublishedPost, ...]],
+    now: datetime,
+) -> ExperimentPlan:
+    participants = [_to_participant(row, posts.get(row.id, ()), now) for row in rows]
+    return build_plan(metric, variants, posts_per_variant, read_history(metric, participants, now))
 
 
 def _compute_results(inputs: _ResultInputs, now: datetime) -> Experiment:
     experiment = inputs.experiment
-    assigned, ratios = _count_assignments(inputs), _sum_edit_ratios(inputs)
-    counts = {}
-    for variant in experiment.variants:
-        tally = inputs.tallies.get(variant.id, VariantTally())
-        ratio = ratios.get(variant.id, 0.0) / tally.accepted if tally.accepted else None
-        counts[variant.id] = VariantCounts(
-            assigned=assigned[variant.id],
-            drafted=tally.drafted,
-            accepted=tally.accepted,
-            rejected=tally.rejected,
-            mean_edit_ratio=ratio,
-            published=tally.published,
-            measured=tally.measured,
-            interactions=tally.interactions,
-            impressions=tally.impressions,
-            interactions_with_impressions=tally.rated_interactions,
-        )
-    winner = cast("str | None", experiment.results.get("winner"))
-    results = build_results(experiment.parameter, experiment.variants, counts, now=now, winner=winner)
+    participants = [_to_participant(row, inputs.posts.get(row.id, ()), now) for row in inputs.rows]
+    results = build_results(
+        experiment.id,
+        experiment.parameter,
+        experiment.variants,
+        experiment.plan,
+        participants,
+        _count_assignments(inputs),
+        now,
+    )
+    conclusion = msgspec.convert(experiment.results, Conclusion, strict=False)
+    results = msgspec.structs.replace(results, **msgspec.structs.asdict(conclusion))
     return msgspec.structs.replace(experiment, results=to_json_value(results))
+
+
+def _to_participant(row: ParticipantRow, posts: Sequence[PublishedPost], now: datetime) -> Participant:
+    from copydesk.drafting.diff import edit_ratio  # noqa: PLC0415 - imports regex, which is slow
+
+    is_accepted, is_rejected = row.status in APPROVED_STATUSES, row.status is Status.REJECTED
+    figures, is_too_young = take_figures(posts, now) if posts else (None, False)
+    return Participant(
+        variant_id=row.variant_id or "",
+        stratum=get_stratum(row.format, row.target_platforms),
+        writer=row.writer,
+        has_text=bool(row.text),
+        decided_at=(row.decided_at or row.created_at) if is_accepted or is_rejected else None,
+        is_accepted=is_accepted,
+        edit_ratio=edit_ratio(row.generated, row.text) if is_accepted and row.generated is not None else 0.0,
+        is_published=bool(posts) or row.status is Status.POSTED,
+        published_on=tuple(sorted({post.platform for post in posts})),
+        figures=figures,
+        is_too_young=is_too_young,
+    )
+
+
+def _change(
+    conn: Transaction,
+    user_id: str,
+    experiment_id: str,
+    request: ChangeExperiment,
+    conclusion: Conclusion,
+    now: datetime,
+) -> None:
+    experiment = _get_experiment(conn, user_id, experiment_id)
+    columns: dict[str, object] = {"status": status_after_change(request, experiment.status, experiment.variants)}
+    if request.action is ExperimentAction.CONCLUDE:
+        if request.apply_to_voice and request.winner is not None:
+            voice, changes = _apply_winner(conn, user_id, experiment, request.winner, now)
+            users.save_voice(conn, user_id, voice)
+            conclusion = msgspec.structs.replace(conclusion, voice_changes=changes)
+        columns |= {"ended_at": now, "results": to_json_value(conclusion)}
+    experiments.update_experiment(conn, user_id, experiment_id, columns)
+
+
+def _preview_voice(
+    conn: Transaction, user_id: str, experiment_id: str, variant_id: str, now: datetime
+) -> tuple[VoiceSettingChange, ...]:
+    return _apply_winner(conn, user_id, _get_experiment(conn, user_id, experiment_id), variant_id, now)[1]
+
+
+def _apply_winner(
+    conn: Transaction, user_id: str, experiment: Experiment, variant_id: str, now: datetime
+) -> tuple[VoiceProfile, tuple[VoiceSettingChange, ...]]:
+    """Return the voice with the variant's value in the formats that took part, and the settings that changed."""
+    treatment = _build_treatment(experiment, variant_id)
+    if treatment is None:
+        raise InvalidError(FieldError("winner", "is not a variant of the experiment"))
+    if not belongs_to_voice(treatment.parameter, treatment.value):
+        message = f"is not possible: {treatment.parameter} is not a setting of the voice"
+        raise InvalidError(FieldError("applyToVoice", message))
+    before = users.load_voice(conn, user_id) or msgspec.structs.replace(empty_profile(user_id), created_at=now)
+    strata = experiments.count_assigned(conn, user_id, experiment.id)
+    formats = sorted({Format(stratum.partition(":")[0]) for stratum in strata}) or list(Format)
+    voice: Voice = before
+    for draft_format in formats:
+        voice = apply_variant(voice, draft_format, treatment.parameter, treatment.value).voice
+    after = msgspec.structs.replace(before, style=voice.style, formats=voice.formats, updated_at=now)
+    return after, tuple(list_changes(before, after))
 
 
 def _count_assignments(inputs: _ResultInputs) -> Counter[str]:
@@ -271,13 +400,3 @@ def _count_assignments(inputs: _ResultInputs) -> Counter[str]:
         partial_block = range(blocks * len(ids), position)
         counts.update(assign_variant(inputs.experiment.id, stratum, index, ids) for index in partial_block)
     return counts
-
-
-def _sum_edit_ratios(inputs: _ResultInputs) -> Mapping[str, float]:
-    """Sum the edit ratios of each variant's accepted drafts; unedited drafts add nothing."""
-    from copydesk.drafting.diff import edit_ratio  # noqa: PLC0415 - imports regex, which is slow
-
-    sums: defaultdict[str, float] = defaultdict(float)
-    for draft in inputs.edited:
-        sums[draft.variant_id] += edit_ratio(draft.generated, draft.text)
-    return sums

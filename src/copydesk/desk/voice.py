@@ -32,7 +32,7 @@ class Voices:
     @operation
     async def get(self) -> VoiceProfile:
         """Return the voice profile; an empty one, the same each time, if none is stored yet."""
-        return await self._ctx.read(users.load_voice) or _empty_profile(self._ctx.user_id)
+        return await self._ctx.read(users.load_voice) or empty_profile(self._ctx.user_id)
 
     @operation
     async def update(self, changes: ChangeVoice | Mapping[str, object], *, merge_formats: bool = False) -> VoiceProfile:
@@ -72,7 +72,7 @@ def unsupported_fields(voice: Voice) -> tuple[str, ...]:
 def _update(
     conn: Transaction, user_id: str, request: ChangeVoice | Mapping[str, object], now: datetime, *, merge_formats: bool
 ) -> VoiceProfile:
-    before = users.load_voice(conn, user_id) or msgspec.structs.replace(_empty_profile(user_id), created_at=now)
+    before = users.load_voice(conn, user_id) or msgspec.structs.replace(empty_profile(user_id), created_at=now)
     if merge_formats and isinstance(formats := wire_fields(request).get("formats"), Mapping):
         request = {**wire_fields(request), "formats": merge(before, formats)}
     validated = validate_voice_change(request)
@@ -83,7 +83,7 @@ def _update(
     return profile
 
 
-def _empty_profile(user_id: str) -> VoiceProfile:
+def empty_profile(user_id: str) -> VoiceProfile:
     """Return the profile that a user has from the start. It keeps its id when it is stored: there is one per user."""
     created_at = creation_time(user_id)
     return VoiceProfile(id=user_id, created_at=created_at, updated_at=created_at)

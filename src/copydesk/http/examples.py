@@ -28,7 +28,22 @@ from copydesk.model.engagement import (
     TopPost,
 )
 from copydesk.model.event import Event, EventType
-from copydesk.model.experiment import Experiment, ExperimentResults, ExperimentStatus, Variant, VariantResults
+from copydesk.model.experiment import (
+    Estimate,
+    Experiment,
+    ExperimentPlan,
+    ExperimentResults,
+    ExperimentStatus,
+    LiftNeed,
+    Look,
+    LookTaken,
+    Metric,
+    MetricDefinition,
+    Variant,
+    VariantResults,
+    Verdict,
+    VerdictKind,
+)
 from copydesk.model.item import ItemState
 from copydesk.model.learning import LearningReport, LearningReset
 from copydesk.model.rehearsal import Explanation, Hits, InterestRank, ItemFate, Rehearsal
@@ -137,9 +152,32 @@ _VARIANTS = tuple(
     Variant(id=variant_id, label=label, config={"hashtags": count})
     for variant_id, label, count in [("a", "none", 0), ("b", "two", 2)]
 )
+_PLAN = ExperimentPlan(
+    posts_per_variant=40,
+    weeks=5.3,
+    posts_per_week=15.0,
+    needed=(
+        LiftNeed(lift=1.25, posts_per_variant=149, weeks=19.9),
+        LiftNeed(lift=1.33, posts_per_variant=79, weeks=10.5),
+    ),
+    based_on=64,
+    sentence=(
+        "40 posts per variant, about 5 weeks at your 15 reviewed drafts a week. To see a quarter more takes 149 (20"
+        " weeks), 33% more takes 79 (11 weeks)."
+    ),
+)
+_LOOKS = tuple(
+    Look(number=number, posts=10 * number, threshold=threshold)
+    for number, threshold in enumerate((0.00003, 0.0031, 0.0158, 0.0366), 1)
+)
 _RESULTS = ExperimentResults(
     parameter="hashtags",
+    metric=MetricDefinition(Metric.ACCEPTANCE, "accepted without edits", "accepted or rejected", higher_is_better=True),
+    strata=("SHORT:",),
     data_as_of=_AT,
+    plan=_PLAN,
+    looks=_LOOKS,
+    look=LookTaken(number=1, of=4, posts=10, threshold=0.00003, p=0.36),
     arms=tuple(
         VariantResults(
             id=variant.id,
@@ -148,18 +186,38 @@ _RESULTS = ExperimentResults(
             assigned=20,
             drafted=20,
             accepted=14,
+            unedited=11,
             rejected=4,
-            acceptance_rate=14 / 18,
+            acceptance_rate=11 / 18,
+            edit_distance=0.28,
             mean_edit_ratio=0.08,
             published=12,
             measured=12,
+            too_young=0,
+            no_metrics=0,
             impressions=9_400,
             interactions=188,
             rate_pooled=0.02,
+            rate_median_post=0.019,
             interactions_per_post=188 / 12,
+            estimate=Estimate(
+                value=0.6,
+                low=0.3,
+                high=0.86,
+                lift=lift,
+                lift_low=min(3 * lift, 0.0),
+                lift_high=8 * lift,
+                p_best=0.5,
+                expected_loss=0.1,
+            ),
         )
-        for variant in _VARIANTS
+        for variant, lift in zip(_VARIANTS, (0.0, 0.1), strict=True)
     ),
+    between_post_cv=0.7,
+    largest_post_share=0.14,
+    warnings=(),
+    verdict=Verdict(kind=VerdictKind.TOO_EARLY, next_look=20),
+    sentence="No difference at look 1 of 4: 18 of 40 posts per variant reviewed. The next look is at 20.",
 )
 
 _VALUES = (
@@ -301,7 +359,9 @@ _VALUES = (
         started_at=_AT,
         ended_at=None,
         created_at=_AT,
+        plan=_PLAN,
     ),
+    _PLAN,
     _SOURCE,
     Deleted(ok=True),
     FetchTest(ok=True, items=(FoundEntry(title="SQLite 25 years", url="https://sqlite.org/news.html"),)),

@@ -29,6 +29,7 @@ FINGERPRINTS: Final = {
     "0010": "e19ebfdb9e82f785",
     "0011": "ef12bcd5f62e7db6",
     "0012": "1f2ee2830b9961af",
+    "0013": "55ff66495db2c2a4",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

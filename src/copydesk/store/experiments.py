@@ -1,22 +1,93 @@
 """Experiments, the assignment of drafts to their variants, and the results."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Select, bindparam, exists, func, insert, literal, select, text, update
+from sqlalchemy import Connection, bindparam, exists, func, insert, literal, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from copydesk.model.draft import Status
+from copydesk.model.draft import Action, Format, Status
 from copydesk.model.engagement import RecordStatus
-from copydesk.model.experiment import Experiment, ExperimentStatus, Variant
+from copydesk.model.experiment import Experiment, ExperimentStatus, PublishedPost, Reading, Variant
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import USER
+from copydesk.store.column_types import UtcDateTime
 from copydesk.store.drafts import APPROVED_STATUSES
-from copydesk.store.raw_sql import ColumnCodec, execute_sql
-from copydesk.store.tables import draft, draft_event, engagement, experiment, experiment_turn
+from copydesk.store.raw_sql import ColumnCodec, chunked, execute_sql
+from copydesk.store.tables import (
+    delivery,
+    draft,
+    draft_event,
+    engagement,
+    engagement_reading,
+    experiment,
+    experiment_turn,
+)
 
 _COLUMNS = ColumnCodec(experiment.c[name] for name in Experiment.__struct_fields__)
+_TEXT_BEFORE = func.json_extract(draft_event.c.before, "$.text")
+_GENERATED_TEXT = (
+    # The text before the user's first edit is the generated one.
+    select(_TEXT_BEFORE)
+    .where(draft_event.c.draft_id == draft.c.id, draft_event.c.who == USER, _TEXT_BEFORE.is_not(None))
+    .order_by(draft_event.c.version)
+    .limit(1)
+    .scalar_subquery()
+)
+_DECIDED_AT = (
+    select(func.max(draft_event.c.at, type_=UtcDateTime))
+    .where(draft_event.c.draft_id == draft.c.id, draft_event.c.action.in_([Action.APPROVE, Action.REJECT]))
+    .scalar_subquery()
+)
+_PARTICIPANTS = (
+    select(
+        *(
+            draft.c[name]
+            for name in ("id", "variant_id", "format", "target_platforms", "writer", "status", "created_at")
+        ),
+        _DECIDED_AT.label("decided_at"),
+        _GENERATED_TEXT.label("generated"),
+        draft.c.text,
+    )
+    .where(draft.c.user_id == bindparam("user"))
+    .order_by(draft.c.id)
+)
+_newer_draft = draft.alias("newer")
+# Otherwise each new version of a text would count as a draft of its own.
+_IS_SUPERSEDED = exists().where(_newer_draft.c.regenerated_from_id == draft.c.id)
+_OF_DRAFTS = (
+    engagement.c.user_id == bindparam("user"),
+    engagement.c.draft_id.in_(bindparam("drafts", expanding=True)),
+    engagement.c.status == RecordStatus.POSTED,
+)
+_POSTS = (
+    select(
+        engagement.c.id,
+        engagement.c.draft_id,
+        engagement.c.platform,
+        func.coalesce(delivery.c.sent_at, draft.c.posted_at, engagement.c.created_at, type_=UtcDateTime).label(
+            "published_at"
+        ),
+    )
+    .select_from(
+        engagement.join(draft, draft.c.id == engagement.c.draft_id).join(
+            delivery, delivery.c.id == engagement.c.id, isouter=True
+        )
+    )
+    .where(*_OF_DRAFTS)
+    .order_by(engagement.c.id)
+)
+_READINGS = (
+    select(
+        engagement_reading.c.engagement_id,
+        *(engagement_reading.c[name] for name in Reading.__struct_fields__),
+    )
+    .join(engagement, engagement.c.id == engagement_reading.c.engagement_id)
+    .where(*_OF_DRAFTS)
+    .order_by(engagement_reading.c.engagement_id, engagement_reading.c.rid)
+)
 _NEXT_POSITION = select(experiment_turn.c.next).where(
     experiment_turn.c.user_id == bindparam("user"),
     experiment_turn.c.experiment_id == bindparam("experiment"),
@@ -24,26 +95,20 @@ _NEXT_POSITION = select(experiment_turn.c.next).where(
 )
 
 
-class VariantTally(Struct, frozen=True):
-    """Counts over one variant's drafts. Of several versions of a text only the newest counts."""
+class ParticipantRow(Struct, frozen=True):
+    """A draft that takes part in an experiment, as it is stored."""
 
-    drafted: int = 0
-    accepted: int = 0
-    rejected: int = 0
-    published: int = 0
-    measured: int = 0
-    interactions: int = 0
-    impressions: int | None = None
-    """Of posts with a known rate; None if there are none."""
-    rated_interactions: int = 0
-    """Interactions of the posts with a known rate."""
-
-
-class EditedDraft(Struct, frozen=True):
-    """An accepted draft that the user edited: the generated text, and the current one."""
-
+    id: str
     variant_id: str
-    generated: str
+    format: Format
+    target_platforms: tuple[str, ...]
+    writer: str
+    status: Status
+    created_at: datetime
+    decided_at: datetime | None
+    """The last time the user approved or rejected it."""
+    generated: str | None
+    """The text before the user's first edit; None if it was not edited."""
     text: str
 
 
@@ -122,80 +187,39 @@ def get_variant(conn: Connection, user_id: str, draft_id: str) -> tuple[str, str
     return (row.experiment_id, row.variant_id) if row and row.experiment_id and row.variant_id else None
 
 
-def tally_by_variant(conn: Connection, user_id: str, experiment_id: str) -> dict[str, VariantTally]:
-    """Return the counts over the drafts, by variant id."""
-    posts = _published_posts(user_id, experiment_id).subquery()
-    is_published = draft.c.status.in_([Status.POSTED]) | posts.c.draft_id.is_not(None)
-    count_where = func.count().filter
-    query = (
-        select(
-            draft.c.variant_id,
-            count_where(draft.c.text != "").label("drafted"),
-            count_where(draft.c.status.in_(APPROVED_STATUSES)).label("accepted"),
-            count_where(draft.c.status == Status.REJECTED).label("rejected"),
-            count_where(is_published).label("published"),
-            count_where(posts.c.measured > 0).label("measured"),
-            func.coalesce(func.sum(posts.c.interactions), 0).label("interactions"),
-            func.sum(posts.c.impressions).label("impressions"),
-            func.coalesce(func.sum(posts.c.rated_interactions), 0).label("rated_interactions"),
-        )
-        .select_from(draft)
-        .join(posts, posts.c.draft_id == draft.c.id, isouter=True)
-        .where(*_is_newest(user_id, experiment_id))
-        .group_by(draft.c.variant_id)
+def list_participants(conn: Connection, user_id: str, experiment_id: str) -> tuple[ParticipantRow, ...]:
+    """Return the drafts of the experiment. Of several versions of a text only the newest counts."""
+    query = _PARTICIPANTS.where(draft.c.experiment_id == experiment_id, ~_IS_SUPERSEDED)
+    return tuple(ParticipantRow(**row._mapping) for row in conn.execute(query, {"user": user_id}))
+
+
+def list_newest_decided(conn: Connection, user_id: str, limit: int) -> tuple[ParticipantRow, ...]:
+    """Return the newest drafts that the user approved or rejected, whether they took part in an experiment or not."""
+    newest = (
+        select(draft.c.id)
+        .where(draft.c.user_id == bindparam("user"), draft.c.status.in_([*APPROVED_STATUSES, Status.REJECTED]))
+        .order_by(draft.c.id.desc())
+        .limit(limit)
     )
-    tallies_by_variant = {}
-    for row in conn.execute(query):
-        values = dict(row._mapping)
-        variant_id = values.pop("variant_id")
-        tallies_by_variant[variant_id] = VariantTally(**values)
-    return tallies_by_variant
+    query = _PARTICIPANTS.where(draft.c.id.in_(newest), ~_IS_SUPERSEDED)
+    return tuple(ParticipantRow(**row._mapping) for row in conn.execute(query, {"user": user_id}))
 
 
-def list_edited(conn: Connection, user_id: str, experiment_id: str) -> tuple[EditedDraft, ...]:
-    """Return the accepted drafts that the user edited."""
-    text_before = func.json_extract(draft_event.c.before, "$.text")
-    # The text before the user's first edit is the generated one.
-    is_user_edit = (draft_event.c.draft_id == draft.c.id, draft_event.c.who == USER, text_before.is_not(None))
-    generated_text = select(text_before).where(*is_user_edit).order_by(draft_event.c.version).limit(1).scalar_subquery()
-    query = select(draft.c.variant_id, generated_text.label("generated"), draft.c.text).where(
-        *_is_newest(user_id, experiment_id), draft.c.status.in_(APPROVED_STATUSES), text("generated IS NOT NULL")
-    )
-    return tuple(EditedDraft(**row._mapping) for row in conn.execute(query))
-
-
-def _published_posts(user_id: str, experiment_id: str) -> Select[Any]:
-    """Return a query for the published drafts with the sums of their metrics.
-
-    Only posts with a known rate count in `impressions` and `rated_interactions`, which the rate is computed from.
-    """
-    is_rated = engagement.c.engagement_rate.is_not(None)
-    is_measured = engagement.c.interactions.is_not(None) | engagement.c.impressions.is_not(None)
-    return (
-        select(
-            engagement.c.draft_id,
-            func.count().filter(is_measured).label("measured"),
-            func.sum(engagement.c.interactions).label("interactions"),
-            func.sum(engagement.c.impressions).filter(is_rated).label("impressions"),
-            func.sum(engagement.c.interactions).filter(is_rated).label("rated_interactions"),
-        )
-        .join(draft, draft.c.id == engagement.c.draft_id)
-        .where(
-            draft.c.user_id == user_id,
-            draft.c.experiment_id == experiment_id,
-            engagement.c.user_id == user_id,
-            engagement.c.status == RecordStatus.POSTED,
-        )
-        .group_by(engagement.c.draft_id)
-    )
-
-
-def _is_newest(user_id: str, experiment_id: str) -> tuple[Any, ...]:
-    """Return the conditions for drafts of the experiment that were not replaced by a newer version."""
-    newer = draft.alias("newer")
-    # Otherwise each new version of a text would count as a draft of its own.
-    superseded = exists().where(newer.c.regenerated_from_id == draft.c.id)
-    return draft.c.user_id == user_id, draft.c.experiment_id == experiment_id, ~superseded
+def list_posts(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> dict[str, tuple[PublishedPost, ...]]:
+    """Return the published posts of the drafts with all readings of their metrics, by draft id."""
+    posts: dict[str, list[PublishedPost]] = {}
+    for chunk in chunked(draft_ids):
+        values = {"user": user_id, "drafts": chunk}
+        readings: dict[str, list[Reading]] = {}
+        for row in conn.execute(_READINGS, values):
+            columns = dict(row._mapping)
+            readings.setdefault(columns.pop("engagement_id"), []).append(Reading(**columns))
+        for row in conn.execute(_POSTS, values):
+            post = PublishedPost(
+                platform=row.platform, published_at=row.published_at, readings=tuple(readings.get(row.id, ()))
+            )
+            posts.setdefault(row.draft_id, []).append(post)
+    return {draft_id: tuple(found) for draft_id, found in posts.items()}
 
 
 def _select_experiments(conn: Connection, suffix: str, *values: object) -> tuple[Experiment, ...]:

@@ -28,7 +28,7 @@ from copydesk.model.delivery import Account, Delivery, DeliveryState, Intent
 from copydesk.model.draft import Agent, Checks, Format, ImageSource, Score, Status, Trace
 from copydesk.model.engagement import RecordStatus
 from copydesk.model.event import EventType
-from copydesk.model.experiment import ExperimentStatus
+from copydesk.model.experiment import ExperimentPlan, ExperimentStatus
 from copydesk.model.item import ItemState
 from copydesk.model.requests import ChangeDraft
 from copydesk.model.rule import RuleKind
@@ -692,10 +692,13 @@ experiment = Table(
     required_column("status", Choice(ExperimentStatus)),
     # Not decoded into Variant: msgspec refuses the recursive type of its `config`.
     required_column("variants", JsonText(tuple[dict[str, Any], ...])),
+    # The user's conclusion.
     required_column("results", JsonText(dict[str, Any]), server_default="{}"),
     required_column("started_at", UtcDateTime),
     Column("ended_at", UtcDateTime),
     required_column("created_at", UtcDateTime),
+    required_column("plan", JsonText(ExperimentPlan), server_default="{}"),
+    required_column("aa_test", Boolean, server_default=text("0")),
     allowed_values("status", ExperimentStatus),
     Index(None, "user_id", "status", "id"),
 )

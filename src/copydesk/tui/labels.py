@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from copydesk.model.draft import MANUAL, STATUS_LABELS, Action, Format, Severity, Status
 from copydesk.model.engagement import Interval
-from copydesk.model.experiment import ExperimentStatus
+from copydesk.model.experiment import ExperimentPlan, ExperimentStatus, LiftNeed, Metric
 from copydesk.model.run import RunStatus
 from copydesk.model.source import Health
 from copydesk.model.transitions import EDIT
@@ -1281,9 +1281,18 @@ def source_url_missing(hosts: Sequence[str]) -> str:
 
 EXPERIMENTS = "Experiments"
 AVERAGE_EDIT_NOTE = "Average edit: share of words changed before approval."
-CONCLUDE_HINT = "Empty for no winner. A concluded experiment cannot be reopened."
+AA_FIELD = "A/A test"
+AA_PLACEHOLDER = "yes, if all values are the same on purpose"
+AA_TEST = "A/A test"
+APPLY_FIELD = "Use in voice"
+APPLY_PLACEHOLDER = "yes makes it the setting of the voice"
+CONCLUDE_HINT = "Without a winner: empty. A concluded experiment cannot be reopened."
 CONCLUDED_WITHOUT_WINNER = "Concluded without a winner."
-COUNTS_NOTE = "Counts only: small differences may be chance."
+ESTIMATE = {
+    Metric.ACCEPTANCE: "Accepted without edits",
+    Metric.EDITS: "Words changed, a rejected draft counts as all",
+    Metric.ENGAGEMENT: "Engagement",
+}
 EXPERIMENT_NAME_PLACEHOLDER = "e.g. Hashtags"
 EXPERIMENT_STATUS = {
     ExperimentStatus.ACTIVE: Badge("A", "good", "active"),
@@ -1291,21 +1300,23 @@ EXPERIMENT_STATUS = {
     ExperimentStatus.ARCHIVED: Badge("x", "dim", "archived"),
 }
 EXPERIMENT_WAITING = Badge("W", "warn", "waiting")
-IMPRESSIONS_NOT_REPORTED = "impressions not reported"
+METRIC_FIELD = "Decided by"
 NAME_FIELD = "Name"
 NEW_EXPERIMENT = "New experiment"
 NO_EXPERIMENTS = "No experiments yet"
 NO_EXPERIMENTS_HINT = " creates one: new drafts take turns with two to five variants, and this screen compares them."
 """After the key that creates an experiment."""
-NO_METRICS = "no metrics yet"
-NO_POSTS_TO_COMPARE = "No posts yet: nothing to compare."
-NO_WINNER = "none"
 PARAMETER_FIELD = "Parameter"
 PARAMETER_PLACEHOLDER = "e.g. hashtags"
+POSTS_FIELD = "Posts each"
+POSTS_PLACEHOLDER = "per variant; empty for a lift of a half"
 RATE = "Rate"
-RATE_EXPLANATION = "interactions / impressions"
+REASON_FIELD = "Reason"
+REASON_PLACEHOLDER = "needed before the plan is complete"
 UNKNOWN_VALUE = "–"
 VARIANTS = "Variants"
+WINNER_FIELD = "Winner"
+YES = "yes"
 VARIANT_FIELDS = {
     "Control": "e.g. none = 0",
     "Variant B": "e.g. two = 2",
@@ -1318,10 +1329,13 @@ VARIANT_METRICS = (
     "setting",
     "drafts",
     "approved",
+    "without edits",
     "rejected",
     "average edit",
     "posts",
     "measured posts",
+    "too young",
+    "without metrics",
     "impressions",
     "interactions",
     "interactions per post",
@@ -1365,28 +1379,75 @@ def assigned_drafts(drafted: int, assigned: int) -> str:
     return f"{drafted:,} of {assigned:,}"
 
 
+def decided_by(metric: Metric) -> str:
+    """Return the metric that decides an experiment."""
+    return f"decided by {metric.value}"
+
+
+def estimate_title(metric: Metric, posts: int) -> str:
+    """Return the title of the estimates of a look."""
+    return f"{ESTIMATE[metric]}, first {posts} posts per variant, 95% intervals"
+
+
+def chance_to_be_best(chance: float) -> str:
+    """Return the probability that a variant is the best."""
+    return f"{chance:.0%} best"
+
+
+def planned_looks(posts: Sequence[int], taken: int) -> str:
+    """Return when the variants are compared; `taken` of the looks are done."""
+    marked = ", ".join(f"{count}{' ✓' if number < taken else ''}" for number, count in enumerate(posts))
+    return f"Looks at {marked} posts per variant; no verdict between."
+
+
+def posts_needed(plans: Sequence[ExperimentPlan]) -> str:
+    """Return the posts per variant that an experiment takes, by what decides it."""
+    quarter = ", ".join(f"{plan.metric.value} {_posts_and_weeks(plan.needed[0])}" for plan in plans)
+    default = ", ".join(f"{plan.metric.value} {plan.posts_per_variant}" for plan in plans)
+    return f"Posts per variant to see a quarter more: {quarter}. If empty: {default}."
+
+
+def _posts_and_weeks(need: LiftNeed) -> str:
+    weeks = "" if need.weeks is None else f" ({plural(max(round(need.weeks), 1), 'week')})"
+    return f"{need.posts_per_variant:,}{weeks}"
+
+
+def concluded_early(reason: str) -> str:
+    """Return why an experiment was concluded before its plan was complete."""
+    return f"Concluded before the plan was complete: {reason}"
+
+
+def voice_setting_changed(setting: str, before: str, after: str) -> str:
+    """Return a setting of the voice that the winner replaced."""
+    return f"Voice: {setting} {before} → {after}"
+
+
 def concluded_with_winner(variant: str) -> str:
     """Return the user's conclusion."""
     return f"Concluded. Winner: {variant}"
 
 
-def experiment_form_hint(parameters: Sequence[str]) -> str:
-    """Explain the fields of the form."""
+def experiment_form_hint(parameters: Sequence[str], plans: Sequence[ExperimentPlan]) -> str:
+    """Explain the fields of the form, and what an experiment takes."""
     return (
         f"Parameters: {', '.join(parameters)} (right arrow completes). "
-        "Variants: label = value; a number, text, true, false, or null for default."
+        f"Variants: label = value; a number, text, true, false, or null for default. {posts_needed(plans)}"
     )
 
 
-def winner_prompt(labels: Sequence[str]) -> str:
-    """Prompt for the winner of an experiment; `none` is offered unless a variant is called so."""
-    names = labels if NO_WINNER in labels else [NO_WINNER, *labels]
-    return f"Winner: {' · '.join(names)}"
+def winner_placeholder(labels: Sequence[str]) -> str:
+    """Name the variants that may win."""
+    return " · ".join(labels)
 
 
-def experiment_created(name: str) -> str:
+def conclude_title(name: str) -> str:
+    """Return the title of the form that concludes an experiment."""
+    return f"Conclude {name}"
+
+
+def experiment_created(name: str, plan: str) -> str:
     """Return the result of creating an experiment."""
-    return f"Created {name}"
+    return f"Created {name}: {plan}"
 
 
 def experiment_concluded(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import update
@@ -57,6 +58,7 @@ HOOK = {
         {"id": "tells", "label": "tells", "config": {"hook": "figure"}},
     ],
 }
+REASON = "Enough seen."
 UNKNOWN_ID = "01890000-0000-7000-8000-000000000000"
 
 
@@ -99,7 +101,8 @@ async def test_experiment_as_json(desk):
     document = to_json_value(experiment)
 
     assert list(document) == [
-        *("id", "name", "parameter", "status", "variants", "results", "startedAt", "endedAt", "createdAt")
+        *("id", "name", "parameter", "status", "variants", "results", "startedAt", "endedAt", "createdAt"),
+        *("plan", "aaTest"),
     ]
     assert {name: document[name] for name in HASHTAGS} == HASHTAGS
     assert (document["status"], document["startedAt"], document["endedAt"]) == (
@@ -111,8 +114,10 @@ async def test_experiment_as_json(desk):
         "id": "a",
         "name": "none",
         "isControl": True,
-        **dict.fromkeys(["assigned", "drafted", "accepted", "rejected", "published", "measured", "interactions"], 0),
-        **dict.fromkeys(["acceptanceRate", "meanEditRatio", "impressions", "ratePooled", "interactionsPerPost"]),
+        **dict.fromkeys(["assigned", "drafted", "accepted", "unedited", "rejected"], 0),
+        **dict.fromkeys(["published", "measured", "tooYoung", "noMetrics", "interactions"], 0),
+        **dict.fromkeys(["acceptanceRate", "editDistance", "meanEditRatio", "impressions"]),
+        **dict.fromkeys(["ratePooled", "rateMedianPost", "interactionsPerPost", "estimate"]),
     }
 
 
@@ -140,7 +145,7 @@ async def test_invalid_experiment_is_not_created(desk, changes, field):
 
 async def test_experiments_are_listed_newest_first_by_status(desk):
     first, second = await desk.experiments.create(HASHTAGS), await desk.experiments.create(HOOK)
-    await desk.experiments.conclude(first.id)
+    await desk.experiments.conclude(first.id, reason=REASON)
 
     assert [experiment.id for experiment in await desk.experiments.list()] == [second.id, first.id]
     assert [experiment.id for experiment in await desk.experiments.list("active")] == [second.id]
@@ -153,7 +158,7 @@ async def test_experiments_are_listed_newest_first_by_status(desk):
 async def test_conclude_with_winner_then_archive(desk, clock):
     experiment = await desk.experiments.create(HASHTAGS)
     clock.now = NOW.replace(hour=20)
-    concluded = await desk.experiments.conclude(experiment.id, winner="b")
+    concluded = await desk.experiments.conclude(experiment.id, winner="b", reason=REASON)
     assert (concluded.status, concluded.ended_at, concluded.results["winner"]) == (
         ExperimentStatus.CONCLUDED,
         clock.now,
@@ -171,16 +176,16 @@ async def test_conclude_with_winner_then_archive(desk, clock):
 async def test_conclude_without_winner(desk):
     experiment = await desk.experiments.create(HASHTAGS)
 
-    assert (await desk.experiments.conclude(experiment.id)).results["winner"] is None
+    assert (await desk.experiments.conclude(experiment.id, reason=REASON)).results["winner"] is None
 
 
 async def test_status_changes_only_forward(desk):
     experiment = await desk.experiments.create(HASHTAGS)
     with pytest.raises(ConflictError) as archive_error:
         await desk.experiments.archive(experiment.id)
-    await desk.experiments.conclude(experiment.id)
+    await desk.experiments.conclude(experiment.id, reason=REASON)
     with pytest.raises(ConflictError) as conclude_error:
-        await desk.experiments.conclude(experiment.id, winner="a")
+        await desk.experiments.conclude(experiment.id, winner="a", reason=REASON)
 
     assert (archive_error.value.current_status, archive_error.value.allowed_actions) == ("active", ("conclude",))
     assert (conclude_error.value.current_status, conclude_error.value.allowed_actions) == ("concluded", ("archive",))
@@ -258,7 +263,7 @@ async def test_unmapped_parameter_is_passed_to_writer(tmp_path, monkeypatch):
     async with open_desk_at(tmp_path, web) as desk:
         await desk.experiments.create(HOOK)
         await run_pipeline(desk, web, 1, 2, 3)
-        await desk.experiments.conclude((await desk.experiments.list())[0].id)
+        await desk.experiments.conclude((await desk.experiments.list())[0].id, reason=REASON)
         await run_pipeline(desk, web, 4)
 
     parameters = [brief.parameters for brief in writer.briefs]
@@ -288,9 +293,9 @@ async def test_oldest_active_experiment_is_used(tmp_path):
     async with open_desk_at(tmp_path, web) as desk:
         first, second = await desk.experiments.create(HASHTAGS), await desk.experiments.create(HOOK)
         await run_pipeline(desk, web, 1, 2)
-        await desk.experiments.conclude(first.id)
+        await desk.experiments.conclude(first.id, reason=REASON)
         await run_pipeline(desk, web, 3)
-        await desk.experiments.conclude(second.id)
+        await desk.experiments.conclude(second.id, reason=REASON)
         await run_pipeline(desk, web, 4)
 
     experiment_ids = [row[0] for row in query_db(tmp_path, "SELECT experiment_id FROM draft ORDER BY id")]
@@ -346,7 +351,7 @@ async def test_draft_is_rewritten_when_experiment_ends(tmp_path, monkeypatch):
         async def write(self, brief):
             parameters.append(brief.parameters)
             if len(parameters) == 1:
-                await desk.experiments.conclude(experiment.id)
+                await desk.experiments.conclude(experiment.id, reason=REASON)
             return await super().write(brief)
 
     monkeypatch.setattr(writer_module, "get_writer", ConcludingWriter)
@@ -409,7 +414,7 @@ async def test_draft_keeps_treatment_after_conclusion(desk):
     experiment = await desk.experiments.create(HASHTAGS)
     draft = await add_assigned_draft(desk, experiment, "b")
     unassigned = await add_assigned_draft(desk, experiment, None, experiment_id=None)
-    await desk.experiments.conclude(experiment.id)
+    await desk.experiments.conclude(experiment.id, reason=REASON)
     treatment = await desk._context.read(get_treatment, draft)
 
     assert (treatment.experiment_id, treatment.variant_id, treatment.parameters) == (
@@ -422,23 +427,37 @@ async def test_draft_keeps_treatment_after_conclusion(desk):
     assert await desk._context.read(get_treatment, UNKNOWN_ID) is None
 
 
-async def test_results_are_a_funnel(desk):
+async def record_metrics(desk: Desk, clock: Watch, draft_id: str, hours: int, platform: str = "x", **metrics: int):
+    """Record metrics by hand, `hours` after NOW."""
+    clock.now = NOW + timedelta(hours=hours)
+    await desk.engagement.record({"draftId": draft_id, "platform": platform, **metrics})
+
+
+async def test_results_are_a_funnel(desk, clock):
     experiment = await desk.experiments.create(HASHTAGS)
     for status in ("approved", "scheduled", "rejected", "pending_review"):
         await add_assigned_draft(desk, experiment, "a", status=status)
     await add_assigned_draft(desk, experiment, "a", status="generation_failed", text="")
-    posted = [await add_assigned_draft(desk, experiment, "b", status="posted") for _ in range(3)]
-    await desk.engagement.record({"draftId": posted[0], "platform": "x", "likes": 5, "impressions": 100})
-    await desk.engagement.record({"draftId": posted[0], "platform": "mastodon", "likes": 7})
-    await desk.engagement.record({"draftId": posted[1], "platform": "x", "likes": 5, "impressions": 300})
+    posted = [await add_assigned_draft(desk, experiment, "b", status="posted", posted_at=NOW) for _ in range(4)]
+    await record_metrics(desk, clock, posted[2], 20, likes=900)
+    await record_metrics(desk, clock, posted[0], 50, likes=5, impressions=100)
+    await record_metrics(desk, clock, posted[0], 50, "mastodon", likes=7, impressions=60)
+    await record_metrics(desk, clock, posted[1], 50, likes=5, impressions=300)
     results = arms_by_id(await desk.experiments.get(experiment.id))
 
     a, b = results["a"], results["b"]
     assert (a["drafted"], a["accepted"], a["rejected"], a["published"], a["measured"]) == (4, 2, 1, 0, 0)
-    assert (a["acceptanceRate"], a["impressions"], a["ratePooled"], a["meanEditRatio"]) == (2 / 3, None, None, 0.0)
-    assert (b["drafted"], b["accepted"], b["published"], b["measured"]) == (3, 3, 3, 2)
-    assert (b["interactions"], b["impressions"], b["ratePooled"]) == (17, 400, 10 / 400)
-    assert b["interactionsPerPost"] == 17 / 2
+    assert (b["drafted"], b["accepted"], b["published"], b["measured"]) == (4, 4, 4, 2)
+    assert (b["tooYoung"], b["noMetrics"]) == (1, 1)
+    assert (b["interactions"], b["impressions"]) == (17, 460)
+
+
+async def test_metrics_are_those_at_the_fixed_age(desk, clock):
+    experiment = await desk.experiments.create(HASHTAGS)
+    posted = await add_assigned_draft(desk, experiment, "a", status="posted", posted_at=NOW)
+    for hours, likes in ((1, 1), (49, 6), (90, 40), (200, 900)):
+        await record_metrics(desk, clock, posted, hours, likes=likes)
+    assert arms_by_id(await desk.experiments.get(experiment.id))["a"]["interactions"] == 6
 
 
 async def test_only_newest_version_is_counted(desk):
@@ -463,11 +482,10 @@ async def test_edit_ratio(desk):
             conn.execute(tables.draft_event.insert().values(row))
 
     await desk._context.write(insert_edits)
-    ratio = arms_by_id(await desk.experiments.get(experiment.id))["a"]["meanEditRatio"]
-    assert 0 < ratio <= 0.25
-    assert [edit.generated for edit in await desk._context.read(kept.list_edited, experiment.id)] == [
-        "one two three four"
-    ]
+    arm = arms_by_id(await desk.experiments.get(experiment.id))["a"]
+    assert (arm["accepted"], arm["unedited"]) == (2, 1)
+    rows = await desk._context.read(kept.list_participants, experiment.id)
+    assert {row.generated for row in rows} == {"one two three four", None}
 
 
 async def test_foreign_drafts_are_not_counted(desk):
@@ -490,8 +508,8 @@ async def test_unfollowed_parameters_are_reported(desk):
 async def test_list_loads_texts_per_experiment(desk, monkeypatch):
     ids = [(await desk.experiments.create(experiment)).id for experiment in (HASHTAGS, HOOK)]
     calls: list[str] = []
-    original_edited, original_compare = kept.list_edited, module._compute_results
-    monkeypatch.setattr(kept, "list_edited", lambda *args: calls.append(args[2]) or original_edited(*args))
+    original_load, original_compare = kept.list_participants, module._compute_results
+    monkeypatch.setattr(kept, "list_participants", lambda *args: calls.append(args[2]) or original_load(*args))
     monkeypatch.setattr(module, "_compute_results", lambda *args: calls.append("compared") or original_compare(*args))
     assert [experiment.id for experiment in await desk.experiments.list()] == ids[::-1]
     assert calls == [ids[1], "compared", ids[0], "compared"]

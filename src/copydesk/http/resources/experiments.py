@@ -1,10 +1,19 @@
-"""Experiments: list, create, conclude, archive."""
+"""Experiments: list, plan, create, conclude, archive."""
 
 from typing import Any
 
 from copydesk.http.call import Call
 from copydesk.http.operations import Operations
-from copydesk.model.experiment import ChangeExperiment, Experiment, ExperimentStatus, NewExperiment
+from copydesk.model.experiment import (
+    ChangeExperiment,
+    Experiment,
+    ExperimentPlan,
+    ExperimentStatus,
+    Metric,
+    NewExperiment,
+    PlannedPosts,
+    VariantCount,
+)
 from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope
 
@@ -22,6 +31,20 @@ async def list_experiments(call: Call) -> tuple[Experiment, ...]:
     """List experiments with their results, newest first."""
     status: Any = call.query.get("status")
     return await call.desk.experiments.list(status)
+
+
+class PlanQuery(Struct, frozen=True):
+    """Parameters of the plan of an experiment."""
+
+    metric: Metric | None = None
+    variants: VariantCount | None = None
+    posts_per_variant: PlannedPosts | None = None
+
+
+@operations.add("GET", "/experiments/plan", scope=Scope.READ, query=PlanQuery, response=ExperimentPlan)
+async def plan_experiment(call: Call) -> ExperimentPlan:
+    """Return how many posts per variant an experiment needs to find a lift, and how long that takes at your rate."""
+    return await call.desk.experiments.plan(**call.query)  # type: ignore[arg-type] # the desk validates them
 
 
 @operations.add(
@@ -52,8 +75,12 @@ async def create_experiment(call: Call) -> Experiment:
     body=ChangeExperiment,
     response=Experiment,
     errors=(404, 409),
-    example={"action": "conclude", "winner": "b"},
+    example={"action": "conclude", "winner": "b", "reason": "The platform changed."},
 )
 async def change_experiment(call: Call) -> Experiment:
-    """Conclude an experiment, with or without a winner, or archive it."""
+    """Conclude an experiment, with or without a winner, or archive it.
+
+    Before its plan is complete concluding needs a reason. With `applyToVoice` the winner's value becomes the setting of
+    the voice.
+    """
     return await call.desk.experiments.change(call.id, call.body)

@@ -73,20 +73,44 @@ def experiment_row(view: ExperimentView, now: datetime, width: int) -> Content:
 
 def experiment_page(view: ExperimentView, now: datetime) -> list[Block]:
     """Return the whole page of one experiment."""
-    experiment, arms = view.experiment, view.results.arms
-    blocks: list[Block] = [
+    experiment, results = view.experiment, view.results
+    taken = results.look.posts if results.look else 0
+    looks = [look.posts for look in results.looks]
+    return [
         Paragraph(Content.styled(safe_line(experiment.name), "strong")),
         Paragraph(_status_line(view, now)),
         *(Paragraph(line) for line in _remarks(view)),
         paragraph(),
-        SideBySide([_column(view, variant, arm) for variant, arm in zip(experiment.variants, arms, strict=True)]),
-        paragraph(),
-        Paragraph(Content.assemble((labels.RATE, "strong"), "  ", (labels.RATE_EXPLANATION, "dim"))),
-        EstimateChart([Estimate(arm.name, arm.rate_pooled, _basis(arm)) for arm in arms]),
-        paragraph(),
         *_conclusion(view),
+        paragraph(safe_line(results.sentence), "accent"),
+        paragraph(labels.planned_looks(looks, sum(posts <= taken for posts in looks)), "dim"),
+        *(paragraph(safe_line(warning.message), "warn") for warning in results.warnings),
+        paragraph(),
+        *_estimates(results),
+        SideBySide(
+            [_column(view, variant, arm) for variant, arm in zip(experiment.variants, results.arms, strict=True)]
+        ),
+        paragraph(),
+        paragraph(labels.AVERAGE_EDIT_NOTE, "dim"),
     ]
-    return blocks
+
+
+def _estimates(results: ExperimentResults) -> Iterator[Block]:
+    """Yield the estimates of the last look; without one there is nothing to compare yet."""
+    if results.look is None:
+        return
+    yield paragraph(labels.estimate_title(results.metric.name, results.look.posts), "strong")
+    estimates = [
+        Estimate(arm.name, found.value, labels.chance_to_be_best(found.p_best), (found.low, found.high))
+        for arm in results.arms
+        if (found := arm.estimate) is not None
+    ]
+    yield EstimateChart(estimates, _format_count if results.metric.denominator == "none" else format_percent)
+    yield paragraph()
+
+
+def _format_count(value: float) -> str:
+    return f"{value:,.1f}"
 
 
 def _status_line(view: ExperimentView, now: datetime) -> Content:
@@ -95,6 +119,8 @@ def _status_line(view: ExperimentView, now: datetime) -> Content:
         [
             Content.styled(sign.text, sign.role),
             Content(labels.experiment_parameter(safe_line(experiment.parameter))),
+            Content(labels.decided_by(experiment.plan.metric)),
+            *([Content(labels.AA_TEST)] if experiment.aa_test else ()),
             Content.styled(labels.started(format_relative(experiment.started_at, now)), "dim"),
         ]
     )
@@ -160,11 +186,14 @@ def _column(view: ExperimentView, variant: Variant, results: VariantResults) -> 
     values = (
         safe_line(format_variant_value(value)),
         labels.assigned_drafts(results.drafted, results.assigned),
-        f"{results.accepted:,}{_format_share(results.acceptance_rate)}",
+        f"{results.accepted:,}",
+        f"{results.unedited:,}{_format_share(results.acceptance_rate)}",
         f"{results.rejected:,}",
         _or_dash(results.mean_edit_ratio, format_percent),
         f"{results.published:,}",
         f"{results.measured:,}",
+        f"{results.too_young:,}",
+        f"{results.no_metrics:,}",
         _or_dash(results.impressions, lambda value: f"{value:,.0f}"),
         f"{results.interactions:,}" if results.measured else labels.UNKNOWN_VALUE,
         _or_dash(results.interactions_per_post, lambda value: f"{value:,.1f}"),
@@ -184,21 +213,16 @@ def _or_dash(value: float | None, format_value: Callable[[float], str]) -> str:
     return labels.UNKNOWN_VALUE if value is None else format_value(value)
 
 
-def _basis(results: VariantResults) -> str:
-    if results.impressions is None:
-        return labels.IMPRESSIONS_NOT_REPORTED if results.measured else labels.NO_METRICS
-    return plural(results.measured, "post")
-
-
 def _conclusion(view: ExperimentView) -> Iterator[Block]:
-    """Yield the user's own conclusion, and what the counts mean. The page draws no conclusion from them."""
-    results, posts = view.results, sum(arm.published for arm in view.results.arms)
+    """Yield the user's own conclusion."""
+    results = view.results
     winner = next((arm.name for arm in results.arms if arm.id == results.winner), None)
     if winner is not None:
         yield paragraph(labels.concluded_with_winner(safe_line(winner)), "good")
     elif view.experiment.status is not ExperimentStatus.ACTIVE:
         yield paragraph(labels.CONCLUDED_WITHOUT_WINNER)
-    if not posts:
-        yield paragraph(labels.NO_POSTS_TO_COMPARE)
-    yield paragraph(labels.COUNTS_NOTE, "dim")
-    yield paragraph(labels.AVERAGE_EDIT_NOTE, "dim")
+    if results.concluded_early:
+        yield paragraph(labels.concluded_early(safe_line(results.reason or "")), "warn")
+    for change in results.voice_changes:
+        values = (safe_line(format_variant_value(value)) for value in (change.before, change.after))
+        yield paragraph(labels.voice_setting_changed(change.setting, *values))

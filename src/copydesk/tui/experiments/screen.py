@@ -1,6 +1,7 @@
 """The experiments screen: the list, and the variants of the experiment under the cursor side by side."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,17 +13,17 @@ from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
 from copydesk.model.experiment import (
+    MAX_REASON_LENGTH,
     WRITER_PARAMETERS,
     Experiment,
     ExperimentResults,
     ExperimentStatus,
-    NewExperiment,
+    Metric,
     parse_variants,
 )
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
-from copydesk.tui.dialogs.prompt import PromptDialog
 from copydesk.tui.experiments.page import ExperimentView, experiment_page, experiment_row, no_experiments
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.coalescer import Coalescer
@@ -51,6 +52,9 @@ _FIELDS = (
         Field(f"{number}", label, placeholder)
         for number, (label, placeholder) in enumerate(labels.VARIANT_FIELDS.items(), 1)
     ),
+    Field("metric", labels.METRIC_FIELD, " · ".join(Metric), suggestions=tuple(Metric)),
+    Field("posts", labels.POSTS_FIELD, labels.POSTS_PLACEHOLDER, digits_only=True, max_length=4),
+    Field("aa_test", labels.AA_FIELD, labels.AA_PLACEHOLDER, suggestions=(labels.YES,)),
 )
 
 
@@ -156,16 +160,20 @@ class ExperimentsScreen(DeskScreen):
             self.refresh_data()
 
     def action_new(self) -> None:
-        """Open the form of a new experiment."""
-        form = FieldsDialog(
-            labels.NEW_EXPERIMENT, _FIELDS, self._create, hint=labels.experiment_form_hint(WRITER_PARAMETERS)
-        )
-        self.app.push_screen(form, self._report_change)
+        """Open the form of a new experiment, with what one takes."""
+
+        async def work(desk: "Desk") -> None:
+            plans = [await desk.experiments.plan(metric) for metric in Metric]
+            hint = labels.experiment_form_hint(WRITER_PARAMETERS, plans)
+            form = FieldsDialog(labels.NEW_EXPERIMENT, _FIELDS, self._create, hint=hint)
+            self.app.push_screen(form, self._report_change)
+
+        self.app.run_desk_task(work, hold_keys=Hold.SCREEN)
 
     async def _create(self, desk: "Desk", values: Mapping[str, str]) -> str:
         created = await desk.experiments.create(_parse_form(values))
         self._select_id = created.id
-        return labels.experiment_created(created.name)
+        return labels.experiment_created(created.name, created.plan.sentence)
 
     def _report_change(self, message: str | None) -> None:
         if message is not None:
@@ -173,7 +181,7 @@ class ExperimentsScreen(DeskScreen):
             self.refresh_data()
 
     def action_conclude(self) -> None:
-        """Prompt for the winner, by label, and conclude the experiment under the cursor."""
+        """Ask for the winner, by label, and conclude the experiment under the cursor."""
         view = self.list_pane.current
         if view is None:
             return
@@ -181,27 +189,25 @@ class ExperimentsScreen(DeskScreen):
             self.app.notify(labels.experiment_already(view.experiment.status), severity="warning")
             return
         names = [variant.label for variant in view.experiment.variants]
-        prompt = PromptDialog(labels.winner_prompt(names), hint=labels.CONCLUDE_HINT, suggestions=names)
-        self.app.push_screen(prompt, lambda answer: self._conclude(view.experiment, answer))
+        fields = (
+            Field("winner", labels.WINNER_FIELD, labels.winner_placeholder(names), suggestions=names),
+            Field("reason", labels.REASON_FIELD, labels.REASON_PLACEHOLDER, max_length=MAX_REASON_LENGTH),
+            Field("voice", labels.APPLY_FIELD, labels.APPLY_PLACEHOLDER, suggestions=(labels.YES,)),
+        )
+        title = labels.conclude_title(view.experiment.name)
+        form = FieldsDialog(title, fields, partial(self._conclude, view.experiment), hint=labels.CONCLUDE_HINT)
+        self.app.push_screen(form, self._report_change)
 
-    def _conclude(self, experiment: Experiment, typed: str | None) -> None:
-        if typed is None:
-            return
+    async def _conclude(self, experiment: Experiment, desk: "Desk", values: Mapping[str, str]) -> str:
         by_label = {variant.label: variant.id for variant in experiment.variants}
         ids = {variant.id for variant in experiment.variants}
-        answer = typed.strip()
-        # A variant may be called "none", too.
-        if answer == labels.NO_WINNER and answer not in by_label:
-            answer = ""
+        typed = values["winner"]
         # An id, a label, or text that the desk will reject with an explanation; empty for no winner.
-        winner = (answer if answer in ids else by_label.get(answer, answer)) or None
-
-        async def work(desk: "Desk") -> None:
-            await desk.experiments.conclude(experiment.id, winner)
-            self.app.notify(labels.experiment_concluded(experiment.name))
-            await self._loader.submit_and_wait(desk)
-
-        self.app.run_desk_task(work, hold_keys=Hold.RESULT)
+        winner = (typed if typed in ids else by_label.get(typed, typed)) or None
+        await desk.experiments.conclude(
+            experiment.id, winner, values["reason"] or None, apply_to_voice=_is_yes(values["voice"])
+        )
+        return labels.experiment_concluded(experiment.name)
 
     def action_archive(self) -> None:
         """Archive the experiment under the cursor."""
@@ -242,7 +248,7 @@ def _to_views(experiments: Sequence[Experiment]) -> tuple[ExperimentView, ...]:
     return tuple(sorted(views, key=lambda view: (_STATUS_ORDER.index(view.experiment.status), bool(view.blocked_by))))
 
 
-def _parse_form(values: Mapping[str, str]) -> NewExperiment:
+def _parse_form(values: Mapping[str, str]) -> dict[str, object]:
     """Parse the form into a new experiment. A variant without a label gets its value as its label.
 
     Raise CopydeskError if no parameter was entered.
@@ -252,4 +258,15 @@ def _parse_form(values: Mapping[str, str]) -> NewExperiment:
         raise CopydeskError(labels.parameter_missing(WRITER_PARAMETERS[0]))
     assignments = [variant if "=" in variant else f"{variant}={variant}" for variant in entered]
     variants = parse_variants(assignments, values["parameter"])
-    return NewExperiment(name=values["name"], parameter=values["parameter"], variants=variants)
+    return {
+        "name": values["name"],
+        "parameter": values["parameter"],
+        "variants": msgspec.to_builtins(variants),
+        "metric": values["metric"] or None,
+        "postsPerVariant": int(values["posts"]) if values["posts"] else None,
+        "aaTest": _is_yes(values["aa_test"]),
+    }
+
+
+def _is_yes(value: str) -> bool:
+    return value.casefold() == labels.YES

@@ -1,0 +1,1 @@
+"""Experiments on drafting: plan them, validate them, assign and apply their variants, evaluate the results."""

@@ -1,0 +1,180 @@
+"""The results of an experiment: counts and raw rates at any time, estimates and a verdict only at the planned looks."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from random import Random
+from statistics import fmean, median
+
+import msgspec
+
+from copydesk.experiments.analysis import Arms, LookAnalysis, take_looks
+from copydesk.experiments.observations import Observation, between_post_cv, have_impressions, observe, to_rate
+from copydesk.experiments.planning import LOOKS, measure, plan_looks, smallest_lift
+from copydesk.experiments.result_warnings import find_warnings
+from copydesk.experiments.sentences import describe_verdict
+from copydesk.model.experiment import (
+    FIGURES_AGE_HOURS,
+    MIN_POSTS,
+    Estimate,
+    ExperimentPlan,
+    ExperimentResults,
+    Look,
+    LookTaken,
+    Metric,
+    MetricDefinition,
+    Participant,
+    Variant,
+    VariantResults,
+    Verdict,
+    VerdictKind,
+)
+
+_FINAL = (VerdictKind.BETTER, VerdictKind.BEST_UNCLEAR, VerdictKind.NO_DIFFERENCE_SEEN)
+
+
+def build_results(
+    experiment_id: str,
+    parameter: str,
+    variants: Sequence[Variant],
+    plan: ExperimentPlan,
+    participants: Sequence[Participant],
+    assigned: Mapping[str, int],
+    now: datetime,
+) -> ExperimentResults:
+    """Return the results, variants in their given order.
+
+    `assigned` counts the assignments by variant id, including those without a draft. The id seeds what is random.
+    """
+    drafts = [[draft for draft in participants if draft.variant_id == variant.id] for variant in variants]
+    observations, posts = observe(plan.metric, participants), observe(Metric.ENGAGEMENT, participants)
+    arms = tuple(tuple(post for post in observations if post.variant_id == variant.id) for variant in variants)
+    looks = plan_looks(plan.posts_per_variant)
+    analysis = take_looks(plan.metric, arms, looks, experiment_id)
+    results = ExperimentResults(
+        parameter=parameter,
+        metric=_define_metric(plan.metric, posts),
+        strata=tuple(sorted({draft.stratum for draft in participants})),
+        data_as_of=now,
+        plan=plan,
+        looks=looks,
+        look=_look_taken(analysis) if analysis else None,
+        arms=tuple(
+            _arm_results(variant, drafts[index], assigned.get(variant.id, 0), is_control=not index)
+            for index, variant in enumerate(variants)
+        ),
+        between_post_cv=between_post_cv(posts),
+        largest_post_share=_largest_share(posts),
+        warnings=(),
+        verdict=_conclude(plan, looks, arms, analysis, variants),
+        sentence="",
+    )
+    if analysis is not None:
+        results = msgspec.structs.replace(results, arms=_with_estimates(results.arms, analysis))
+    warnings = find_warnings(results, drafts, posts, Random(experiment_id))  # noqa: S311 - nothing secret
+    results = msgspec.structs.replace(results, warnings=tuple(warnings))
+    return msgspec.structs.replace(results, sentence=describe_verdict(results, min(map(len, arms))))
+
+
+def is_decided(results: ExperimentResults) -> bool:
+    """Return True if the experiment has run as planned: its last look was taken, or one has shown a difference."""
+    return results.verdict.kind in _FINAL
+
+
+def _define_metric(metric: Metric, posts: Sequence[Observation]) -> MetricDefinition:
+    if metric is Metric.ACCEPTANCE:
+        return MetricDefinition(metric, "accepted without edits", "accepted or rejected", higher_is_better=True)
+    if metric is Metric.EDITS:
+        return MetricDefinition(metric, "changed words", "words", higher_is_better=False)
+    denominator = "impressions" if have_impressions(posts) else "none"
+    return MetricDefinition(metric, "interactions", denominator, higher_is_better=True, age_hours=FIGURES_AGE_HOURS)
+
+
+def _look_taken(analysis: LookAnalysis) -> LookTaken:
+    look = analysis.look
+    return LookTaken(number=look.number, of=LOOKS, posts=look.posts, threshold=look.threshold, p=analysis.p)
+
+
+def _conclude(
+    plan: ExperimentPlan,
+    looks: Sequence[Look],
+    arms: Arms,
+    analysis: LookAnalysis | None,
+    variants: Sequence[Variant],
+) -> Verdict:
+    if analysis is not None and analysis.is_different:
+        best = analysis.best
+        if best is None:
+            return Verdict(kind=VerdictKind.BEST_UNCLEAR)
+        return Verdict(kind=VerdictKind.BETTER, variant=variants[best].id)
+    known = min(map(len, arms))
+    if analysis is not None and analysis.look == looks[-1]:
+        first = [post for arm in arms for post in arm[: analysis.look.posts]]
+        lift = smallest_lift(plan.metric, analysis.look.posts, measure(plan.metric, first))
+        return Verdict(kind=VerdictKind.NO_DIFFERENCE_SEEN, smallest_lift=lift)
+    due = [look.posts for look in looks if look.posts > known]
+    kind = VerdictKind.NOT_ENOUGH_DATA if known < MIN_POSTS or not due else VerdictKind.TOO_EARLY
+    return Verdict(kind=kind, next_look=due[0] if due else None)
+
+
+def _with_estimates(arms: Sequence[VariantResults], analysis: LookAnalysis) -> tuple[VariantResults, ...]:
+    control = analysis.estimates[0].mean
+    estimates = [
+        Estimate(
+            value=estimate.mean,
+            low=estimate.low,
+            high=estimate.high,
+            lift=estimate.mean / control - 1 if control else 0.0,
+            lift_low=estimate.lift_low,
+            lift_high=estimate.lift_high,
+            p_best=estimate.p_best,
+            expected_loss=estimate.expected_loss,
+        )
+        for estimate in analysis.estimates
+    ]
+    return tuple(msgspec.structs.replace(arm, estimate=estimate) for arm, estimate in zip(arms, estimates, strict=True))
+
+
+def _arm_results(variant: Variant, drafts: Sequence[Participant], assigned: int, *, is_control: bool) -> VariantResults:
+    decided = [draft for draft in drafts if draft.decided_at is not None]
+    accepted = [draft for draft in decided if draft.is_accepted]
+    edits = observe(Metric.EDITS, drafts)
+    posts = observe(Metric.ENGAGEMENT, drafts)
+    published = [draft for draft in drafts if draft.is_published]
+    rates = [to_rate(post) for post in posts] if have_impressions(posts) else []
+    interactions = sum(int(post.value) for post in posts)
+    impressions = sum(rate.impressions for rate in rates)
+    too_young = sum(draft.is_too_young for draft in published)
+    return VariantResults(
+        id=variant.id,
+        name=variant.label,
+        is_control=is_control,
+        assigned=assigned,
+        drafted=sum(draft.has_text for draft in drafts),
+        accepted=len(accepted),
+        unedited=sum(not draft.edit_ratio for draft in accepted),
+        rejected=len(decided) - len(accepted),
+        acceptance_rate=_mean([float(not post.value) for post in edits]),
+        edit_distance=_mean([post.value for post in edits]),
+        mean_edit_ratio=_mean([draft.edit_ratio for draft in accepted]),
+        published=len(published),
+        measured=len(posts),
+        too_young=too_young,
+        no_metrics=len(published) - len(posts) - too_young,
+        impressions=impressions if rates else None,
+        interactions=interactions,
+        rate_pooled=sum(rate.interactions for rate in rates) / impressions if len(rates) >= MIN_POSTS else None,
+        rate_median_post=(
+            median(rate.interactions / rate.impressions for rate in rates) if len(rates) >= MIN_POSTS else None
+        ),
+        interactions_per_post=_mean([post.value for post in posts]),
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    """Return the mean, None below MIN_POSTS: a rate of a few posts would be taken for more than it is."""
+    return fmean(values) if len(values) >= MIN_POSTS else None
+
+
+def _largest_share(posts: Sequence[Observation]) -> float | None:
+    total = sum(post.value for post in posts)
+    return max(post.value for post in posts) / total if total else None

@@ -1,0 +1,108 @@
+"""The plan and the verdict of an experiment in plain words."""
+
+from copydesk.model.experiment import (
+    Estimate,
+    ExperimentPlan,
+    ExperimentResults,
+    LiftNeed,
+    Metric,
+    VariantResults,
+    VerdictKind,
+)
+from copydesk.text.formatting import plural
+
+_UNITS = {Metric.ACCEPTANCE: "reviewed", Metric.EDITS: "reviewed", Metric.ENGAGEMENT: "measured"}
+
+
+_LIFTS = {1.25: "a quarter more", 1.5: "half more", 2.0: "twice as many"}
+_COUNTED = {Metric.ACCEPTANCE: "reviewed drafts", Metric.EDITS: "reviewed drafts", Metric.ENGAGEMENT: "measured posts"}
+
+
+def describe_plan(plan: ExperimentPlan) -> str:
+    """Return the size, how long it takes, and what other sizes would find."""
+    size = f"{plan.posts_per_variant} posts per variant"
+    if plan.weeks is None:
+        size += f"; how long that takes is not known before you have {_COUNTED[plan.metric]}"
+    else:
+        size += f", about {_weeks(plan.weeks)} at your {plan.posts_per_week:g} {_COUNTED[plan.metric]} a week"
+    first, *others = [_need(plan.metric, need) for need in plan.needed]
+    needs = f"To see {', '.join([first, *others])}."
+    source = "" if plan.based_on else f" Typical figures are assumed until you have 20 {_COUNTED[plan.metric]}."
+    return f"{size}. {needs}{source}"
+
+
+def _need(metric: Metric, need: LiftNeed) -> str:
+    more = (
+        f"{1 - 1 / need.lift:.0%} fewer"
+        if metric is Metric.EDITS
+        else _LIFTS.get(need.lift, f"{need.lift - 1:.0%} more")
+    )
+    weeks = "" if need.weeks is None else f" ({_weeks(need.weeks)})"
+    return f"{more} takes {need.posts_per_variant:,}{weeks}"
+
+
+def _weeks(weeks: float) -> str:
+    return plural(max(round(weeks), 1), "week")
+
+
+def describe_verdict(results: ExperimentResults, known: int) -> str:
+    """Return the verdict in plain words; `known` is the number of posts of the variant with the fewest."""
+    verdict, plan = results.verdict, results.plan
+    unit = _UNITS[plan.metric]
+    progress = f"{min(known, plan.posts_per_variant)} of {plan.posts_per_variant} posts per variant {unit}"
+    if verdict.kind is VerdictKind.NOT_ENOUGH_DATA:
+        return f"Not enough data: {progress}. Nothing can be said yet."
+    if verdict.kind is VerdictKind.TOO_EARLY:
+        so_far = f"No difference at look {results.look.number} of {results.look.of}" if results.look else "Too early"
+        return f"{so_far}: {progress}. The next look is at {verdict.next_look}."
+    if verdict.kind is VerdictKind.NO_DIFFERENCE_SEEN:
+        return f"No difference seen in {progress}. {_smallest(results)}"
+    assert results.look is not None
+    seen = f"Look {results.look.number} of {results.look.of}, {results.look.posts} posts per variant {unit}."
+    if verdict.kind is VerdictKind.BEST_UNCLEAR:
+        best = sorted(results.arms, key=_chance, reverse=True)[:2]
+        return f"The variants differ, but it is not clear which is the best: {best[0].name} or {best[1].name}. {seen}"
+    winner = next(arm for arm in results.arms if arm.id == verdict.variant)
+    others = [arm for arm in results.arms if arm is not winner]
+    return f"{winner.name} is better: {_values(results, winner, others)}. {seen}"
+
+
+def _chance(arm: VariantResults) -> float:
+    return arm.estimate.p_best if arm.estimate else 0.0
+
+
+def _smallest(results: ExperimentResults) -> str:
+    lift = results.verdict.smallest_lift
+    if lift is None:
+        return "It was too small to see any difference."
+    return f"A {_change(results.plan.metric, lift)} would probably have been seen, a smaller one not."
+
+
+def _change(metric: Metric, lift: float) -> str:
+    if metric is Metric.EDITS:
+        return f"difference of {1 - 1 / lift:.0%}"
+    return f"difference of {lift - 1:.0%}"
+
+
+def _values(results: ExperimentResults, winner: VariantResults, others: list[VariantResults]) -> str:
+    values = ", ".join(f"{_value(results, arm.estimate)} with {arm.name}" for arm in others)
+    chance = f"{_chance(winner):.0%}" if _chance(winner) < 0.995 else "over 99%"
+    return (
+        f"{_metric_words(results)} {_value(results, winner.estimate)}, {values};"
+        f" the probability that it is the best is {chance}"
+    )
+
+
+def _metric_words(results: ExperimentResults) -> str:
+    if results.plan.metric is Metric.ACCEPTANCE:
+        return "accepted without edits"
+    if results.plan.metric is Metric.EDITS:
+        return "words changed"
+    return "engagement rate" if results.metric.denominator == "impressions" else "typical interactions per post"
+
+
+def _value(results: ExperimentResults, estimate: Estimate | None) -> str:
+    assert estimate is not None
+    if results.metric.denominator == "none":
+        return f"{estimate.value:.1f}"
+    return f"{estimate.value:.2%}" if estimate.value < 0.0995 else f"{estimate.value:.0%}"
