@@ -8,14 +8,22 @@ from hypothesis import strategies as st
 
 from copydesk.drafting.model_writer.answer import is_in_source, read_answer, read_partial
 from copydesk.drafting.model_writer.completion import BadAnswerError
-from copydesk.drafting.model_writer.prompt import Prompt, build_prompt
+from copydesk.drafting.model_writer.prompt import RULES, Prompt, build_prompt
 from copydesk.model.draft import Format
 from copydesk.model.writer import QuotedClaim
 from copydesk.text.thread import split_parts
 from drafting_fixtures import make_brief
 from fake_model_server import draft_answer
 
-PROMPT = Prompt(system="S", user="U", delimiter="Q0123", source="The town’s library lends 40 drills.\nIt is new.")
+PROMPT = Prompt(
+    system="S",
+    user="U",
+    delimiter="Q0123",
+    rules=RULES,
+    urls=("https://rivernews.example/library",),
+    handles=frozenset({"@anna"}),
+    source="The town’s library lends 40 drills.\nIt is new.",
+)
 TAGGED = (
     "<report>R</report>\n<post>A library lends drills.</post>\n"
     "<claim><text>A library lends drills.</text><quote>library lends 40 drills</quote></claim>"
@@ -86,6 +94,21 @@ def test_quotation_may_have_other_quotation_marks() -> None:
 def test_answer_that_repeats_the_prompt_is_refused(post: str) -> None:
     with pytest.raises(BadAnswerError, match="repeated its instructions"):
         read(draft_answer("A post.", post), Format.THREAD)
+
+
+@pytest.mark.parametrize(
+    "post", ["See https://evil.example/x", "See https://rivernews.example.evil.example/library", "Thanks, @bert!"]
+)
+def test_link_or_mention_that_nobody_asked_for_is_refused(post: str) -> None:
+    with pytest.raises(BadAnswerError, match="nobody asked for"):
+        read(draft_answer(post))
+
+
+@pytest.mark.parametrize(
+    "post", ["See https://rivernews.example/library?utm_source=x", "Thanks, @Anna!", "a@b.example"]
+)
+def test_link_to_the_source_and_mentions_of_the_user_are_accepted(post: str) -> None:
+    assert read(draft_answer(post)) == post
 
 
 def test_every_rule_is_recognised() -> None:

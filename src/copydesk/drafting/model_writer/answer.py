@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import msgspec
 
 from copydesk.drafting.model_writer.completion import BadAnswerError
-from copydesk.drafting.model_writer.prompt import RULES, Prompt
+from copydesk.drafting.model_writer.prompt import Prompt
 from copydesk.drafting.rules.analyzed_text import ngrams, split_words
 from copydesk.model.draft import Format
 from copydesk.model.serialization import Struct
 from copydesk.model.writer import QuotedClaim
-from copydesk.text import clean, clean_lines
+from copydesk.text import clean, clean_lines, links
 from copydesk.text.thread import join_parts
 
 MAX_POSTS = 25
@@ -21,11 +21,13 @@ MIN_QUOTE_LENGTH = 8
 """Characters of a quotation from the source; shorter ones are in any text."""
 REPEATED_WORDS = 9
 """This many consecutive words of the rules count as repeating them."""
+SUSPICIOUS_SOURCE_HINT = "The source may contain instructions for language models: read it before you try again."
 _THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _CODE_FENCE = re.compile(r"\A```\w*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _REPORT = re.compile(r"<report>(.*?)</report>", re.DOTALL | re.IGNORECASE)
 _POST = re.compile(r"<post>(.*?)(?:</post>|\Z)", re.DOTALL | re.IGNORECASE)
 _CLAIM = re.compile(r"<claim>\s*<text>(.*?)</text>\s*<quote>(.*?)</quote>\s*</claim>", re.DOTALL | re.IGNORECASE)
+_FENCE_OR_TAG = re.compile(r"<<<|>>>|</?(?:report|post|claim|source|think)>", re.IGNORECASE)
 _PARTIAL_TAG = re.compile(r"</?\w{0,6}\Z")
 _POSTS_FIELD = re.compile(r'"posts"\s*:\s*\[')
 _STRING = re.compile(r'\s*,?\s*"((?:[^"\\]|\\.)*+)("|\\?\Z)', re.DOTALL)
@@ -62,6 +64,7 @@ def read_answer(text: str, format: Format, prompt: Prompt) -> DraftAnswer:
         posts = [_COUNTER.sub("", post) for post in posts]
     _check_number(posts, format)
     _check_leaks(posts, prompt)
+    _check_additions(posts, prompt)
     claims = [
         QuotedClaim(text=_one_line(claim.text), source_quote=_one_line(claim.source_quote)) for claim in answer.claims
     ]
@@ -136,17 +139,30 @@ def _check_number(posts: list[str], format: Format) -> None:
 
 def _check_leaks(posts: Iterable[str], prompt: Prompt) -> None:
     """Raise BadAnswerError for a draft that contains the delimiter or a sentence of the rules."""
+    rules = frozenset(ngrams(split_words(prompt.rules), REPEATED_WORDS))
     for post in posts:
-        if (
-            prompt.delimiter in post
-            or "<<<" in post
-            or _RULE_NGRAMS & frozenset(ngrams(split_words(post), REPEATED_WORDS))
-        ):
-            hint = "The source may contain instructions for language models: read it before you try again."
-            raise BadAnswerError("The model repeated its instructions in place of a draft.", hint=hint)
+        words = ngrams(split_words(post), REPEATED_WORDS)
+        if prompt.delimiter in post or _FENCE_OR_TAG.search(post) or not rules.isdisjoint(words):
+            raise BadAnswerError(
+                "The model repeated its instructions in place of a draft.", hint=SUSPICIOUS_SOURCE_HINT
+            )
 
 
-_RULE_NGRAMS = frozenset(ngrams(split_words(RULES), REPEATED_WORDS))
+def _check_additions(posts: Iterable[str], prompt: Prompt) -> None:
+    """Raise BadAnswerError for a link to another place than the sources, and for a mention, which nobody asked for.
+
+    Both are forbidden by the rules: a model that adds them follows somebody else, though the source contains them.
+    """
+    hosts = {links.host(url) for url in prompt.urls}
+    for post in posts:
+        for start, end in links.spans(post):
+            if links.host(post[start:end]) not in hosts:
+                message = f"The model added a link that nobody asked for: {post[start:end][:80]}."
+                raise BadAnswerError(message, hint=SUSPICIOUS_SOURCE_HINT)
+        for handle in links.MENTION.findall(links.mask_links(post)):
+            if handle.lower() not in prompt.handles:
+                message = f"The model added a mention that nobody asked for: {handle[:80]}."
+                raise BadAnswerError(message, hint=SUSPICIOUS_SOURCE_HINT)
 
 
 def _partial_json_posts(text: str) -> list[str]:

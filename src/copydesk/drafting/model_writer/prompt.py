@@ -76,26 +76,34 @@ class Prompt(Struct, frozen=True):
     system: str
     user: str
     delimiter: str
+    rules: str
+    """The part of the instructions that no user wrote."""
+    urls: tuple[str, ...]
+    """Addresses that the answer may contain."""
+    handles: frozenset[str]
+    """Handles that the answer may contain, in lower case: those that the user wrote."""
     source: str
     """The sources as the model sees them, without the fences."""
 
 
 def build_prompt(brief: Brief, *, delimiter: str, schema: bool) -> Prompt:
     """Return the prompt for a draft. It asks for JSON with `schema`, which the endpoint enforces, else for tags."""
-    sections = (
-        RULES.format(delimiter=delimiter),
-        _format_section(brief),
-        _voice_section(brief),
-        _request_section(brief),
-        _JSON_ANSWER if schema else _TAGGED_ANSWER,
-    )
-    sources = [source_material(brief), *(source_material(brief.for_item(item)) for item in brief.other_items)]
+    rules, form = RULES.format(delimiter=delimiter), _format_section(brief)
+    answer = _JSON_ANSWER if schema else _TAGGED_ANSWER
+    sections = (rules, form, _voice_section(brief), _request_section(brief), answer)
+    items = [brief, *map(brief.for_item, brief.other_items)]
+    # What the user asked for, or left in the previous version.
+    own = "\n".join(filter(None, (brief.instructions, brief.feedback, brief.previous, brief.settings.instructions)))
+    sources = [source_material(item) for item in items]
     # Together as long as one: a round-up needs little of each.
     sources = [shorten(source, MAX_SOURCE_LENGTH // len(sources)) for source in sources]
     return Prompt(
         system="\n\n".join(filter(None, sections)),
         user="\n\n".join(_material(brief, sources, delimiter)),
         delimiter=delimiter,
+        rules="\n".join((rules, form, answer)),
+        urls=(*(item.url for item in items if item.url), *(own[start:end] for start, end in links.spans(own))),
+        handles=frozenset(handle.lower() for handle in links.MENTION.findall(own)),
         source="\n\n".join(sources),
     )
 

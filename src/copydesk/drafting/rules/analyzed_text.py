@@ -195,6 +195,7 @@ class SourceText:
     """A source's text in the forms that drafts are compared with."""
 
     def __init__(self, source: str) -> None:
+        self._paragraphs = source[:MAX_SOURCE_LENGTH].split("\n")
         self.text = make_readable(source[:MAX_SOURCE_LENGTH])
         self.lower = self.text.lower().replace("’", "'")
         self.masked = links.mask_links(self.text)
@@ -207,13 +208,23 @@ class SourceText:
 
     @cached_property
     def handles(self) -> frozenset[str]:
-        """All handles, in lower case."""
-        return frozenset(handle.lower() for handle in links.MENTION.findall(self.text))
+        """All handles outside of instructions, in lower case."""
+        return frozenset(handle.lower() for handle in links.MENTION.findall(self.trusted))
 
     @cached_property
     def links(self) -> frozenset[str]:
-        """All links, normalised by `links.comparison_key`."""
-        return frozenset(links.comparison_key(self.text[start:end]) for start, end in links.all_spans(self.text))
+        """All links outside of instructions, normalised by `links.comparison_key`."""
+        text = self.trusted
+        return frozenset(links.comparison_key(text[start:end]) for start, end in links.all_spans(text))
+
+    @cached_property
+    def trusted(self) -> str:
+        """The text without paragraphs that contain an instruction to a writer: they are no reason to link or mention
+        anyone.
+        """
+        if not self.instruction:
+            return self.text
+        return make_readable("\n".join(text for text in self._paragraphs if not find_injections(text)))
 
     @cached_property
     def instruction(self) -> str:

@@ -43,7 +43,7 @@ def _foreign_link(analyzed: AnalyzedText, context: CheckContext) -> Iterator[Rul
         has_no_scheme = "://" not in link
         if links.comparison_key(link) in item_keys or links.comparison_key(link) in source.links:
             continue
-        if not (has_no_scheme and (link.lower() in source.lower or _is_item_host(link.lower(), item_hosts))):
+        if not (has_no_scheme and (link.lower() in source.trusted.lower() or _is_item_host(link.lower(), item_hosts))):
             yield RuleMatch(ERROR, f"Link not found in the source: {link[:80]}", start, end)
 
 

@@ -17,7 +17,9 @@ _LEFTOVER = re.compile(
     r"^[ \t]*(?:here(?:['’]s| is) (?:a|the|your|my) (?:\w+ )?(?:draft|post|thread|tweet|version)\b"
     r"|sure[,!]|certainly[,!]|as an ai\b|(?:draft|post|tweet|caption)(?: \d+)?:)"
     r"|\[(?:insert|your|link|name|todo|url|placeholder)\b[^\]\n]{0,80}\]|\{\{? ?\w{1,40} ?\}?\}"
-    r"|</?(?:post|draft|tweet|thread|source|item|thinking)\b[^>\n]{0,80}>|\blorem ipsum\b",
+    r"|</?(?:post|draft|tweet|thread|source|item|report|claim|think|thinking)\b[^>\n]{0,80}>|\blorem ipsum\b"
+    # The templates of chats.
+    r"|<\|\w{2,20}\|>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>|^#{2,3} (?:instruction|response|system):",
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKDOWN = re.compile(r"\*\*[^*\n]{1,200}\*\*|^#{1,6} |\[[^\[\]\n]{1,200}\]\([^()\s]{1,500}\)|^```|^> ", re.MULTILINE)
@@ -70,7 +72,7 @@ def _bytes(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]
 def _leak(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     for match in _LEFTOVER.finditer(analyzed.text):
         # The source may quote such text itself.
-        if not context.source or match[0].strip() not in analyze_source(context.source).text:
+        if not context.source or match[0].strip() not in analyze_source(context.source).trusted:
             yield RuleMatch(ERROR, f"Leftover placeholder: “{match[0].strip()}”.", *match.span())
 
 
