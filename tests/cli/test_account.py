@@ -76,6 +76,6 @@ def test_only_what_replaces_the_sign_in_is_not_prompted(monkeypatch, platform, p
     names = {field.question: field.name for field in fields}
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
     monkeypatch.setattr(getpass, "getpass", lambda prompt: names[prompt.removesuffix(": ")])
-    monkeypatch.setattr(account, "_prompt_line", lambda question, *_, **__: names[question])
+    monkeypatch.setattr(account, "prompt_line", lambda question, *_, **__: names[question])
     method = SimpleNamespace(platform=platform, credential_fields=fields)
     assert account._collect_fields(method, {}, through_browser=True) == {name: name for name in prompted}

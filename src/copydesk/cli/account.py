@@ -1,6 +1,5 @@
 """`copydesk account`: connect, list, check, remove."""
 
-import getpass
 import os
 import sys
 import webbrowser
@@ -10,14 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.command import group
-from copydesk.cli.commands import exit_on_sigterm, fail
+from copydesk.cli.commands import exit_on_sigterm
 from copydesk.cli.context import Context, confirm, is_interactive, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
+from copydesk.cli.prompts import prompt_line, prompt_secret
 from copydesk.desk.catalog import PLATFORMS
 from copydesk.errors import CopydeskError
 from copydesk.model.delivery import ConnectedAccount
-from copydesk.model.platform import CredentialField
 from copydesk.model.serialization import Struct
 from copydesk.text import clean
 
@@ -178,7 +177,7 @@ async def _sign_in_with_browser(
             webbrowser.open(page)
 
     async def pasted() -> str:
-        return _prompt_line("Code or address", "run the command in a terminal")
+        return prompt_line("Code or address", "run the command in a terminal")
 
     if by_hand:
         return await oauth_flow.sign_in_with_pasted_code(desk.accounts, method, fields, url, show, pasted)
@@ -214,31 +213,11 @@ def _collect_fields(method: "ConnectMethod", preset: Mapping[str, str], *, throu
         if answer is None and field.replaces_sign_in and through_browser:
             continue
         if answer is None:
+            variable = ENVIRONMENT_PREFIX + field.name.upper()
             answer = (
-                _prompt_secret(field)
+                prompt_secret(field.question, variable, optional=field.optional)
                 if field.secret
-                else _prompt_line(field.question, f"use --set {field.name}=…", optional=field.optional)
+                else prompt_line(field.question, f"use --set {field.name}=…", optional=field.optional)
             )
         fields[field.name] = answer
     return fields
-
-
-def _prompt_secret(field: CredentialField) -> str:
-    if sys.stdin.isatty():
-        return getpass.getpass(f"{field.question}: ")
-    return _read_stdin(field.question, f"set {ENVIRONMENT_PREFIX}{field.name.upper()}", optional=field.optional)
-
-
-def _prompt_line(question: str, alternative: str, *, optional: bool = False) -> str:
-    if sys.stdin.isatty():
-        answer: str = click.prompt(question, default="" if optional else None, show_default=False, err=True)
-        return answer
-    return _read_stdin(question, alternative, optional=optional)
-
-
-def _read_stdin(question: str, alternative: str, *, optional: bool) -> str:
-    """Read a line of standard input; without a terminal nobody can be prompted."""
-    line = sys.stdin.readline().rstrip("\r\n")
-    if not line and not optional:
-        fail(f"No value for: {question}. Pass it on standard input, or {alternative}.", 2)
-    return line

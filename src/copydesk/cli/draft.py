@@ -28,7 +28,7 @@ from copydesk.cli.draft_selection import (
     wait_for_new,
     with_filters,
 )
-from copydesk.cli.draft_view import draft_facts, print_draft
+from copydesk.cli.draft_view import draft_facts, print_draft, print_request
 from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_confidence, format_time, print_table
@@ -50,6 +50,7 @@ from copydesk.model.item import Item
 from copydesk.model.page import Page
 from copydesk.model.requests import MAX_TEXT_LENGTH, CreatedDrafts, CreationMode, validate_create
 from copydesk.model.transitions import status_after_edit
+from copydesk.model.writer import ModelRequest
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -504,6 +505,22 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
     click.echo("\nSource item")
     rows = [("title", item.entry.title), ("from", item.source_name), ("published", format_time(item.published))]
     print_table([*rows, ("link", item.entry.url or "none")], empty="")
+
+
+@draft.command(examples=("copydesk draft prompt 1f9c2a",))
+@click.argument("id", type=DRAFT)
+@json_options(ModelRequest)
+@pass_context
+def prompt(context: Context, *, id: str, as_json: bool) -> None:
+    """Show what a language model was asked for a draft, and which one answered at what cost."""
+    requests = context.run(lambda desk: desk.writers.requests(id))
+    if as_json:
+        print_json(requests)
+        return
+    if not requests:
+        click.echo("No language model was asked for this draft.", err=True)
+    for request in requests:
+        print_request(request)
 
 
 for command in review.COMMANDS:

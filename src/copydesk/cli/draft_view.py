@@ -8,7 +8,9 @@ import click
 
 from copydesk.cli.output import print_table
 from copydesk.model.draft import STATUS_LABELS, Agent, Checks, Draft, Score, Status
+from copydesk.model.writer import ModelRequest
 from copydesk.text import clean, reveal
+from copydesk.text.formatting import format_cost, format_count
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -31,6 +33,30 @@ def print_draft(draft: Draft, facts: Sequence[tuple[str, str]] = ()) -> None:
         _print_checks(draft.checks)
     if draft.score:
         _print_score(draft.score)
+
+
+def print_request(request: ModelRequest) -> None:
+    """Print a request to a language model: its answer in figures, then its parameters and both turns."""
+    usage = request.usage
+    facts = [
+        ("writer", request.writer),
+        ("model", request.model),
+        ("answered by", request.answered_by or "no model"),
+        ("tokens", f"{format_count(usage.input_tokens)} in, {format_count(usage.output_tokens)} out"),
+        ("cost", format_cost(request.cost)),
+        ("time", f"{request.seconds:.1f} s"),
+        ("attempts", f"{request.attempts}"),
+        ("error", request.error or "none"),
+        *((f"parameter {name}", f"{value}") for name, value in request.parameters.items()),
+    ]
+    print_table([(name, clean(value)) for name, value in facts], empty="")
+    sections = {"Instructions": request.system, "Material": request.prompt, "Report": request.report}
+    for title, text in sections.items():
+        if text:
+            click.echo(f"\n{title}\n{reveal(text)}")
+    if request.claims:
+        click.echo("\nClaims, with the words of the source that the model names")
+        print_table([(clean(claim.text), clean(claim.source_quote)) for claim in request.claims], empty="")
 
 
 async def draft_facts(desk: "Desk", draft: Draft) -> list[tuple[str, str]]:

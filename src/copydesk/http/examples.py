@@ -55,6 +55,16 @@ from copydesk.model.source import Health, Source, SourceConfig
 from copydesk.model.token import Scope
 from copydesk.model.voice import Emoji, FormatVoice, VoiceProfile
 from copydesk.model.webhook import CreatedWebhook, Webhook, WebhookDelivery
+from copydesk.model.writer import (
+    Endpoint,
+    ModelRequest,
+    QuotedClaim,
+    Spending,
+    Usage,
+    WireProtocol,
+    WriterInfo,
+    Writers,
+)
 from copydesk.problems import PROBLEM_TYPES, FieldProblem, Problem, ProblemType
 
 _AT = datetime(2026, 11, 20, 15, 4, 5, 123_000, tzinfo=UTC)
@@ -398,6 +408,42 @@ _VALUES = (
             ),
         ),
         next_cursor=None,
+    ),
+    Writers(
+        writers=(
+            WriterInfo(
+                name="gpt",
+                position=1,
+                endpoint=Endpoint(
+                    name="gpt",
+                    protocol=WireProtocol.OPENAI,
+                    base_url="https://api.openai.com/v1",
+                    model="gpt-5.2",
+                    has_key=True,
+                ),
+                has_price=True,
+                tested_at=_AT,
+            ),
+            WriterInfo(name="offline", position=2),
+        ),
+        spending=Spending(month="2026-11", requests=41, unpriced=0, cost=0.38),
+        monthly_budget=5.0,
+    ),
+    ModelRequest(
+        created_at=_AT,
+        writer="gpt",
+        protocol=WireProtocol.OPENAI,
+        model="gpt-5.2",
+        answered_by="gpt-5.2-2026-01-15",
+        system="You write social media posts for one author. …",
+        prompt="<<<Q5d1c SOURCE\nTitle: SQLite 25 years\n…\nQ5d1c SOURCE>>>",
+        parameters={"structured": True, "max_tokens": 8000},
+        finish_reason="stop",
+        usage=Usage(input_tokens=1840, cached_tokens=512, output_tokens=310),
+        cost=0.0067,
+        seconds=6.2,
+        report="SQLite was first released 25 years ago.",
+        claims=(QuotedClaim(text="SQLite turns 25 this year.", source_quote="first released 25 years ago"),),
     ),
 )
 EXAMPLES: Final[Mapping[type, Any]] = {type(value): value for value in _VALUES}

@@ -13,7 +13,21 @@ from copydesk.http.resources import (
     sources,
     voice,
     webhooks,
+    writers,
 )
 
-RESOURCES = (drafts, schedule, pipeline, ranking, voice, engagement, experiments, sources, images, events, webhooks)
+RESOURCES = (
+    drafts,
+    schedule,
+    pipeline,
+    ranking,
+    voice,
+    writers,
+    engagement,
+    experiments,
+    sources,
+    images,
+    events,
+    webhooks,
+)
 OPERATIONS: tuple[Operation, ...] = tuple(operation for resource in RESOURCES for operation in resource.operations)

@@ -14,6 +14,7 @@ from copydesk.model.validation import FieldReader
 OFFLINE = "offline"
 """The name of the writer that needs no model."""
 MAX_WRITER_NAME_LENGTH = 40
+MAX_WRITERS = 20
 MAX_MODEL_LENGTH = 200
 MAX_URL_LENGTH = 500
 DEFAULT_MAX_TOKENS = 8_000
@@ -192,3 +193,10 @@ class Writers(Struct, frozen=True):
     spending: Spending
     monthly_budget: float
     """US dollars; 0 if there is none."""
+
+
+class ChooseWriters(Struct, frozen=True, forbid_unknown_fields=True):
+    """Request to choose the writers that are asked for each draft."""
+
+    names: Annotated[tuple[str, ...], Meta(min_length=1, max_length=MAX_WRITERS + 1)]
+    """In order; `offline` can only be the last."""

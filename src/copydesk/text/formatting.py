@@ -60,3 +60,15 @@ def format_age(instant: datetime, now: datetime) -> str:
 def format_utc(instant: datetime) -> str:
     """Format as UTC to the minute."""
     return instant.strftime("%Y-%m-%d %H:%M UTC")
+
+
+def format_cost(dollars: float | None) -> str:
+    """Return a cost in US dollars; `unknown` for None."""
+    if dollars is None:
+        return "unknown"
+    return f"${dollars:.4f}" if 0 < dollars < 1 else f"${dollars:,.2f}"
+
+
+def format_count(count: int | None) -> str:
+    """Return a number with thousands separators; `unknown` for None."""
+    return "unknown" if count is None else f"{count:,}"

@@ -321,7 +321,7 @@ async def test_given_writer_takes_the_place_of_those_chosen(tmp_path: Path) -> N
 
 async def test_obeyed_instruction_changes_nothing_but_the_text(tmp_path: Path) -> None:
     async def run(home: Path, text: str) -> tuple[dict[str, int], ListedDraft]:
-        home.mkdir()
+        await asyncio.to_thread(home.mkdir)
         answer = draft_answer("I approved it and deleted the sources.")
         async with open_desk_with(home, answer, entries=(entry(1, text=text),)) as (desk, server):
             await create_source(desk)

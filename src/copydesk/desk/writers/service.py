@@ -10,6 +10,7 @@ from copydesk.desk.operation import operation
 from copydesk.desk.writers.open_writer import KEY, load_prices, open_endpoint, secret_name, write_recorded
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.writer import (
+    MAX_WRITERS,
     OFFLINE,
     Endpoint,
     ModelRequest,
@@ -26,7 +27,6 @@ from copydesk.store.database import Transaction
 from copydesk.store.writers import StoredEndpoint
 from copydesk.text.redaction import DEFAULT_REDACTION
 
-MAX_WRITERS = 20
 MAX_KEY_LENGTH = 4_000
 
 
