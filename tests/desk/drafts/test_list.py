@@ -32,14 +32,16 @@ SUBSTACK = "https://two.substack.com"
 async def desk(tmp_path):
     """Twelve drafts of two sources of two types in two formats; every third one approved, one archived."""
     web = FakeWeb()
-    web.put(URL_ONE, feed(*(entry(number, hours=number + 1) for number in range(3))))
-    web.put(f"{SUBSTACK}/feed", feed(*(entry(number, hours=number + 1) for number in range(3, 6))))
+    web.put(URL_ONE, feed(*(entry(number, hours=number + 1) for number in range(6))))
+    web.put(f"{SUBSTACK}/feed", feed(*(entry(number, hours=number + 1) for number in range(6, 12))))
     async with open_desk_at(tmp_path, web) as desk:
         await create_source(desk, tags=["b", "a"])
         await create_source(desk, SUBSTACK, type="substack")
-        await desk.pipeline.run(RunRequest(max_drafts=100, formats=("SHORT", "BLOG")))
+        await desk.pipeline.run(RunRequest(max_drafts=100))
         drafts = await list_drafts(desk)
         assert len(drafts) == 12
+        for draft in drafts[::2]:
+            execute_sql(tmp_path, "UPDATE draft SET format = 'BLOG' WHERE id = ?", draft.id)
         for draft in drafts[::3]:
             execute_sql(tmp_path, "UPDATE draft SET status = 'approved' WHERE id = ?", draft.id)
         execute_sql(tmp_path, "UPDATE draft SET archived_at = 1 WHERE id = ?", drafts[0].id)
