@@ -106,9 +106,9 @@ def test_sentence_repeating_title_is_not_quoted() -> None:
 
 
 def test_title_alone_makes_a_short() -> None:
-    story = {"title": "SQLite is enough", "summary": "", "text": "", "url": "https://blog.example/sqlite"}
+    story = {"title": "SQLite is enough here", "summary": "", "text": "", "url": "https://blog.example/sqlite"}
     draft = write(make_brief(source_name="Hacker News", source_type="hackernews", **story))
-    assert "SQLite is enough" in draft.text
+    assert "SQLite is enough here" in draft.text
     assert "blog.example" in draft.text
     assert "Hacker News" not in draft.text
 
@@ -119,6 +119,18 @@ def test_publisher_suffix_of_google_news_is_removed() -> None:
     draft = write(make_brief(source_name="sqlite", source_type="google_news", url=url, **story))
     assert "SQLite turns 26 - " not in draft.text
     assert draft.text.count("The Register") == 1
+
+
+def test_mark_of_paywall_is_removed_from_title() -> None:
+    text = write(make_brief(title="(S+) City opens a library on the quay")).text
+    assert "City opens a library on the quay" in text
+    assert "S+" not in text
+
+
+def test_author_is_credited_where_words_are_in_first_person() -> None:
+    summary = "I borrowed a drill for three euros and returned it with a broken bit."
+    assert "Jane Doe, River News" in write(make_brief(title="A drill for a day", summary=summary, text="")).text
+    assert "Jane Doe" not in write(make_brief()).text
 
 
 def test_first_person_title_is_quoted() -> None:

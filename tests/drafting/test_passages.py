@@ -98,6 +98,8 @@ def test_readable_text_is_one_line_with_joiners() -> None:
         ("Blog | Harbour Tools", "https://harbourtools.example/1", "Harbour Tools"),
         ("Posts on Ana Ruiz", "https://ana.example/1", "Ana Ruiz"),
         ("Quayside RSS", "https://blogs.example/1", "Quayside"),
+        ("技術新報 - 最新記事", "https://gijutsu.example/1", "技術新報"),
+        ("Release notes from Quarry", "https://git.example/1", "Quarry"),
         ("Nachrichten - Die Küste", "https://www.diekueste.example/1", "Die Küste"),
     ],
 )  # fmt: skip

@@ -331,3 +331,19 @@ def test_body_over_256_kib_is_parsed() -> None:
     feed = parse_sample(rss(*[item] * 400))
     assert len(feed.entries) == 400
     assert feed.parser == "expat"
+
+
+def test_entries_of_a_link_collection_name_the_linked_site() -> None:
+    sites = ("quay.example", "tram.example", "oven.example")
+    items = [f"<guid>{n}</guid><title>T{n}</title><link>https://{site}/1</link>" for n, site in enumerate(sites)]
+    with_text = (
+        "<guid>9</guid><title>T9</title><link>https://crane.example/</link><description>Own words.</description>"
+    )
+    own = "<guid>8</guid><title>T8</title><link>https://site.example/8</link>"
+    entries = parse_sample(rss(*items, with_text, own)).entries
+    assert [entry.publisher for entry in entries] == [*sites, None, None]
+
+
+def test_entries_of_an_ordinary_feed_name_no_publisher() -> None:
+    items = [f"<guid>{n}</guid><title>T{n}</title><link>https://{n % 2}.example/{n}</link>" for n in range(6)]
+    assert {entry.publisher for entry in parse_sample(rss(*items)).entries} == {None}

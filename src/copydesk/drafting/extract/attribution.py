@@ -15,7 +15,7 @@ MAX_NAME_LENGTH = 40
 
 _TITLE_SEPARATOR = re.compile(r"\s+[|»>•·–—-]+(?:\s+|$)|\s*[|»•·]\s*|:\s+|\s*\[[^\]]*\]\s*|\s*\(([^()]*)\)\s*")
 _FEED_WORDS = re.compile(
-    r"(?i)^(?:rss(?:\s+feed)?|feed|posts|news|latest|articles|comments|stories|blog)\s+(?:of|on|from|for|by)\s+(?:the\s+)?(?=\S)"
+    r"(?i)^(?:rss(?:\s+feed)?|feed|posts|news|latest(?:\s+news|\s+posts)?|articles|comments|stories|blog|release\s+notes)\s+(?:of|on|from|for|by)\s+(?:the\s+)?(?=\S)"
     r"|\s+(?:(?:rss|atom|news|full[- ]?text|main|public|official)\s+)*(?:rss|atom|feeds?)$|['’]s\s+(?:rss|atom|feed)$"
 )
 _GENERIC_NAMES = (
@@ -25,7 +25,7 @@ _GENERIC_NAMES = (
     "|topics|untitled|updates|weblog|website|world|world news|my blog|aktuell|aktuelles|alle artikel|nachrichten"
     "|startseite|schlagzeilen|politik|à la une|accueil|actualités|actualité|toute l'actualité|inicio|noticias"
     "|portada|últimas noticias|ultime notizie|notizie|início|notícias|nieuws|asia|africa|europe|americas|business"
-    "|politics|technology|tech|science|sport|sports|culture|opinion|ニュース|新着|新着情報|トップ|ブログ|新闻|最新|首页"
+    "|politics|technology|tech|science|sport|sports|culture|opinion|ニュース|最新記事|記事一覧|最新ニュース|新着記事|新着|新着情報|トップ|ブログ|新闻|最新|首页"
 )
 _GENERIC = frozenset(_GENERIC_NAMES.split("|"))
 

@@ -18,6 +18,9 @@ from copydesk.text import links
 from copydesk.text.length import graphemes
 
 _MAX_TITLE = 2000
+_PAYWALL_MARK = re.compile(
+    r"(?:\(\w\+\)|[(\[](?:premium|abo|plus|subscribers? only|members? only|paid|€|\$)[)\]])\s+", re.IGNORECASE
+)
 _LINKS_TAIL = re.compile(r"(?:\s+(?:https?://\S+|[#＃]\w+))+\s*$")
 _SOURCE_TAIL = re.compile(r"\s+[-–—|•·]\s+([^-–—|•·]{2,60})$")
 _MIN_CHANGE = 0.08
@@ -257,18 +260,19 @@ def _is_caption(brief: Brief) -> bool:
 
 
 def _read_headline(brief: Brief, name: str, *, emoji: bool) -> Headline:
-    """Return the title without what sources append to it: their own name, links, hashtags."""
+    """Return the title without what sources add to it: their own name, links, hashtags, a mark of their paywall."""
     title = brief.title[:_MAX_TITLE]
-    end = len(title.rstrip())
+    mark = _PAYWALL_MARK.match(title)
+    start, end = mark.end() if mark else 0, len(title.rstrip())
     if tail := _LINKS_TAIL.search(title, 0, end):
         end = tail.start()
     if (tail := _SOURCE_TAIL.search(title, 0, end)) and tail.start() > 10 and _names_source(tail[1], brief, name):
         end = tail.start()
-    text = make_readable(title[:end], emoji=emoji)
+    text = make_readable(title[start:end], emoji=emoji)
     # Links and hashtags in a title would be the source's, not chosen by the user.
     text = make_readable(links.replace_spans(text, links.spans(text), ""))
-    signs = [(start, start + 1) for start, _ in links.hashtag_spans(text)]
-    return Headline(links.replace_spans(text, signs, ""), 0, end)
+    signs = [(position, position + 1) for position, _ in links.hashtag_spans(text)]
+    return Headline(links.replace_spans(text, signs, ""), start, end)
 
 
 def _names_source(tail: str, brief: Brief, name: str) -> bool:

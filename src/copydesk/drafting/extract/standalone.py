@@ -42,25 +42,25 @@ _CJK = frozenset({"ja", "zh"})
 _DANGLING_STARTS = {
     "en": r"""
         (?:He|She|It|They|This|That|These|Those|His|Her|Their|Its|And|But|So|Also|Then|However|Or|Yet|Still|Instead
-        |Meanwhile|Moreover|Furthermore|Additionally|Therefore|Thus|Hence|Nevertheless|Nonetheless|Both|Such|Another
-        |Others?|Similarly|Likewise|Otherwise|Again|Finally|Lastly|First(?:ly|\ off|(?=,))|Second(?:ly|(?=,))
-        |Third(?:ly|(?=,))|Next|Because\ of\ (?:this|that)|For\ (?:example|instance|context)|In\ (?:addition
-        |particular|contrast|short|fact|turn|total|response|return|other\ words|the\ (?:meantime|end|process))
-        |By\ contrast|Even\ (?:more|so|then|worse)|More\ than\ that|Beyond\ (?:that|this)|Besides|Conversely|Rather
-        |Specifically|Personally|Eventually|Afterwards?|(?:Un)?[Ff]ortunately|Luckily|Sadly|Anyways?|After\ (?:all
-        |that|this|which)|As\ (?:a\ result|such|mentioned|noted|usual|always|it\ turns\ out|I|we|you)|At\ (?:that
-        |this|the\ same)\ (?:time|point)|To\ (?:start|begin|that\ end|be\ clear|be\ fair|recap)
-        |On\ (?:the\ other\ hand|top\ of\ that)|That\ said|Of\ course|Indeed|Either|Neither|An?\ (?:alternat(?:e
-        |ive)|other|similar|second|third|further|final|related|better)|As\ (?:for|to)|Here|There(?=,)|Yes|No(?=,)
-        |Nope|Sure|Well|Now|Okay|OK|Oh|Plus|Not\ (?:only|that)|Same|Like\ I|Asked|Elsewhere|Later|Since\ then
-        |Until\ then|Back\ then|By\ then|Then|Earlier|Previously|Last\ (?:time|post)|What’s\ more|What's\ more
-        |What\ follows|Which|Who|Where|Turns\ out|Lots\ of|One\ (?:was|is|of|reason|thing|way|such)|Hopefully
-        |Apparently|Obviously|Clearly|Basically|Actually|Honestly|Essentially|Interestingly|Surprisingly|Thankfully
-        |Maybe|Perhaps|None\ of\ (?:this|that|them)|(?:One|Some|Many|Most|All|Each|Two|Three)\ of\ (?:them|these
-        |those)|(?:The|Of\ the)\ (?:latter|former|other|same|rest|following|above|upshot|bottom\ line|good\ news
-        |bad\ news|catch|trick|takeaway)|(?:When|While|As|If|Since|After|Before|Because|Although|Though|Once|Until
-        |Even\ (?:if|though|when)|Whether|Where|Unless)\ (?:he|she|it(?!\ comes\ to)|they|this|that|these|those
-        |doing\ (?:so|this|that)))\b""",
+        |Meanwhile|Moreover|Consequently|Accordingly|Furthermore|Additionally|Therefore|Thus|Hence|Nevertheless
+        |Nonetheless|Both|Such|Another|Others?|Similarly|Likewise|Otherwise|Again|Finally|Lastly|First(?:ly|\ off
+        |(?=,))|Second(?:ly|(?=,))|Third(?:ly|(?=,))|Next|Because\ of\ (?:this|that)|For\ (?:example|instance
+        |context)|In\ (?:addition|particular|contrast|short|fact|turn|total|response|return|other\ words
+        |the\ (?:meantime|end|process))|By\ contrast|Even\ (?:more|so|then|worse)|More\ than\ that|Beyond\ (?:that
+        |this)|Besides|Conversely|Rather|Specifically|Personally|Eventually|Afterwards?|(?:Un)?[Ff]ortunately
+        |Luckily|Sadly|Anyways?|After\ (?:all|that|this|which)|As\ (?:a\ result|such|mentioned|noted|usual|always
+        |it\ turns\ out|I|we|you)|At\ (?:that|this|the\ same)\ (?:time|point)|To\ (?:start|begin|that\ end|be\ clear
+        |be\ fair|recap)|On\ (?:the\ other\ hand|top\ of\ that)|That\ said|Of\ course|Indeed|Either|Neither
+        |An?\ (?:alternat(?:e|ive)|other|similar|second|third|further|final|related|better)|As\ (?:for|to)|Here
+        |There(?=,)|Yes|No(?=,)|Nope|Sure|Well|Now|Okay|OK|Oh|Plus|Not\ (?:only|that)|Same|Like\ I|Asked|Elsewhere
+        |Later|Since\ then|Until\ then|Back\ then|By\ then|Then|Earlier|Previously|Last\ (?:time|post)|What’s\ more
+        |What's\ more|What\ follows|Which|Who|Where|Turns\ out|Lots\ of|One\ (?:was|is|of|reason|thing|way|such)
+        |Hopefully|Apparently|Obviously|Clearly|Basically|Actually|Honestly|Essentially|Interestingly|Surprisingly
+        |Thankfully|Maybe|Perhaps|None\ of\ (?:this|that|them)|(?:One|Some|Many|Most|All|Each|Two
+        |Three)\ of\ (?:them|these|those)|(?:The|Of\ the)\ (?:latter|former|other|same|rest|following|above|upshot
+        |bottom\ line|good\ news|bad\ news|catch|trick|takeaway)|(?:When|While|As|If|Since|After|Before|Because
+        |Although|Though|Once|Until|Even\ (?:if|though|when)|Whether|Where|Unless)\ (?:he|she|it(?!\ comes\ to)|they
+        |this|that|these|those|doing\ (?:so|this|that)))\b""",
     "de": r"""
         (?:Er|Sie|Es|Dies(?:e[rsmn]?)?|Jene[rsmn]?|Das\ (?:ist|war|sind|waren|hat|hatte|macht|wird|soll|sagt|gilt
         |liegt|geht|kann|heißt|zeigt|bedeutet|sei|führt)|Aber|Und|Doch|Denn|Oder|Dabei|Damit|Daher|Deshalb|Darum
@@ -89,11 +89,11 @@ _DANGLING_STARTS = {
     "nl": r"""
         (?:Hij|Zij|Ze|Het\ (?:is|was)|Dit|Dat|Deze|Die|Maar|En|Of|Dus|Daarom|Daarna|Daarmee|Daarbij|Daardoor|Toch
         |Ook|Echter|Bovendien|Verder|Toen|Dan|Daar|Hier|Zijn|Haar|Hun|Beide|Zo|Bijvoorbeeld|Ja|Nee|Nu|Want)\b""",
-    "ja": r"""(?:これ|それ|あれ|この|その|あの|こう|そう|ここ|そこ|しかし|そして|だが|ただ|また|さらに|ですが|でも
-        |だから|なので|つまり|例えば|たとえば|一方|彼|彼女|同|なお|次に|まず|最後に|ちなみに|では|さて|と、
-        |が、)""",
-    "zh": r"""(?:这|那|他|她|它|此|该|其|但|然而|而|并|因此|所以|于是|同时|另外|此外|例如|比如|首先|其次|最后|不过
-        |与此|这样|随后|对此)""",
+    "ja": r"""
+        (?:これ|それ|あれ|この|その|あの|こう|そう|ここ|そこ|しかし|そして|だが|ただ|また|さらに|ですが|でも|だから|なので|つまり|例えば|たとえば|一方|彼|彼女|同|なお|次に|まず|最後に
+        |ちなみに|では|さて|と、|が、)""",
+    "zh": r"""
+        (?:这|那|他|她|它|此|该|其|但|然而|而|并|因此|所以|于是|同时|另外|此外|例如|比如|首先|其次|最后|不过|与此|这样|随后|对此)""",
 }  # fmt: skip
 # The same anywhere in a sentence.
 _DANGLING_WORDS = {
@@ -102,13 +102,12 @@ _DANGLING_WORDS = {
         |morning|afternoon|evening|weekend|quarter|past|coming|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun|Jan|Feb|Mar|Apr
         |May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))|,\ (?:however|therefore|though|too|instead|meanwhile|for\ (?:example
         |instance)|in\ turn|as\ a\ result|of\ course|then|again|moreover|by\ contrast)\b[,.;]|\b(?:last\ time
-        |next\ time
-        |the\ (?:latter|former|above|following)(?=[.,;]|\ (?:is|are|was|were|has|have|had)\b)
-        |as\ (?:mentioned|noted|described|discussed|above)|(?:did
-        |do|does|doing)\ so|such\ (?:an?|things?|cases?|moves?|plans?|claims?)|of\ (?:them|it)|aforementioned
-        |mentioned\ (?:above|earlier|before))\b|\b(?:too|as\ well|so|here|there|either|again|though|this|that|it
-        |them|him|her|one|ones|respectively)[.!]|^.{0,40}\balso\b|^[^,]{1,30},\ (?:he|she|it|they)\b
-        |^(?:\S+\ ){1,4}they\b|^\w+\ (?:it(?!\ comes\ to)|them)\b|\b(?:about|for|from|of|on|to|with)\ it[,.;!]""",
+        |next\ time|the\ (?:latter|former|above|following)(?=[.,;]|\ (?:is|are|was|were|has|have|had)\b)
+        |as\ (?:mentioned|noted|described|discussed|above)|(?:did|do|does|doing)\ so|such\ (?:an?|things?|cases?
+        |moves?|plans?|claims?)|of\ (?:them|it)|aforementioned|mentioned\ (?:above|earlier|before))\b|\b(?:too
+        |as\ well|so|here|there|either|again|though|this|that|it|them|him|her|one|ones|respectively)[.!]
+        |^.{0,40}\balso\b|^[^,]{1,30},\ (?:he|she|it|they)\b|^(?:\S+\ ){1,4}they\b|^\w+\ (?:it(?!\ comes\ to)
+        |them)\b|\b(?:about|for|from|of|on|to|with)\ it[,.;!]""",
     "de": r"""
         \b(?:diese[rsmn]?|dieses|jene[rsmn]?|oben\ genannte\w*|letztere[rsmn]?|dort|dafür|damals|deshalb|daher|dabei
         |jedoch|außerdem|zudem|trotzdem)\b(?!\ (?:Jahr|Woche|Monat|Sommer|Winter|Herbst|Frühjahr|Tag))""",
@@ -170,8 +169,8 @@ _ANNOUNCEMENTS = {
         \bn(?:est|ess)[ea]\ (?:artigo|post|vídeo|guia|episódio)|^(?:Confira|Veja|Saiba|Conheça|Descubra|Olá|Obrigad
         |Acompanhe|Entenda)""",
     "nl": r"\bin\ dit\ (?:artikel|bericht|filmpje|blog\w*)|^(?:Bekijk|Lees|Ontdek|Welkom|Hallo|Bedankt|Luister)",
-    "ja": r"""(?:この記事|本記事|今回は|今回の|ご?紹介(?:します|する|いた)|お届け|お送り|まとめました|解説します
-        |お知らせ|ご覧|ご期待|ありがとう|こんにちは|詳しくは)""",
+    "ja": r"""
+        (?:この記事|本記事|今回は|今回の|ご?紹介(?:します|する|いた)|お届け|お送り|まとめました|解説します|お知らせ|ご覧|ご期待|ありがとう|こんにちは|詳しくは)""",
     "zh": "(?:本文|本期|今天我们|下面|让我们|欢迎|感谢|敬请|点击|关注|一起来看)",
 }  # fmt: skip
 _ADDRESSES = {
@@ -235,7 +234,8 @@ _MAX_NESTED_SHARE = 0.5
 _LEFTOVER = re.compile(
     r"[?!]\.(?:\s|$)|\.\.|,\.|\s[.,;](?:\s|$)|\s\|\s|[|»›→↗↓©®™]\s*$|\[\w{0,3}\]|^[A-Z]{2,}(?: [A-Z]{2,})*:|^\W{2,}"
     r"|[a-z]{3}\d{1,2}[.,;]|[a-z]{3}\.\d{1,2}(?:\s|$)|\ufffd|&\w+;|\bundefined\b|\bNaN\b|\[…\]|_{2,}|\*{2,}|\bhttps?:"
-    r"|\bwww\.|\w@\w|:\S*\.(?:jpg|png|gif|webp)|\b\d{1,2}:\d\d:\d\d\b|^\d[\d\s.,:/-]*$|[A-Z]{2,}(?:\s+[A-Z]{2,}){4}"
+    r"|\bwww\.|\w@\w|:\S*\.(?:jpg|png|gif|webp)|\b\d{1,2}:\d\d:\d\d\b|\d:\d\d\b.*\d:\d\d\b|^\(|^\w+ - |^\d[\d\s.,:/-]*$"
+    r"|[A-Z]{2,}(?:\s+[A-Z]{2,}){4}"
 )
 _OFFENSIVE = re.compile(
     r"""(?ix)
@@ -268,28 +268,33 @@ _NO_STORY = re.compile(
         |en\ vivo\s?[:–—|-]|(?:open|weekly|daily|monthly|discussion|friday|weekend)\ (?:\w+\ )?(?:thread|discussion
         |links|digest|round-?up|quiz|crossword|horoscope)|(?:crossword|horoscope|sudoku|wordle|quiz)\b
         |(?:misc(?:ellaneous)?|various|some|quick|site|blog|minor|weekly|monthly|random|assorted)\ (?:updates?|notes
-        |news|thoughts|links|stuff|things|bits)\b[^:]*$|weeknotes?\b|links?\ (?:for|of|from|roundup)|what\ i(?:['’]m
-        |\ am|['’]ve\ been)\ (?:reading|watching|up\ to)|(?:episode|ep\.?|issue|no\.?|week|day|vol\.?|\#)\s*\#?\d+$
-        |[\d\s./:-]+$)"""
+        |news|thoughts|links|stuff|things|bits)\b[^:]*$|weeknotes?\b|links?(?:\s?:|\ (?:for|of|from|roundup))
+        |(?:media|press)\ advisory|(?:author\ |publisher\ )?correction\s?:|erratum|corrigendum|retraction\ note
+        |from\ the\ archives?|in\ this\ issue|table\ of\ contents|issue\ information|nightly\b
+        |scheduled\ maintenance|planned\ maintenance|photo\ of\ the|picture\ of\ the|image\ of\ the|jobs?\s?:
+        |hiring\s?:|tv\ tonight|what['’]s\ on\b|what\ i(?:['’]m|\ am|['’]ve\ been)\ (?:reading|watching|up\ to)
+        |(?:episode|ep\.?|issue|no\.?|week|day|vol\.?|\#)\s*\#?\d+$|[\d\s./:-]+$)"""
 )
 _TEASER = re.compile(
     r"""(?ix)
-        [?？؟]["'”’»]?$|(?:…|\.\.\.)$|:\ (?:how|why|what|wie|warum|comment|pourquoi|cómo|por\ qué)\b|^(?:how|why|what
-        |when|where|who|which|here|this|these|those|that|watch|listen|video|podcast|gallery|photos?|pictures?
-        |in\ pictures|in\ photos|opinion|quiz|review|interview|explain(?:er|ed)|everything|all\ the|meet|inside|see
-        |read|he|she|they|it|you|your|so|and|but|\d+\ (?:\w+\ ){0,4}(?:things|ways|tips|reasons|facts|photos|books
-        |signs|tricks|lessons|steps|questions|ideas|mistakes|tools|examples|best|most)|the\ (?:\w+\ ){0,3}(?:best
-        |worst|top|ultimate|complete|definitive)|top\ \d+|best\ \w+|wie|warum|weshalb|was|wer|wo|welche\w*
-        |diese\w*|darum|deshalb|video|bilder|kommentar|meinung|interview|podcast|die\ besten|\d+\ tipps|comment
-        |pourquoi|quand|quel\w*|voici|voilà|ces?|cette|cet|vidéo|entretien|tribune|édito\w*|les?\ meilleur\w*
-        |ce\ qu\w*|cómo|por\ qué|qué|quién\w*|cuál\w*|cuándo|dónde|est[aeo]s?|así|vídeo|opinión|entrevista
-        |l[oa]s\ mejores|todo\ lo|come|perché|cosa|chi|quando|ecco|quest[aeoi]|como|por\ que|o\ que|quem|veja
-        |confira|est[ae]|hoe|waarom|wat|wie|deze|dit)\b|^(?:なぜ|どう|これ|この|【動画】|【写真】|动画|为什么|如何|怎么)
-        |(?:方法|とは|理由|まとめ|[何なに]か)$|什么$
-        |\b(?:you\ (?:need|should|must|can|will|won['’]t)|you(?:['’]ll|['’]re)|your|here['’]s|this\ is
-        |mind-?(?:boggling|blowing)|won['’]t\ believe|jaw-dropping|shock(?:ing|s|ed)|unbelievable|incredible
-        |what\ (?:to\ know|happened|it\ means|we\ know|you)|explained|revealed|the\ secrets?\ (?:of|to)|goes\ viral
-        |internet\ reacts|in\ (?:photos|pictures|charts|maps|numbers)|photos?\ of\ the)\b"""
+        [?？؟]["'”’»]?$|(?:…|\.\.\.)$|^(?:\#|ep(?:isode|\.)?\s*\#?|folge\s*|épisode\s*|episodio\s*)\d|:\ (?:how|why
+        |what|wie|warum|so|comment|pourquoi|cómo|por\ qué)\b|^(?:how|why|what|when|where|who|which|here|this|these
+        |those|that|watch|listen|video|podcast|gallery|photos?|pictures?|in\ pictures|in\ photos|opinion|quiz|review
+        |interview|explain(?:er|ed)|everything|all\ the|meet|inside|see|read|he|she|they|it|you|your|so|and|but
+        |\d+\ (?:\w+\ ){0,4}(?:things|ways|tips|reasons|facts|photos|books|signs|tricks|lessons|steps|questions
+        |ideas|mistakes|tools|examples|best|most)|the\ (?:\w+\ ){0,3}(?:best|worst|top|ultimate|complete|definitive)
+        |top\ \d+|best\ \w+|wie|warum|weshalb|was|wer|wo|welche\w*|diese\w*|darum|deshalb|video|bilder|kommentar
+        |meinung|interview|podcast|die\ besten|\d+\ tipps|comment|pourquoi|quand|quel\w*|voici|voilà|ces?|cette|cet
+        |vidéo|entretien|tribune|édito\w*|les?\ meilleur\w*|ce\ qu\w*|cómo|por\ qué|qué|quién\w*|cuál\w*|cuándo
+        |dónde|est[aeo]s?|así|vídeo|opinión|entrevista|l[oa]s\ mejores|todo\ lo|come|perché|cosa|chi|quando|ecco
+        |quest[aeoi]|como|por\ que|o\ que|quem|veja|confira|est[ae]|hoe|waarom|wat|wie|deze|dit)\b
+        |^(?:なぜ|どう|これ|この
+        |【動画】|【写真】|动画|为什么|如何|怎么)|(?:方法|とは|理由|まとめ|[何なに]か)$|什么$
+        |\b(?:you\ (?:need|should|must|can|will|won['’]t)
+        |you(?:['’]ll|['’]re)|your|here['’]s|this\ is|mind-?(?:boggling|blowing)|won['’]t\ believe|jaw-dropping
+        |shock(?:ing|s|ed)|unbelievable|incredible|what\ (?:to\ know|happened|it\ means|we\ know|you)|explained
+        |revealed|the\ secrets?\ (?:of|to)|goes\ viral|internet\ reacts|in\ (?:photos|pictures|charts|maps|numbers)
+        |photos?\ of\ the)\b"""
 )
 _STATEMENT_WORDS = re.compile(
     r"""(?xi)
@@ -300,13 +305,13 @@ _STATEMENT_WORDS = re.compile(
         |sells?|sold|sues?|bans?|backs?|meets?|met|holds?|held|keeps?|kept|leads?|led|begins?|began|becomes?|became
         |buys?|bought|calls?|plans?|urges?|warns?|vows?|votes?|opens?|closes?|ends?|starts?|stops?|turns?|moves?
         |runs?|ran|shows?|tells?|told|sees?|saw|brings?|brought|breaks?|broke|beats?|draws?|drew|drops?|joins?
-        |launch(?:es)?|adds?|lit|sent|spent|paid|heard|felt|flew|threw|drove|wrote|spoke|chose|froze|stole|sank|swept|caught|sought|thought|fought
-        |shot|shook|hurt|split|quit|struck|spread|shut|now|out|available|[a-z]{3,}ed
-        |[a-z]{2,}ing\ (?:to|for|in|with|under|on|at|from|into)
-        |[a-zA-Z][a-z]{2,}(?:es|[bdgklmnprtwy]s)\ (?!(?:of|and|or|on|for|from|vs|are|were)\b))\b"""
+        |launch(?:es)?|adds?|lit|sent|spent|paid|heard|felt|flew|threw|drove|wrote|spoke|chose|froze|stole|sank
+        |swept|caught|sought|thought|fought|shot|shook|hurt|split|quit|struck|spread|shut|now|out|available
+        |[a-z]{3,}ed|[a-z]{2,}ing\ (?:to|for|in|with|under|on|at|from|into)|[a-zA-Z][a-z]{2,}(?:es
+        |[bdgklmnprtwy]s)\ (?!(?:of|and|or|on|for|from|vs|are|were)\b))\b"""
 )
 _DESCRIPTION = re.compile(r"(?:\s[–—|-]+|:)\s")
-_MIN_STATEMENT_WORDS = 3
+_MIN_STATEMENT_WORDS = 4
 _MIN_WORDS = 5
 """Words of a title that states something, in English and where verbs are not known."""
 _MIN_DESCRIBED_WORDS = 7
@@ -381,7 +386,9 @@ def find_title_flaw(title: str, language: str | None) -> TitleFlaw | None:
     words = len(title.split())
     if language not in {"en", None}:
         return None if words >= _MIN_WORDS else TitleFlaw.NO_STATEMENT
-    states_something = words >= _MIN_STATEMENT_WORDS and _STATEMENT_WORDS.search(title)
+    # "Comments are back" states something, but nobody knows of what.
+    is_specific = words >= _MIN_STATEMENT_WORDS or any(map(str.isdigit, title))
+    states_something = is_specific and _STATEMENT_WORDS.search(title)
     describes = words >= _MIN_DESCRIBED_WORDS and _DESCRIPTION.search(title)
     return None if states_something or describes else TitleFlaw.NO_STATEMENT
 

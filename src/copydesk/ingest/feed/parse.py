@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from copydesk.errors import FetchTimeoutError, NotAFeedError, ResponseTooLargeError
 from copydesk.ingest.boilerplate import strip_boilerplate
@@ -31,6 +32,7 @@ from copydesk.ingest.subprocess_parser import run_in_subprocess
 from copydesk.ingest.urls import absolute_url
 from copydesk.model.item import Entry
 from copydesk.model.serialization import Struct
+from copydesk.text import links
 
 _JSON_FIELDS = {
     "id": "ident",
@@ -162,6 +164,8 @@ _ENTRY_TAG = re.compile(rb"<(?:item|entry)[\s>]", re.IGNORECASE)
 _ELEMENT = re.compile(rb"<[a-z]", re.IGNORECASE)
 _HTML_TAG = re.compile(rb"<!doctype\s+html|<(?:html|head|body)\b", re.IGNORECASE)
 _MAX_TTL = 7 * 24 * 3600
+_MIN_LINKED_SITES = 3
+"""Other sites that a feed links to if it only collects links."""
 
 
 class Feed(Struct, frozen=True):
@@ -273,9 +277,25 @@ def _build_feed(raw_feed: RawFeed, base_url: str, how: ParserName) -> Feed:
         link=link,
         language=language,
         ttl_seconds=_parse_ttl(raw_feed.metadata.texts.get("ttl", "")),
-        entries=strip_boilerplate(build_entries(raw_feed.entries, defaults)),
+        entries=_credit_linked_sites(strip_boilerplate(build_entries(raw_feed.entries, defaults)), link or base),
         parser=how,
         truncated=raw_feed.truncated,
+    )
+
+
+def _credit_linked_sites(entries: tuple[Entry, ...], feed_url: str) -> tuple[Entry, ...]:
+    """Name the linked site as the publisher of entries without text if the feed links to many sites, as Hacker News.
+
+    An entry with text is the feed's own, wherever it links to.
+    """
+    sites = {links.host(entry.url) for entry in entries} - {links.host(feed_url), ""}
+    if len(sites) < _MIN_LINKED_SITES:
+        return entries
+    return tuple(
+        entry
+        if entry.publisher or entry.summary or entry.text or links.host(entry.url) not in sites
+        else replace(entry, publisher=links.host(entry.url))
+        for entry in entries
     )
 
 
