@@ -14,6 +14,7 @@ PAGE_HTML = (
     "<p>The city opened a library of things on Tuesday, where people borrow drills instead of books.</p>"
     "<p>Its first 400 members signed up within a week, and twelve other towns asked how it is done.</p>"
     "<p>The library keeps 1,200 objects in a former bakery, and members repair what comes back broken.</p>"
+    "<p>Volunteers of the library teach sewing, soldering and the care of bicycles on Saturdays.</p>"
     "</article></body></html>"
 )
 

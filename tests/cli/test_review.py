@@ -87,8 +87,8 @@ def test_single_id_prints_draft(tmp_path):
     assert (changed["id"], changed["status"], changed["version"]) == (draft_id, "approved", 2)
     changed = run_json(tmp_path, "draft", "unapprove", draft_id, "--feedback", "Shorter.")
     assert (changed["status"], changed["feedback"]) == ("changes_requested", "Shorter.")
-    assert run_ok(tmp_path, "draft", "reject", draft_id, "--feedback", "No.") == f"{draft_id} rejected.\n"
-    assert run_json(tmp_path, "draft", "regenerate", draft_id, "--no-wait")["feedback"] == "No."
+    assert run_ok(tmp_path, "draft", "reject", draft_id, "--feedback", "Too long.") == f"{draft_id} rejected.\n"
+    assert run_json(tmp_path, "draft", "regenerate", draft_id, "--no-wait")["feedback"] == "Too long."
 
 
 def test_several_ids_print_bulk_result(tmp_path):

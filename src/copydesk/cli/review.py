@@ -136,7 +136,7 @@ def reject(context: Context, *, feedback: str | None, **selection: Unpack[DraftS
     run_action(context, ChangeDraft(action=Action.REJECT, feedback=feedback), **selection)
 
 
-@command(examples=('copydesk draft regenerate 1f9c2a --feedback "Shorter, and name the ferry"',))
+@command(examples=('copydesk draft regenerate 1f9c2a --feedback "Shorter, no hashtags"',))
 @FEEDBACK
 @NO_WAIT
 @with_draft_selection

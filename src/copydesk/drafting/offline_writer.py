@@ -146,6 +146,10 @@ class OfflineWriter:
 
     name = "offline"
 
+    def check_feedback(self, feedback: str) -> None:
+        """Raise WriterError if a clause of `feedback` is not understood."""
+        parse_feedback(feedback)
+
     async def write(self, brief: Brief) -> WriterResult:
         """Return the requested draft.
 

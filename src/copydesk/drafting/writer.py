@@ -137,6 +137,15 @@ class Writer(Protocol):
 
 
 @runtime_checkable
+class LimitedWriter(Writer, Protocol):
+    """A writer that does not understand all feedback."""
+
+    def check_feedback(self, feedback: str) -> None:
+        """Raise WriterError, with what it can do, if it does not understand `feedback`."""
+        ...
+
+
+@runtime_checkable
 class StreamingWriter(Writer, Protocol):
     """A writer that shows the text while it is written."""
 

@@ -4,8 +4,9 @@ import msgspec
 import pytest
 
 from copydesk.drafting.fake_writer import FakeWriter
-from copydesk.errors import ConflictError, NotFoundError
-from copydesk.model.draft import Format, Status
+from copydesk.errors import ConflictError, InvalidError, NotFoundError
+from copydesk.model.draft import Action, Format, Status
+from copydesk.model.requests import ChangeDraft
 from copydesk.model.serialization import to_json
 from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at, query_db
 
@@ -167,6 +168,26 @@ async def test_regenerating_own_text(tmp_path):
 
     assert new.status is Status.AWAITING_REVIEW
     assert new.text == "We open at eight\n\nThe bakery opens an hour earlier from Monday on."
+
+
+async def test_feedback_not_understood_leaves_draft_as_it_was(tmp_path):
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        draft = await run_for_draft(desk)
+        with pytest.raises(InvalidError, match=r"does not understand “Funnier”\. It can do: shorter, longer, another"):
+            await desk.drafts.regenerate(draft.id, "Funnier.")
+        with pytest.raises(InvalidError, match="does not understand “Funnier”"):
+            await desk.drafts.bulk_all(Action.REGENERATE, [draft.id], ChangeDraft(feedback="Funnier."))
+        assert await desk.drafts.get(draft.id) == draft
+        assert await desk.generation.drain() == 0
+
+
+async def test_earlier_feedback_not_understood_is_refused_too(tmp_path):
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        draft = await run_for_draft(desk)
+        await desk.drafts.reject(draft.id, "Funnier.")
+        with pytest.raises(InvalidError, match="does not understand “Funnier”"):
+            await desk.drafts.regenerate(draft.id)
+        assert (await desk.drafts.get(draft.id)).status is Status.REJECTED
 
 
 async def test_difference_between_versions(tmp_path, writer):

@@ -115,6 +115,8 @@ class Review:
         if request.action is Action.POST:
             # Posting cannot be undone, and its deliveries are waited for draft by draft.
             raise InvalidError(FieldError("action", "cannot be post in a bulk action; post drafts one at a time"))
+        if request.action is Action.REGENERATE:
+            await _check_feedback(self._ctx, request.feedback)
         unique_ids, bulk_id = tuple(dict.fromkeys(ids)), new_id(now)
         async with record_bulk(self._ctx, bulk_id, now, request, unique_ids):
             errors = await self._apply_in_batches(request, unique_ids, now, bulk_id, on_progress, is_cancelled)
@@ -175,7 +177,7 @@ async def prepare_change(
     """Read the draft and check its new text, which takes too long for a write transaction.
 
     Raise NotFoundError, StaleVersionError for another version than `expected_version`, ConflictError for a text that
-    cannot be edited.
+    cannot be edited, InvalidError for feedback that no writer understands.
     """
     snapshot = await ctx.read(
         draft_updates.load_snapshot,
@@ -184,7 +186,17 @@ async def prepare_change(
         expected_version=expected_version,
     )
     edited = await _check_edit(ctx, snapshot, request.text) if request.text is not None else None
+    if request.action is Action.REGENERATE:
+        await _check_feedback(ctx, _effective_feedback(snapshot, request.feedback))
     return PreparedChange(snapshot, request, now, edited)
+
+
+async def _check_feedback(ctx: DeskContext, feedback: str | None) -> None:
+    """Raise InvalidError for feedback that no writer understands, so that its draft stays as it was."""
+    if feedback:
+        from copydesk.desk.writers.open_writer import check_feedback  # noqa: PLC0415 - most changes need no writer
+
+        await check_feedback(ctx, feedback)
 
 
 async def _check_edit(ctx: DeskContext, snapshot: DraftSnapshot, text: str) -> EditedText:
@@ -422,12 +434,16 @@ def _action_columns(action: Action, snapshot: DraftSnapshot, feedback: str | Non
         case Action.UNAPPROVE:
             return {"feedback": feedback}
         case Action.REGENERATE:
-            # Without new feedback repeat the last one: it is the reason for writing the draft again.
-            return {"feedback": feedback or snapshot.value("rejection_feedback") or snapshot.value("feedback")}
+            return {"feedback": _effective_feedback(snapshot, feedback)}
         case Action.ARCHIVE:
             return {"archived_at": now}
         case _:
             return {}
+
+
+def _effective_feedback(snapshot: DraftSnapshot, feedback: str | None) -> str | None:
+    """Return the feedback of a regeneration; without new one the last, the reason for writing the draft again."""
+    return feedback or snapshot.value("rejection_feedback") or snapshot.value("feedback")
 
 
 def format_scheduled_time(snapshot: DraftSnapshot) -> str:

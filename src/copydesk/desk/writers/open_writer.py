@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from copydesk.desk.context import DeskContext
 from copydesk.drafting import writer as writers
-from copydesk.drafting.writer import Brief, Writer, WriterResult, write_or_stream
-from copydesk.errors import CredentialsError, WriterError
+from copydesk.drafting.writer import Brief, LimitedWriter, Writer, WriterResult, write_or_stream
+from copydesk.errors import CredentialsError, FieldError, InvalidError, WriterError
 from copydesk.model.user import User
 from copydesk.model.writer import OFFLINE, Endpoint, ModelRequest
 from copydesk.store import writers as stored
@@ -38,6 +38,18 @@ async def open_writer(ctx: DeskContext) -> Writer:
         for name in names
     ]
     return chosen[0] if len(chosen) == 1 else FallbackWriter(chosen)
+
+
+async def check_feedback(ctx: DeskContext, feedback: str) -> None:
+    """Raise InvalidError if the user's only writer does not understand `feedback`. Language models read any."""
+    writer = ctx.shared.writer
+    if writer is None and (await ctx.read(_load_chosen))[0] == (OFFLINE,):
+        writer = writers.get_writer()
+    if isinstance(writer, LimitedWriter):
+        try:
+            writer.check_feedback(feedback)
+        except WriterError as error:
+            raise InvalidError(FieldError("feedback", error.message.rstrip(".")), hint=error.hint) from None
 
 
 async def ask_writer(ctx: DeskContext, brief: Brief, on_text: Callable[[str], None] | None = None) -> WriterResult:

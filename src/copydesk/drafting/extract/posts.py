@@ -160,8 +160,9 @@ def _candidate_texts(material: Material) -> Iterator[ComposedText]:
         # Leaving out the quotation does not make another version, only a shorter one.
         if states_something and material.repeats_quotations and not (quotes and material.keeps_quotations):
             yield templates.compose(choose_template(templates.TITLE, material), template_values(material))
-    # Without the headline a sentence has to say what it is about.
-    if material.headline.is_incomplete or (material.title_flaw is None and not material.keeps_quotations):
+    # Without the headline, for brevity or because it says the same.
+    shrinks = material.revision is not None and material.revision.growth < 0
+    if material.headline.is_incomplete or shrinks or (material.title_flaw is None and not material.keeps_quotations):
         for passage in rank_quotes(material, ""):
             yield templates.compose(choose_template(templates.QUOTE, material), template_values(material, passage))
 
