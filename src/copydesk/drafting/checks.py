@@ -9,7 +9,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from copydesk.drafting.check_context import CheckContext, RecentTexts, Rule, build_check_context
-from copydesk.drafting.rules import ai_phrases, claims, facts, form, structure, voice
+from copydesk.drafting.rules import ai_phrases, claims, facts, form, remains, structure, voice
 from copydesk.drafting.rules.analyzed_text import AnalyzedText
 from copydesk.drafting.rules.injection import find_injections
 from copydesk.model.draft import Checks, Finding, Severity
@@ -24,7 +24,15 @@ __all__ = [
     "find_injections",
 ]
 
-_ALL: tuple[Rule, ...] = (*form.RULES, *facts.RULES, *claims.RULES, *voice.RULES, *structure.RULES, *ai_phrases.RULES)
+_ALL: tuple[Rule, ...] = (
+    *form.RULES,
+    *remains.RULES,
+    *facts.RULES,
+    *claims.RULES,
+    *voice.RULES,
+    *structure.RULES,
+    *ai_phrases.RULES,
+)
 RULES = tuple(rule.name for rule in _ALL)
 """Names of all rules, in the order in which findings are listed."""
 

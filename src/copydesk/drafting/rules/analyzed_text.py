@@ -163,7 +163,7 @@ class AnalyzedText:
     @cached_property
     def statements(self) -> str:
         """The masked text without hashtags, separators and markup, which state nothing, at unchanged offsets."""
-        text = _blank(self.masked, links.hashtag_spans(self.masked))
+        text = blank_spans(self.masked, links.hashtag_spans(self.masked))
         return _NO_STATEMENT.sub(lambda match: _LETTER.sub(" ", match[0]), text)
 
     @cached_property
@@ -174,10 +174,14 @@ class AnalyzedText:
         return list(_split_parts(self.text))
 
 
-def _blank(text: str, spans: Iterable[links.Span]) -> str:
+def blank_spans(text: str, spans: Iterable[links.Span]) -> str:
+    """Return `text` with every character of the spans replaced by a space, so that all offsets stay valid."""
+    pieces: list[str] = []
+    last = 0
     for start, end in spans:
-        text = text[:start] + " " * (end - start) + text[end:]
-    return text
+        pieces += (text[last:start], " " * (end - start))
+        last = end
+    return "".join((*pieces, text[last:]))
 
 
 # Separators between posts, marks of headings, lists and quotations, counters of posts, and credits.

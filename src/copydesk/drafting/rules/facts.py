@@ -8,6 +8,7 @@ from copydesk.drafting.rules.analyzed_text import (
     AnalyzedText,
     SourceText,
     analyze_source,
+    blank_spans,
     find_numbers,
     ngrams,
     own_sections,
@@ -100,9 +101,11 @@ def _contains(text: str, source: SourceText) -> bool:
 
 def _name(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     source = analyze_source(context.source)
-    for match in _NAME.finditer(analyzed.own_text):
+    # Hashtags are the draft's own.
+    own_text = blank_spans(analyzed.own_text, links.hashtag_spans(analyzed.own_text))
+    for match in _NAME.finditer(own_text):
         name = match[0]
-        if _starts_sentence(analyzed.own_text, match.start()):
+        if _starts_sentence(own_text, match.start()):
             # The first word of a sentence is capitalised anyway.
             _, _, name = name.partition(" ")
         if name[:1].isupper() and name.lower().replace("’", "'") not in source.lower:
