@@ -16,7 +16,7 @@ from copydesk.model.voice import Voice
 
 ITEMS = 100
 RECENT_DRAFTS = 200
-WRITE_TARGET, CHECK_TARGET = 10.0, 1.5
+WRITE_TARGET, CHECK_TARGET = 10.0, 5.0
 """Milliseconds of processor time."""
 
 NOUNS = ("bridge", "library", "council", "river", "market", "tram", "school", "harbour", "garden", "station")
@@ -67,7 +67,9 @@ def measure() -> list[Row]:
     return [
         make_row("A SHORT draft, written offline", statistics.median(write_times), WRITE_TARGET),
         make_row(
-            f"A SHORT draft, checked against {RECENT_DRAFTS} others", statistics.median(check_times), CHECK_TARGET
+            f"A SHORT draft, checked against its source and {RECENT_DRAFTS} others",
+            statistics.median(check_times),
+            CHECK_TARGET,
         ),
     ]
 

@@ -213,6 +213,7 @@ def test_sample_prints_drafts(tmp_path):
     assert result.out.startswith("10 new drafts from ")
     assert result.out.count("\nScore: ") == result.out.count("Checks: ") == 10
     assert "Reported by " in result.out
+    assert "\nClaims\n  supported    " in result.out
     assert "[red]" in result.out
     assert "\x1b" not in result.out + result.err
     listing = run_in_process(tmp_path, "--sample", "draft", "list", "--json")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.output import print_table
-from copydesk.model.draft import STATUS_LABELS, Agent, Checks, Draft, Score, Status
+from copydesk.model.draft import CLAIM_LABELS, STATUS_LABELS, Agent, Checks, Draft, Score, Status
 from copydesk.model.writer import ModelRequest
 from copydesk.text import clean, reveal
 from copydesk.text.formatting import format_cost, format_count
@@ -31,6 +31,8 @@ def print_draft(draft: Draft, facts: Sequence[tuple[str, str]] = ()) -> None:
         print_table(facts, empty="")
     if draft.checks.ran:
         _print_checks(draft.checks)
+    if draft.checks.claims:
+        _print_claims(draft)
     if draft.score:
         _print_score(draft.score)
 
@@ -116,6 +118,18 @@ def _print_checks(checks: Checks) -> None:
     click.echo(f"\nChecks: {checks.ran - len(failed)} of {checks.ran} passed")
     if checks.findings:
         print_table([("", finding.severity, finding.rule, finding.message) for finding in checks.findings], empty="")
+
+
+def _print_claims(draft: Draft) -> None:
+    """Print each sentence with its verdict, and below it the words of the source."""
+    click.echo("\nClaims")
+    for claim in draft.checks.claims:
+        click.echo(f"  {CLAIM_LABELS[claim.verdict]:<11}  {clean(draft.text[claim.start : claim.end])}")
+        if claim.reason:
+            click.echo(f"{'':13}  {clean(claim.reason)}")
+        if claim.source:
+            place = f"{claim.source.field} {claim.source.start}-{claim.source.end}"
+            click.echo(f"{'':13}  {place}: {clean(claim.source.text)}")
 
 
 def _print_score(score: Score) -> None:

@@ -133,6 +133,14 @@ class ClaimVerdict(StrEnum):
     CANNOT_TELL = "cannot_tell"
 
 
+CLAIM_LABELS: Mapping[ClaimVerdict, str] = {
+    ClaimVerdict.SUPPORTED: "supported",
+    ClaimVerdict.CONTRADICTS: "contradicts",
+    ClaimVerdict.CANNOT_TELL: "cannot tell",
+}
+"""Verdict -> its name in every text for users; JSON has the value."""
+
+
 class ClaimSource(Struct, frozen=True, omit_defaults=True):
     """Words of a source, as the source has them: characters `start` to `end` of the item's `field`."""
 

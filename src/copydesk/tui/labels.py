@@ -4,7 +4,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from copydesk.model.draft import MANUAL, STATUS_LABELS, Action, Format, Severity, Status
+from copydesk.model.draft import (
+    CLAIM_LABELS,
+    MANUAL,
+    STATUS_LABELS,
+    Action,
+    ClaimVerdict,
+    Field,
+    Format,
+    Severity,
+    Status,
+)
 from copydesk.model.engagement import Interval
 from copydesk.model.experiment import ExperimentPlan, ExperimentStatus, LiftNeed, Metric
 from copydesk.model.run import RunStatus
@@ -42,6 +52,12 @@ SEVERITY = {
     Severity.WARNING: Badge("W", "warn", "warning"),
     Severity.INFO: Badge("i", "dim", "note"),
 }
+CLAIM = {
+    ClaimVerdict.SUPPORTED: Badge("=", "good", CLAIM_LABELS[ClaimVerdict.SUPPORTED]),
+    ClaimVerdict.CONTRADICTS: Badge("!", "bad", CLAIM_LABELS[ClaimVerdict.CONTRADICTS]),
+    ClaimVerdict.CANNOT_TELL: Badge("?", "warn", CLAIM_LABELS[ClaimVerdict.CANNOT_TELL]),
+}
+"""The verdict on a sentence of a draft, beside its source."""
 FLAG = {
     Severity.ERROR: Badge("!", "bad", "failed check"),
     Severity.WARNING: Badge("~", "warn", "check warning"),
@@ -278,7 +294,7 @@ ITEM_WITHOUT_LINK = "The source item has no link."
 UNTITLED_ITEM = "Untitled"
 TEXT_UNCHANGED = "The text is the same."
 BETTER_CHECKS, WORSE_CHECKS = "Fixed", "New findings"
-CHECKS_HEADING, SCORE_HEADING, TAGS_HEADING = "Checks", "Score", "Tags"
+CHECKS_HEADING, CLAIMS_HEADING, SCORE_HEADING, TAGS_HEADING = "Checks", "Claims", "Score", "Tags"
 WRITTEN_BY_USER = "written by you"
 
 
@@ -396,6 +412,14 @@ def confidence(share: float, *, known: bool) -> str:
 def draft_checks_passed(passed: int, total: int) -> str:
     """Return the summary of the checks: `5 of 6 passed`."""
     return f"{passed} of {total} passed"
+
+
+def claims_summary(counts: Mapping[ClaimVerdict, int]) -> str:
+    """Return the number of claims by verdict: `3 supported, 1 cannot tell`."""
+    return ", ".join(f"{counts[verdict]} {label}" for verdict, label in CLAIM_LABELS.items() if counts.get(verdict))
+
+
+CLAIM_FIELDS = {Field.TITLE: "Title", Field.SUMMARY: "Summary", Field.TEXT: "Text"}
 
 
 SOURCES_HEADING = "Sources"

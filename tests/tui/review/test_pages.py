@@ -12,7 +12,21 @@ from copydesk.desk.drafts.versions import Difference
 from copydesk.drafting.diff import Piece, PieceKind
 from copydesk.errors import CopydeskError
 from copydesk.model.delivery import DeliveredPost, DeliveryReport, DeliverySituation, DeliveryState, Evidence, NextBy
-from copydesk.model.draft import Agent, AgentSource, Checks, DraftSource, Finding, Format, ListedDraft, Severity, Status
+from copydesk.model.draft import (
+    Agent,
+    AgentSource,
+    Checks,
+    Claim,
+    ClaimSource,
+    ClaimVerdict,
+    DraftSource,
+    Field,
+    Finding,
+    Format,
+    ListedDraft,
+    Severity,
+    Status,
+)
 from copydesk.tui.empty_states import desk_error
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
 from copydesk.tui.review.draft_row import draft_row, first_line
@@ -307,3 +321,22 @@ def test_diff_marks_changed_line_breaks() -> None:
         Piece(kind=PieceKind.SAME, text="two"),
     )
     assert page == "one[-¶-]\n\n{+ +}two"
+
+
+def test_claims_stand_beside_their_source() -> None:
+    source = ClaimSource(text="It lends 1,200 tools.", field=Field.TEXT, start=0, end=21)
+    claims = (
+        Claim(start=0, end=20, verdict=ClaimVerdict.CONTRADICTS, reason="The source says “1,200”.", source=source),
+        Claim(start=21, end=31, verdict=ClaimVerdict.CANNOT_TELL),
+    )
+    draft = make_draft(0, text="It lends 1,300 tools It is open", checks=Checks(ran=2, claims=claims))
+    page = render(draft_page(draft, NOW))
+    assert "Claims  1 contradicts, 1 cannot tell" in page
+    assert "! contradicts  It lends 1,300 tools" in page
+    assert "The source says “1,200”." in page
+    assert "Text: It lends 1,200 tools." in page
+    assert "? cannot tell  It is open" in page
+
+
+def test_draft_without_claims_has_no_heading() -> None:
+    assert "Claims" not in render(draft_page(make_draft(0, checks=Checks(ran=2)), NOW))

@@ -31,6 +31,8 @@ _QUESTION = re.compile(r"[?？]\s*[\"”’»)]*\s*$")
 _WORD = re.compile(r"[^\W_]+")
 
 
+# Cached, because two rules and the draft itself ask for the same claims.
+@lru_cache(maxsize=64)
 def find_claims(text: str, materials: tuple[Material, ...], names: tuple[str, ...] = ()) -> tuple[Claim, ...]:
     """Return the claims of `text`, in order.
 

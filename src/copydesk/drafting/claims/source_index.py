@@ -137,10 +137,10 @@ class SourceIndex:
     def _opposites(self) -> dict[int, set[str]]:
         """Group of opposites -> the stems in it that the source has."""
         groups: dict[int, set[str]] = defaultdict(set)
-        for stem, memberships in self.language.opposites.items():
-            if stem in self._positions:
-                for group, _ in memberships:
-                    groups[group].add(stem)
+        opposites = self.language.opposites
+        for stem in opposites.keys() & self._positions.keys():
+            for group, _ in opposites[stem]:
+                groups[group].add(stem)
         return groups
 
     def find_quotation(self, quotation: str) -> list[Sentence]:

@@ -5,6 +5,7 @@ drawing where the terminal can do it.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, tzinfo
 from itertools import pairwise
@@ -34,7 +35,7 @@ from copydesk.text.formatting import format_relative, format_utc, plural
 from copydesk.tui import labels
 from copydesk.tui.browser import is_link
 from copydesk.tui.charts import progress_bar
-from copydesk.tui.labels import SEVERITY, STATUS, source_type_label
+from copydesk.tui.labels import CLAIM, SEVERITY, STATUS, source_type_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import worst_finding_sign
 from copydesk.tui.schedule.week import format_day
@@ -242,6 +243,8 @@ def draft_page(
     if draft.last_error:
         blocks += [paragraph(), paragraph(safe_line(draft.last_error), "bad")]
     blocks += [paragraph(), *_checks(draft.checks)]
+    if draft.checks.claims:
+        blocks += [paragraph(), *_claims(draft)]
     if draft.score is not None:
         blocks += [paragraph(), *_score(draft.score)]
     if draft.tags:
@@ -335,6 +338,22 @@ def _checks(checks: Checks) -> Iterator[Block]:
         for sign in (SEVERITY[finding.severity],)
     ]
     yield Table(rows)
+
+
+def _claims(draft: ListedDraft) -> Iterator[Block]:
+    """Yield each sentence of the draft with its verdict, and below it the words of the source."""
+    claims = draft.checks.claims
+    summary = labels.claims_summary(Counter(claim.verdict for claim in claims))
+    yield Paragraph(Content.assemble((labels.CLAIMS_HEADING, "strong"), "  ", (summary, "dim")))
+    for claim in claims:
+        badge = CLAIM[claim.verdict]
+        sentence = safe_line(draft.text[claim.start : claim.end])
+        yield Paragraph(Content.assemble((f"{badge.letter} {badge.text}", badge.role), "  ", sentence))
+        if claim.reason:
+            yield Paragraph(Content.styled(safe_line(claim.reason), "dim"), indent=INDENT)
+        if claim.source is not None:
+            field = labels.CLAIM_FIELDS.get(claim.source.field, "")
+            yield Paragraph(Content.assemble((f"{field}: ", "dim"), safe_line(claim.source.text)), indent=INDENT)
 
 
 def _score(score: Score) -> Iterator[Block]:
