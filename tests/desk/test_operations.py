@@ -21,6 +21,7 @@ from copydesk.model.draft import Action, Format
 from copydesk.model.engagement import RecordEngagement
 from copydesk.model.experiment import ChangeExperiment, ExperimentAction, NewExperiment, Variant
 from copydesk.model.requests import BulkChange, ChangeDraft, CreateDraft
+from copydesk.model.rule import ChangeRule, NewRule, RuleKind
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.model.schedule import Slot
 from copydesk.model.serialization import to_json
@@ -85,6 +86,7 @@ def test_all_resources_are_found():
         "idempotency",
         "learning",
         "ranking",
+        "rules",
     }
     assert set(RESOURCES) == expected
     assert len(OPERATIONS) > 100
@@ -193,7 +195,16 @@ EXPERIMENT = NewExperiment(
 )
 VOICE = ChangeVoice(style="Plain.", formats={Format.SHORT: FormatVoice(hashtags=2)})
 SOURCE = NewSource(type="rss", url=URL_ONE, config=SourceConfig(weight=2))
+
+
+async def rule_id(desk: Desk) -> tuple[str]:
+    """Return the id of a rule."""
+    return ((await desk.rules.add({"kind": "avoid", "term": "synergy"})).id,)
+
+
 EXAMPLES: dict[str, Example] = {
+    "rules.add": Example(NewRule(kind=RuleKind.EXCLUDE, term="giveaway"), {"term": 5}),
+    "rules.change": Example(ChangeRule(enabled=False), {"kind": "other"}, rule_id),
     "drafts.create": Example(CreateDraft(text="A feed asks nothing.", tags=("feeds",)), {"text": 5}),
     "drafts.change": Example(
         ChangeDraft(action=Action.REJECT, text="Another text.", feedback="Too long."),

@@ -35,6 +35,7 @@ ACCEPTED = {
     "record_engagement": {"draftId": UNKNOWN, "platform": "x"},
     "start_run": {"sourceIds": [UNKNOWN]},
     "schedule_next": {"draftId": UNKNOWN},
+    "create_rule": {"kind": "avoid", "term": "one", "draftId": UNKNOWN},
     "rehearse_ranking": {"sourceId": UNKNOWN, "sourceConfig": {}},
     "change_draft": {"text": "Other words."},
     "change_experiment": {"action": "archive"},
@@ -65,6 +66,10 @@ async def conflicting_request(operation, desk):
         await desk.drafts.approve(draft.id)
         execute_sql(desk.settings.database_file.parent, "UPDATE draft SET status = 'posting' WHERE id = ?", draft.id)
         return operation.path.format(id=source.id), None
+    if operation.id in {"create_rule", "change_rule"}:
+        first, second = [await desk.rules.add({"kind": "avoid", "term": term}) for term in ("one", "two")]
+        body = {"kind": "avoid", "term": "one"}
+        return operation.path.format(id=second.id), body if operation.id == "create_rule" else {"term": first.term}
     if operation.id == "create_webhook":
         await desk.webhooks.create(operation.example)
         return operation.path, operation.example

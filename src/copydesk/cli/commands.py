@@ -28,6 +28,7 @@ COMMANDS = {
     "why": ("copydesk.cli.ranking", "Explain why an item is not among the drafts."),
     "rehearse": ("copydesk.cli.ranking", "Replay 30 days with other interests, filters or weights."),
     "writer": ("copydesk.cli.writer", "Choose who writes drafts."),
+    "rule": ("copydesk.cli.rule", "Make rules of the reasons of rejections."),
     "voice": ("copydesk.cli.voice", "Show or change your voice profile."),
     "experiment": ("copydesk.cli.experiment", "Run experiments."),
     "engagement": ("copydesk.cli.engagement", "Show and record how posts perform."),

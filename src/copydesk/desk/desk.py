@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from copydesk.desk.publishing.service import Posting
     from copydesk.desk.ranking import Rankings
     from copydesk.desk.retention import Retention
+    from copydesk.desk.rules import Rules
     from copydesk.desk.schedule import Schedule
     from copydesk.desk.sources.service import Sources
     from copydesk.desk.stories import Stories
@@ -181,6 +182,13 @@ class Desk:
         from copydesk.desk.ranking import Rankings  # noqa: PLC0415
 
         return Rankings(self._context)
+
+    @cached_property
+    def rules(self) -> "Rules":
+        """Rules made from the reasons of rejections."""
+        from copydesk.desk.rules import Rules  # noqa: PLC0415
+
+        return Rules(self._context)
 
     @cached_property
     def ids(self) -> "Ids":

@@ -81,13 +81,16 @@ class Rankings:
         """
         now = self._ctx.clock()
         stored, inputs, approved = await self._ctx.read(_load_rehearsal, now - timedelta(days=REHEARSED_DAYS))
-        before = _Options(self._ctx.settings.ranking, self._ctx.settings.pipeline, inputs.sources)
+        settings = self._ctx.settings
+        before = _Options(settings.ranking, settings.pipeline, inputs.sources, inputs.excluded)
         after = _change(before, request)
         rules = [await self._compile(options, stored) for options in (before, after)]
         return await asyncio.to_thread(_rehearse, stored, inputs, approved, (before, after), rules, now)
 
     async def _compile(self, options: "_Options", stored: Sequence[Item]) -> ItemRules:
-        rules = await asyncio.to_thread(compile_item_rules, options.pipeline, options.sources, any_age=True)
+        rules = await asyncio.to_thread(
+            compile_item_rules, options.pipeline, options.sources, options.excluded, any_age=True
+        )
         return rules._replace(source_languages=await detect_source_languages(self._ctx, stored, rules))
 
     @operation
@@ -120,11 +123,15 @@ class Rankings:
     async def _describe_filter(self, item: Item, reason: str) -> str:
         """Return which filter left the item out, and where that filter is set."""
         inputs = await self._ctx.read(load_ranking_inputs, self._ctx.clock())
-        rules = await asyncio.to_thread(compile_item_rules, self._ctx.settings.pipeline, inputs.sources)
+        rules = await asyncio.to_thread(
+            compile_item_rules, self._ctx.settings.pipeline, inputs.sources, inputs.excluded
+        )
         rejection = await asyncio.to_thread(rules.reject, item, self._ctx.clock())
         if rejection is None or rejection.reason != reason:
             return f"It was filtered out: {reason}."
         place = f"the settings of {item.source_name}" if rejection.of_source else "the settings for all sources"
+        if any(reason == f"has the excluded {term}" for term in inputs.excluded):
+            place = "a rule of yours (copydesk rule list)"
         return f"It was filtered out by {place}: {reason}."
 
     async def _explain_waiting(self, found: "_FoundItem", now: datetime) -> Explanation:
@@ -132,7 +139,9 @@ class Rankings:
         if all(item.id != found.item.id for item in waiting):
             return _explanation(found, ItemFate.DROPPED, f"It waits, but {found.item.source_name} is disabled.")
         inputs = await self._ctx.read(load_ranking_inputs, now - NOVELTY_WINDOW)
-        rules = await asyncio.to_thread(compile_item_rules, self._ctx.settings.pipeline, inputs.sources)
+        rules = await asyncio.to_thread(
+            compile_item_rules, self._ctx.settings.pipeline, inputs.sources, inputs.excluded
+        )
         rules = rules._replace(source_languages=await detect_source_languages(self._ctx, waiting, rules))
         return await asyncio.to_thread(_explain_waiting, found, waiting, rules, inputs, self._ctx.settings, now)
 
@@ -143,6 +152,8 @@ class _Options(NamedTuple):
     ranking: RankingSettings
     pipeline: PipelineSettings
     sources: tuple[Source, ...]
+    excluded: tuple[str, ...]
+    """Words that the user's rules exclude."""
 
 
 class _FoundItem(NamedTuple):
@@ -168,6 +179,7 @@ def _change(options: _Options, request: RehearsalRequest) -> _Options:
         msgspec.structs.replace(options.ranking, **weights),
         msgspec.structs.replace(options.pipeline, **changes),
         _change_source(options.sources, request),
+        options.excluded,
     )
 
 

@@ -122,7 +122,4 @@ def _load_item_and_voice(conn: Transaction, user_id: str, item_id: str) -> tuple
     )
     if item is None:
         raise NotFoundError("No item to preview with.", hint="Run the pipeline: P in Review.")
-    profile = users.load_voice(conn, user_id)
-    if profile is None:
-        return item, Voice()
-    return item, Voice(style=profile.style, avoid=profile.avoid, examples=profile.examples, formats=profile.formats)
+    return item, users.load_writing_voice(conn, user_id)

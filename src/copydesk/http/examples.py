@@ -48,6 +48,7 @@ from copydesk.model.item import ItemState
 from copydesk.model.learning import LearningReport, LearningReset
 from copydesk.model.rehearsal import Explanation, Hits, InterestRank, ItemFate, Rehearsal
 from copydesk.model.requests import BulkFailure, CreatedDraft, CreatedDrafts, CreationMode, bulk_response
+from copydesk.model.rule import Rule, RuleKind, RuleSuggestion
 from copydesk.model.run import ErrorCount, PeriodTotals, Run, RunStatistics, RunStats, RunStatus, Stage
 from copydesk.model.schedule import AutoSchedule, Conflict, Conflicts, Slot, SlotAssignment
 from copydesk.model.serialization import to_json_value
@@ -287,6 +288,17 @@ _VALUES = (
         created_at=_AT,
         updated_at=_AT,
     ),
+    Rule(
+        id=EXAMPLE_ID,
+        kind=RuleKind.EXCLUDE,
+        term="giveaway",
+        reason="no giveaways please",
+        draft_id=EXAMPLE_ID,
+        enabled=True,
+        created_at=_AT,
+        updated_at=_AT,
+    ),
+    RuleSuggestion(kind=RuleKind.EXCLUDE, term="giveaway", reason="no giveaways please", draft_id=EXAMPLE_ID),
     Explanation(
         fate=ItemFate.WAITING,
         why="It waits at rank 14 of 120 stories. A run drafts 10.",

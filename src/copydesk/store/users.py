@@ -2,12 +2,15 @@
 
 from datetime import datetime
 
+import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
+from copydesk.model.rule import RuleKind
 from copydesk.model.serialization import Struct
 from copydesk.model.user import User
-from copydesk.model.voice import VoiceProfile
+from copydesk.model.voice import Voice, VoiceProfile
+from copydesk.store import rules
 from copydesk.store.ids import new_id
 from copydesk.store.raw_sql import ColumnCodec, execute_sql
 from copydesk.store.tables import clock_check, user, voice
@@ -97,6 +100,14 @@ def load_voice(conn: Connection, user_id: str) -> VoiceProfile | None:
     query = f"SELECT {_VOICE_COLUMNS.column_list} FROM voice WHERE user_id = ?"  # noqa: S608 - names of our own
     row = next(_VOICE_COLUMNS.decode(execute_sql(conn, query, (user_id,))), None)
     return VoiceProfile(**dict(zip(_VOICE_COLUMNS.names, row, strict=True))) if row else None
+
+
+def load_writing_voice(conn: Connection, user_id: str) -> Voice:
+    """Return the voice to write with: the profile's, avoiding the words of the user's rules, too."""
+    profile = load_voice(conn, user_id)
+    voice = Voice(**{name: getattr(profile, name) for name in Voice.__struct_fields__}) if profile else Voice()
+    terms = rules.list_terms(conn, user_id, RuleKind.AVOID)
+    return msgspec.structs.replace(voice, avoid=tuple(dict.fromkeys((*voice.avoid, *terms)))) if terms else voice
 
 
 def save_voice(conn: Connection, user_id: str, profile: VoiceProfile) -> None:

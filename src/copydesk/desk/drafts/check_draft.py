@@ -65,7 +65,7 @@ def _load_inputs(conn: Transaction, user_id: str, since: datetime, draft: Draft 
     """Load the voice, recent texts and, if the draft is stored, its source items."""
     item = items.get(conn, user_id, draft.item_id) if draft else None
     recent = drafts.list_texts_since(conn, user_id, since, MAX_RECENT, except_story=item.story_id if item else None)
-    voice = users.load_voice(conn, user_id) or Voice()
+    voice = users.load_writing_voice(conn, user_id)
     return CheckInputs(
         voice=voice,
         recent=recent,

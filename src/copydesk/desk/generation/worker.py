@@ -308,7 +308,7 @@ def _load_inputs(conn: Transaction, user_id: str, draft_id: str, item: Item, now
     return _TextInputs(
         draft=draft,
         earlier_texts=draft_queries.list_earlier_texts(conn, user_id, draft_id),
-        voice=users.load_voice(conn, user_id) or Voice(),
+        voice=users.load_writing_voice(conn, user_id),
         recent=drafts.list_texts_since(conn, user_id, now - RECENT_WINDOW, MAX_RECENT, except_story=item.story_id),
         treatment=get_treatment(conn, user_id, draft_id),
         has_image=generation.has_image(conn, user_id, item.id),

@@ -55,13 +55,18 @@ class ItemRules(NamedTuple):
         return Rejection(reason, of_source=True) if reason else None
 
 
-def compile_item_rules(options: Pipeline, all_sources: Iterable[Source], *, any_age: bool = False) -> ItemRules:
-    """Compile the filters. With `any_age` items of any age pass. It may take seconds: call it in a thread.
+def compile_item_rules(
+    options: Pipeline, all_sources: Iterable[Source], excluded: Iterable[str] = (), *, any_age: bool = False
+) -> ItemRules:
+    """Compile the filters. It may take seconds: call it in a thread.
+
+    `excluded` are the words of the user's rules. With `any_age` items of any age pass.
 
     Raise InvalidError if an expression for all sources is invalid or too slow.
     """
     max_age = None if any_age else timedelta(hours=options.max_age_hours)
-    everywhere = compile_rules(options.include, options.exclude, options.language or None, max_age, field="pipeline")
+    exclude = (*options.exclude, *excluded)
+    everywhere = compile_rules(options.include, exclude, options.language or None, max_age, field="pipeline")
     by_source = {source.id: _compile_source_rules(source.config) for source in all_sources if source.config is not None}
     return ItemRules(everywhere, by_source)
 

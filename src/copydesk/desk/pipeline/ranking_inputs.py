@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from copydesk.desk.learning import load_decisions
+from copydesk.model.rule import RuleKind
 from copydesk.model.source import Source, SourceConfig
 from copydesk.ranking.preference import Decision, train
 from copydesk.ranking.score import ScoringContext, SourceRecord, Weights
 from copydesk.settings import Settings
-from copydesk.store import drafts, sources
+from copydesk.store import drafts, rules, sources
 from copydesk.store.database import Transaction
 from copydesk.store.drafts import DraftDecision
 
@@ -25,6 +26,8 @@ class RankingInputs(NamedTuple):
     counts: Mapping[str, tuple[int, int]]
     """By source id: (approved, rejected)."""
     decisions: tuple[DraftDecision, ...]
+    excluded: tuple[str, ...]
+    """Words that the user's rules exclude."""
 
 
 def load_ranking_inputs(conn: Transaction, user_id: str, since: datetime) -> RankingInputs:
@@ -35,6 +38,7 @@ def load_ranking_inputs(conn: Transaction, user_id: str, since: datetime) -> Ran
         drafted_titles=drafts.list_titles_since(conn, user_id, since),
         counts=_count_by_source(decisions) if state.since else drafts.count_decisions_by_source(conn, user_id),
         decisions=decisions,
+        excluded=rules.list_terms(conn, user_id, RuleKind.EXCLUDE),
     )
 
 

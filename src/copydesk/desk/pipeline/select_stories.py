@@ -16,6 +16,7 @@ from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.desk.pipeline.ranking_inputs import NOVELTY_WINDOW, load_ranking_inputs, ranking_context
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.item import Item, ItemState, digest
+from copydesk.model.rule import RuleKind
 from copydesk.model.run import RunRequest, Stage
 from copydesk.model.source import Source, SourceConfig
 from copydesk.ranking.rank import RankedStory, rank
@@ -23,6 +24,7 @@ from copydesk.ranking.stories import Candidate, StoryIndex, group_into_stories
 from copydesk.store import drafts, items, sources
 from copydesk.store.database import Transaction
 from copydesk.store.items import StoryMember
+from copydesk.store.rules import list_terms
 
 log = logging.getLogger(__name__)
 STORY_WINDOW = timedelta(days=14)
@@ -109,9 +111,11 @@ async def _load_rules(ctx: DeskContext) -> ItemRules:
 
     Items that a source's previous rules left out are reopened if the rules have changed since.
     """
-    all_sources, stored_fingerprints = await ctx.read(_load_sources)
-    compiled = await asyncio.to_thread(compile_item_rules, ctx.settings.pipeline, all_sources)
-    fingerprints = {source.id: _rules_fingerprint(ctx, source.config or SourceConfig()) for source in all_sources}
+    all_sources, stored_fingerprints, excluded = await ctx.read(_load_sources)
+    compiled = await asyncio.to_thread(compile_item_rules, ctx.settings.pipeline, all_sources, excluded)
+    fingerprints = {
+        source.id: _rules_fingerprint(ctx, source.config or SourceConfig(), excluded) for source in all_sources
+    }
     # Items are judged once. Only changed rules make those they left out wait again.
     if changed := {
         source_id: rules for source_id, rules in fingerprints.items() if stored_fingerprints.get(source_id) != rules
@@ -121,8 +125,11 @@ async def _load_rules(ctx: DeskContext) -> ItemRules:
     return compiled
 
 
-def _load_sources(conn: Transaction, user_id: str) -> tuple[tuple[Source, ...], Mapping[str, str | None]]:
-    return sources.list_all(conn, user_id), sources.list_rule_fingerprints(conn, user_id)
+def _load_sources(
+    conn: Transaction, user_id: str
+) -> tuple[tuple[Source, ...], Mapping[str, str | None], tuple[str, ...]]:
+    fingerprints = sources.list_rule_fingerprints(conn, user_id)
+    return sources.list_all(conn, user_id), fingerprints, list_terms(conn, user_id, RuleKind.EXCLUDE)
 
 
 def _reopen_items(conn: Transaction, user_id: str, changed: Mapping[str, str], since: datetime) -> None:
@@ -130,13 +137,14 @@ def _reopen_items(conn: Transaction, user_id: str, changed: Mapping[str, str], s
     sources.save_rule_fingerprints(conn, user_id, changed)
 
 
-def _rules_fingerprint(ctx: DeskContext, config: SourceConfig) -> str:
+def _rules_fingerprint(ctx: DeskContext, config: SourceConfig, excluded_by_rules: tuple[str, ...]) -> str:
     """Return a fingerprint of every setting that can leave out items of a source for good."""
     options = ctx.settings.pipeline
     global_rules = (options.include, options.exclude, options.language, options.max_age_hours)
     excluded = sorted(interest for interest in ctx.settings.ranking.interests if interest.startswith("-"))
-    rules = (global_rules, excluded, config.include, config.exclude, config.language)
-    return digest(msgspec.json.encode(rules), 8).hex()
+    settings = (global_rules, excluded, config.include, config.exclude, config.language)
+    # Without rules as before there were any: a changed fingerprint reopens what was filtered out.
+    return digest(msgspec.json.encode((*settings, excluded_by_rules) if excluded_by_rules else settings), 8).hex()
 
 
 async def _filter_items(

@@ -29,7 +29,7 @@ from copydesk.model.draft import Checks, Draft, DraftImage, Format, Status
 from copydesk.model.item import ItemState
 from copydesk.model.run import RunRequest
 from copydesk.model.source import Source
-from copydesk.model.voice import Voice, VoiceProfile
+from copydesk.model.voice import Voice
 from copydesk.model.writer import ModelRequest
 from copydesk.ranking.rank import RankedStory
 from copydesk.store import drafts, items, sources, users
@@ -117,7 +117,7 @@ class _DraftWriting:
         linked = await ctx.read(drafts.find_linked_items, [story.lead.id for story in blog_stories])
         roundups = await asyncio.to_thread(Roundups, blog_stories, ctx.settings.ranking.interests, linked)
         model, writer = await load_model(ctx), await open_writer(ctx)
-        return cls(ctx, progress, formats, _Resources(voice or Voice(), recent, tags, roundups, model, writer))
+        return cls(ctx, progress, formats, _Resources(voice, recent, tags, roundups, model, writer))
 
     async def write(self, story: RankedStory, formats: Sequence[Format]) -> None:
         """Write, check and store the drafts of a story in one transaction."""
@@ -311,6 +311,6 @@ def _next_assignments(conn: Transaction, user_id: str, formats: Sequence[Format]
 
 def _load_context(
     conn: Transaction, user_id: str, since: datetime
-) -> tuple[VoiceProfile | None, tuple[str, ...], tuple[Source, ...]]:
+) -> tuple[Voice, tuple[str, ...], tuple[Source, ...]]:
     texts = drafts.list_texts_since(conn, user_id, since, MAX_RECENT_TEXTS)
-    return users.load_voice(conn, user_id), texts, sources.list_all(conn, user_id)
+    return users.load_writing_voice(conn, user_id), texts, sources.list_all(conn, user_id)
