@@ -2,6 +2,7 @@
 
 import base64
 import json
+from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -10,7 +11,8 @@ from cli_runner import assert_one_line_error, run_in_process
 from copydesk.desk.drafts.service import Drafts
 from copydesk.errors import StoreBusyError
 from copydesk.network.transport import GuardedTransport
-from desk_fixtures import query_db
+from desk_fixtures import entry, feed, query_db
+from feed_server import FeedServer
 from image_samples import animation, drawing
 
 IMAGE_URL = "https://pictures.example/a.png"
@@ -189,3 +191,23 @@ class TestGeneratedImages:
 
         assert result.code == 2
         assert "--provider needs --ai-image" in result.err
+
+
+def test_proposed_image_is_attached(tmp_path):
+    with FeedServer() as server:
+        picture = "https://pictures.example/GettyImages-1.jpg"
+        enclosure = f'<enclosure url="{picture}" type="image/jpeg"/></item>'
+        body = feed(entry(1, now=datetime.now(UTC))).decode().replace("</item>", enclosure)
+        server.serve("/feed", body.encode())
+        run_in_process(tmp_path, "source", "add", "rss", server.url("/feed"))
+        run_in_process(tmp_path, "run", "start", "--max-drafts", "1")
+    (draft,) = json.loads(run_in_process(tmp_path, "draft", "list", "--json").out)["drafts"]
+    assert f"proposed image  {picture}" in run_in_process(tmp_path, "draft", "show", draft["id"]).out
+
+    result = run_in_process(tmp_path, "draft", "attach", draft["id"], "--alt", "A ferry")
+    assert (result.code, result.out) == (0, f"Attached image 1 to {draft['id']}.\n")
+    assert result.err == "The image seems to be from Getty Images: posting it may need a licence.\n"
+    shown = run_in_process(tmp_path, "draft", "show", draft["id"]).out
+    assert f"image  {picture} A ferry (from Getty Images: may need a licence)" in shown
+
+    assert_one_line_error(run_in_process(tmp_path, "draft", "attach", draft["id"]), 2)

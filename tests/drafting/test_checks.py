@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.drafting.checks import (
@@ -165,8 +166,14 @@ def test_rule_finds_violation_and_accepts_neighbour(rule: str, bad: str, good: s
 
 
 def test_rules_all_have_a_case() -> None:
-    covered = {case[0] for case in CASES} | {"injection", "thread-parts", "thread-endings", "thread-openings"}
+    covered = {case[0] for case in CASES} | {"agency", "injection", "thread-parts", "thread-endings", "thread-openings"}
     assert covered | {"blog-words", "blog-headings", "blog-title"} == set(RULES)
+
+
+def test_agency_of_an_image_is_reported() -> None:
+    images = (make_image("A quay"), replace(make_image("A quay"), agency="Reuters"))
+    (finding,) = findings_of("agency", CLEAN_TEXT, make_context(images=images))
+    assert finding.message == "Image 2 seems to be from Reuters: posting it may need a licence."
 
 
 THREAD_CASES = [

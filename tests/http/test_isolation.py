@@ -57,6 +57,7 @@ STEPS = [
     ("PATCH /drafts/{other_third}", {"action": "post"}, {}),
     ("POST /drafts/bulk", {"action": "archive", "ids": ["{other_second}", "{second}", "{other_third}"]}, {}),
     ("POST /drafts/{other_draft}/undo", None, {}),
+    ("POST /drafts/{other_draft}/images", {"image": 1}, {}),
     ("POST /schedule/next", {"draftId": "{other_third}"}, {}),
     ("POST /schedule/auto", {"draftIds": ["{other_third}"]}, {}),
     ("GET /schedule/conflicts?scheduledAt=2026-11-21T17:00:00Z&excludeDraftId={other_draft}", None, {}),

@@ -29,6 +29,7 @@ OPERATION_SCOPES = {
     "POST /drafts": "draft",
     "GET /drafts/{id}": "read",
     "PATCH /drafts/{id}": "draft",
+    "POST /drafts/{id}/images": "review",
     "POST /drafts/bulk": "review",
     "POST /drafts/{id}/undo": "publish",
     "GET /schedule/slots": "read",

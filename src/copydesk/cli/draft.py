@@ -395,6 +395,34 @@ def describe(context: Context, *, draft_id: str, alt: str | None, position: int,
 
 
 @draft.command(
+    examples=(
+        "copydesk draft attach 1f9c2a",
+        'copydesk draft attach 1f9c2a --alt "A ferry at the pier"',
+    )
+)
+@click.argument("draft_id", type=DRAFT, metavar="ID")
+@click.option(
+    "--image", "position", type=click.IntRange(min=1), default=1, show_default=True, help="The number of the image."
+)
+@click.option("--alt", help="The alt text, instead of the page's own.")
+@json_options(Draft)
+@pass_context
+def attach(context: Context, *, draft_id: str, position: int, alt: str | None, as_json: bool) -> None:
+    """Attach an image of the source that is proposed for a draft.
+
+    `draft show` lists the proposed images; `draft describe --remove` puts one back.
+    """
+    changed = context.run(lambda desk: desk.drafts.images.attach(draft_id, {"image": position, "alt": alt}))
+    if as_json:
+        print_json(changed)
+        return
+    click.echo(f"Attached image {position} to {changed.id}.")
+    if agency := changed.images[-1].agency:
+        click.echo(f"The image seems to be from {agency}: posting it may need a licence.", err=True)
+    print_missing_alt(changed.images)
+
+
+@draft.command(
     name="list",
     examples=(
         'copydesk draft list --status "needs review"',

@@ -99,8 +99,10 @@ def _text_facts(draft: Draft, *, without_error: bool) -> Iterator[tuple[str, str
     for name, values in (("tags", draft.tags), ("platforms", draft.target_platforms)):
         if values:
             yield name, ", ".join(values)
-    for image in draft.images:
-        yield "image", f"{image.url} {image.alt or '(no alt text)'}"
+    for name, images in (("image", draft.images), ("proposed image", draft.proposed_images)):
+        for image in images:
+            agency = f" (from {image.agency}: may need a licence)" if image.agency else ""
+            yield name, f"{image.url} {image.alt or '(no alt text)'}{agency}"
 
 
 def _agent_facts(agent: Agent) -> Iterator[tuple[str, str]]:

@@ -58,6 +58,15 @@ class NewImage(Struct, frozen=True, forbid_unknown_fields=True):
     """Defaults to the image's index in the list."""
 
 
+class AttachImage(Struct, frozen=True, forbid_unknown_fields=True):
+    """A proposed image to attach to a draft."""
+
+    image: Annotated[int, Meta(ge=1, le=MAX_IMAGES)] = 1
+    """Its number among the proposed images, counted from 1."""
+    alt: Annotated[str, Meta(max_length=MAX_ALT_LENGTH)] | None = None
+    """Alternative text, instead of the page's own."""
+
+
 class NewAgentSource(Struct, frozen=True, forbid_unknown_fields=True):
     """A source on which an agent's proposal rests."""
 
@@ -279,6 +288,14 @@ def validate_change(request: ChangeDraft | Mapping[str, object], now: datetime) 
     _allow_only_with(reader, "platforms", action, (Action.POST,))
     reader.raise_if_invalid()
     return change
+
+
+def validate_attach(request: AttachImage | Mapping[str, object]) -> AttachImage:
+    """Return the validated request. Raise InvalidError with every invalid field."""
+    reader = FieldReader(AttachImage, request)
+    attach = AttachImage(image=reader.number("image", 1, MAX_IMAGES) or 1, alt=reader.text("alt", MAX_ALT_LENGTH))
+    reader.raise_if_invalid()
+    return attach
 
 
 def validate_bulk(request: BulkChange | Mapping[str, object], now: datetime) -> BulkChange:

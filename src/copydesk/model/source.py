@@ -89,6 +89,16 @@ class HackerNewsList(StrEnum):
     SHOW = "show"
 
 
+class ImagePolicy(StrEnum):
+    """What happens to the images that the entries of a source come with."""
+
+    ATTACH = "attach"
+    """They are posted with the draft."""
+    PROPOSE = "propose"
+    """They are posted if the user attaches them."""
+    NEVER = "never"
+
+
 Tag = Annotated[str, msgspec.Meta(max_length=50, pattern=r"\S")]
 """A label of a draft: at most 50 characters, at least one of them visible."""
 
@@ -112,6 +122,8 @@ class SourceConfig(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """Minutes between fetches; by default learned from the source's activity."""
     tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=20)] = ()
     """Added to every draft from this source."""
+    images: ImagePolicy = ImagePolicy.PROPOSE
+    """Attach the images of entries to drafts, propose them only, or never use them."""
 
     listing: SubredditListing = SubredditListing.NEW
     """reddit: the listing to read."""

@@ -9,10 +9,19 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exists, func, insert, literal, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from copydesk.model.draft import Draft, DraftImage, DraftSource, Status, Trace, stored_image_digest, stored_image_url
+from copydesk.model.draft import (
+    Draft,
+    DraftImage,
+    DraftSource,
+    ImageSource,
+    Status,
+    Trace,
+    stored_image_digest,
+    stored_image_url,
+)
 from copydesk.model.filters import DraftCounts
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import CREATE, PIPELINE, SYSTEM, USER, EventKind, SystemEvent
@@ -140,7 +149,7 @@ def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
     # Relies on the unique partial index on (user_id, story_id, format) of pipeline drafts.
     if execute_sql(conn, _INSERT, [*_INSERTED.encode(values), *about_parameters(new_draft)]).rowcount == 0:
         return False
-    _insert_images(conn, user_id, new_draft)
+    add_images(conn, user_id, new_draft.id, new_draft.images, new_draft.proposed_images)
     add_items(conn, user_id, new_draft.id, new_draft.items)
     _insert_tags(conn, user_id, new_draft)
     _insert_created_event(conn, user_id, new_draft, new.origin)
@@ -152,11 +161,17 @@ def add_items(conn: Connection, user_id: str, draft_id: str, items: Sequence[Dra
     _ITEMS.insert(conn, [[user_id, draft_id, position, item.id] for position, item in enumerate(items)])
 
 
-def _insert_images(conn: Connection, user_id: str, new_draft: Draft) -> None:
-    images = [(False, image) for image in new_draft.images] + [(True, image) for image in new_draft.proposed_images]
-    _IMAGES.insert(
-        conn, [[user_id, new_draft.id, proposed, *msgspec.structs.astuple(image)] for proposed, image in images]
-    )
+def add_images(
+    conn: Connection,
+    user_id: str,
+    draft_id: str,
+    attached: Sequence[DraftImage],
+    proposed: Sequence[DraftImage],
+) -> None:
+    """Store the images of a draft, and those proposed for it."""
+    images = [(False, image) for image in attached] + [(True, image) for image in proposed]
+    rows = [[user_id, draft_id, is_proposed, *msgspec.structs.astuple(image)] for is_proposed, image in images]
+    _IMAGES.insert(conn, rows)
 
 
 def _insert_tags(conn: Connection, user_id: str, new_draft: Draft) -> None:
@@ -329,18 +344,50 @@ def save_stored_image_url(conn: Connection, user_id: str, image_id: str, url: st
     return str(recorded) if recorded is not None else url
 
 
-def set_image_alt(conn: Connection, user_id: str, draft_id: str, number: int, alt: str | None) -> bool:
-    """Set the alt text of the image at position `number` of the draft, counted from 1; with None, delete the image.
+def set_image_alt(conn: Connection, user_id: str, draft_id: str, number: int, alt: str) -> bool:
+    """Set the alt text of the image at position `number` of the draft, counted from 1.
 
     Return False if the draft has no such image.
     """
-    conditions = (draft_image.c.user_id == user_id, draft_image.c.draft_id == draft_id)
-    ordered_ids = select(draft_image.c.id).where(*conditions).order_by(draft_image.c.position, draft_image.c.id)
-    image_id = conn.execute(ordered_ids.offset(number - 1).limit(1)).scalar()
-    is_image = draft_image.c.id == image_id
-    if alt is None:
-        return conn.execute(delete(draft_image).where(*conditions, is_image)).rowcount == 1
-    return conn.execute(update(draft_image).where(*conditions, is_image).values(alt=alt)).rowcount == 1
+    condition = _is_image(user_id, draft_id, number, proposed=False)
+    return conn.execute(update(draft_image).where(condition).values(alt=alt)).rowcount == 1
+
+
+def remove_image(conn: Connection, user_id: str, draft_id: str, number: int) -> bool:
+    """Remove the image at position `number` of the draft; one of its source is proposed again.
+
+    Return False if the draft has no such image.
+    """
+    condition = _is_image(user_id, draft_id, number, proposed=False)
+    is_of_source = draft_image.c.source == ImageSource.OG
+    if conn.execute(update(draft_image).where(condition, is_of_source).values(proposed=True)).rowcount == 1:
+        return True
+    return conn.execute(delete(draft_image).where(condition)).rowcount == 1
+
+
+def attach_image(conn: Connection, user_id: str, draft_id: str, number: int, alt: str | None) -> bool:
+    """Attach the proposed image at position `number`, after the draft's other images; `alt` replaces its alt text.
+
+    Return False if no such image is proposed.
+    """
+    condition = _is_image(user_id, draft_id, number, proposed=True)
+    last = select(func.coalesce(func.max(draft_image.c.position), -1) + 1)
+    attached = (draft_image.c.draft_id == draft_id, draft_image.c.proposed.is_(False))
+    values = {"proposed": False, "position": last.where(*attached).scalar_subquery()}
+    if alt is not None:
+        values["alt"] = alt
+    return conn.execute(update(draft_image).where(condition).values(**values)).rowcount == 1
+
+
+def _is_image(user_id: str, draft_id: str, number: int, *, proposed: bool) -> ColumnElement[bool]:
+    """Return the condition for the image at position `number`, of the attached or the proposed ones."""
+    image = draft_image.alias()
+    ordered_ids = (
+        select(image.c.id)
+        .where(image.c.user_id == user_id, image.c.draft_id == draft_id, image.c.proposed.is_(proposed))
+        .order_by(image.c.position, image.c.id)
+    )
+    return draft_image.c.id == ordered_ids.offset(number - 1).limit(1).scalar_subquery()
 
 
 def list_stored_image_digests(conn: Connection, user_id: str) -> frozenset[str]:  # noqa: ARG001 - the folder is shared by all users
@@ -354,6 +401,6 @@ def list_stored_image_digests(conn: Connection, user_id: str) -> frozenset[str]:
 
 def has_postable_images(conn: Connection, user_id: str) -> bool:
     """Return True if a draft with an image may still be posted."""
-    has_image = exists().where(draft_image.c.draft_id == draft.c.id)
+    has_image = exists().where(draft_image.c.draft_id == draft.c.id, draft_image.c.proposed.is_(False))
     may_be_posted = (draft.c.user_id == user_id, draft.c.status.in_(POSTABLE_STATUSES), draft.c.archived_at.is_(None))
     return bool(conn.execute(select(exists().where(*may_be_posted, has_image))).scalar())

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, null, select, text, update
+from sqlalchemy import Connection, Row, bindparam, delete, exists, null, select, text, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from copydesk.model.draft import DraftImage, Status
+from copydesk.model.draft import Status
 from copydesk.model.item import Entry, Item
 from copydesk.model.serialization import Struct
 from copydesk.store import items
@@ -198,12 +198,9 @@ def save_page(conn: Connection, user_id: str, item_id: str, entry: Entry, canoni
     conn.execute(update(item).where(*conditions).values(**values))
 
 
-def save_writer(conn: Connection, user_id: str, draft_id: str, writer: str, images: Sequence[DraftImage]) -> None:
-    """Store the name of the writer of the draft's text and insert its images."""
+def save_writer(conn: Connection, user_id: str, draft_id: str, writer: str) -> None:
+    """Store the name of the writer of the draft's text."""
     conn.execute(update(draft).where(draft.c.user_id == user_id, draft.c.id == draft_id).values(writer=writer))
-    rows = [{"user_id": user_id, "draft_id": draft_id, **_image_values(image)} for image in images]
-    if rows:
-        conn.execute(insert(draft_image), rows)
 
 
 def load_provenance(conn: Connection, user_id: str, draft_id: str) -> DraftProvenance:
@@ -231,7 +228,3 @@ def _store_claim(conn: Connection, user_id: str, loaded: PendingGeneration, clai
         return conn.execute(statement.on_conflict_do_nothing()).rowcount == 1
     is_unchanged = generation.c.claim_id == loaded.claim_id
     return conn.execute(statement.on_conflict_do_update(["draft_id"], set_=values, where=is_unchanged)).rowcount == 1
-
-
-def _image_values(image: DraftImage) -> dict[str, object]:
-    return {name: getattr(image, name) for name in DraftImage.__struct_fields__}

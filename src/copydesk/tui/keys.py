@@ -93,6 +93,7 @@ KEYS = (
     Key("review.redo", KeyContext.REVIEW, "ctrl+r", "redo", "Redo the last undone change"),
     Key("review.merge_stories", KeyContext.REVIEW, "M", "merge_stories", "Merge the stories of the marked drafts"),
     Key("review.split_story", KeyContext.REVIEW, "B", "split_story", "Split the draft's item from its story"),
+    Key("review.attach_image", KeyContext.REVIEW, "i", "attach_image", "Attach the proposed image, or remove it again"),
     Key("review.copy_text", KeyContext.REVIEW, "y", "copy_text", "Copy the text"),
     Key("review.copy_link", KeyContext.REVIEW, "Y", "copy_link", "Copy the source's link"),
     Key("review.difference", KeyContext.REVIEW, "d", "difference", "Show changes between versions"),

@@ -318,6 +318,30 @@ PREVIEW_HEADING = "Accounts"
 FITS_ALL_ACCOUNTS = "fits all"
 NOT_CONNECTED = "not connected"
 NO_ALT_TEXT = "no alt text"
+PROPOSED_IMAGE = "Proposed image, not attached:"
+NO_PROPOSED_IMAGE = "The draft's source has no image to attach."
+
+
+def image_attached(name: str, agency: str | None) -> str:
+    """Return the toast after the proposed image was attached."""
+    return f"Attached the image to {name}." + (f" {may_need_licence(agency)}" if agency else "")
+
+
+def image_removed(name: str) -> str:
+    """Return the toast after the source's image was removed."""
+    return f"Removed the image from {name}. It is proposed again."
+
+
+def may_need_licence(agency: str) -> str:
+    """Return the warning about the photograph of an agency."""
+    return f"It seems to be from {agency}: posting it may need a licence."
+
+
+def attach_hint() -> str:
+    """Return how to attach the proposed image."""
+    return f"{key_label('review.attach_image')} attaches it"
+
+
 LINK_CARD, PLAIN_LINK = "Link card:", "Plain link:"
 
 # Dialogs.
@@ -1110,6 +1134,7 @@ SOURCE_FIELDS = {
     "include": "include",
     "exclude": "exclude",
     "tags": "tags",
+    "images": "images",
 }
 SOURCE_PLACEHOLDERS = {
     "url": "https://example.org or its feed",
@@ -1119,6 +1144,7 @@ SOURCE_PLACEHOLDERS = {
     "include": "words or /regular expressions/, at least one must match",
     "exclude": "words or /regular expressions/, none may match",
     "tags": "added to every draft from this source",
+    "images": "propose (default), attach or never",
 }
 SOURCE_FORM_CANCEL = "cancel"
 SOURCE_FORM_DISCARD = "again to discard your changes"

@@ -140,7 +140,7 @@ async def test_page_is_fetched_once_for_all_versions(tmp_path):
         assert web.requested_urls == [PAGE]
 
 
-async def test_first_draft_gets_image_of_page(tmp_path):
+async def test_image_of_page_is_proposed_for_first_draft(tmp_path):
     images = [{"url": "https://pictures.example/1.png", "source": "UPLOAD", "alt": "A drill"}]
     async with open_desk_at(tmp_path, web_with_page()) as desk:
         await create_drafts(desk, formats=["SHORT", "BLOG"])
@@ -148,9 +148,10 @@ async def test_first_draft_gets_image_of_page(tmp_path):
         await desk.generation.drain()
         first, second, third, fourth = await list_drafts(desk)
 
-    assert [(image.url, image.source) for image in first.images] == [(PICTURE, ImageSource.OG)]
+    assert [(image.url, image.source) for image in first.proposed_images] == [(PICTURE, ImageSource.OG)]
     assert [image.url for image in third.images] == ["https://pictures.example/1.png"]
-    assert second.images == fourth.images == ()
+    assert first.images == second.images == fourth.images == ()
+    assert second.proposed_images == third.proposed_images == ()
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ async def test_page_image_alt_text(tmp_path, page_alt, alt):
     async with open_desk_at(tmp_path, web_with_page(body=html)) as desk:
         await create_drafts(desk)
         await desk.generation.drain()
-        (image,) = (await only_draft(desk)).images
+        (image,) = (await only_draft(desk)).proposed_images
 
     assert (image.url, image.alt) == (PICTURE, alt)
 
@@ -285,7 +286,7 @@ async def test_failed_draft_can_be_regenerated(tmp_path):
 
     assert (old.archived_at, new.regenerated_from_id, new.status) == (NOW, failed, Status.AWAITING_REVIEW)
     assert "borrow drills" in new.text
-    assert (new.tags, new.images[0].url, old.last_error) == (("kept",), PICTURE, None)
+    assert (new.tags, new.proposed_images[0].url, old.last_error) == (("kept",), PICTURE, None)
 
 
 async def test_unexpected_writer_error_is_not_revealed(tmp_path, monkeypatch):

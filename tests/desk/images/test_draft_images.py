@@ -204,7 +204,7 @@ async def test_run_uses_alt_text_of_source(desk, web, source_alt, alt):
     await desk.pipeline.run()
     (draft,) = await list_drafts(desk)
 
-    assert [(image.url, image.alt, image.source) for image in draft.images] == [(ONE, alt, ImageSource.OG)]
+    assert [(image.url, image.alt, image.source) for image in draft.proposed_images] == [(ONE, alt, ImageSource.OG)]
 
 
 class TestUploadedFiles:

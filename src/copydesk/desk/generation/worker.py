@@ -20,7 +20,7 @@ from copydesk.desk.drafts.check_draft import MAX_RECENT, RECENT_WINDOW, platform
 from copydesk.desk.drafts.create import derive_title
 from copydesk.desk.drafts.source_items import add_items, list_sources
 from copydesk.desk.experiments import Treatment, get_treatment
-from copydesk.desk.images.draft_images import page_image
+from copydesk.desk.images.draft_images import page_images
 from copydesk.desk.writers.open_writer import open_writer, write_recorded
 from copydesk.drafting.check_context import TrigramCache
 from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context, check
@@ -31,6 +31,7 @@ from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Checks, Draft, DraftImage, DraftSource, Format, ListedDraft, Severity, Status, Trace
 from copydesk.model.item import Entry, Item
 from copydesk.model.serialization import Struct
+from copydesk.model.source import ImagePolicy
 from copydesk.model.transitions import NEW_VERSION, SYSTEM, EventKind, SystemEvent, status_after_event
 from copydesk.model.voice import Voice
 from copydesk.model.writer import ModelRequest
@@ -72,7 +73,7 @@ class GeneratedText(Struct, frozen=True):
     requests: tuple[ModelRequest, ...] = ()
     """The requests to language models that led to it."""
     images: tuple[DraftImage, ...] = ()
-    """Images for a draft that has none."""
+    """Images to propose for a draft that has none."""
     items: tuple[DraftSource, ...] = ()
     """The items that the text links to, if there are several."""
 
@@ -92,7 +93,8 @@ def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedT
     if snapshot.status is Status.PENDING_GENERATION:
         values = {name: getattr(result, name) for name in _WRITTEN}
         _apply_event(conn, user_id, snapshot, SystemEvent.TEXT_GENERATED, now, values | {"last_error": None})
-        generation.save_writer(conn, user_id, snapshot.id, result.writer, result.images)
+        generation.save_writer(conn, user_id, snapshot.id, result.writer)
+        drafts.add_images(conn, user_id, snapshot.id, (), result.images)
         drafts.add_items(conn, user_id, snapshot.id, result.items)
         stored_writers.add_requests(conn, user_id, snapshot.id, result.requests)
     elif snapshot.status is Status.PENDING_REGENERATION:
@@ -155,7 +157,8 @@ def _new_version(conn: Transaction, user_id: str, result: GeneratedText, now: da
         updated_at=now,
         tags=old.tags,
         target_platforms=old.target_platforms,
-        images=tuple(_copy_image(image, now) for image in (*old.images, *result.images)),
+        images=tuple(_copy_image(image, now) for image in old.images),
+        proposed_images=tuple(_copy_image(image, now) for image in (*old.proposed_images, *result.images)),
         checks=result.checks,
         sentences=result.sentences,
         score=old.score,
@@ -174,7 +177,7 @@ def _new_version(conn: Transaction, user_id: str, result: GeneratedText, now: da
 
 
 def _copy_image(image: DraftImage, now: datetime) -> DraftImage:
-    return DraftImage(id=new_id(now), url=image.url, alt=image.alt, position=image.position, source=image.source)
+    return msgspec.structs.replace(image, id=new_id(now))
 
 
 async def write_texts(ctx: DeskContext, texts: Sequence[PendingGeneration], claim_id: str, cache: TrigramCache) -> int:
@@ -268,7 +271,7 @@ class _JobWriter:
         output, writer = await self._call_writer(brief, draft.id)
         images = () if inputs.has_image else _page_image(material.item, self._ctx.clock())
         recent = await asyncio.to_thread(RecentTexts.from_cache, inputs.recent, self._cache)
-        subject = build_check_context(brief, recent=recent, images=(*draft.images, *images))
+        subject = build_check_context(brief, recent=recent, images=draft.images)
         # In a thread: comparing with recent texts is CPU-bound.
         checks = add_notes(await asyncio.to_thread(check, output.text, subject), output.notes)
         written = msgspec.structs.replace(draft, text=output.text, checks=checks, sentences=output.sentences)
@@ -377,7 +380,7 @@ def _entry(article: Article, item: Item) -> Entry:
 
 def _page_image(item: Item, now: datetime) -> tuple[DraftImage, ...]:
     """Return the image of the page, for items the user gave; others got theirs from the source."""
-    return page_image(item.entry, now) if item.source_type is None else ()
+    return page_images(item.entry, ImagePolicy.PROPOSE, now).proposed if item.source_type is None else ()
 
 
 def _too_many_attempts() -> WriterError:

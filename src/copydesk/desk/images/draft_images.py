@@ -9,16 +9,18 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.desk.context import DeskContext
 from copydesk.errors import FieldError, ImageError, InvalidError
 from copydesk.images.alt_text import suggest_alt
+from copydesk.images.page_images import find_agency, shows_story
 from copydesk.images.resize import ImageBounds, fit_to_bounds
 from copydesk.images.storage import MAX_BYTES, is_stored, load, read_file, renew, save
 from copydesk.model.draft import DraftImage, ImageSource, stored_image_digest
 from copydesk.model.item import Entry
 from copydesk.model.requests import NewImage
+from copydesk.model.source import ImagePolicy
 from copydesk.network import user_agent
 from copydesk.posting.platform import Limits, PostImage
 from copydesk.store import stored_images
@@ -33,15 +35,29 @@ if TYPE_CHECKING:
 GENERATORS = (ImageSource.AI_PROVIDER_A, ImageSource.AI_PROVIDER_B)
 
 
-def page_image(entry: Entry, now: datetime) -> tuple[DraftImage, ...]:
-    """Return the entry's image, or an empty tuple if it has none.
+class PageImages(NamedTuple):
+    """The images that a draft gets from its source."""
+
+    attached: tuple[DraftImage, ...] = ()
+    proposed: tuple[DraftImage, ...] = ()
+
+
+def page_images(entry: Entry, policy: ImagePolicy, now: datetime) -> PageImages:
+    """Return the entry's image as the source's policy has it, none if it does not show the story.
 
     The alt text is the page's own; it is None if the page has no useful one, and the user is asked to write it.
     """
-    if not entry.image:
-        return ()
-    alt = suggest_alt(entry.image, entry.image_alt, title=entry.title)
-    return (DraftImage(id=new_id(now), url=entry.image, alt=alt, position=0, source=ImageSource.OG),)
+    if not entry.image or policy is ImagePolicy.NEVER or not shows_story(entry.image):
+        return PageImages()
+    image = DraftImage(
+        id=new_id(now),
+        url=entry.image,
+        alt=suggest_alt(entry.image, entry.image_alt, title=entry.title),
+        position=0,
+        source=ImageSource.OG,
+        agency=find_agency(entry.image, entry.image_alt, f"{entry.summary}\n{entry.text}"),
+    )
+    return PageImages(attached=(image,)) if policy is ImagePolicy.ATTACH else PageImages(proposed=(image,))
 
 
 async def load_images(ctx: DeskContext, images: Sequence[DraftImage], limits: Limits) -> tuple[PostImage, ...]:

@@ -4,14 +4,14 @@ Thumbnails use stored bytes only: nothing is fetched for a preview.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.errors import FieldError, ImageError, InvalidError
 from copydesk.model.draft import Draft, DraftImage, ImageSource, Thumbnail, stored_image_digest, without_item
-from copydesk.model.requests import MAX_ALT_LENGTH
+from copydesk.model.requests import MAX_ALT_LENGTH, AttachImage, validate_attach
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import status_after_edit
 from copydesk.store import draft_queries, draft_updates, drafts
@@ -59,12 +59,17 @@ class DraftImages:
     async def describe(self, draft_id: str, alt: str | None, *, position: int = 1) -> Draft:
         """Set the alt text of a draft's image (the first is 1), or remove the image if `alt` is None.
 
-        Raise InvalidError for a text that is too long and for an image that does not exist, NotFoundError, and
-        ConflictError if the draft cannot be edited.
+        An image of the source is proposed again when it is removed. Raise InvalidError for a text that is too long
+        and for an image that does not exist, NotFoundError, and ConflictError if the draft cannot be edited.
         """
         if alt is not None and not 1 <= len(alt.strip()) <= MAX_ALT_LENGTH:
             raise InvalidError(FieldError("alt", f"takes 1 to {MAX_ALT_LENGTH:,} characters"))
         return await self._ctx.write_durable(_set_alt, draft_id, alt and alt.strip(), position)
+
+    @operation
+    async def attach(self, draft_id: str, request: AttachImage | Mapping[str, object]) -> Draft:
+        """Attach an image that is proposed for the draft. Raises as `describe`."""
+        return await self._ctx.write_durable(_attach, draft_id, validate_attach(request))
 
     @operation
     async def generate(self, prompt: str, provider: ImageSource) -> str:
@@ -132,10 +137,29 @@ async def _render_thumbnail(read: Callable[[], bytes], *, first_frame: bool) -> 
 
 
 def _set_alt(conn: Transaction, user_id: str, draft_id: str, alt: str | None, position: int) -> Draft:
+    _check_editable(conn, user_id, draft_id)
+    if alt is None:
+        found = drafts.remove_image(conn, user_id, draft_id, position)
+    else:
+        found = drafts.set_image_alt(conn, user_id, draft_id, position, alt)
+    if not found:
+        raise InvalidError(FieldError("image", "is not an image of the draft"))
+    return _load_draft(conn, user_id, draft_id)
+
+
+def _attach(conn: Transaction, user_id: str, draft_id: str, request: AttachImage) -> Draft:
+    _check_editable(conn, user_id, draft_id)
+    if not drafts.attach_image(conn, user_id, draft_id, request.image, request.alt):
+        raise InvalidError(FieldError("image", "is not proposed for the draft"))
+    return _load_draft(conn, user_id, draft_id)
+
+
+def _check_editable(conn: Transaction, user_id: str, draft_id: str) -> None:
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     status_after_edit(snapshot.status, archived=snapshot.archived)
-    if not drafts.set_image_alt(conn, user_id, draft_id, position, alt):
-        raise InvalidError(FieldError("image", "is not an image of the draft"))
+
+
+def _load_draft(conn: Transaction, user_id: str, draft_id: str) -> Draft:
     draft = draft_queries.get(conn, user_id, draft_id)
     assert draft is not None
     return without_item(draft)

@@ -16,7 +16,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.desk.drafts.source_items import add_items, list_sources
 from copydesk.desk.experiments import Assignment, claim_assignment, next_assignment
-from copydesk.desk.images.draft_images import page_image
+from copydesk.desk.images.draft_images import PageImages, page_images
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.desk.pipeline.roundups import Roundup, Roundups
 from copydesk.desk.writers.open_writer import open_writer, write_recorded
@@ -25,10 +25,10 @@ from copydesk.drafting.confidence import PRIOR_RATE, ConfidenceModel
 from copydesk.drafting.writer import Writer, WriterResult, build_brief
 from copydesk.errors import DeclinedError, TooFewSourcesError, WriterError
 from copydesk.ingest.registry import get_source_type
-from copydesk.model.draft import Checks, Draft, DraftImage, Format, Status
-from copydesk.model.item import ItemState
+from copydesk.model.draft import Checks, Draft, Format, Status
+from copydesk.model.item import Item, ItemState
 from copydesk.model.run import RunRequest
-from copydesk.model.source import Source
+from copydesk.model.source import Source, SourceConfig
 from copydesk.model.voice import Voice
 from copydesk.model.writer import ModelRequest
 from copydesk.ranking.rank import RankedStory
@@ -77,8 +77,8 @@ class _Resources(NamedTuple):
 
     voice: Voice
     recent: RecentTexts
-    tags: Mapping[str, tuple[str, ...]]
-    """Tags of the drafts by source id."""
+    configs: Mapping[str, SourceConfig | None]
+    """By source id."""
     roundups: Roundups
     confidence_model: ConfidenceModel
     writer: Writer
@@ -97,7 +97,7 @@ class _DraftWriting:
         """Next experiment assignments, read in the previous story's transaction; None if they must be read again."""
         self._voice = resources.voice
         self._recent = resources.recent
-        self._tags = resources.tags
+        self._configs = resources.configs
         self._roundups = resources.roundups
         self._confidence_model = resources.confidence_model
         self._requests: dict[str, tuple[ModelRequest, ...]] = {}
@@ -111,13 +111,13 @@ class _DraftWriting:
         """Load what every draft of the run needs."""
         now = ctx.clock()
         voice, texts, source_rows = await ctx.read(_load_context, now - RECENT_WINDOW)
-        tags = {source.id: source.config.tags for source in source_rows if source.config}
+        configs = {source.id: source.config for source in source_rows}
         recent = await asyncio.to_thread(RecentTexts, texts)
         blog_stories = stories if Format.BLOG in formats else ()
         linked = await ctx.read(drafts.find_linked_items, [story.lead.id for story in blog_stories])
         roundups = await asyncio.to_thread(Roundups, blog_stories, ctx.settings.ranking.interests, linked)
         model, writer = await load_model(ctx), await open_writer(ctx)
-        return cls(ctx, progress, formats, _Resources(voice, recent, tags, roundups, model, writer))
+        return cls(ctx, progress, formats, _Resources(voice, recent, configs, roundups, model, writer))
 
     async def write(self, story: RankedStory, formats: Sequence[Format]) -> None:
         """Write, check and store the drafts of a story in one transaction."""
@@ -217,15 +217,15 @@ class _DraftWriting:
         brief = add_items(brief, lead, roundup.items, roundup.topic)
         result = await write_recorded(self._ctx, self._writer, brief)
         now = self._ctx.clock()
-        images = page_image(lead.entry, now)
-        checks = check(result.text, build_check_context(brief, recent=self._recent, images=images))
+        images = page_images(lead.entry, self._config(lead).images, now)
+        checks = check(result.text, build_check_context(brief, recent=self._recent, images=images.attached))
         checks = add_notes(checks, result.notes)
         draft = self._build_draft(story, format, result, images, checks)
         draft = msgspec.structs.replace(draft, items=list_sources(brief, result, lead, roundup.items))
         return with_confidence(self._confidence_model, draft)
 
     def _build_draft(
-        self, story: RankedStory, format: Format, result: WriterResult, images: tuple[DraftImage, ...], checks: Checks
+        self, story: RankedStory, format: Format, result: WriterResult, images: PageImages, checks: Checks
     ) -> Draft:
         now, lead = self._ctx.clock(), story.lead
         draft_id = new_id(now)
@@ -239,13 +239,17 @@ class _DraftWriting:
             item_id=lead.id,
             created_at=now,
             updated_at=now,
-            tags=self._tags.get(lead.source_id, ()),
-            images=images,
+            tags=self._config(lead).tags,
+            images=images.attached,
+            proposed_images=images.proposed,
             checks=checks,
             sentences=result.sentences,
             score=story.score,
             writer=result.model or self._writer.name,
         )
+
+    def _config(self, item: Item) -> SourceConfig:
+        return self._configs.get(item.source_id) or SourceConfig()
 
     async def _save(
         self,

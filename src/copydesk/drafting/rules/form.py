@@ -114,6 +114,12 @@ def _alt_problem(image: DraftImage, text: str) -> str:
     return f"the alt text is longer than {_ALT_LIMIT:,} characters" if len(alt) > _ALT_LIMIT else ""
 
 
+def _agency(_: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    for number, image in enumerate(context.images, 1):
+        if image.agency:
+            yield RuleMatch(WARNING, f"Image {number} seems to be from {image.agency}: posting it may need a licence.")
+
+
 RULES = (
     Rule("empty", _empty, always),
     Rule("length", _length, always),
@@ -122,4 +128,5 @@ RULES = (
     Rule("invisible", _invisible, always),
     Rule("markdown", _markdown, lambda context: context.format is not Format.BLOG),
     Rule("alt", _alt, lambda context: bool(context.images)),
+    Rule("agency", _agency, lambda context: bool(context.images)),
 )

@@ -13,7 +13,15 @@ from copydesk.model.delivery import PostResult
 from copydesk.model.draft import Action, Draft, Format, ListedDraft, Status, is_held, without_item
 from copydesk.model.filters import Archived
 from copydesk.model.page import PageSize
-from copydesk.model.requests import BulkChange, BulkOutcome, ChangeDraft, CreatedDrafts, CreateDraft, CreationMode
+from copydesk.model.requests import (
+    AttachImage,
+    BulkChange,
+    BulkOutcome,
+    ChangeDraft,
+    CreatedDrafts,
+    CreateDraft,
+    CreationMode,
+)
 from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope
 
@@ -159,6 +167,20 @@ async def _expected_version(call: Call) -> int | None:
         return next(iter(versions)) if versions else None
     current = (await call.desk.drafts.get(call.id)).version
     return current if current in versions else 0
+
+
+@operations.add(
+    "POST",
+    "/drafts/{id}/images",
+    scope=Scope.REVIEW,
+    body=AttachImage,
+    response=Draft,
+    errors=(404, 409),
+    example={"image": 1, "alt": "A ferry at the pier"},
+)
+async def attach_image(call: Call) -> Draft:
+    """Attach an image of the source that is proposed for a draft, so that it is posted with it."""
+    return await call.desk.drafts.images.attach(call.id, call.body)
 
 
 @operations.add(

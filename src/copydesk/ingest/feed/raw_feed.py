@@ -45,8 +45,8 @@ class RawFeed(msgspec.Struct, omit_defaults=True):
     """The document has more entries than requested."""
 
 
-_TRACKING_PIXEL = re.compile(r"[01](?![\d.%])")
-"""A width or height that is not meant to be seen."""
+_SMALL = re.compile(r"\d{1,2}(?![\d.%])")
+"""A width or height below 100 pixels: a tracking pixel, an emoji, an avatar or a button."""
 _EXTENSION = re.compile(r"\.(?:jpe?g|png|webp|gif|avif)(?:[?#]|\Z)", re.IGNORECASE)
 # Not IGNORECASE, with which the expression would be as slow as `lower()`.
 _IMAGE_TAG = re.compile("<[iI][mM][gG]")
@@ -72,7 +72,7 @@ def offer_image(entry: RawEntry, attributes: dict[str, str]) -> bool:
 
 
 def first_image(markup: str) -> tuple[str, str]:
-    """Return URL and alternative text of the first image near the top of an HTML fragment that is no tracking pixel.
+    """Return URL and alternative text of the first image near the top of an HTML fragment that is not a small one.
 
     Both are empty if there is none.
     """
@@ -83,6 +83,6 @@ def first_image(markup: str) -> tuple[str, str]:
     for tag in islice(iter_tags(top, "img"), _MAX_IMAGES):
         attributes = tag.read_attributes()
         sizes = (attributes.get("width", ""), attributes.get("height", ""))
-        if attributes.get("src") and not any(map(_TRACKING_PIXEL.match, sizes)):
+        if attributes.get("src") and not any(map(_SMALL.match, sizes)):
             return attributes["src"], attributes.get("alt", "")
     return "", ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from copydesk.editor import Autosave
 from copydesk.errors import ConflictError
-from copydesk.model.draft import Action, Status
+from copydesk.model.draft import Action, ImageSource, Status
 from copydesk.model.requests import ChangeDraft
 from copydesk.model.transitions import EventKind
 from copydesk.text import clean, clean_lines
@@ -290,6 +290,27 @@ class ReviewActions:
         prompt = format_prompt(selection.number)
         hint = labels.draft_name(selection.draft.text) if selection.draft else ""
         self.app.push_screen(PromptDialog(prompt, hint=hint, suggestions=options, autosave=autosave), on_answer)
+
+    def attach_image(self) -> None:
+        """Attach the image proposed for the draft under the cursor; if there is none, remove that of its source."""
+        if draft := self.runner.queue.current:
+            self.app.enqueue_write(lambda desk: self._attach_image(desk, draft.id), hold_keys=Hold.RESULT)
+
+    async def _attach_image(self, desk: "Desk", draft_id: str) -> None:
+        # The row may be older than the last press of the key.
+        draft = await desk.drafts.get(draft_id)
+        name = labels.draft_name(draft.text)
+        if draft.proposed_images:
+            changed = await desk.drafts.images.attach(draft_id, {})
+            self.app.notify_latest(labels.image_attached(name, changed.images[-1].agency))
+            return
+        position = next(
+            (number for number, image in enumerate(draft.images, 1) if image.source is ImageSource.OG), None
+        )
+        if position is None:
+            raise ConflictError(labels.NO_PROPOSED_IMAGE)
+        await desk.drafts.images.describe(draft_id, None, position=position)
+        self.app.notify_latest(labels.image_removed(name))
 
     def _generate_versions(self, ids: Sequence[str]) -> None:
         self.app.run_desk_task(lambda desk: self._wait_for_versions(desk, ids), name="regenerate")

@@ -18,6 +18,7 @@ from copydesk.model.draft import (
     MANUAL,
     Agent,
     Checks,
+    DraftImage,
     DraftSource,
     Finding,
     Format,
@@ -236,6 +237,8 @@ def draft_page(
             paragraph(),
             *preview_page(previews, images or [ImageView(image.alt or "") for image in draft.images]),
         ]
+    if draft.proposed_images:
+        blocks += [paragraph(), *_proposed_images(draft.proposed_images)]
     if draft.items:
         blocks += [paragraph(), *_items(draft.items)]
     if draft.agent is not None:
@@ -269,6 +272,20 @@ def _headline(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> Bloc
         Content.styled(origin, "dim"),
     ]
     return Paragraph(Content.styled(" · ", "dim").join(parts))
+
+
+def _proposed_images(images: Sequence[DraftImage]) -> Iterator[Block]:
+    """Yield two lines per proposed image: its address, and its description with what speaks against posting it."""
+    for image in images:
+        yield Paragraph(
+            Content.assemble((labels.PROPOSED_IMAGE, "dim"), " ", (safe_line(image.url), "link" * is_link(image.url)))
+        )
+        parts = [
+            Content(f"“{safe_line(image.alt)}”") if image.alt else Content.styled(labels.NO_ALT_TEXT, "warn"),
+            *([Content.styled(labels.may_need_licence(image.agency), "warn")] if image.agency else []),
+            Content.styled(labels.attach_hint(), "dim"),
+        ]
+        yield Paragraph(Content.styled(" · ", "dim").join(parts), indent=INDENT)
 
 
 def _items(items: Sequence[DraftSource]) -> Iterator[Block]:

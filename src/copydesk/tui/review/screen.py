@@ -331,6 +331,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         """Make the item of the draft a story of its own."""
         self.review_actions.stories.split()
 
+    def action_attach_image(self) -> None:
+        """Attach the proposed image of the draft, or remove it again."""
+        self.review_actions.attach_image()
+
     def action_copy_text(self) -> None:
         self.review_actions.inspecting.copy_text()
 

@@ -8,7 +8,7 @@ import msgspec
 
 from copydesk.desk.catalog import SOURCE_TYPES, get_source_type
 from copydesk.errors import CopydeskError, FieldError, InvalidError
-from copydesk.model.source import Source, SourceConfig
+from copydesk.model.source import ImagePolicy, Source, SourceConfig
 from copydesk.text import clean
 from copydesk.tui import labels
 
@@ -74,6 +74,7 @@ class SourceFields(NamedTuple):
     include: str = ""
     exclude: str = ""
     tags: str = ""
+    images: str = ""
 
 
 def fields_of(source: Source) -> SourceFields:
@@ -90,6 +91,7 @@ def fields_of(source: Source) -> SourceFields:
         include=clean(join_list(config.include)),
         exclude=clean(join_list(config.exclude)),
         tags=clean(join_list(config.tags)),
+        images=config.images.value if config.images is not ImagePolicy.PROPOSE else "",
     )
 
 
@@ -144,6 +146,7 @@ def _settings(entered: SourceFields) -> Mapping[str, object]:
         "include": split_list(entered.include),
         "exclude": split_list(entered.exclude),
         "tags": split_list(entered.tags),
+        "images": entered.images.strip().lower(),
         **{field.name: "" for field in get_source_type(entered.location.type).form_fields},
         **dict(entered.location.settings),
     }

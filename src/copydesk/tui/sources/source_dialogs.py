@@ -61,7 +61,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     WHERE = (KeyContext.SOURCE_FORM,)
     BINDINGS = bindings(KeyContext.SOURCE_FORM)
     NEW_FIELDS: ClassVar = ("url", "name")
-    EDIT_FIELDS: ClassVar = ("name", "url", "weight", "interval", "include", "exclude", "tags")
+    EDIT_FIELDS: ClassVar = ("name", "url", "weight", "interval", "include", "exclude", "tags", "images")
 
     app = getters.app(DeskApp)
 
