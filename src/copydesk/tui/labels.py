@@ -1783,6 +1783,74 @@ VOICE_TITLE = "Voice"
 WRITER_EDIT_HINT = "edit the voice and preview it on a real item"
 WRITER_NAME = "offline"
 LEARNING_TITLE = "Learning"
+RANKING_TITLE = "Ranking"
+RULES_TITLE = "Rules"
+WHY_TITLE = "Why is it not here?"
+WHY_PROMPT = "Why is it not here? Address of its page"
+RULE_FROM_REASON = "Make a rule of the reason"
+RULE_FORM = "Change a rule"
+RULE_KIND_HINT = "exclude filters items out; avoid keeps the words out of drafts."
+RULE_STATE_HINT = "The state is on, off or delete."
+RULE_OFF = "switched off"
+RULE_EFFECTS = {"exclude": "excludes items", "avoid": "keeps out of drafts"}
+RULE_DELETED = "Rule deleted."
+FIELD_RULE, FIELD_TERM, FIELD_KIND, FIELD_STATE = "rule", "word or phrase", "effect", "state"
+FIELD_INTERESTS, FIELD_INCLUDE, FIELD_EXCLUDE = "interests", "must have one of", "must not have"
+FIELD_MIN_SCORE, FIELD_MAX_DRAFTS = "lowest score", "drafts a run"
+RANKING_NOTE = "These are in the settings file. A rehearsal shows what a change would do before you make it."
+REHEARSAL_TITLE = "Rehearsal"
+REHEARSAL_HINT = "Separate several by commas. Nothing is saved."
+REHEARSAL_NOT_SAVED = "Nothing was saved. To keep the change, put this into the settings file:"
+NO_APPROVALS_TO_REHEARSE = "No approvals in these days to compare with."
+WITH_CHANGE, WITHOUT_CHANGE, BY_RECENCY = "with the change", "as it is", "by recency alone"
+GAINED, LOST = "Drafted only with the change", "Not drafted any more"
+
+
+def story_told_by(title: str) -> str:
+    return f"Its story is told by “{title}”."
+
+
+def rank_without_interest(interest: str, rank: int | None) -> str:
+    return f"Without the interest “{interest}”: {f'rank {rank}' if rank else 'no rank'}."
+
+
+def rank_change(rank: int | None, now: int | None) -> str:
+    """Return the rank of a story with a change, and as it is: `rank 3, now 14`."""
+    return f"{f'rank {rank}' if rank else 'no rank'}, now {now or 'none'}"
+
+
+def rehearsed(days: int, items: int) -> str:
+    return f"{days} days, {plural(items, 'item')}."
+
+
+def rehearsed_drafts(drafted: int, now: int, gained: int, lost: int) -> str:
+    return f"{plural(drafted, 'story')} drafted, now {now:,}: {gained:,} gained, {lost:,} lost."
+
+
+def rehearsed_approvals(count: int, top: int) -> str:
+    return f"Of your last {plural(count, 'approval')} among the top {top} of their day:"
+
+
+def hits_with_interval(hits: int, count: int, low: float, high: float) -> str:
+    return f"{hits} ({hits / count:.0%}, interval {low:.0%} to {high:.0%})"
+
+
+def rules_empty() -> str:
+    return f"No rules. {key_label('review.make_rule')} in Review makes one of the reason of a rejection."
+
+
+def rule_made(term: str) -> str:
+    return f"Rule made for “{term}”."
+
+
+def rule_changed(term: str) -> str:
+    return f"Rule for “{term}” changed."
+
+
+def rule_hint(reason: str) -> str:
+    return f"Reason: {reason}. {RULE_KIND_HINT}"
+
+
 CONFIDENCE_TITLE = "Confidence"
 CONFIDENCE_NOTE = "The chance that you approve a draft without editing it, learnt from your decisions."
 RELIABILITY_COLUMNS = ("confidence", "drafts", "predicted", "approved unedited")

@@ -332,3 +332,30 @@ async def test_learning_is_forgotten_and_restored(tmp_path: Path) -> None:
         await ui.press("F")
         await wait_for_text(ui, "F forget what is learnt")
         assert "All decisions count." in ui.text
+
+
+async def test_change_of_interests_is_rehearsed(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await ui.press(*["j"] * 5)
+        await wait_for_text(ui, "These are in the settings file.")
+        await ui.press("e")
+        await wait_for_text(ui, "Separate several by commas.")
+        await type_text(ui, "no such thing\n")
+        await wait_for_text(ui, "No approvals in these days")
+        assert 'interests = ["no such thing"]' in ui.text
+        assert "Not drafted any more" in ui.text
+
+
+async def test_rule_is_switched_off(tmp_path: Path) -> None:
+    async def add_rule(desk: Desk) -> None:
+        await desk.rules.add({"kind": "avoid", "term": "synergy"})
+
+    async with open_setup(tmp_path, add_rule) as ui:
+        await ui.press(*["j"] * 6)
+        await wait_for_text(ui, "keeps out of drafts")
+        await ui.press("e")
+        await ui.press("tab", "tab", "tab", "backspace", "backspace")
+        await type_text(ui, "off\n")
+        await wait_for_text(ui, "switched off")
+        async with open_setup_desk(tmp_path) as desk:
+            assert [rule.enabled for rule in await desk.rules.list()] == [False]

@@ -4,7 +4,7 @@ Text typed into a prompt when the console exits is autosaved and offered there t
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from copydesk.editor import Autosave
@@ -105,6 +105,23 @@ class InspectActions:
         history = await desk.drafts.describe_history(draft_id)
         self.app.push_if_current(self._screen, PageDialog(labels.HISTORY_TITLE, history_page(history, draft_id)))
 
+    def why(self) -> None:
+        """Ask for an address, and show why that item has no draft."""
+        from copydesk.tui.dialogs.prompt import PromptDialog  # noqa: PLC0415 - imported when first used
+
+        def on_answer(url: str | None) -> None:
+            if url and url.strip():
+                self.app.run_desk_task(lambda desk: self._why(desk, url), hold_keys=Hold.SCREEN)
+
+        self.app.push_if_current(self._screen, PromptDialog(labels.WHY_PROMPT), on_answer)
+
+    async def _why(self, desk: "Desk", url: str) -> None:
+        from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - for those who read it
+        from copydesk.tui.ranking_pages import explanation_page  # noqa: PLC0415 - as above
+
+        found = await desk.ranking.why(url)
+        self.app.push_if_current(self._screen, PageDialog(labels.WHY_TITLE, explanation_page(found)))
+
     def diff(self) -> None:
         """Show the difference to the next version or, if there is none, to the previous one."""
         if draft := self._queue.current:
@@ -153,6 +170,43 @@ class InspectActions:
             raise ConflictError(labels.SOURCE_WITHOUT_LINK)
         self.app.copy_to_clipboard(url)
         self.app.notify_latest(labels.copied_link(url))
+
+
+class RuleActions:
+    """Make rules of the reasons of rejections, each with the user's consent."""
+
+    def __init__(self, runner: ActionRunner) -> None:
+        self._screen = runner.screen
+        self._queue = runner.queue
+        self.app = runner.app
+
+    def make_rule(self) -> None:
+        """Propose a rule in a form; nothing is made unless it is saved."""
+        if draft := self._queue.current:
+            self.app.run_desk_task(lambda desk: self._propose(desk, draft), hold_keys=Hold.SCREEN)
+
+    async def _propose(self, desk: "Desk", draft: "ListedDraft") -> None:
+        from copydesk.model.rule import RuleKind  # noqa: PLC0415 - imported when first used
+        from copydesk.tui.dialogs.fields import Field, FieldsDialog  # noqa: PLC0415 - as above
+
+        suggestions = await desk.rules.suggest(draft.id)
+        # The row may be older than the rejection.
+        reason = (await desk.drafts.get(draft.id)).rejection_feedback or ""
+        kind, term = (suggestions[0].kind, suggestions[0].term) if suggestions else (RuleKind.EXCLUDE, "")
+        fields = (
+            Field("term", labels.FIELD_TERM, value=term, suggestions=[found.term for found in suggestions]),
+            Field("kind", labels.FIELD_KIND, value=kind, suggestions=list(RuleKind)),
+        )
+
+        async def submit(desk: "Desk", values: Mapping[str, str]) -> str:
+            return labels.rule_made((await desk.rules.add({**values, "draftId": draft.id})).term)
+
+        dialog = FieldsDialog(labels.RULE_FROM_REASON, fields, submit, hint=labels.rule_hint(reason))
+        self.app.push_if_current(self._screen, dialog, self._notify)
+
+    def _notify(self, message: str | None) -> None:
+        if message:
+            self.app.notify(message)
 
 
 class StoryActions:
@@ -221,6 +275,7 @@ class ReviewActions:
         self.editing = EditActions(self.runner)
         self.inspecting = InspectActions(self.runner)
         self.stories = StoryActions(self.runner)
+        self.rules = RuleActions(self.runner)
         self.app = screen.app
         self.prompt_autosave = PromptAutosave()
         self.reasons: tuple[str, ...] = ()

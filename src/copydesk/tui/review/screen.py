@@ -335,6 +335,14 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         """Attach the proposed image of the draft, or remove it again."""
         self.review_actions.attach_image()
 
+    def action_why(self) -> None:
+        """Ask for an address, and explain why that item has no draft."""
+        self.review_actions.inspecting.why()
+
+    def action_make_rule(self) -> None:
+        """Make a rule of the reason for which the draft was rejected."""
+        self.review_actions.rules.make_rule()
+
     def action_copy_text(self) -> None:
         self.review_actions.inspecting.copy_text()
 

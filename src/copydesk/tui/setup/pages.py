@@ -11,6 +11,7 @@ from copydesk.model.confidence import ConfidenceBin
 from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Format
 from copydesk.model.learning import LearningReport
+from copydesk.model.rule import Rule
 from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import FormatVoice, VoicePreview, VoiceProfile
 from copydesk.text import reveal
@@ -34,6 +35,8 @@ class Section(StrEnum):
     LEARNING = labels.LEARNING_TITLE
     WRITER = labels.WRITER_TITLE
     ZONE = labels.ZONE_PROMPT
+    RANKING = labels.RANKING_TITLE
+    RULES = labels.RULES_TITLE
     LOCATIONS = labels.FILES_TITLE
 
 
@@ -50,6 +53,7 @@ class SetupSnapshot(NamedTuple):
     local_time: str
     """The current time in `zone`, formatted."""
     slots: int
+    rules: tuple[Rule, ...]
     learning: LearningReport | None
     """None while its section is not displayed."""
 

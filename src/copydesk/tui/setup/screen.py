@@ -1,6 +1,6 @@
 """The setup screen: accounts, voice, writer, time zone, and file locations."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from copydesk.tui.dialogs.fields import FieldsDialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, prompt_time_zone
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, paragraph
+from copydesk.tui.ranking_pages import ranking_page, rules_page
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.setup.pages import (
@@ -127,6 +128,7 @@ class SetupScreen(DeskScreen):
                 *await desk.schedule.format_times(self.app.clock().replace(second=0, microsecond=0))
             ),
             slots=len(await desk.schedule.slots()),
+            rules=await desk.rules.list(),
             learning=await desk.learning.report() if self.section is Section.LEARNING else None,
         )
         self.post_message(self.Loaded(setup))
@@ -191,21 +193,20 @@ class SetupScreen(DeskScreen):
     _displayed_section: Section | None = None
 
     def _section_page(self, setup: SetupSnapshot) -> Sequence[Block]:
-        if self.section is Section.ACCOUNTS:
-            return account_page(self.accounts.current, setup.credential_storage, self.app.clock())
-        if self.section is Section.VOICE:
-            return voice_page(setup)
-        if self.section is Section.LEARNING:
-            return learning_page(setup.learning) if setup.learning else [paragraph(labels.CHECKING, "dim")]
-        if self.section is Section.WRITER:
-            return writer_page(setup)
-        if self.section is Section.ZONE:
-            return zone_page(setup)
-        return (
-            locations_page(self._checks, self.app.qualify_commands)
-            if self._checks
-            else [paragraph(labels.CHECKING, "dim")]
-        )
+        checking = [paragraph(labels.CHECKING, "dim")]
+        pages: Mapping[Section, Callable[[], Sequence[Block]]] = {
+            Section.ACCOUNTS: lambda: account_page(self.accounts.current, setup.credential_storage, self.app.clock()),
+            Section.VOICE: lambda: voice_page(setup),
+            Section.LEARNING: lambda: learning_page(setup.learning) if setup.learning else checking,
+            Section.WRITER: lambda: writer_page(setup),
+            Section.ZONE: lambda: zone_page(setup),
+            Section.RANKING: lambda: ranking_page(self.app.desk.settings) if self.app.desk else checking,
+            Section.RULES: lambda: rules_page(setup.rules),
+            Section.LOCATIONS: lambda: (
+                locations_page(self._checks, self.app.qualify_commands) if self._checks else checking
+            ),
+        }
+        return pages[self.section]()
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show the keys of the focused pane in the footer."""
@@ -257,10 +258,29 @@ class SetupScreen(DeskScreen):
             self.app.run_desk_task(self._edit_voice, hold_keys=Hold.SCREEN)
         elif self.section is Section.ZONE:
             self._prompt_zone(self._setup.zone)
+        elif self.section is Section.RANKING:
+            self.app.run_desk_task(self._rehearse, hold_keys=Hold.SCREEN)
+        elif self.section is Section.RULES and self._setup.rules:
+            self.app.run_desk_task(self._edit_rule, hold_keys=Hold.SCREEN)
         elif self.section is Section.ACCOUNTS:
             self.app.notify(labels.account_keys())
         else:
             self.app.notify(labels.NOTHING_TO_EDIT)
+
+    async def _rehearse(self, desk: "Desk") -> None:
+        from copydesk.tui.setup.ranking_dialogs import open_rehearsal  # noqa: PLC0415 - not needed for the first paint
+
+        open_rehearsal(self, desk)
+
+    async def _edit_rule(self, desk: "Desk") -> None:
+        from copydesk.tui.setup.ranking_dialogs import open_rule_form  # noqa: PLC0415 - as above
+
+        open_rule_form(self, await desk.rules.list(), self._report_rule)
+
+    def _report_rule(self, message: str | None) -> None:
+        if message:
+            self.app.notify(message)
+            self.refresh_data()
 
     async def _edit_voice(self, desk: "Desk") -> None:
         from copydesk.tui.setup.voice_dialog import edit_voice  # noqa: PLC0415 - not needed for the first paint

@@ -1,0 +1,113 @@
+"""Pages about the ranking: why an item has no draft, what a change of the settings would do, the rules."""
+
+from collections.abc import Iterator, Sequence
+
+from textual.content import Content
+
+from copydesk.model.rehearsal import Explanation, Hits, Rehearsal, RehearsedStory
+from copydesk.model.rule import Rule
+from copydesk.settings import Settings
+from copydesk.text.formatting import format_utc
+from copydesk.tui import labels
+from copydesk.tui.layout import Block, Table, paragraph
+from copydesk.tui.terminal.cells import safe_line
+
+
+def explanation_page(found: Explanation) -> list[Block]:
+    """Return the page that says why an item has no draft."""
+    blocks: list[Block] = []
+    if found.title:
+        blocks += [paragraph(safe_line(found.title), "strong"), paragraph(safe_line(found.source), "dim"), paragraph()]
+    blocks.append(paragraph(safe_line(found.why)))
+    if found.lead_title:
+        blocks.append(paragraph(labels.story_told_by(safe_line(found.lead_title))))
+    blocks += [
+        paragraph(labels.rank_without_interest(safe_line(other.interest), other.rank), "dim")
+        for other in found.without_interest
+    ]
+    if found.parts:
+        rows = [
+            (Content(part.name), Content(f"{part.points:+.2f}"), Content.styled(safe_line(part.why), "dim"))
+            for part in found.parts
+        ]
+        blocks += [paragraph(), Table(rows, right_aligned=frozenset({1}))]
+    return blocks
+
+
+def rehearsal_page(found: Rehearsal, settings: Sequence[str]) -> list[Block]:
+    """Return the result of a rehearsal; `settings` are the lines of the settings file that make the change."""
+    blocks: list[Block] = [
+        paragraph(labels.rehearsed(found.days, found.items), "dim"),
+        paragraph(
+            labels.rehearsed_drafts(found.drafted, found.drafted_now, found.gained_count, found.lost_count), "strong"
+        ),
+        paragraph(),
+    ]
+    if found.hits.of:
+        rows = [
+            _hits_row(labels.WITH_CHANGE, found.hits),
+            _hits_row(labels.WITHOUT_CHANGE, found.hits_now),
+            _hits_row(labels.BY_RECENCY, found.hits_by_recency),
+        ]
+        blocks += [paragraph(labels.rehearsed_approvals(found.hits.of, found.top)), Table(rows)]
+    else:
+        blocks.append(paragraph(labels.NO_APPROVALS_TO_REHEARSE, "dim"))
+    blocks += [*_stories(labels.GAINED, found.gained), *_stories(labels.LOST, found.lost)]
+    if settings:
+        blocks += [paragraph(), paragraph(labels.REHEARSAL_NOT_SAVED, "dim"), *map(paragraph, settings)]
+    return blocks
+
+
+def _hits_row(name: str, hits: Hits) -> tuple[Content, ...]:
+    return Content(name), Content(labels.hits_with_interval(hits.hits, hits.of, hits.low, hits.high))
+
+
+def _stories(heading: str, stories: Sequence[RehearsedStory]) -> Iterator[Block]:
+    if not stories:
+        return
+    yield paragraph()
+    yield paragraph(heading, "strong")
+    yield Table(
+        [
+            (
+                Content.styled(f"{story.day:%d %b}", "dim"),
+                Content(labels.rank_change(story.rank, story.rank_now)),
+                Content(safe_line(story.title)),
+                Content.styled(safe_line(story.reason), "dim"),
+            )
+            for story in stories
+        ]
+    )
+
+
+def rules_page(rules: Sequence[Rule]) -> list[Block]:
+    """Return the list of the rules that were made of reasons."""
+    if not rules:
+        return [paragraph(labels.rules_empty(), "dim")]
+    rows = [
+        (
+            Content.styled(labels.RULE_EFFECTS[rule.kind], "accent" if rule.enabled else "dim"),
+            Content(safe_line(rule.term)),
+            Content.styled(format_utc(rule.created_at), "dim"),
+            Content.styled(safe_line(rule.reason) if rule.enabled else labels.RULE_OFF, "dim"),
+        )
+        for rule in rules
+    ]
+    return [Table(rows)]
+
+
+def ranking_page(settings: Settings) -> list[Block]:
+    """Return the interests, filters and weights as they are set."""
+    ranking, pipeline = settings.ranking, settings.pipeline
+    rows = [
+        (labels.FIELD_INTERESTS, ", ".join(ranking.interests)),
+        (labels.FIELD_INCLUDE, ", ".join(pipeline.include)),
+        (labels.FIELD_EXCLUDE, ", ".join(pipeline.exclude)),
+        (labels.FIELD_MIN_SCORE, f"{pipeline.min_score:g}"),
+        (labels.FIELD_MAX_DRAFTS, f"{pipeline.max_drafts}"),
+    ]
+    return [
+        Table([(Content.styled(name, "dim"), Content(safe_line(value) or "–")) for name, value in rows]),
+        paragraph(),
+        paragraph(labels.RANKING_NOTE, "dim"),
+    ]
