@@ -520,3 +520,13 @@ def test_interrupted_bulk_is_answered(tmp_path, options, output, after):
 def test_resume_takes_one_answer(tmp_path):
     result = run_in_process(tmp_path, "draft", "resume", "--undo", "--keep")
     assert (result.code, "--undo and --keep cannot be used together" in result.err) == (2, True)
+
+
+def test_check_prints_findings_and_stores_nothing(tmp_path):
+    draft_id = create_draft(tmp_path)
+    out = run_ok(tmp_path, "draft", "check", draft_id, "--text", "Bread &amp; salt")
+    assert "HTML entity: &amp;" in out
+    assert run_json(tmp_path, "draft", "check", draft_id)["findings"] == []
+    checked = run_json(tmp_path, "draft", "check", draft_id, "--text", "Read more")
+    assert [finding["rule"] for finding in checked["findings"]] == ["read-on"]
+    assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "The harbour opens on Monday."

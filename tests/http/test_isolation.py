@@ -48,6 +48,7 @@ STEPS = [
     ("GET /schedule/conflicts?scheduledAt=2026-11-21T17:00:00Z", None, {}),
     ("POST /schedule/auto", None, {}),
     ("POST /drafts/{third}/undo", None, {}),
+    ("POST /drafts/{third}/checks", {"text": "Mine."}, {}),
     ("PATCH /drafts/{draft}", {"action": "post"}, {}),
     ("POST /engagement", {**RECORD, "draftId": "{draft}"}, {}),
     # The other user's ids, cursors and names.
@@ -58,6 +59,7 @@ STEPS = [
     ("POST /drafts/bulk", {"action": "archive", "ids": ["{other_second}", "{second}", "{other_third}"]}, {}),
     ("POST /drafts/{other_draft}/undo", None, {}),
     ("POST /drafts/{other_draft}/images", {"image": 1}, {}),
+    ("POST /drafts/{other_draft}/checks", {"text": "Mine."}, {}),
     ("POST /schedule/next", {"draftId": "{other_third}"}, {}),
     ("POST /schedule/auto", {"draftIds": ["{other_third}"]}, {}),
     ("GET /schedule/conflicts?scheduledAt=2026-11-21T17:00:00Z&excludeDraftId={other_draft}", None, {}),

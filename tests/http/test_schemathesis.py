@@ -45,6 +45,7 @@ async def existing_ids(desk) -> dict[str, str]:
     return {
         "/drafts/{id}": draft_id,
         "/drafts/{id}/undo": draft_id,
+        "/drafts/{id}/checks": draft_id,
         "/sources/{id}": source.id,
         "/sources/{id}/test": source.id,
         "/experiments/{id}": experiment.id,

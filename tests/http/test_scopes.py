@@ -32,6 +32,7 @@ OPERATION_SCOPES = {
     "POST /drafts/{id}/images": "review",
     "POST /drafts/bulk": "review",
     "POST /drafts/{id}/undo": "publish",
+    "POST /drafts/{id}/checks": "read",
     "GET /schedule/slots": "read",
     "PUT /schedule/slots": "publish",
     "POST /schedule/next": "publish",

@@ -28,7 +28,7 @@ from copydesk.cli.draft_selection import (
     wait_for_new,
     with_filters,
 )
-from copydesk.cli.draft_view import draft_facts, print_draft, print_request
+from copydesk.cli.draft_view import draft_facts, print_checks, print_draft, print_request
 from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_confidence, format_time, print_table
@@ -37,6 +37,7 @@ from copydesk.editor import create_temporary_file, get_editor_command, read_edit
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.draft import (
     STATUS_LABELS,
+    Checks,
     Draft,
     DraftImage,
     Format,
@@ -281,6 +282,30 @@ def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, as
             return
         changed = edited
     print_changed(changed, f"edited, now {STATUS_LABELS[changed.status]}", as_json=as_json)
+
+
+@draft.command(examples=("copydesk draft check 1f9c2a", "copydesk draft check 1f9c2a --file post.md"))
+@click.argument("id", type=DRAFT)
+@click.option("--text", metavar="TEXT", help="The text to check instead of the draft's.")
+@FILE
+@json_options(Checks)
+@pass_context
+def check(context: Context, *, id: str, text: str | None, file: TextIO | None, as_json: bool) -> None:
+    """Check a text for a draft, and compare its claims with the source.
+
+    Nothing is stored. Without a text the draft's own is checked again.
+    """
+    given = _text_argument(text, file)
+
+    async def run(desk: "Desk") -> tuple[str, Checks]:
+        checked = (await desk.drafts.get(id)).text if given is None else given
+        return checked, await desk.drafts.check(checked, draft_id=id)
+
+    checked, checks = context.run(run)
+    if as_json:
+        print_json(checks)
+    else:
+        print_checks(checked, checks)
 
 
 def _text_argument(text: str | None, file: TextIO | None) -> str | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.output import print_table
-from copydesk.model.draft import CLAIM_LABELS, STATUS_LABELS, Agent, Checks, Draft, Score, Status
+from copydesk.model.draft import CLAIM_LABELS, STATUS_LABELS, Agent, Checks, Claim, Draft, Score, Status
 from copydesk.model.writer import ModelRequest
 from copydesk.text import clean, reveal
 from copydesk.text.formatting import format_cost, format_count
@@ -30,9 +30,8 @@ def print_draft(draft: Draft, facts: Sequence[tuple[str, str]] = ()) -> None:
         click.echo()
         print_table(facts, empty="")
     if draft.checks.ran:
-        _print_checks(draft.checks)
-    if draft.checks.claims:
-        _print_claims(draft)
+        click.echo()
+        print_checks(draft.text, draft.checks)
     if draft.score:
         _print_score(draft.score)
 
@@ -115,18 +114,21 @@ def _agent_facts(agent: Agent) -> Iterator[tuple[str, str]]:
         yield "source", f"{source.url}{span} {source.text}".strip()
 
 
-def _print_checks(checks: Checks) -> None:
+def print_checks(text: str, checks: Checks) -> None:
+    """Print the findings of the checks, and the claims of the text."""
     failed = {finding.rule for finding in checks.findings}
-    click.echo(f"\nChecks: {checks.ran - len(failed)} of {checks.ran} passed")
+    click.echo(f"Checks: {checks.ran - len(failed)} of {checks.ran} passed")
     if checks.findings:
         print_table([("", finding.severity, finding.rule, finding.message) for finding in checks.findings], empty="")
+    if checks.claims:
+        _print_claims(text, checks.claims)
 
 
-def _print_claims(draft: Draft) -> None:
+def _print_claims(text: str, claims: Sequence[Claim]) -> None:
     """Print each sentence with its verdict, and below it the words of the source."""
     click.echo("\nClaims")
-    for claim in draft.checks.claims:
-        click.echo(f"  {CLAIM_LABELS[claim.verdict]:<11}  {clean(draft.text[claim.start : claim.end])}")
+    for claim in claims:
+        click.echo(f"  {CLAIM_LABELS[claim.verdict]:<11}  {clean(text[claim.start : claim.end])}")
         if claim.reason:
             click.echo(f"{'':13}  {clean(claim.reason)}")
         if claim.source:

@@ -18,7 +18,21 @@ from copydesk.http.resources.sources import Deleted
 from copydesk.http.resources.webhooks import DeliveryList
 from copydesk.model.confidence import ConfidenceBin, ConfidenceReport
 from copydesk.model.delivery import PostResult
-from copydesk.model.draft import Action, Checks, Draft, DraftItem, Finding, Format, ListedDraft, Severity, Status
+from copydesk.model.draft import (
+    Action,
+    Checks,
+    Claim,
+    ClaimSource,
+    ClaimVerdict,
+    Draft,
+    DraftItem,
+    Field,
+    Finding,
+    Format,
+    ListedDraft,
+    Severity,
+    Status,
+)
 from copydesk.model.engagement import (
     EngagementRecord,
     EngagementSummary,
@@ -74,6 +88,18 @@ _ITEM_ID = "019a5b2e-6c1e-7b02-8d11-5e7f90aa41c2"
 _SOURCE_ID = "019a4f80-11d0-7c55-b0c4-90d1f2a3b4c5"
 _TEXT = "SQLite turns 25 this year. Nothing else on my disk is as old and as boring. https://sqlite.org/news.html"
 _ITEM = DraftItem(id=_ITEM_ID, title="SQLite 25 years", source_type="rss")
+_CHECKS = Checks(
+    ran=41,
+    findings=(Finding(rule="superlative", severity=Severity.INFO, message="“as old and as boring”"),),
+    claims=(
+        Claim(
+            start=0,
+            end=26,
+            verdict=ClaimVerdict.SUPPORTED,
+            source=ClaimSource(text="SQLite turns 25 this year, on 29 May.", field=Field.TEXT, start=0, end=37),
+        ),
+    ),
+)
 _PENDING: Final[dict[str, Any]] = {
     "id": EXAMPLE_ID,
     "text": _TEXT,
@@ -82,9 +108,7 @@ _PENDING: Final[dict[str, Any]] = {
     "item_id": _ITEM_ID,
     "created_at": _AT,
     "tags": ("sqlite",),
-    "checks": Checks(
-        ran=41, findings=(Finding(rule="superlative", severity=Severity.INFO, message="“as old and as boring”"),)
-    ),
+    "checks": _CHECKS,
     "writer": "offline",
 }
 _WEBHOOK = Webhook(
@@ -232,6 +256,7 @@ _RESULTS = ExperimentResults(
 )
 
 _VALUES = (
+    _CHECKS,
     DraftList(drafts=(_LISTED,), next_cursor=None),
     CreatedDrafts(
         mode=CreationMode.DIRECT,

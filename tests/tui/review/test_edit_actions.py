@@ -191,3 +191,17 @@ async def test_keys_typed_ahead_of_editor_decide_nothing(tmp_path: Path, editor:
         await review.wait()
         drafts = (await review.desk.drafts.list()).items
         assert sorted(draft.version for draft in drafts) == [1, 1, 1, 1, 2]
+
+
+async def test_text_is_checked_as_it_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copydesk.tui.review.dialogs.CHECK_DELAY", 0.01)
+    async with open_review(tmp_path, texts=("Ten signs.",)) as review:
+        first = review.current
+        await review.press("e")
+        assert "entity" not in review.text
+        await review.press("ctrl+end", *" &amp; http://localhost/")
+        await review.wait_for(lambda: "Readers cannot open localhost." in review.text)
+        assert "HTML entity: &amp;" in review.text
+        await review.press(*["backspace"] * 24)
+        await review.wait_for(lambda: "HTML entity" not in review.text)
+        assert (await review.desk.drafts.get(first.id)).text == first.text

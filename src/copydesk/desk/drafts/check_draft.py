@@ -1,15 +1,16 @@
 """Run the drafting checks on a text the user wrote or edited, against the limits of its platforms."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple, Self
 
 import msgspec
 
 from copydesk.desk.confidence import estimate
 from copydesk.desk.context import DeskContext
 from copydesk.ingest.registry import get_source_type
-from copydesk.model.draft import Checks, Draft, Format
+from copydesk.model.draft import Checks, Draft, DraftImage, Format
 from copydesk.model.item import Item
 from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Struct
@@ -43,6 +44,20 @@ class CheckInputs(Struct, frozen=True):
     """All source items of a draft that has several."""
 
 
+class _CheckedText(NamedTuple):
+    """The part of a draft that is checked."""
+
+    text: str
+    format: Format
+    target_platforms: tuple[str, ...] = ()
+    images: tuple[DraftImage, ...] = ()
+
+    @classmethod
+    def of(cls, draft: Draft) -> Self:
+        """Return that part of `draft`."""
+        return cls(draft.text, draft.format, draft.target_platforms, draft.images)
+
+
 async def check_new_draft(ctx: DeskContext, draft: Draft) -> CheckResult:
     """Check a new draft, not stored yet, whose text the user gave."""
     inputs = await ctx.read(_load_inputs, ctx.clock() - RECENT_WINDOW)
@@ -55,8 +70,17 @@ async def check_edited_draft(ctx: DeskContext, draft: Draft) -> CheckResult:
     return await _check(ctx, draft, inputs)
 
 
+async def check_text(
+    ctx: DeskContext, text: str, draft: Draft | None, format: Format = Format.SHORT, platforms: Sequence[str] = ()
+) -> Checks:
+    """Check a text that is being typed: of a stored draft, or a new one in this format for these platforms."""
+    inputs = await ctx.read(_load_inputs, ctx.clock() - RECENT_WINDOW, draft)
+    typed = _CheckedText.of(draft)._replace(text=text) if draft else _CheckedText(text, format, tuple(platforms))
+    return await asyncio.to_thread(_run_checks, typed, inputs)
+
+
 async def _check(ctx: DeskContext, draft: Draft, inputs: CheckInputs) -> CheckResult:
-    checks = await asyncio.to_thread(_run_checks, draft, inputs)
+    checks = await asyncio.to_thread(_run_checks, _CheckedText.of(draft), inputs)
     estimated = await estimate(ctx, msgspec.structs.replace(draft, checks=checks))
     return CheckResult(checks=checks, confidence=estimated.confidence, confidence_known=estimated.known)
 
@@ -74,7 +98,7 @@ def _load_inputs(conn: Transaction, user_id: str, since: datetime, draft: Draft 
     )
 
 
-def _run_checks(draft: Draft, inputs: CheckInputs) -> Checks:
+def _run_checks(draft: _CheckedText, inputs: CheckInputs) -> Checks:
     """Run the checks. Slow enough to need a thread."""
     from copydesk.desk.drafts.source_items import add_items  # noqa: PLC0415 - heavy, and only needed for checks
     from copydesk.drafting.checks import CheckContext, RecentTexts, build_check_context, check  # noqa: PLC0415

@@ -2,9 +2,12 @@
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+from msgspec import Meta
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.check_draft import check_text
 from copydesk.desk.drafts.create import DraftCreation
 from copydesk.desk.drafts.history_text import DraftHistory
 from copydesk.desk.drafts.interrupted import InterruptedBulks
@@ -16,7 +19,7 @@ from copydesk.desk.operation import operation
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.delivery import PostResult
-from copydesk.model.draft import TO_REVIEW, Action, Draft, ListedDraft
+from copydesk.model.draft import TO_REVIEW, Action, Checks, Draft, Format, ListedDraft
 from copydesk.model.filters import (
     DraftCounts,
     DraftPosition,
@@ -31,7 +34,15 @@ from copydesk.model.filters import (
 )
 from copydesk.model.item import Item
 from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
-from copydesk.model.requests import BulkChange, BulkOutcome, ChangeDraft, CreatedDrafts, CreateDraft, validate_change
+from copydesk.model.requests import (
+    MAX_TEXT_LENGTH,
+    BulkChange,
+    BulkOutcome,
+    ChangeDraft,
+    CreatedDrafts,
+    CreateDraft,
+    validate_change,
+)
 from copydesk.model.transitions import DraftEvent, HistoryPosition, InterruptedBulk, UndoResult
 from copydesk.scheduling.time_text import parse_time
 from copydesk.scheduling.wall_time import instant_of_wall
@@ -42,6 +53,8 @@ if TYPE_CHECKING:
     from copydesk.desk.publishing.service import Posting
 
 
+AnyText = Annotated[str, Meta(max_length=MAX_TEXT_LENGTH)]
+"""A text that is being typed: it may still be empty."""
 ID_PAGE_SIZE = 1000
 """Ids per query."""
 COUNT_STEP = 20_000
@@ -225,6 +238,17 @@ class Drafts:
     async def edit(self, draft_id: str, text: str, *, expected_version: int | None = None) -> Draft:
         """Replace the text of a draft and run its checks again."""
         return await self._review.change(draft_id, ChangeDraft(text=text), expected_version=expected_version)
+
+    @operation
+    async def check(
+        self, text: AnyText, *, draft_id: str = "", format: Format = Format.SHORT, platforms: Sequence[str] = ()
+    ) -> Checks:
+        """Return the checks and claims of a text as if it were the draft's, or a new one's; nothing is stored.
+
+        The format and the platforms are the draft's if there is one. Raise NotFoundError if there is no such draft.
+        """
+        draft = await self.get(draft_id) if draft_id else None
+        return await check_text(self._ctx, text, draft, format, platforms)
 
     @operation
     async def approve(self, draft_id: str) -> Draft:

@@ -6,11 +6,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from copydesk.errors import StaleVersionError
+from copydesk.errors import FieldError, InvalidError, StaleVersionError
 from copydesk.http.call import Call
 from copydesk.http.operations import Operations
 from copydesk.model.delivery import PostResult
-from copydesk.model.draft import Action, Draft, Format, ListedDraft, Status, is_held, without_item
+from copydesk.model.draft import Action, Checks, Draft, Format, ListedDraft, Status, is_held, without_item
 from copydesk.model.filters import Archived
 from copydesk.model.page import PageSize
 from copydesk.model.requests import (
@@ -215,3 +215,25 @@ async def undo_change(call: Call) -> Draft:
     draft = await call.desk.drafts.get(call.id)
     call.set_version(draft.version)
     return without_item(draft)
+
+
+class CheckText(Struct, frozen=True):
+    """A text for a draft."""
+
+    text: str
+
+
+@operations.add(
+    "POST",
+    "/drafts/{id}/checks",
+    scope=Scope.READ,
+    body=CheckText,
+    response=Checks,
+    errors=(404,),
+    example={"text": "SQLite turns 25 this year."},
+)
+async def check_text(call: Call) -> Checks:
+    """Return what the checks find in a text for a draft, with its claims beside the source; nothing is stored."""
+    if call.body.get("text") is None:
+        raise InvalidError(FieldError("text", "is missing"))
+    return await call.desk.drafts.check(call.body["text"], draft_id=call.id)

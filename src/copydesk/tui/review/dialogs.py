@@ -1,8 +1,10 @@
 """The dialogs of the review: filters, the editor of a draft's text, the time to schedule for, and "post now".
 
-The editor shows the length of the text per platform, each counted by the platform's own rules.
+The editor shows the length of the text per platform, each counted by the platform's own rules, and what the checks
+find in the text as it is typed.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -11,10 +13,12 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
 from copydesk.errors import CopydeskError
-from copydesk.model.draft import Format
+from copydesk.model.draft import Checks, Format, Severity
 from copydesk.model.filters import MAX_TAGS, DraftView
 from copydesk.model.source import Source
 from copydesk.text import clean, clean_lines
@@ -26,6 +30,7 @@ from copydesk.tui.dialogs.autosaved_form import AutosavedForm
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.labels import SEVERITY
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.terminal.cells import fit, safe_line
@@ -149,6 +154,8 @@ class EditRequest(NamedTuple):
     """Save the text; return why it was refused, or an empty string."""
     discard_autosave: Callable[[], Awaitable[None]]
     """Delete the autosave file."""
+    check: Callable[[str], Awaitable[Checks]]
+    """Check the text without saving it."""
     unsaved_text: str | None = None
     """Text restored from an earlier autosave, or None."""
     notice: str = ""
@@ -233,6 +240,38 @@ class LengthLines(StaticLines):
         return length_lines(self._text, self._format, self._platforms, width)
 
 
+CHECK_DELAY = 0.4
+"""Seconds without a keystroke after which the text is checked."""
+MAX_FINDINGS = 3
+"""Findings listed below the text; the preview lists all of them."""
+
+
+class FindingLines(StaticLines):
+    """Errors and warnings of the text as it is typed, and its claims."""
+
+    def __init__(self) -> None:
+        super().__init__(id="edit-checks")
+        self._checks = Checks()
+
+    def show(self, checks: Checks) -> None:
+        """Show the findings of `checks`, errors first."""
+        self._checks = checks
+        self.refresh()
+
+    def lines(self, width: int) -> list[Content]:
+        """Return a line per finding, and one for the claims."""
+        severities = (Severity.ERROR, Severity.WARNING)
+        findings = [found for severity in severities for found in self._checks.findings if found.severity is severity]
+        lines = [
+            Content.assemble((badge.letter, badge.role), " ", clean(found.message))
+            for found in findings[:MAX_FINDINGS]
+            for badge in (SEVERITY[found.severity],)
+        ]
+        if claims := labels.claims_summary(Counter(claim.verdict for claim in self._checks.claims)):
+            lines.append(Content.styled(f"{labels.CLAIMS_HEADING}  {claims}", "dim"))
+        return [line.truncate(width, ellipsis=True) for line in lines]
+
+
 class EditDialog(AutosavedForm, inherit_bindings=False):
     """The text editor: Ctrl+S saves, Esc leaves. Returns True if the text was saved."""
 
@@ -244,6 +283,15 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
     NOTICE_SELECTOR = "#edit-notice"
     SAVE_ACTION = "edit.save"
 
+    class Checked(Message):
+        """A typed text has been checked."""
+
+        def __init__(self, request: EditRequest, text: str, checks: Checks) -> None:
+            super().__init__()
+            self.request = request
+            self.text = text
+            self.checks = checks
+
     def __init__(self) -> None:
         super().__init__()
         self._request: EditRequest | None = None
@@ -251,6 +299,8 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
         self._load_id = 0
         """Identifies the text that is loading or shown. Incremented on leaving, too, so that a text which arrives later
         is dropped."""
+        self._check_timer: Timer | None = None
+        self._checks = Coalescer(self._run_check)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="edit"):
@@ -258,6 +308,7 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
             yield SafeTextArea(id="typing", soft_wrap=True, tab_behavior="focus")
             yield Static(id="edit-notice")
             yield LengthLines()
+            yield FindingLines()
 
     def start_loading(self) -> int:
         """Announce a text that is being loaded; return its id for `start` or `cancel_loading`."""
@@ -297,6 +348,28 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
         area.load_text(self._loaded)
         area.move_cursor(area.document.end)
         self._update_lengths()
+        self.query_one(FindingLines).show(Checks())
+        self._submit_check()
+
+    def _schedule_check(self) -> None:
+        if self._check_timer is not None:
+            self._check_timer.stop()
+        self._check_timer = self.set_timer(CHECK_DELAY, self._submit_check)
+
+    def _submit_check(self) -> None:
+        request, text = self._request, self._text
+        if request is not None:
+            self.app.run_desk_task(lambda _: self._checks.submit((request, text)))
+
+    async def _run_check(self, typed: tuple[EditRequest, str]) -> None:
+        request, text = typed
+        self.post_message(self.Checked(request, text, await request.check(text)))
+
+    @on(Checked)
+    def _show_findings(self, message: Checked) -> None:
+        # The text may have been changed or left while it was checked.
+        if message.request is self._request and message.text == self._text:
+            self.query_one(FindingLines).show(message.checks)
 
     def _update_lengths(self) -> None:
         if self._request is not None:
@@ -320,6 +393,7 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
     @on(TextArea.Changed)
     def _typed(self) -> None:
         self._update_lengths()
+        self._schedule_check()
         # Loading the text counts as a change for Textual, but there is nothing to autosave.
         if self._text != self._loaded:
             self.schedule_autosave()
@@ -341,6 +415,8 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
     async def discard_autosave(self) -> None:
         """Delete the autosave file in the background and drop the request."""
         self._load_id += 1
+        if self._check_timer is not None:
+            self._check_timer.stop()
         if self._request is not None:
             # Queued behind the writes in progress, and completed even if the console is closing.
             discard = self._request.discard_autosave

@@ -131,6 +131,7 @@ class EditActions:
             autosave=keep_text,
             save=save,
             discard_autosave=forget,
+            check=lambda text: desk.drafts.check(text, draft_id=draft.id),
             unsaved_text=saved.text if saved else None,
             notice=notice,
         )

@@ -1,0 +1,63 @@
+"""Tests for checking a text that is being typed, and for the claims of stored drafts."""
+
+from pathlib import Path
+
+import pytest
+
+from copydesk.errors import InvalidError, NotFoundError
+from copydesk.model.draft import ClaimVerdict
+from copydesk.model.requests import MAX_TEXT_LENGTH
+from desk_fixtures import URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at
+
+SUMMARY = "The harbour bridge opened on Monday after nine years. It cost 40 million euros and carries 900 cars a day."
+UNKNOWN = "019a5b2e-6c1f-7d3a-9b47-3f0c2a91e5d8"
+
+
+async def drafted(desk):
+    await create_source(desk, URL_ONE)
+    await desk.pipeline.run()
+    return (await list_drafts(desk))[0]
+
+
+@pytest.fixture
+def web() -> FakeWeb:
+    pages = FakeWeb()
+    pages.put(URL_ONE, feed(entry(1, title="Harbour bridge opens", text=SUMMARY)))
+    return pages
+
+
+async def test_typed_text_is_checked_against_the_source(tmp_path: Path, web: FakeWeb) -> None:
+    async with open_desk_at(tmp_path, web) as desk:
+        draft = await drafted(desk)
+        checks = await desk.drafts.check("It cost 50 million euros and carries 900 cars a day.", draft_id=draft.id)
+        assert [claim.verdict for claim in checks.claims] == [ClaimVerdict.CONTRADICTS]
+        assert "contradiction" in {finding.rule for finding in checks.findings}
+        assert (await desk.drafts.get(draft.id)) == draft
+
+
+async def test_claims_are_stored_with_the_draft_and_renewed_by_an_edit(tmp_path: Path, web: FakeWeb) -> None:
+    async with open_desk_at(tmp_path, web) as desk:
+        draft = await drafted(desk)
+        assert {claim.verdict for claim in draft.checks.claims} == {ClaimVerdict.SUPPORTED}
+        edited = await desk.drafts.edit(draft.id, "The harbour bridge closed on Monday after nine years.")
+        (claim,) = (await desk.drafts.get(draft.id)).checks.claims
+        assert claim == edited.checks.claims[0]
+        assert claim.verdict is ClaimVerdict.CONTRADICTS
+        assert claim.source is not None
+        assert claim.source.text.startswith("The harbour bridge opened")
+
+
+async def test_text_of_no_draft_is_checked_without_a_source(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        checks = await desk.drafts.check("Bread &amp; salt", format="THREAD")
+        assert {"entity", "thread-parts"} <= {finding.rule for finding in checks.findings}
+        assert checks.claims == ()
+        assert "empty" in {finding.rule for finding in (await desk.drafts.check("")).findings}
+
+
+async def test_unknown_draft_and_too_long_text_are_refused(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        with pytest.raises(NotFoundError):
+            await desk.drafts.check("Mine.", draft_id=UNKNOWN)
+        with pytest.raises(InvalidError):
+            await desk.drafts.check("a" * (MAX_TEXT_LENGTH + 1))
