@@ -19,13 +19,12 @@ from copydesk.model.page import encode_cursor
 from copydesk.model.serialization import format_iso
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.draft_queries import _page_sql, page_parameters, page_shape
-from copydesk.store.draft_rows import LISTED_COLUMNS, _images_sql, _tags_sql
+from copydesk.store.draft_rows import DRAFT_COLUMNS, _images_sql, _tags_sql
 from copydesk.store.tokens import _ACCESS
 
 PAGE = 25
 TIMES = {"scheduled_at", "posted_at", "created_at", "updated_at", "archived_at"}
 STORED_AS_JSON = {"target_platforms", "checks", "sentences", "score", "agent"}
-NOT_SENT = {"experiment_id", "variant_id"}
 APPROVE = "UPDATE draft SET status = 'approved', version = version + 1, updated_at = ? WHERE id = ? AND user_id = ?"
 
 
@@ -80,10 +79,10 @@ class BareService:
 
 def _to_json(row, images, tags) -> dict[str, object]:
     draft = {}
-    for name, value in zip(LISTED_COLUMNS, row, strict=False):
+    for name, value in zip(DRAFT_COLUMNS, row, strict=False):
         if name in TIMES:
             draft[_CAMEL[name]] = None if value is None else format_iso(datetime.fromtimestamp(value / 1e6, UTC))
-        elif name not in NOT_SENT:
+        else:
             is_json = name in STORED_AS_JSON and value is not None
             draft[_CAMEL[name]] = msgspec.Raw(value.encode()) if is_json else value
     title, source_type = row[-2:]
@@ -96,7 +95,7 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-_CAMEL = {name: _camel(name) for name in LISTED_COLUMNS}
+_CAMEL = {name: _camel(name) for name in DRAFT_COLUMNS}
 
 
 async def main(path: str) -> None:

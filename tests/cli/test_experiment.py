@@ -119,10 +119,12 @@ def test_experiment_as_text(tmp_path):
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith("Started How many hashtags (")
 
-    waiting = run_in_process(
+    refused = run_in_process(tmp_path, "experiment", *NEW_EXPERIMENT_ARGS)
+    assert "How many hashtags is active and varies hashtags already." in refused.err
+    later = run_in_process(
         tmp_path, "experiment", "new", "Later red", "emoji", *NEW_EXPERIMENT_ARGS[3:4], "a=free", "--variant", "b=never"
     )
-    assert "It begins after How many hashtags is concluded" in waiting.out
+    assert later.out.startswith("Started Later red")
     listed = run_in_process(tmp_path, "experiment", "list").out
     assert [line.split()[-1] for line in listed.splitlines()] == ["red", "hashtags"]
     detail = run_in_process(tmp_path, "experiment", "show", listed.split()[0])

@@ -104,9 +104,8 @@ async def _fill(desk: Desk, time: dict[str, datetime]) -> None:
     concluded = await desk.experiments.create({**HOOK, "name": "Did asking help?"})
     time["now"] = NOW - timedelta(days=20)
     await desk.experiments.conclude(concluded.id, "b", "Asked often enough.")
-    hashtags = await desk.experiments.create(HASHTAGS)
-    time["now"] = NOW - timedelta(days=2)
     await desk.experiments.create(HOOK)
+    hashtags = await desk.experiments.create(HASHTAGS)
 
     def add_participants(conn: Connection, user: str) -> int:
         insert_participants(conn, user, hashtags.id)

@@ -82,7 +82,12 @@ def add_draft(connection: Connection, user: str, item: str, **values: Any) -> st
         "created_at": NOW,
         "updated_at": NOW,
     }
-    connection.execute(insert(tables.draft).values(row | values))
+    experiment_id, variant_id = values.pop("experiment_id", None), values.pop("variant_id", None)
+    row |= values
+    connection.execute(insert(tables.draft).values(row))
+    if experiment_id is not None:
+        variant = {"draft_id": row["id"], "experiment_id": experiment_id, "variant_id": variant_id}
+        connection.execute(insert(tables.draft_variant).values(user_id=user, **variant))
     return str(row["id"])
 
 

@@ -122,19 +122,12 @@ def new(  # noqa: PLR0913 - one for each option
         "aaTest": aa_test,
     }
 
-    async def work(desk: "Desk") -> tuple[Experiment, tuple[Experiment, ...]]:
-        created = await desk.experiments.create(request)
-        return created, await desk.experiments.list(ExperimentStatus.ACTIVE)
-
-    created, active = context.run(work)
+    created = context.run(lambda desk: desk.experiments.create(request))
     if as_json:
         print_json(created)
         return
     click.echo(f"Started {clean(created.name)} ({created.id}).")
     click.echo(f"Decided by {created.plan.metric}: {created.plan.sentence}")
-    # Newest first: the last active experiment is the oldest, the one that drafts take part in.
-    if active[-1].id != created.id:
-        click.echo(f"It begins after {clean(active[-1].name)} is concluded: a draft takes part in one experiment only.")
     _warn_unsupported(created)
 
 

@@ -1,8 +1,8 @@
-"""Experiments: create, list with results so far, conclude, archive; and assign drafts to their variants.
+"""Experiments: plan, create, list with results so far, conclude, archive; and assign drafts to their variants.
 
-A draft joins the oldest active experiment. The variant decides what is written, so the next position in the
-randomization blocks is read before writing, and claimed in the transaction that stores the draft. If another draft
-claimed it first, the text is written again for the next position.
+A draft joins all active experiments, which vary different parameters. The variants decide what is written, so the next
+positions in the randomization blocks are read before writing, and claimed in the transaction that stores the draft. If
+another draft claimed one of them first, the text is written again for the next positions.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.desk.voice import empty_profile
-from copydesk.errors import FieldError, InvalidError, NotFoundError
+from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
 from copydesk.experiments.assignment import assign_variant, get_stratum
 from copydesk.experiments.figures import take_figures
 from copydesk.experiments.planning import build_plan, read_history
@@ -26,7 +26,7 @@ from copydesk.experiments.validation import (
     validate_experiment,
     validate_experiment_change,
 )
-from copydesk.model.draft import Format, Status
+from copydesk.model.draft import DraftVariant, Format, Status
 from copydesk.model.experiment import (
     MIN_VARIANTS,
     ChangeExperiment,
@@ -57,53 +57,66 @@ MAX_HISTORY = 200
 
 
 class Treatment(Struct, frozen=True):
-    """The variant in which a draft is written."""
+    """The variants in which a draft is written, one for each experiment it takes part in."""
 
-    experiment_id: str
-    variant_id: str
-    parameter: str
-    value: Json
+    variants: tuple[DraftVariant, ...]
+    parameters: dict[str, Json]
+    """The variants' values by parameter name, for writers that support them."""
 
     def apply_to(self, voice: Voice, format: Format) -> Voice:
-        """Return `voice` with the variant's value applied, if the parameter belongs to the voice."""
-        return apply_variant(_to_voice(voice), format, self.parameter, self.value).voice
+        """Return `voice` with the values of the parameters that belong to the voice."""
+        voice = _to_voice(voice)
+        # A whole style first: others add to it.
+        for parameter in sorted(self.parameters, key=lambda name: name != "style"):
+            voice = apply_variant(voice, format, parameter, self.parameters[parameter]).voice
+        return voice
 
-    @property
-    def parameters(self) -> dict[str, Json]:
-        """The variant's value by parameter name, for writers that support it."""
-        return {self.parameter: self.value}
+
+class BlockPosition(Struct, frozen=True):
+    """A position in the randomization blocks of an experiment."""
+
+    experiment_id: str
+    stratum: str
+    position: int
 
 
 class Assignment(Treatment, frozen=True, kw_only=True):
-    """A treatment with its position in the experiment."""
+    """A treatment with its position in each experiment."""
 
-    stratum: str
-    position: int
+    positions: tuple[BlockPosition, ...]
 
 
 def next_assignment(
     conn: Transaction, user_id: str, format: Format, platforms: Iterable[str] = ()
 ) -> Assignment | None:
-    """Return the assignment for the next draft of this kind, None without an active experiment. It is
-    not claimed yet.
+    """Return the assignment for the next draft of this kind, None without an active experiment. It is not claimed yet.
+
+    Experiments assign independently of each other.
     """
-    experiment = experiments.get_oldest_active(conn, user_id)
-    if experiment is None:
+    active = experiments.list_active(conn, user_id)
+    if not active:
         return None
     stratum = get_stratum(format, platforms)
-    position = experiments.next_position(conn, user_id, experiment.id, stratum)
-    variant_id = assign_variant(experiment.id, stratum, position, [variant.id for variant in experiment.variants])
-    treatment = _build_treatment(experiment, variant_id)
-    assert treatment is not None
-    return Assignment(stratum=stratum, position=position, **msgspec.structs.asdict(treatment))
+    variants, parameters, positions = [], {}, []
+    for experiment in active:
+        position = experiments.next_position(conn, user_id, experiment.id, stratum)
+        variant_id = assign_variant(experiment.id, stratum, position, [variant.id for variant in experiment.variants])
+        variants.append(DraftVariant(experiment_id=experiment.id, variant_id=variant_id))
+        parameters[experiment.parameter] = _get_value(experiment, variant_id)
+        positions.append(BlockPosition(experiment_id=experiment.id, stratum=stratum, position=position))
+    return Assignment(variants=tuple(variants), parameters=parameters, positions=tuple(positions))
 
 
 def claim_assignment(conn: Transaction, user_id: str, assignment: Assignment) -> bool:
     """Claim the assignment, in the transaction that stores the draft.
 
-    Return False if another draft claimed it first or the experiment has ended; the draft must not be stored then.
+    Return False if another draft claimed one of its positions first or an experiment has ended; the transaction must
+    be rolled back then.
     """
-    return experiments.claim_position(conn, user_id, assignment.experiment_id, assignment.stratum, assignment.position)
+    return all(
+        experiments.claim_position(conn, user_id, place.experiment_id, place.stratum, place.position)
+        for place in assignment.positions
+    )
 
 
 def claim_next(conn: Transaction, user_id: str, format: Format, platforms: Iterable[str] = ()) -> Assignment | None:
@@ -112,21 +125,21 @@ def claim_next(conn: Transaction, user_id: str, format: Format, platforms: Itera
     return turn if turn is not None and claim_assignment(conn, user_id, turn) else None
 
 
-def get_treatment(conn: Transaction, user_id: str, draft_id: str) -> Treatment | None:
-    """Return the treatment assigned to a draft, or None. It remains after the experiment has ended."""
-    ids = experiments.get_variant(conn, user_id, draft_id)
-    experiment = experiments.get(conn, user_id, ids[0]) if ids else None
-    return _build_treatment(experiment, ids[1]) if ids and experiment else None
+def get_treatment(conn: Transaction, user_id: str, variants: Iterable[DraftVariant]) -> Treatment | None:
+    """Return the treatment of a draft with these variants, or None. It remains after the experiments have ended."""
+    found = [
+        (experiment, variant)
+        for variant in variants
+        if (experiment := experiments.get(conn, user_id, variant.experiment_id)) is not None
+    ]
+    parameters = {experiment.parameter: _get_value(experiment, variant.variant_id) for experiment, variant in found}
+    return Treatment(variants=tuple(variant for _, variant in found), parameters=parameters) if found else None
 
 
-def _build_treatment(experiment: Experiment, variant_id: str) -> Treatment | None:
-    for variant in experiment.variants:
-        if variant.id == variant_id:
-            value = variant.config.get(experiment.parameter)
-            return Treatment(
-                experiment_id=experiment.id, variant_id=variant_id, parameter=experiment.parameter, value=value
-            )
-    return None
+def _get_value(experiment: Experiment, variant_id: str) -> Json:
+    """Return the value of a variant, None if there is no such variant."""
+    values = {variant.id: variant.config.get(experiment.parameter) for variant in experiment.variants}
+    return values.get(variant_id)
 
 
 def _to_voice(voice: Voice) -> Voice:
@@ -142,9 +155,10 @@ class Experiments:
 
     @operation
     async def create(self, values: NewExperiment | Mapping[str, object]) -> Experiment:
-        """Create an experiment, active at once, with its plan. Raise InvalidError that names every invalid field.
+        """Create an experiment, active at once, with its plan.
 
-        Drafts take part in the oldest active experiment; a newer one waits until that is concluded.
+        Drafts take part in all active experiments. Raise InvalidError that names every invalid field, and ConflictError
+        if an active experiment has the same parameter.
         """
         request, now = validate_experiment(values), self._ctx.clock()
         plan = await self.plan(request.metric, len(request.variants), request.posts_per_variant)
@@ -161,7 +175,7 @@ class Experiments:
             plan=plan,
             aa_test=request.aa_test,
         )
-        await self._ctx.write_durable(experiments.add, experiment)
+        await self._ctx.write_durable(_add, experiment)
         return await self.get(experiment.id)
 
     @operation
@@ -270,6 +284,15 @@ class _ResultInputs(Struct, frozen=True):
     posts: Mapping[str, tuple[PublishedPost, ...]]
 
 
+def _add(conn: Transaction, user_id: str, experiment: Experiment) -> None:
+    for other in experiments.list_active(conn, user_id):
+        if other.parameter == experiment.parameter:
+            message = f"{other.name} is active and varies {experiment.parameter} already."
+            hint = "Conclude it first, or choose another parameter."
+            raise ConflictError(message, hint=hint, current_status=other.status, allowed=())
+    experiments.add(conn, user_id, experiment)
+
+
 def _get_experiment(conn: Transaction, user_id: str, experiment_id: str) -> Experiment:
     experiment = experiments.get(conn, user_id, experiment_id)
     if experiment is None:
@@ -373,18 +396,18 @@ def _apply_winner(
     conn: Transaction, user_id: str, experiment: Experiment, variant_id: str, now: datetime
 ) -> tuple[VoiceProfile, tuple[VoiceSettingChange, ...]]:
     """Return the voice with the variant's value in the formats that took part, and the settings that changed."""
-    treatment = _build_treatment(experiment, variant_id)
-    if treatment is None:
+    if variant_id not in {variant.id for variant in experiment.variants}:
         raise InvalidError(FieldError("winner", "is not a variant of the experiment"))
-    if not belongs_to_voice(treatment.parameter, treatment.value):
-        message = f"is not possible: {treatment.parameter} is not a setting of the voice"
+    parameter, value = experiment.parameter, _get_value(experiment, variant_id)
+    if not belongs_to_voice(parameter, value):
+        message = f"is not possible: {parameter} is not a setting of the voice"
         raise InvalidError(FieldError("applyToVoice", message))
     before = users.load_voice(conn, user_id) or msgspec.structs.replace(empty_profile(user_id), created_at=now)
     strata = experiments.count_assigned(conn, user_id, experiment.id)
     formats = sorted({Format(stratum.partition(":")[0]) for stratum in strata}) or list(Format)
     voice: Voice = before
     for draft_format in formats:
-        voice = apply_variant(voice, draft_format, treatment.parameter, treatment.value).voice
+        voice = apply_variant(voice, draft_format, parameter, value).voice
     after = msgspec.structs.replace(before, style=voice.style, formats=voice.formats, updated_at=now)
     return after, tuple(list_changes(before, after))
 

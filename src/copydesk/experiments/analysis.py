@@ -52,7 +52,7 @@ def take_looks(metric: Metric, arms: Arms, looks: Sequence[Look], seed: str) -> 
         first = tuple(arm[: look.posts] for arm in arms)
         if metric is Metric.ENGAGEMENT and sum(post.value for arm in first for post in arm) < MIN_INTERACTIONS:
             continue
-        taken = LookAnalysis(look, test_difference(metric, first, f"{seed}:{look.number}"), ())
+        taken = LookAnalysis(look, difference_p(metric, first, f"{seed}:{look.number}"), ())
         if taken.is_different:
             break
     if taken is None:
@@ -63,7 +63,7 @@ def take_looks(metric: Metric, arms: Arms, looks: Sequence[Look], seed: str) -> 
 
 # Cached because the console shows the same results again with each refresh.
 @lru_cache(maxsize=256)
-def test_difference(metric: Metric, arms: Arms, seed: str) -> float:
+def difference_p(metric: Metric, arms: Arms, seed: str) -> float:
     """Return the p-value of the hypothesis that the variants are alike, shuffling within each stratum."""
     scores = score(metric, [post for arm in arms for post in arm])
     strata: dict[str, list[list[float]]] = {}

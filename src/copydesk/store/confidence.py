@@ -11,13 +11,13 @@ from copydesk.model.draft import Checks, Draft, Status, Trace
 from copydesk.model.serialization import Struct
 from copydesk.store import learning
 from copydesk.store.column_types import to_microseconds
-from copydesk.store.draft_rows import LISTED_COLUMNS, hydrate
+from copydesk.store.draft_rows import DRAFT_COLUMNS, hydrate
 from copydesk.store.drafts import APPROVED_STATUSES, NEWEST_DECIDED
 from copydesk.store.raw_sql import chunked, execute_many, execute_sql, placeholders, raw_execute
 from copydesk.store.tables import DraftOrigin
 
 _DECIDED_VALUES = ", ".join(f"'{status.value}'" for status in sorted({*APPROVED_STATUSES, Status.REJECTED}))
-_COLUMNS = ", ".join(f"draft.{name}" for name in LISTED_COLUMNS)
+_COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
 # Texts that the user wrote say nothing about drafts that were proposed to them.
 _IS_PROPOSED = f"(draft.origin <> '{DraftOrigin.DIRECT.value}' OR draft.agent IS NOT NULL)"
 _ORIGINAL = """(SELECT before FROM draft_event

@@ -27,11 +27,11 @@ from sqlalchemy import (
 from copydesk.model.draft import MANUAL, ListedDraft, Status
 from copydesk.model.filters import Archived, Filters
 from copydesk.store.column_types import to_microseconds
-from copydesk.store.draft_rows import LISTED_COLUMNS, hydrate, list_queue
+from copydesk.store.draft_rows import DRAFT_COLUMNS, hydrate, list_queue
 from copydesk.store.raw_sql import raw_execute, to_sql
 from copydesk.store.tables import draft, draft_tag, item, tag
 
-ROW_COLUMNS = (*(draft.c[name] for name in LISTED_COLUMNS), item.c.title, draft.c.source_type)
+ROW_COLUMNS = (*(draft.c[name] for name in DRAFT_COLUMNS), item.c.title, draft.c.source_type)
 """The columns that `hydrate` takes."""
 UNINDEXED_COLUMNS: Mapping[str, ColumnElement[Any]] = {
     column.name: literal_column(f"+draft.{column.name}") for column in draft.columns

@@ -38,9 +38,7 @@ Execute = Callable[[str, Any], Iterable[Sequence[Any]]]
 
 _FROM_OTHER_TABLES = {"tags", "images", "proposed_images", "variants", "items"}
 DRAFT_COLUMNS: Final = tuple(name for name in Draft.__struct_fields__ if name not in _FROM_OTHER_TABLES)
-"""The columns with a draft's own fields."""
-LISTED_COLUMNS: Final = (*DRAFT_COLUMNS, "experiment_id", "variant_id")
-"""The columns of a draft in a list. Its row goes on with the item's title and its source's type."""
+"""The columns with a draft's own fields. In a list its row goes on with the item's title and its source's type."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -56,7 +54,10 @@ _agent = msgspec.json.Decoder(Agent).decode
 
 
 def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tuple[ListedDraft, ...]:
-    """Return the drafts for the rows of a list, with images and tags. Raise StoreCorruptError for an invalid value."""
+    """Return the drafts for the rows of a list, with what other tables hold of them.
+
+    Raise StoreCorruptError for an invalid value.
+    """
     if not rows:
         return ()
     parameters = (user_id, *(row[0] for row in rows))
@@ -66,8 +67,16 @@ def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tu
         # Only a BLOG has several items.
         is_blog = any(row[2] == Format.BLOG.value for row in rows)
         items = _items(execute(_items_sql(len(rows)), parameters)) if is_blog else {}
+        variants = _variants(execute(_variants_sql(len(rows)), parameters))
         return tuple(
-            _draft(row, images.get(row[0], _NO_IMAGES), tags.get(row[0], ()), items.get(row[0], ())) for row in rows
+            _draft(
+                row,
+                images.get(row[0], _NO_IMAGES),
+                tags.get(row[0], ()),
+                items.get(row[0], ()),
+                variants.get(row[0], ()),
+            )
+            for row in rows
         )
     except _UNREADABLE as error:
         raise StoreCorruptError(
@@ -82,7 +91,7 @@ def _unreadable_id(rows: Sequence[Sequence[Any]]) -> str:
     """Return the id of the first row that is no draft, after a space; empty if the error is in an image or a tag."""
     for row in rows:
         try:
-            _draft(row, _NO_IMAGES, (), ())
+            _draft(row, _NO_IMAGES, (), (), ())
         except _UNREADABLE:
             return f" {row[0]}"
     return ""
@@ -105,8 +114,14 @@ class _Images(NamedTuple):
 _NO_IMAGES = _Images()
 
 
-def _draft(row: Sequence[Any], images: _Images, tags: tuple[str, ...], items: tuple[DraftSource, ...]) -> ListedDraft:
-    # Unpacked field by field, in the order of LISTED_COLUMNS: a loop takes half as long again.
+def _draft(
+    row: Sequence[Any],
+    images: _Images,
+    tags: tuple[str, ...],
+    items: tuple[DraftSource, ...],
+    variants: tuple[DraftVariant, ...],
+) -> ListedDraft:
+    # Unpacked field by field, in the order of DRAFT_COLUMNS: a loop takes half as long again.
     (
         draft_id,
         text,
@@ -132,8 +147,6 @@ def _draft(row: Sequence[Any], images: _Images, tags: tuple[str, ...], items: tu
         version,
         agent,
         confidence_known,
-        experiment_id,
-        variant_id,
         title,
         source_type,
     ) = row
@@ -165,9 +178,7 @@ def _draft(row: Sequence[Any], images: _Images, tags: tuple[str, ...], items: tu
         version=version,
         agent=None if agent is None else _agent(agent),
         confidence_known=bool(confidence_known),
-        variants=()
-        if experiment_id is None or variant_id is None
-        else (DraftVariant(experiment_id=experiment_id, variant_id=variant_id),),
+        variants=variants,
         items=items,
         item=DraftItem(id=item_id, title=title, source_type=source_type or MANUAL),
     )
@@ -188,6 +199,14 @@ def _items(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[DraftSource, ...]]:
         item = DraftSource(id=item_id, title=title, url=url, source_name=source_name, source_type=source_type)
         items[draft_id] = (*items.get(draft_id, ()), item)
     return items
+
+
+def _variants(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[DraftVariant, ...]]:
+    variants: dict[str, tuple[DraftVariant, ...]] = {}
+    for draft_id, experiment_id, variant_id in rows:
+        variant = DraftVariant(experiment_id=experiment_id, variant_id=variant_id)
+        variants[draft_id] = (*variants.get(draft_id, ()), variant)
+    return variants
 
 
 def _tags(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[str, ...]]:
@@ -223,6 +242,12 @@ def _tags_sql(count: int) -> str:
 
 
 @lru_cache
+def _variants_sql(count: int) -> str:
+    return f"""SELECT draft_id, experiment_id, variant_id FROM draft_variant
+        WHERE +user_id = ? AND draft_id IN ({_placeholders(count)}) ORDER BY experiment_id"""  # noqa: S608
+
+
+@lru_cache
 def _queue_sql(statuses: int) -> str:
     # The best of each state through its index: with IN all drafts in these states would be sorted.
     order = "total_score DESC, id DESC LIMIT :limit"
@@ -231,7 +256,7 @@ def _queue_sql(statuses: int) -> str:
             WHERE user_id = :user AND status = :status{index} AND archived_at IS NULL ORDER BY {order})"""  # noqa: S608
         for index in range(statuses)
     )
-    columns = ", ".join(f"draft.{name}" for name in LISTED_COLUMNS)
+    columns = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
     return f"""SELECT {columns}, item.title, draft.source_type FROM draft JOIN item ON item.id = draft.item_id
         WHERE draft.id IN ({best_ids or "NULL"}) ORDER BY draft.total_score DESC, draft.id DESC LIMIT :limit"""  # noqa: S608
 

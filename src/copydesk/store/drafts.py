@@ -16,6 +16,7 @@ from copydesk.model.draft import (
     Draft,
     DraftImage,
     DraftSource,
+    DraftVariant,
     ImageSource,
     Status,
     Trace,
@@ -30,7 +31,17 @@ from copydesk.store.draft_rows import DRAFT_COLUMNS
 from copydesk.store.ids import min_id, new_id
 from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_sql, placeholders
 from copydesk.store.search import ABOUT_SQL, about_parameters
-from copydesk.store.tables import DraftOrigin, draft, draft_count, draft_event, draft_image, draft_item, draft_tag, tag
+from copydesk.store.tables import (
+    DraftOrigin,
+    draft,
+    draft_count,
+    draft_event,
+    draft_image,
+    draft_item,
+    draft_tag,
+    draft_variant,
+    tag,
+)
 
 APPROVED_STATUSES: Final = frozenset((Status.APPROVED, Status.SCHEDULED, Status.POSTING, Status.POSTED, Status.MISSED))
 """States of drafts that the user approved, whatever happened to them since."""
@@ -82,13 +93,14 @@ def count_decisions_by_source(conn: Connection, user_id: str) -> Mapping[str, tu
     }
 
 
-_NEW_DRAFT_FIELDS = ("source_id", "source_type", "story_id", "origin", "run_id", "experiment_id", "variant_id")
+_NEW_DRAFT_FIELDS = ("source_id", "source_type", "story_id", "origin", "run_id")
 _INSERTED = ColumnCodec(draft.c[name] for name in (*DRAFT_COLUMNS, *_NEW_DRAFT_FIELDS, "user_id", "total_score"))
 _INSERT = f"""INSERT INTO draft ({", ".join(_INSERTED.names)}, about)
     VALUES ({placeholders(_INSERTED.names)}, {ABOUT_SQL})
     ON CONFLICT DO NOTHING"""  # noqa: S608 - names of our own
 _IMAGES = BulkInsert(draft_image, ("user_id", "draft_id", "proposed", *DraftImage.__struct_fields__))
 _ITEMS = BulkInsert(draft_item, ("user_id", "draft_id", "position", "item_id"))
+_VARIANTS = BulkInsert(draft_variant, ("user_id", "draft_id", *DraftVariant.__struct_fields__))
 _CREATED_EVENTS = BulkInsert(draft_event, ("user_id", "draft_id", "version", "at", "who", "kind", "action", "after"))
 
 _DECIDED_STATUSES = (*sorted(APPROVED_STATUSES), Status.REJECTED)
@@ -123,8 +135,6 @@ class NewDraft(Struct, frozen=True):
     story_id: str
     origin: DraftOrigin
     run_id: str | None = None
-    experiment_id: str | None = None
-    variant_id: str | None = None
 
 
 class DraftDecision(Struct, frozen=True):
@@ -139,7 +149,7 @@ class DraftDecision(Struct, frozen=True):
 
 
 def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
-    """Insert a draft with its images, items, tags and first event.
+    """Insert a draft with its images, items, tags, variants and first event.
 
     Return False and insert nothing if a run has drafted this story in this format before.
     """
@@ -152,6 +162,7 @@ def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
     add_images(conn, user_id, new_draft.id, new_draft.images, new_draft.proposed_images)
     add_items(conn, user_id, new_draft.id, new_draft.items)
     _insert_tags(conn, user_id, new_draft)
+    _VARIANTS.insert(conn, [[user_id, new_draft.id, *msgspec.structs.astuple(each)] for each in new_draft.variants])
     _insert_created_event(conn, user_id, new_draft, new.origin)
     return True
 

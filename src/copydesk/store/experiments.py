@@ -20,6 +20,7 @@ from copydesk.store.tables import (
     delivery,
     draft,
     draft_event,
+    draft_variant,
     engagement,
     engagement_reading,
     experiment,
@@ -41,22 +42,19 @@ _DECIDED_AT = (
     .where(draft_event.c.draft_id == draft.c.id, draft_event.c.action.in_([Action.APPROVE, Action.REJECT]))
     .scalar_subquery()
 )
+_newer_draft = draft.alias("newer")
+# Otherwise each new version of a text would count as a draft of its own.
+_IS_SUPERSEDED = exists().where(_newer_draft.c.regenerated_from_id == draft.c.id)
 _PARTICIPANTS = (
     select(
-        *(
-            draft.c[name]
-            for name in ("id", "variant_id", "format", "target_platforms", "writer", "status", "created_at")
-        ),
+        *(draft.c[name] for name in ("id", "format", "target_platforms", "writer", "status", "created_at")),
         _DECIDED_AT.label("decided_at"),
         _GENERATED_TEXT.label("generated"),
         draft.c.text,
     )
-    .where(draft.c.user_id == bindparam("user"))
+    .where(draft.c.user_id == bindparam("user"), ~_IS_SUPERSEDED)
     .order_by(draft.c.id)
 )
-_newer_draft = draft.alias("newer")
-# Otherwise each new version of a text would count as a draft of its own.
-_IS_SUPERSEDED = exists().where(_newer_draft.c.regenerated_from_id == draft.c.id)
 _OF_DRAFTS = (
     engagement.c.user_id == bindparam("user"),
     engagement.c.draft_id.in_(bindparam("drafts", expanding=True)),
@@ -137,13 +135,9 @@ def update_experiment(conn: Connection, user_id: str, experiment_id: str, values
     conn.execute(update(experiment).where(*conditions).values(**values))
 
 
-def get_oldest_active(conn: Connection, user_id: str) -> Experiment | None:
-    """Return the experiment that new drafts take part in: the oldest active one, or None."""
-    # A LIMIT in SQL, because this runs before every draft.
-    return next(
-        iter(_select_experiments(conn, "AND status = ? ORDER BY id LIMIT 1", user_id, ExperimentStatus.ACTIVE.value)),
-        None,
-    )
+def list_active(conn: Connection, user_id: str) -> tuple[Experiment, ...]:
+    """Return the experiments that new drafts take part in, oldest first."""
+    return _select_experiments(conn, "AND status = ? ORDER BY id", user_id, ExperimentStatus.ACTIVE.value)
 
 
 def next_position(conn: Connection, user_id: str, experiment_id: str, stratum: str) -> int:
@@ -180,16 +174,13 @@ def count_assigned(conn: Connection, user_id: str, experiment_id: str) -> dict[s
     return {stratum: count for stratum, count in conn.execute(query)}  # noqa: C416 - a row is no pair to mypy
 
 
-def get_variant(conn: Connection, user_id: str, draft_id: str) -> tuple[str, str] | None:
-    """Return (experiment id, variant id) of the draft, or None if it takes part in no experiment."""
-    query = select(draft.c.experiment_id, draft.c.variant_id)
-    row = conn.execute(query.where(draft.c.user_id == user_id, draft.c.id == draft_id)).first()
-    return (row.experiment_id, row.variant_id) if row and row.experiment_id and row.variant_id else None
-
-
 def list_participants(conn: Connection, user_id: str, experiment_id: str) -> tuple[ParticipantRow, ...]:
     """Return the drafts of the experiment. Of several versions of a text only the newest counts."""
-    query = _PARTICIPANTS.where(draft.c.experiment_id == experiment_id, ~_IS_SUPERSEDED)
+    query = (
+        _PARTICIPANTS.add_columns(draft_variant.c.variant_id)
+        .join(draft_variant, draft_variant.c.draft_id == draft.c.id)
+        .where(draft_variant.c.experiment_id == experiment_id)
+    )
     return tuple(ParticipantRow(**row._mapping) for row in conn.execute(query, {"user": user_id}))
 
 
@@ -201,7 +192,7 @@ def list_newest_decided(conn: Connection, user_id: str, limit: int) -> tuple[Par
         .order_by(draft.c.id.desc())
         .limit(limit)
     )
-    query = _PARTICIPANTS.where(draft.c.id.in_(newest), ~_IS_SUPERSEDED)
+    query = _PARTICIPANTS.add_columns(literal("").label("variant_id")).where(draft.c.id.in_(newest))
     return tuple(ParticipantRow(**row._mapping) for row in conn.execute(query, {"user": user_id}))
 
 

@@ -62,8 +62,6 @@ class DraftProvenance(Struct, frozen=True):
     source_id: str | None
     source_type: str | None
     story_id: str
-    experiment_id: str | None
-    variant_id: str | None
 
 
 _PROVENANCE_COLUMNS = tuple(draft.c[name] for name in DraftProvenance.__struct_fields__)

@@ -24,11 +24,11 @@ from copydesk.model.filters import (
 )
 from copydesk.model.transitions import CREATE
 from copydesk.store import search
-from copydesk.store.draft_rows import LISTED_COLUMNS, Execute, hydrate
+from copydesk.store.draft_rows import DRAFT_COLUMNS, Execute, hydrate
 from copydesk.store.raw_sql import chunked, raw_execute
 
 _KEY_COLUMNS: Final = {Order.BEST: "total_score", Order.SOONEST: "scheduled_at", Order.NEWEST: "NULL"}
-_COLUMNS = ", ".join(f"draft.{name}" for name in LISTED_COLUMNS)
+_COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
 _TAG = "(SELECT id FROM tag WHERE user_id = :user AND name = :tag{})"
 MAX_SORTED: Final = 2000
 """Fewer drafts of a source or a tag than this are sorted; with more, the tab is walked in its order. In a tab with

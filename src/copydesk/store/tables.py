@@ -290,8 +290,6 @@ draft = Table(
     Column("post_id", Text),
     Column("regenerated_from_id", ID, ForeignKey("draft.id", ondelete="SET NULL")),
     Column("run_id", ID, ForeignKey("run.id", ondelete="SET NULL")),
-    Column("experiment_id", ID, ForeignKey("experiment.id", ondelete="SET NULL")),
-    Column("variant_id", Text),
     required_column("writer", Text, server_default=""),
     required_column("target_platforms", JsonText(tuple[str, ...]), server_default="[]"),
     Column("feedback", Text),
@@ -333,7 +331,6 @@ draft = Table(
     Index(None, "item_id"),
     Index(None, "regenerated_from_id"),
     Index(None, "run_id"),
-    Index(None, "experiment_id"),
 )
 
 # Draft counts, maintained by triggers. A draft without a source counts under ''.
@@ -701,6 +698,18 @@ experiment = Table(
     required_column("aa_test", Boolean, server_default=text("0")),
     allowed_values("status", ExperimentStatus),
     Index(None, "user_id", "status", "id"),
+)
+
+# The variants of the experiments in which a draft is written.
+draft_variant = Table(
+    "draft_variant",
+    metadata,
+    draft_id_column(primary_key=True),
+    required_column("experiment_id", ID, ForeignKey("experiment.id", ondelete="CASCADE"), primary_key=True, index=True),
+    user_id_column(),
+    required_column("variant_id", Text),
+    Index(None, "user_id", "experiment_id"),
+    sqlite_with_rowid=False,
 )
 
 # Number of drafts assigned per stratum: the next draft's position in the blocks.

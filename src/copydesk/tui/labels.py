@@ -1349,7 +1349,6 @@ EXPERIMENT_STATUS = {
     ExperimentStatus.CONCLUDED: Badge("C", "accent", "concluded"),
     ExperimentStatus.ARCHIVED: Badge("x", "dim", "archived"),
 }
-EXPERIMENT_WAITING = Badge("W", "warn", "waiting")
 METRIC_FIELD = "Decided by"
 NAME_FIELD = "Name"
 NEW_EXPERIMENT = "New experiment"
@@ -1412,11 +1411,6 @@ def started(time_ago: str) -> str:
 def ended(time_ago: str) -> str:
     """Return when an experiment was concluded."""
     return f"ended {time_ago}"
-
-
-def waiting_for_experiment(name: str) -> str:
-    """Warn that an experiment waits for another one."""
-    return f"Waiting until {name} is concluded: a draft takes part in one experiment only."
 
 
 def unsupported_variants(parameter: str) -> str:

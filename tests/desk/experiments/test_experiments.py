@@ -11,6 +11,7 @@ import copydesk.drafting.writer as writer_module
 from copydesk.desk import Desk
 from copydesk.desk import experiments as module
 from copydesk.desk.experiments import (
+    Treatment,
     claim_assignment,
     claim_next,
     get_treatment,
@@ -236,7 +237,9 @@ async def test_run_alternates_variants(tmp_path):
         await run_pipeline(desk, web, 4, 5, 6)
         results = arms_by_id(await desk.experiments.get(experiment.id))
 
-    assigned = query_db(tmp_path, "SELECT experiment_id, variant_id FROM draft ORDER BY id")
+    assigned = query_db(
+        tmp_path, "SELECT experiment_id, variant_id FROM draft LEFT JOIN draft_variant ON draft_id = id ORDER BY id"
+    )
     assert {experiment_id for experiment_id, _ in assigned} == {experiment.id}
     # Variants are assigned in shuffled blocks of two that hold each variant once.
     assert [{variant for _, variant in assigned[start : start + 2]} for start in (0, 2, 4)] == [{"a", "b"}] * 3
@@ -252,7 +255,7 @@ async def test_variant_changes_length(tmp_path):
         await desk.experiments.create({"name": "Length", "parameter": "length", "variants": lengths})
         await run_pipeline(desk, web, *range(1, 7))
 
-    texts = query_db(tmp_path, "SELECT variant_id, text FROM draft")
+    texts = query_db(tmp_path, "SELECT variant_id, text FROM draft LEFT JOIN draft_variant ON draft_id = id")
     assert all(len(str(text)) <= 90 for variant, text in texts if variant == "90")
     assert any(len(str(text)) > 90 for variant, text in texts if variant == "250")
 
@@ -283,23 +286,50 @@ async def test_formats_are_assigned_separately(tmp_path):
 
     for format_name in ("SHORT", "THREAD"):
         variants = Counter(
-            row[0] for row in query_db(tmp_path, "SELECT variant_id FROM draft WHERE format = ?", format_name)
+            row[0]
+            for row in query_db(
+                tmp_path,
+                "SELECT variant_id FROM draft LEFT JOIN draft_variant ON draft_id = id WHERE format = ?",
+                format_name,
+            )
         )
         assert abs(variants["a"] - variants["b"]) <= 1
 
 
-async def test_oldest_active_experiment_is_used(tmp_path):
-    web = FakeWeb()
+async def test_drafts_join_all_active_experiments(tmp_path, monkeypatch):
+    web, writer = FakeWeb(), FakeWriter()
+    monkeypatch.setattr(writer_module, "get_writer", lambda: writer)
     async with open_desk_at(tmp_path, web) as desk:
         first, second = await desk.experiments.create(HASHTAGS), await desk.experiments.create(HOOK)
-        await run_pipeline(desk, web, 1, 2)
+        await run_pipeline(desk, web, *range(1, 7))
         await desk.experiments.conclude(first.id, reason=REASON)
-        await run_pipeline(desk, web, 3)
-        await desk.experiments.conclude(second.id, reason=REASON)
-        await run_pipeline(desk, web, 4)
+        await run_pipeline(desk, web, 7)
+        listed = (await desk.drafts.list()).items
 
-    experiment_ids = [row[0] for row in query_db(tmp_path, "SELECT experiment_id FROM draft ORDER BY id")]
-    assert experiment_ids == [first.id, first.id, second.id, None]
+    assert [[variant.experiment_id for variant in draft.variants] for draft in reversed(listed)] == [
+        *[[first.id, second.id]] * 6,
+        [second.id],
+    ]
+    assert [sorted(brief.parameters) for brief in writer.briefs] == [*[["hashtags", "hook"]] * 6, ["hook"]]
+
+
+async def test_experiments_assign_independently(desk):
+    first, second = await desk.experiments.create(HASHTAGS), await desk.experiments.create(HOOK)
+    pairs: Counter[tuple[str, ...]] = Counter()
+    for _ in range(120):
+        assignment = await desk._context.write(claim_next, Format.SHORT)
+        pairs[tuple(variant.variant_id for variant in assignment.variants)] += 1
+    assert [place.experiment_id for place in assignment.positions] == [first.id, second.id]
+    assert len(pairs) == 6
+    assert all(8 <= count <= 32 for count in pairs.values())
+
+
+async def test_second_experiment_on_the_same_parameter_is_refused(desk):
+    first = await desk.experiments.create(HASHTAGS)
+    with pytest.raises(ConflictError, match="How many hashtags is active and varies hashtags already"):
+        await desk.experiments.create(HASHTAGS | {"name": "Again"})
+    await desk.experiments.conclude(first.id, reason=REASON)
+    assert (await desk.experiments.create(HASHTAGS | {"name": "Again"})).status is ExperimentStatus.ACTIVE
 
 
 async def test_draft_without_experiment(tmp_path):
@@ -307,7 +337,9 @@ async def test_draft_without_experiment(tmp_path):
     async with open_desk_at(tmp_path, web) as desk:
         await run_pipeline(desk, web, 1)
 
-    assert query_db(tmp_path, "SELECT experiment_id, variant_id FROM draft") == [(None, None)]
+    assert query_db(
+        tmp_path, "SELECT experiment_id, variant_id FROM draft LEFT JOIN draft_variant ON draft_id = id"
+    ) == [(None, None)]
 
 
 async def test_failed_draft_uses_up_its_assignment(tmp_path, monkeypatch):
@@ -339,7 +371,7 @@ async def test_contested_assignment_is_rewritten(tmp_path, monkeypatch):
         results = arms_by_id(await desk.experiments.get(experiment.id))
 
     assert sorted(hashtags) == [0, 2]
-    ((variant,),) = query_db(tmp_path, "SELECT variant_id FROM draft")
+    ((variant,),) = query_db(tmp_path, "SELECT variant_id FROM draft LEFT JOIN draft_variant ON draft_id = id")
     assert {"a": 0, "b": 2}[str(variant)] == hashtags[1]
     assert [arm["assigned"] for arm in results.values()] == [1, 1]
 
@@ -361,7 +393,7 @@ async def test_draft_is_rewritten_when_experiment_ends(tmp_path, monkeypatch):
         results = arms_by_id(await desk.experiments.get(experiment.id))
 
     assert (len(parameters), parameters[1]) == (2, {})
-    assert query_db(tmp_path, "SELECT variant_id FROM draft") == [(None,)]
+    assert query_db(tmp_path, "SELECT variant_id FROM draft LEFT JOIN draft_variant ON draft_id = id") == [(None,)]
     assert [arm["assigned"] for arm in results.values()] == [0, 0]
 
 
@@ -379,7 +411,7 @@ async def test_draft_without_assignment_joins_no_experiment(tmp_path, monkeypatc
         await desk.experiments.create(HASHTAGS)
         await run_pipeline(desk, web, 1)
 
-    assert query_db(tmp_path, "SELECT variant_id FROM draft") == [(None,)]
+    assert query_db(tmp_path, "SELECT variant_id FROM draft LEFT JOIN draft_variant ON draft_id = id") == [(None,)]
 
 
 async def test_assignment_is_claimed_once(desk):
@@ -403,8 +435,8 @@ async def test_variant_counts_differ_by_at_most_one(desk):
     for number in range(60):
         platforms = ("x",) if number % 3 else ("x", "bluesky")
         assignment = await desk._context.write(claim_next, Format.SHORT, platforms)
-        stratum_counts = counts.setdefault(assignment.stratum, Counter())
-        stratum_counts[assignment.variant_id] += 1
+        stratum_counts = counts.setdefault(assignment.positions[0].stratum, Counter())
+        stratum_counts[assignment.variants[0].variant_id] += 1
         assert max(stratum_counts.values()) - min(stratum_counts[variant["id"]] for variant in HOOK["variants"]) <= 1
 
     assert len(counts) == 2
@@ -413,18 +445,18 @@ async def test_variant_counts_differ_by_at_most_one(desk):
 async def test_draft_keeps_treatment_after_conclusion(desk):
     experiment = await desk.experiments.create(HASHTAGS)
     draft = await add_assigned_draft(desk, experiment, "b")
-    unassigned = await add_assigned_draft(desk, experiment, None, experiment_id=None)
     await desk.experiments.conclude(experiment.id, reason=REASON)
-    treatment = await desk._context.read(get_treatment, draft)
+    variants = (await desk.drafts.get(draft)).variants
+    treatment = await desk._context.read(get_treatment, variants)
 
-    assert (treatment.experiment_id, treatment.variant_id, treatment.parameters) == (
-        experiment.id,
-        "b",
-        {"hashtags": 2},
-    )
+    assert (treatment.variants, treatment.parameters) == (variants, {"hashtags": 2})
     assert treatment.apply_to(Voice(), Format.SHORT).format_settings(Format.SHORT).hashtags == 2
-    assert await desk._context.read(get_treatment, unassigned) is None
-    assert await desk._context.read(get_treatment, UNKNOWN_ID) is None
+    assert await desk._context.read(get_treatment, ()) is None
+
+
+def test_style_is_applied_before_what_adds_to_it():
+    treatment = Treatment(variants=(), parameters={"tone": "warm", "style": "Plain."})
+    assert treatment.apply_to(Voice(style="Old."), Format.SHORT).style == "Plain.\nTone: warm"
 
 
 async def record_metrics(desk: Desk, clock: Watch, draft_id: str, hours: int, platform: str = "x", **metrics: int):

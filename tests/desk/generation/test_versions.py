@@ -109,7 +109,9 @@ async def test_new_version_keeps_experiment_variant(tmp_path, writer):
         old = await run_for_draft(desk)
         await regenerate(desk, old.id)
 
-    first, second = query_db(tmp_path, "SELECT experiment_id, variant_id FROM draft ORDER BY id")
+    first, second = query_db(
+        tmp_path, "SELECT experiment_id, variant_id FROM draft LEFT JOIN draft_variant ON draft_id = id ORDER BY id"
+    )
     assert first == second != (None, None)
     assert writer.briefs[0].parameters == writer.briefs[1].parameters == {"hook": first[1]}
 
@@ -123,7 +125,10 @@ async def test_requested_draft_joins_experiment(tmp_path, writer):
         await desk.generation.drain()
 
     assert {brief.settings.hashtags for brief in writer.briefs} == {0, 1}
-    assert {variant for (variant,) in query_db(tmp_path, "SELECT variant_id FROM draft")} == {"a", "b"}
+    assert {
+        variant
+        for (variant,) in query_db(tmp_path, "SELECT variant_id FROM draft LEFT JOIN draft_variant ON draft_id = id")
+    } == {"a", "b"}
 
 
 async def test_versions_are_found_from_any_of_them(tmp_path, writer):

@@ -176,13 +176,11 @@ def _insert_request(
     for draft in drafts_to_add:
         assignment = claim_next(conn, user_id, draft.format, draft.target_platforms)
         new = NewDraft(
-            draft=draft,
+            draft=msgspec.structs.replace(draft, variants=assignment.variants if assignment else ()),
             source_id=None,
             source_type=None,
             story_id=story_id or item.id,
             origin=DraftOrigin.GENERATE,
-            experiment_id=assignment.experiment_id if assignment else None,
-            variant_id=assignment.variant_id if assignment else None,
         )
         drafts.add(conn, user_id, new)
     return creation_response(CreationMode.GENERATE, item.id, drafts_to_add)

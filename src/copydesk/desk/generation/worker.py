@@ -164,6 +164,7 @@ def _new_version(conn: Transaction, user_id: str, result: GeneratedText, now: da
         score=old.score,
         writer=result.writer,
         items=result.items,
+        variants=old.variants,
     )
     return NewDraft(
         draft=draft,
@@ -171,8 +172,6 @@ def _new_version(conn: Transaction, user_id: str, result: GeneratedText, now: da
         source_type=lineage.source_type,
         story_id=lineage.story_id,
         origin=DraftOrigin.REGENERATE,
-        experiment_id=lineage.experiment_id,
-        variant_id=lineage.variant_id,
     )
 
 
@@ -313,7 +312,7 @@ def _load_inputs(conn: Transaction, user_id: str, draft_id: str, item: Item, now
         earlier_texts=draft_queries.list_earlier_texts(conn, user_id, draft_id),
         voice=users.load_writing_voice(conn, user_id),
         recent=drafts.list_texts_since(conn, user_id, now - RECENT_WINDOW, MAX_RECENT, except_story=item.story_id),
-        treatment=get_treatment(conn, user_id, draft_id),
+        treatment=get_treatment(conn, user_id, draft.variants),
         has_image=generation.has_image(conn, user_id, item.id),
         items=_load_items(conn, user_id, draft, item) if draft.format is Format.BLOG else (),
     )

@@ -288,14 +288,12 @@ class _DraftWriting:
 
     def _to_new_draft(self, story: RankedStory, draft: Draft, assignment: Assignment | None) -> NewDraft:
         return NewDraft(
-            draft=draft,
+            draft=msgspec.structs.replace(draft, variants=assignment.variants if assignment else ()),
             source_id=story.lead.source_id,
             source_type=story.lead.source_type,
             story_id=story.story_id,
             origin=DraftOrigin.PIPELINE,
             run_id=self._progress.run_id,
-            experiment_id=assignment.experiment_id if assignment else None,
-            variant_id=assignment.variant_id if assignment else None,
         )
 
 

@@ -36,15 +36,13 @@ class ExperimentView(NamedTuple):
 
     experiment: Experiment
     results: ExperimentResults
-    blocked_by: str = ""
-    """Name of the older experiment that blocks this one: a draft takes part in only one."""
     has_identical_variants: bool = False
     """True if the offline writer cannot tell some of the variants apart."""
 
     @property
     def sign(self) -> Badge:
         """Return the letter, style and words of the experiment's state."""
-        return labels.EXPERIMENT_WAITING if self.blocked_by else labels.EXPERIMENT_STATUS[self.experiment.status]
+        return labels.EXPERIMENT_STATUS[self.experiment.status]
 
 
 def no_experiments() -> tuple[Block, ...]:
@@ -131,8 +129,6 @@ def _status_line(view: ExperimentView, now: datetime) -> Content:
 
 def _remarks(view: ExperimentView) -> Iterator[Content]:
     """Yield warnings about what keeps the experiment from yielding results."""
-    if view.blocked_by:
-        yield Content.styled(labels.waiting_for_experiment(safe_line(view.blocked_by)), "warn")
     if view.has_identical_variants:
         yield Content.styled(labels.unsupported_variants(safe_line(view.experiment.parameter)), "warn")
 

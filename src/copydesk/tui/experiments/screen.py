@@ -230,22 +230,19 @@ class ExperimentsScreen(DeskScreen):
 
 
 def _to_views(experiments: Sequence[Experiment]) -> tuple[ExperimentView, ...]:
-    """Return the experiments as displayed: by status, and those that wait for another one last."""
+    """Return the experiments as displayed: by status, then newest first."""
     from copydesk.desk.experiments import has_unsupported_variants  # noqa: PLC0415 - imports the store
 
-    active = [experiment for experiment in experiments if experiment.status is ExperimentStatus.ACTIVE]
     views = [
         ExperimentView(
             experiment=experiment,
             results=msgspec.convert(experiment.results, ExperimentResults, strict=False),
-            # Experiments come newest first; drafts take part in the oldest active one only.
-            blocked_by=active[-1].name if experiment in active[:-1] else "",
             has_identical_variants=experiment.status is ExperimentStatus.ACTIVE
             and has_unsupported_variants(experiment),
         )
         for experiment in experiments
     ]
-    return tuple(sorted(views, key=lambda view: (_STATUS_ORDER.index(view.experiment.status), bool(view.blocked_by))))
+    return tuple(sorted(views, key=lambda view: _STATUS_ORDER.index(view.experiment.status)))
 
 
 def _parse_form(values: Mapping[str, str]) -> dict[str, object]:
