@@ -1,0 +1,199 @@
+"""Simulated experiments: how often chance alone gives a winner, and how often the intervals contain the truth.
+
+`python tests/support/simulated_experiments.py` simulates all settings and writes the tables in
+docs/ranking-and-drafting.md. The posts are not distributed as the estimates assume: impressions are lognormal (median
+400, σ 1), the rates of posts lognormal around 3 % with a coefficient of variation of 0.7.
+"""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime, timedelta
+from math import exp, expm1, fsum, log1p, sqrt
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from copydesk.experiments.analysis import Arms, difference_p, estimate_means, take_looks
+from copydesk.experiments.observations import Observation
+from copydesk.experiments.permutation import assignment_p
+from copydesk.experiments.planning import plan_looks
+from copydesk.experiments.result_warnings import MAX_P
+from copydesk.model.experiment import MIN_POSTS, Metric
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "ranking-and-drafting.md"
+RUNS = 1_000
+VARIANTS = (2, 3, 4, 5)
+POSTS = (5, 10, 20, 40)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+MEAN_RATE, POST_CV, MEDIAN_IMPRESSIONS = 0.03, 0.7, 400
+ACCEPTANCE = 0.6
+UNCHANGED, REJECTED = 0.55, 0.2
+
+
+class Setting(NamedTuple):
+    """A kind of experiment; the last variant is better by `lift`."""
+
+    metric: Metric
+    impressions: bool
+    variants: int
+    posts: int
+    lift: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """The metric in words."""
+        if self.metric is not Metric.ENGAGEMENT:
+            return self.metric.value
+        return "engagement" if self.impressions else "engagement without impressions"
+
+
+class Tally(NamedTuple):
+    """Shares of the simulated experiments, and of their intervals."""
+
+    different: float
+    winner: float
+    covered: float
+
+
+KINDS = ((Metric.ACCEPTANCE, False), (Metric.EDITS, False), (Metric.ENGAGEMENT, True), (Metric.ENGAGEMENT, False))
+AA_SETTINGS = tuple(
+    Setting(metric, impressions, variants, posts)
+    for metric, impressions in KINDS
+    for variants in VARIANTS
+    for posts in POSTS
+)
+POWER_SETTINGS = tuple(Setting(Metric.ENGAGEMENT, True, variants, 20, 2.0) for variants in VARIANTS)
+
+
+def simulate(setting: Setting, runs: int = RUNS) -> Tally:
+    """Simulate so many experiments with all their looks."""
+    different = winners = covered = 0
+    for run in range(runs):
+        random = Random(f"{setting}:{run}")
+        arms = tuple(
+            tuple(_simulate_post(setting, random, variant) for _ in range(setting.posts))
+            for variant in range(setting.variants)
+        )
+        found_difference, found_winner, intervals = _evaluate(setting, arms, str(run))
+        different += found_difference
+        winners += found_winner
+        truths = [_truth(setting, variant) for variant in range(setting.variants)]
+        covered += sum(low <= truth <= high for (low, high), truth in zip(intervals, truths, strict=True))
+    difference_p.cache_clear()
+    estimate_means.cache_clear()
+    return Tally(different / runs, winners / runs, covered / runs / setting.variants)
+
+
+def _evaluate(setting: Setting, arms: Arms, seed: str) -> tuple[bool, bool, list[tuple[float, float]]]:
+    """Return if a difference was found, if the right variant was named, and the intervals."""
+    if setting.posts < MIN_POSTS:
+        # Nothing is said about so few posts; the intervals are those that would be shown.
+        return False, False, [(found.low, found.high) for found in estimate_means(setting.metric, arms, seed)]
+    analysis = take_looks(setting.metric, arms, plan_looks(setting.posts), seed)
+    assert analysis is not None
+    intervals = [(found.low, found.high) for found in analysis.estimates]
+    is_right = setting.lift == 1 or analysis.best == setting.variants - 1
+    return analysis.is_different, analysis.best is not None and is_right, intervals
+
+
+def _simulate_post(setting: Setting, random: Random, variant: int) -> Observation:
+    at = START + timedelta(seconds=random.random())
+    lift = setting.lift if variant == setting.variants - 1 else 1.0
+    if setting.metric is Metric.ACCEPTANCE:
+        return Observation(at, "", "", float(random.random() < ACCEPTANCE))
+    if setting.metric is Metric.EDITS:
+        kind = random.random()
+        edited = 0.0 if kind < UNCHANGED else 1.0 if kind < UNCHANGED + REJECTED else random.betavariate(2, 5)
+        return Observation(at, "", "", edited)
+    impressions = max(round(MEDIAN_IMPRESSIONS * exp(random.gauss(0, 1))), 1)
+    sigma = sqrt(log1p(POST_CV**2))
+    rate = min(MEAN_RATE * lift * exp(random.gauss(-(sigma**2) / 2, sigma)), 0.9)
+    interactions = min(_draw_poisson(impressions * rate, random), impressions)
+    return Observation(at, "", "", interactions, impressions if setting.impressions else None)
+
+
+def _draw_poisson(mean: float, random: Random) -> int:
+    if mean > 50:
+        return max(round(random.gauss(mean, sqrt(mean))), 0)
+    count, product, limit = 0, random.random(), exp(-mean)
+    while product > limit:
+        count += 1
+        product *= random.random()
+    return count
+
+
+def _truth(setting: Setting, variant: int) -> float:
+    if setting.metric is Metric.ACCEPTANCE:
+        return ACCEPTANCE
+    if setting.metric is Metric.EDITS:
+        return REJECTED + (1 - UNCHANGED - REJECTED) * 2 / 7
+    if setting.impressions:
+        return MEAN_RATE * (setting.lift if variant == setting.variants - 1 else 1.0)
+    return _typical_count()
+
+
+def _typical_count() -> float:
+    """Return the mean of log(1 + interactions), as a count, from many simulated posts."""
+    global _typical  # noqa: PLW0603 - computed once
+    if _typical is None:
+        random, setting = Random(0), Setting(Metric.ENGAGEMENT, False, 2, 1)
+        posts = [_simulate_post(setting, random, 0).value for _ in range(200_000)]
+        _typical = expm1(fsum(map(log1p, posts)) / len(posts))
+    return _typical
+
+
+_typical: float | None = None
+
+
+def flagged_splits(drafts: int, share: float, runs: int = RUNS) -> float:
+    """Return the share of experiments with two variants whose split is warned of."""
+    flagged = 0
+    for run in range(runs):
+        random = Random(f"{drafts}:{share}:{run}")
+        first = sum(random.random() < share for _ in range(drafts))
+        flagged += assignment_p([first, drafts - first], random) < MAX_P
+    return flagged / runs
+
+
+def _tables() -> Iterator[str]:
+    with ProcessPoolExecutor() as pool:
+        tallies = dict(zip(AA_SETTINGS, pool.map(simulate, AA_SETTINGS), strict=True))
+        powers = dict(zip(POWER_SETTINGS, pool.map(simulate, POWER_SETTINGS), strict=True))
+    yield f"Winners in {RUNS:,} A/A experiments per setting, all looks taken; intervals that contain the truth:\n"
+    head = " | ".join(f"{posts} posts" for posts in POSTS)
+    yield f"| decided by | variants | {head} | {head} |"
+    yield "|---|---|" + "---|" * (2 * len(POSTS))
+    for metric, impressions in KINDS:
+        for variants in VARIANTS:
+            settings = [Setting(metric, impressions, variants, posts) for posts in POSTS]
+            winners = " | ".join(_percent(tallies[setting].winner) for setting in settings)
+            covered = " | ".join(_percent(tallies[setting].covered) for setting in settings)
+            yield f"| {settings[0].label} | {variants} | {winners} | {covered} |"
+    yield "\nOne variant with twice the engagement rate of the others, 20 posts per variant:\n"
+    yield "| variants | difference found | best variant named |\n|---|---|---|"
+    for setting, tally in powers.items():
+        yield f"| {setting.variants} | {_percent(tally.different)} | {_percent(tally.winner)} |"
+    splits = ", ".join(f"{_percent(flagged_splits(drafts, 0.9))} with {drafts}" for drafts in (10, 20, 40))
+    yield f"\nAn assignment that favours one variant 90 : 10 is warned of in {splits} drafts."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def write_tables() -> None:
+    """Replace the tables in the document."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    tables = "\n".join(_tables())
+    marked = re.sub(
+        r"(<!-- simulations -->\n).*(<!-- /simulations -->)",
+        lambda match: f"{match[1]}{tables}\n{match[2]}",
+        text,
+        flags=re.DOTALL,
+    )
+    DOCUMENT.write_text(marked, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_tables()
