@@ -18,7 +18,7 @@ from copydesk.cli.help_topics import TOPICS
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTH = 80
-FILES = ("feeds.opml", "post.md", "photo.jpg")
+FILES = ("posts.txt", "outbox.json", "feeds.opml", "post.md", "photo.jpg")
 """Files that the examples name."""
 
 

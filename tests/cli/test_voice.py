@@ -97,3 +97,24 @@ def test_reset_is_confirmed_and_taken_back(tmp_path):
     assert run_json(tmp_path, "report")["since"] is not None
     assert run_in_process(tmp_path, "voice", "reset", "--undo").out == "All decisions count.\n"
     assert_one_line_error(run_in_process(tmp_path, "voice", "reset", "--undo"), 4)
+
+
+def test_posts_are_imported(tmp_path):
+    (tmp_path / "posts.txt").write_text("The first post, long enough.\n---\nThe second post, long enough.\n")
+    result = run_in_process(tmp_path, "voice", "import", str(tmp_path / "posts.txt"))
+    assert (result.code, result.out) == (0, "2 examples added of 2 posts.\n")
+    assert len(run_json(tmp_path, "show")["examples"]) == 2
+
+
+def test_file_without_posts_is_refused(tmp_path):
+    (tmp_path / "posts.txt").write_text("short")
+    assert_one_line_error(run_in_process(tmp_path, "voice", "import", str(tmp_path / "posts.txt")), 2)
+
+
+def test_preview_without_items_is_refused_and_saves_nothing(tmp_path):
+    assert_one_line_error(run_in_process(tmp_path, "voice", "set", "--avoid", "x", "--preview"), 3)
+    assert run_json(tmp_path, "show")["avoid"] == []
+
+
+def test_no_edited_texts_to_suggest(tmp_path):
+    assert "No edited texts" in run_in_process(tmp_path, "voice", "examples").err

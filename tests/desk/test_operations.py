@@ -222,6 +222,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "voice.update": Example(VOICE, {"formats": {"SHORT": {"hashtags": "all"}}}),
     "voice.preview": Example(VOICE, {"style": object()}, run_pipeline, {"format": Format.SHORT}),
+    "voice.compare": Example(VOICE, {"style": object()}, run_pipeline, {"format": Format.SHORT}),
     "pipeline.run": Example(RunRequest(max_drafts=2), {"max_drafts": "all"}),
     "pipeline.queue": Example(RunRequest(formats=("SHORT",), due=True), {"formats": ["POEM"]}),
     "sources.create": Example(SOURCE, {"url": 5}),

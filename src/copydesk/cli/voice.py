@@ -1,6 +1,6 @@
-"""`copydesk voice`: show, set, report, reset."""
+"""`copydesk voice`: show, set, import, examples, report, reset."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -9,14 +9,16 @@ import msgspec
 
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, pass_context, read_limited
+from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
 from copydesk.model.confidence import ConfidenceBin, ConfidenceReport
 from copydesk.model.draft import Format
+from copydesk.model.ids import IdKind
 from copydesk.model.learning import LearningReport, LearningReset
 from copydesk.model.serialization import to_json_value
-from copydesk.model.voice import FormatVoice, VoiceProfile
-from copydesk.text import clean_lines
+from copydesk.model.voice import ExampleSuggestion, FormatVoice, ImportedPosts, VoiceComparison, VoiceProfile
+from copydesk.text import clean, clean_lines
 from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ def show(context: Context, *, as_json: bool) -> None:
 )
 @click.option("--clear", multiple=True, type=click.Choice(list(EMPTY)), help="Clear this field first; may be repeated.")
 @click.option("--json-file", type=click.File("rb"), help="Read the fields from a JSON file; - for standard input.")
+@click.option("--preview", is_flag=True, help="Show what the change does to three recent items; save nothing.")
 @json_options(VoiceProfile)
 @pass_context
 def set_(
@@ -84,7 +87,7 @@ def set_(
     settings: tuple[str, ...],
     clear: tuple[str, ...],
     json_file: BinaryIO | None,
-    as_json: bool,
+    **output: bool,
 ) -> None:
     """Change or create the voice profile.
 
@@ -108,14 +111,63 @@ def set_(
     merge_formats = not json_file and "formats" not in clear
     request = _read_json(json_file) if json_file else values
 
+    if output["preview"]:
+        kind = next(iter(_changed_formats(request)), Format.SHORT)
+        compared = context.run(lambda desk: desk.voice.compare(request, kind, merge_formats=merge_formats))
+        _print_comparison(compared, as_json=output["as_json"])
+        return
+
     async def work(desk: "Desk") -> VoiceProfile:
         return await desk.voice.update(request, merge_formats=merge_formats)
 
     changed = context.run(work)
-    if as_json:
+    if output["as_json"]:
         print_json(changed)
     else:
         _print_profile(changed)
+
+
+@voice.command(name="import", examples=("copydesk voice import posts.txt", "copydesk voice import outbox.json"))
+@click.argument("file", type=click.File("rb"))
+@json_options(ImportedPosts)
+@pass_context
+def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
+    """Add posts that you wrote elsewhere to the examples.
+
+    FILE has posts separated by lines of hyphens, or is a JSON list or an archive: outbox.json of Mastodon, tweets.js of
+    X, or posts of Bluesky. Replies, reposts and very short posts are left out.
+    """
+    try:
+        content = read_limited(file).decode()
+    except UnicodeDecodeError:
+        raise click.BadParameter("not UTF-8 text", param_hint="FILE") from None
+    imported = context.run(lambda desk: desk.voice.import_posts(content))
+    if as_json:
+        print_json(imported)
+        return
+    click.echo(f"{plural(imported.added, 'example')} added of {plural(imported.found, 'post')}.")
+
+
+@voice.command(examples=("copydesk voice examples", "copydesk voice examples --add 1f9c2a"))
+@click.option("--add", "draft_ids", type=DRAFT, multiple=True, help="Make the text of this draft an example.")
+@json_options(ExampleSuggestion)
+@pass_context
+def examples(context: Context, *, draft_ids: tuple[str, ...], as_json: bool) -> None:
+    """List texts that you edited and approved, as suggestions for examples."""
+
+    async def work(desk: "Desk") -> tuple[tuple[ExampleSuggestion, ...], dict[str, str]]:
+        if draft_ids:
+            texts = [(await desk.drafts.get(draft_id)).text for draft_id in draft_ids]
+            await desk.voice.update({"examples": [*(await desk.voice.get()).examples, *texts]})
+        suggestions = await desk.voice.suggest_examples()
+        return suggestions, await desk.ids.shorten(IdKind.DRAFT, [found.draft_id for found in suggestions])
+
+    suggestions, short_ids = context.run(work)
+    if as_json:
+        print_json(suggestions)
+        return
+    rows = [(short_ids[found.draft_id], found.format, first_line(found.text)) for found in suggestions]
+    print_table(rows, empty="No edited texts that are not examples already.", cut=True)
 
 
 @voice.command(examples=("copydesk voice report",))
@@ -182,6 +234,25 @@ def reset(context: Context, *, undo: bool, yes: bool, as_json: bool) -> None:
         click.echo(f"Only decisions since {format_time(changed.since)} count.")
     else:
         click.echo("All decisions count.")
+
+
+def _changed_formats(request: Mapping[str, object]) -> list[Format]:
+    formats = request.get("formats")
+    return [Format(name) for name in formats if name in set(Format)] if isinstance(formats, dict) else []
+
+
+def _print_comparison(compared: Sequence[VoiceComparison], *, as_json: bool) -> None:
+    if as_json:
+        print_json(compared)
+        return
+    for found in compared:
+        click.echo(f"\n{clean(found.title)}")
+        if found.before == found.after:
+            click.echo("  unchanged")
+            continue
+        for label, text in (("now", found.before), ("then", found.after)):
+            lines = clean_lines(text).splitlines() if text else ["(the writer declines it)"]
+            click.echo("\n".join(f"  {label if not number else '':<5} {line}" for number, line in enumerate(lines)))
 
 
 def _read_example(example: str) -> str:

@@ -1,7 +1,7 @@
 """Voice profile of the user: read, update, and try out on a real item while it is being edited."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 import msgspec
@@ -9,16 +9,32 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.desk.operation import operation
-from copydesk.errors import NotFoundError
+from copydesk.errors import NotFoundError, WriterError
 from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Format
 from copydesk.model.item import Item
 from copydesk.model.validation import wire_fields
-from copydesk.model.voice import ChangeVoice, Voice, VoicePreview, VoiceProfile, merge, validate_voice_change
-from copydesk.store import items, users
+from copydesk.model.voice import (
+    MAX_EXAMPLES,
+    ChangeVoice,
+    ExampleSuggestion,
+    ImportedPosts,
+    Voice,
+    VoiceComparison,
+    VoicePreview,
+    VoiceProfile,
+    merge,
+    validate_voice_change,
+)
+from copydesk.store import confidence, items, users
 from copydesk.store.database import Transaction
 from copydesk.store.ids import creation_time
 
+COMPARED_ITEMS = 3
+"""Recent items that show what a change of the voice does."""
+MAX_DECISIONS = 200
+"""Newest decisions among which edited texts are suggested as examples."""
+MAX_SUGGESTED = 20
 MAX_CANDIDATES = 20
 """Newest items among which one with text and tags is preferred, then one with text, then any."""
 
@@ -60,6 +76,33 @@ class Voices:
         # In a thread: analyzing the whole article takes long enough to delay key presses.
         return await asyncio.to_thread(lambda: asyncio.run(_write_preview(item, format, voice)))
 
+    @operation
+    async def compare(
+        self, changes: ChangeVoice | Mapping[str, object], format: Format, *, merge_formats: bool = False
+    ) -> tuple[VoiceComparison, ...]:
+        """Return what the writer makes of three recent items with the voice as it is, and as it would be.
+
+        Nothing is stored. Raise InvalidError as `update` does, NotFoundError if there is no item.
+        """
+        recent, before, after = await self._ctx.read(_load_comparison, changes, merge_formats=merge_formats)
+        return await asyncio.to_thread(lambda: asyncio.run(_compare(recent, format, before, after)))
+
+    @operation
+    async def import_posts(self, content: str) -> ImportedPosts:
+        """Add posts that the user wrote elsewhere to the examples, as far as there is room; see `parse_posts`.
+
+        Raise InvalidError if the content has no such post.
+        """
+        from copydesk.drafting.own_posts import parse_posts  # noqa: PLC0415 - only needed here
+
+        posts = await asyncio.to_thread(parse_posts, content)
+        return await self._ctx.write_durable(_add_examples, posts, self._ctx.clock())
+
+    @operation
+    async def suggest_examples(self) -> tuple[ExampleSuggestion, ...]:
+        """Return texts that the user edited and approved, newest first, that are no examples yet. Nothing is stored."""
+        return await self._ctx.read(_suggest_examples)
+
 
 def unsupported_fields(voice: Voice) -> tuple[str, ...]:
     """Return the names of voice fields that the offline writer ignores, because they require language understanding."""
@@ -67,6 +110,62 @@ def unsupported_fields(voice: Voice) -> tuple[str, ...]:
         f"formats.{kind}.instructions" for kind, settings in voice.formats.items() if settings.instructions
     ]
     return tuple(name for name in ("style", "examples") if getattr(voice, name)) + tuple(instruction_fields)
+
+
+def _add_examples(conn: Transaction, user_id: str, posts: tuple[str, ...], now: datetime) -> ImportedPosts:
+    profile = users.load_voice(conn, user_id) or empty_profile(user_id)
+    new = [post for post in posts if post not in profile.examples][: MAX_EXAMPLES - len(profile.examples)]
+    examples = (*profile.examples, *new)
+    if new:
+        _update(conn, user_id, {"examples": list(examples)}, now, merge_formats=False)
+    return ImportedPosts(found=len(posts), added=len(new), examples=examples)
+
+
+def _suggest_examples(conn: Transaction, user_id: str) -> tuple[ExampleSuggestion, ...]:
+    profile = users.load_voice(conn, user_id) or empty_profile(user_id)
+    decided = confidence.list_decided(conn, user_id, MAX_DECISIONS, None)
+    edited = [decision for decision in reversed(decided) if decision.edited_text not in (None, *profile.examples)]
+    return tuple(
+        ExampleSuggestion(draft_id=decision.draft.id, format=decision.draft.format, text=decision.edited_text or "")
+        for decision in edited[:MAX_SUGGESTED]
+    )
+
+
+def _load_comparison(
+    conn: Transaction, user_id: str, request: ChangeVoice | Mapping[str, object], *, merge_formats: bool
+) -> tuple[tuple[Item, ...], Voice, Voice]:
+    before = users.load_writing_voice(conn, user_id)
+    if merge_formats and isinstance(formats := wire_fields(request).get("formats"), Mapping):
+        request = {**wire_fields(request), "formats": merge(before, formats)}
+    change = validate_voice_change(request)
+    changed = {name: value for name in Voice.__struct_fields__ if (value := getattr(change, name)) is not None}
+    newest = items.list_newest(conn, user_id, MAX_CANDIDATES)
+    # Those with text first: only there a change shows.
+    recent = sorted(newest, key=lambda item: not item.entry.text)[:COMPARED_ITEMS]
+    if not recent:
+        raise NotFoundError("No item to preview with.", hint="Run the pipeline: P in Review.")
+    return tuple(recent), before, msgspec.structs.replace(before, **changed)
+
+
+async def _compare(recent: Iterable[Item], format: Format, before: Voice, after: Voice) -> tuple[VoiceComparison, ...]:
+    return tuple(
+        [
+            VoiceComparison(
+                title=item.entry.title,
+                item_id=item.id,
+                before=await _try_to_write(item, format, before),
+                after=await _try_to_write(item, format, after),
+            )
+            for item in recent
+        ]
+    )
+
+
+async def _try_to_write(item: Item, format: Format, voice: Voice) -> str | None:
+    try:
+        return (await _write_preview(item, format, voice)).text
+    except WriterError:
+        return None
 
 
 def _update(

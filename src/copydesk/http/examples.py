@@ -68,7 +68,14 @@ from copydesk.model.schedule import AutoSchedule, Conflict, Conflicts, Slot, Slo
 from copydesk.model.serialization import to_json_value
 from copydesk.model.source import Health, Source, SourceConfig
 from copydesk.model.token import Scope
-from copydesk.model.voice import Emoji, FormatVoice, VoiceProfile
+from copydesk.model.voice import (
+    Emoji,
+    ExampleSuggestion,
+    FormatVoice,
+    ImportedPosts,
+    VoiceComparison,
+    VoiceProfile,
+)
 from copydesk.model.webhook import CreatedWebhook, Webhook, WebhookDelivery
 from copydesk.model.writer import (
     Endpoint,
@@ -350,6 +357,14 @@ _VALUES = (
         hits=Hits(hits=47, of=60, low=0.66, high=0.87),
         hits_by_recency=Hits(hits=22, of=60, low=0.26, high=0.49),
     ),
+    VoiceComparison(
+        title="Oslo opens berths for electric ferries",
+        item_id=EXAMPLE_ID,
+        before=_TEXT,
+        after=f"{_TEXT} #ferries",
+    ),
+    ExampleSuggestion(draft_id=EXAMPLE_ID, format=Format.SHORT, text=_TEXT),
+    ImportedPosts(found=2, added=1, examples=(_TEXT,)),
     LearningReset(since=_AT, reset_at=_AT),
     LearningReport(
         since=None,

@@ -86,6 +86,43 @@ class VoicePreview(Struct, frozen=True):
     """The item's tags, from which hashtags are built."""
 
 
+class VoiceComparison(Struct, frozen=True):
+    """A draft of an item with the voice as it is, and as it would be."""
+
+    title: str
+    """The item's title."""
+    item_id: str
+    before: str | None
+    """Null if the writer declines the item."""
+    after: str | None
+
+
+class ExampleSuggestion(Struct, frozen=True):
+    """A text that the user edited and approved: an example of their voice, if they want it to be one."""
+
+    draft_id: str
+    format: Format
+    text: str
+
+
+class ImportedPosts(Struct, frozen=True):
+    """The result of an import."""
+
+    found: int
+    """Posts in the file that can be examples."""
+    added: int
+    """Those that became examples; the others were there already, or are too many."""
+    examples: tuple[str, ...]
+    """All examples of the voice profile."""
+
+
+class ImportPosts(Struct, frozen=True, forbid_unknown_fields=True):
+    """Posts that the user wrote elsewhere."""
+
+    content: Annotated[str, Meta(min_length=1)]
+    """A file: posts separated by lines of hyphens, a JSON list, or an archive of Mastodon, X or Bluesky."""
+
+
 class ChangeVoice(Struct, frozen=True, forbid_unknown_fields=True):
     """Replacements for fields of a voice profile; None leaves a field unchanged."""
 

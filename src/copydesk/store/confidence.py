@@ -42,6 +42,8 @@ class DecidedDraft(Struct, frozen=True):
     draft: Draft
     approved: bool
     """Approved, and not edited."""
+    edited_text: str | None = None
+    """The text that was approved, if it was edited."""
 
 
 class StoredConfidence(Struct, frozen=True):
@@ -96,7 +98,10 @@ def _decided(stored: Draft, before: str | None) -> DecidedDraft:
         sentences=_sentences(first.sentences) if first.sentences else stored.sentences,
     )
     # An edit that was undone is none.
-    return DecidedDraft(draft=draft, approved=approved and stored.text == first.text)
+    is_edited = stored.text != first.text
+    return DecidedDraft(
+        draft=draft, approved=approved and not is_edited, edited_text=stored.text if approved and is_edited else None
+    )
 
 
 def list_ids_to_estimate(conn: Connection, user_id: str, limit: int) -> tuple[str, ...]:

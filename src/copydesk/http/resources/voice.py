@@ -1,10 +1,21 @@
 """The voice profile."""
 
+from typing import Any
+
+from copydesk.errors import FieldError, InvalidError
 from copydesk.http.call import Call
 from copydesk.http.operations import Operations
+from copydesk.model.draft import Format
 from copydesk.model.learning import LearningReport, LearningReset
 from copydesk.model.token import Scope
-from copydesk.model.voice import ChangeVoice, VoiceProfile
+from copydesk.model.voice import (
+    ChangeVoice,
+    ExampleSuggestion,
+    ImportedPosts,
+    ImportPosts,
+    VoiceComparison,
+    VoiceProfile,
+)
 
 operations = Operations("Voice profile")
 
@@ -26,6 +37,42 @@ async def get_voice(call: Call) -> VoiceProfile:
 async def update_voice(call: Call) -> VoiceProfile:
     """Replace the given fields of the voice profile, creating it if needed; fields that are not given stay."""
     return await call.desk.voice.update(call.body)
+
+
+@operations.add(
+    "POST",
+    "/voice/preview",
+    scope=Scope.READ,
+    body=ChangeVoice,
+    response=tuple[VoiceComparison, ...],
+    errors=(404,),
+    example={"formats": {"SHORT": {"hashtags": 1}}},
+)
+async def preview_voice(call: Call) -> tuple[VoiceComparison, ...]:
+    """Return what a change of the voice does to the SHORT of three recent items. Nothing is saved."""
+    return await call.desk.voice.compare(call.body, Format.SHORT)
+
+
+@operations.add("GET", "/voice/examples", scope=Scope.READ, response=tuple[ExampleSuggestion, ...])
+async def suggest_voice_examples(call: Call) -> tuple[ExampleSuggestion, ...]:
+    """List texts that the user edited and approved, as suggestions for examples."""
+    return await call.desk.voice.suggest_examples()
+
+
+@operations.add(
+    "POST",
+    "/voice/examples",
+    scope=Scope.REVIEW,
+    body=ImportPosts,
+    response=ImportedPosts,
+    example={"content": "A post I wrote before, long enough.\n---\nAnother one of mine, as an example."},
+)
+async def import_posts(call: Call) -> ImportedPosts:
+    """Add posts that the user wrote elsewhere to the examples, as far as there is room."""
+    content: Any = call.body.get("content")
+    if not isinstance(content, str):
+        raise InvalidError(FieldError("content", "takes a text"))
+    return await call.desk.voice.import_posts(content)
 
 
 @operations.add("GET", "/voice/report", scope=Scope.READ, response=LearningReport)
