@@ -11,7 +11,7 @@ from typing import NamedTuple
 from copydesk.drafting.extract.passages import make_readable
 from copydesk.drafting.rules.injection import find_injections
 from copydesk.model.draft import Format
-from copydesk.text import links
+from copydesk.text import clean_lines, links
 from copydesk.text.thread import SEPARATOR_LINE
 
 _NUMBER = re.compile(
@@ -233,8 +233,10 @@ class SourceText:
     @cached_property
     def instruction(self) -> str:
         """The first text that reads like an instruction to a writer; "" if there is none."""
-        finding = next(iter(find_injections(self.text)), None)
-        return " ".join(self.text[finding.start : finding.end].split()) if finding else ""
+        # With its line breaks, because an instruction may stand below a title without a full stop.
+        text = clean_lines("\n".join(self._paragraphs))
+        finding = next(iter(find_injections(text)), None)
+        return " ".join(text[finding.start : finding.end].split()) if finding else ""
 
     def contains(self, words: Iterable[str]) -> bool:
         """Return True if these words occur consecutively."""

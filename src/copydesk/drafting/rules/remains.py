@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from copydesk.drafting.check_context import ERROR, CheckContext, Rule, RuleMatch, always, has_source
-from copydesk.drafting.rules.analyzed_text import AnalyzedText, analyze_source, split_words
+from copydesk.drafting.rules.analyzed_text import MAX_SOURCE_LENGTH, AnalyzedText, split_words
 from copydesk.model.draft import Format
 from copydesk.text import links
 
@@ -124,9 +124,12 @@ def _goes_on_in_source(line: str, context: CheckContext) -> bool:
     if len(words) < _MIN_SHARED_WORDS:
         return False
     pattern = re.compile(r"\b" + r"[\W_]+".join(map(re.escape, words)) + r"(?P<rest>[^\n]{0,3})", re.IGNORECASE)
-    rests = [match["rest"] for match in pattern.finditer(analyze_source(context.source).text.replace("’", "'"))]
+    # The source as it is: a line break ends what has no full stop.
+    source = context.source[:MAX_SOURCE_LENGTH].replace("’", "'")
+    rests = [match["rest"] for match in pattern.finditer(source)]
     # A letter is a cut word; a space and a small letter, or a comma, a sentence that goes on.
-    return bool(rests) and all(re.match(r"\w|,? [^\W_A-Z]|,|\.\.|…| \[?(?:…|\.\.)", rest) for rest in rests)
+    goes_on = r",? \w|\w|,|\.\.|…" if has_ellipsis else r",? [^\W_A-Z]|\w|,"
+    return bool(rests) and all(re.match(goes_on, rest) for rest in rests)
 
 
 def _title_twice(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
