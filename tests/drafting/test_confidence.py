@@ -47,6 +47,7 @@ def feature(draft: Draft, name: str) -> float:
         ("cut", QUOTE, "The harbour of Oslo opened 12 new berths for electric…"),
         ("short", QUOTE, "Oslo opened berths."),
         ("question", QUOTE, "Why did the harbour of Oslo open 12 new berths now?"),
+        ("pointsOutside", QUOTE, "The harbour of Oslo opened that berth for electric ferries."),
         ("nestedQuotation", QUOTE, "The harbour “of the year” opened 12 new berths in Oslo."),
     ],
 )
@@ -58,6 +59,22 @@ def test_unfit_quotation_has_its_feature(name: str, plain: str, marked: str) -> 
 def test_quotation_of_the_title_is_a_repetition() -> None:
     assert feature(quoting(QUOTE, title="New berths for ferries in Oslo"), "repeatsTitle") == 1
     assert feature(quoting(QUOTE, title="Quarry closes after a century"), "repeatsTitle") == 0
+
+
+def test_quotations_that_say_the_same_are_a_repetition() -> None:
+    assert feature(quoting(QUOTE, "In Oslo the harbour opened new berths."), "repeatsItself") > 0.9
+    assert feature(quoting(QUOTE, "Ships from Bergen need no diesel."), "repeatsItself") == 0
+
+
+@pytest.mark.parametrize("title", ["Ardour: Ardour 8.2 released", "Show HN: A ferry timetable", "Africa - Summit ends"])
+def test_title_with_a_leftover_head(title: str) -> None:
+    assert feature(quoting(title=title), "headedTitle") == 1
+    assert feature(quoting(title="Oslo opens 12 berths for electric ferries"), "headedTitle") == 0
+
+
+def test_bare_title() -> None:
+    assert feature(quoting(title="A dynamic market"), "bareTitle") == 1
+    assert feature(quoting(title="The harbour of Oslo opens 12 new berths"), "bareTitle") == 0
 
 
 def test_names_and_numbers_make_it_specific() -> None:

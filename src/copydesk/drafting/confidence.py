@@ -9,6 +9,7 @@ the features, the base rate remains.
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from copydesk.model.confidence import ConfidenceBin, ConfidenceReport
@@ -47,7 +48,18 @@ _CUT = re.compile(r"(?:…|\.\.\.)['\"”’»)\]]*$")
 _NAME_OR_NUMBER = re.compile(r"(?<=\s)[A-Z][\w'’-]+|\d[\d.,]*")
 _CREDIT = re.compile(r"[^\W\d_]{3,}")
 _LINK_OR_TAG = re.compile(r"https?://\S+|[#@]\w+")
-_WORD = re.compile(r"[^\W_]{3,}")
+_WORD = re.compile(r"[^\W_]{4,}")
+_HEADED = re.compile(r"^\W*[\w.'’&-]+(?: [\w.'’&-]+){0,4}(?: [-–—|] |: )|^(?:Show|Ask|Tell) HN")
+_POINTS_OUTSIDE = re.compile(
+    r"\b(?:(?:that|this|these|those|such|same|other|another|former|latter|above|below|previous|following|next|last)"
+    r"\s+[a-z]\w*|equally|the (?:first|second|third)|one (?:common )?example|however|example)\b|\(\d",
+    re.IGNORECASE,
+)
+_BEGINNING = 5
+"""Characters by which words are compared, so that inflections agree."""
+_COMPARED_PARTS = 12
+_BARE_TITLE = 6
+"""Words below which a title alone says little."""
 
 Features = tuple[float, ...]
 
@@ -73,7 +85,12 @@ _PRIORS = (
     _Prior("short", -0.8, 0.8),
     _Prior("long", -0.4, 0.8),
     _Prior("question", -0.5, 0.8),
-    _Prior("repeatsTitle", -0.6, 0.8),
+    _Prior("repeatsTitle", -1.5, 1.0),
+    _Prior("repeatsItself", -1.0, 0.8),
+    _Prior("headedTitle", -0.6, 0.8),
+    _Prior("bareTitle", -0.8, 0.8),
+    _Prior("pointsOutside", -0.8, 0.8),
+    _Prior("quotations", -0.6, 0.8),
     _Prior("nestedQuotation", -0.4, 0.8),
     _Prior("specific", 0.6, 0.8),
     _Prior("errors", -1.5, 0.8),
@@ -111,7 +128,12 @@ def draft_features(draft: Draft) -> Features:
         "short": bool(parts) and words < 8,
         "long": max(0.0, min(1.0, (words - 30) / 30)),
         "question": first.endswith("?"),
-        "repeatsTitle": _overlap(first, title),
+        "repeatsTitle": max((_overlap(part, title) for part in parts[:_COMPARED_PARTS]), default=0.0),
+        "repeatsItself": _repetition(parts[:_COMPARED_PARTS]),
+        "headedTitle": _HEADED.search(title) is not None,
+        "bareTitle": not parts and (len(title.split()) < _BARE_TITLE or not _NAME_OR_NUMBER.search(title)),
+        "pointsOutside": _share(parts, _POINTS_OUTSIDE.search),
+        "quotations": min(1.0, max(0, len(parts) - 1) / 3),
         "nestedQuotation": _share(parts, lambda text: any(mark in text for mark in '“”"«»„')),
         "specific": min(1.0, len(_NAME_OR_NUMBER.findall(first)) / 4),
         "errors": Severity.ERROR in severities,
@@ -133,10 +155,18 @@ def _names_source(trace: Trace) -> bool:
 
 
 def _overlap(text: str, title: str) -> float:
-    """Return the share of the title's words that occur in `text`."""
-    words = {word.casefold() for word in _WORD.findall(title)}
-    found = {word.casefold() for word in _WORD.findall(text)}
-    return len(words & found) / len(words) if words else 0.0
+    """Return the share of the words of the shorter of both that occur in the other, in any inflection."""
+    words, others = _word_beginnings(title), _word_beginnings(text)
+    return len(words & others) / min(len(words), len(others)) if words and others else 0.0
+
+
+def _repetition(parts: Sequence[str]) -> float:
+    """Return the largest overlap of two parts."""
+    return max((_overlap(part, other) for part, other in combinations(parts, 2)), default=0.0)
+
+
+def _word_beginnings(text: str) -> set[str]:
+    return {word.casefold()[:_BEGINNING] for word in _WORD.findall(text)}
 
 
 def _story_features(draft: Draft) -> dict[str, float]:
