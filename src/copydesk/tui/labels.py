@@ -1,8 +1,8 @@
 """Every text a user sees in the console."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.model.draft import (
     CLAIM_LABELS,
@@ -21,8 +21,11 @@ from copydesk.model.run import RunStatus
 from copydesk.model.source import Health
 from copydesk.model.transitions import EDIT
 from copydesk.text import clean
-from copydesk.text.formatting import format_duration, format_relative, plural
+from copydesk.text.formatting import format_count, format_duration, format_relative, plural
 from copydesk.tui.keys import key_label
+
+if TYPE_CHECKING:
+    from copydesk.model.writer import ModelRequest, Spending, WriterInfo, WriterTest
 
 
 class Badge(NamedTuple):
@@ -1774,8 +1777,37 @@ VOICE_SETTINGS = {"maxLength": "max length", "maxParts": "max posts", "targetWor
 VOICE_STYLE = "Style"
 VOICE_STYLE_EMPTY = "No style set"
 VOICE_TITLE = "Voice"
+WRITER_ADD_HINT = "add a language model"
+WRITER_USE_HINT = "let it write drafts, and the offline writer if it does not"
 WRITER_EDIT_HINT = "edit the voice and preview it on a real item"
-WRITER_NAME = "offline"
+ENDPOINT_PLACEHOLDER = "empty for OpenAI's or Anthropic's own; http://localhost:11434/v1"
+FIELD_KEY = "key"
+FIELD_MODEL = "model"
+FIELD_PRICE = "price"
+FIELD_PROTOCOL = "protocol"
+FIELD_SPENDING = "this month"
+FIELD_STRUCTURED = "structured output"
+KEY_MISSING = "none"
+KEY_PLACEHOLDER = "empty if the server needs none"
+KEY_STORED = "stored"
+MODEL_PLACEHOLDER = "as the server names it"
+PRICE_KNOWN = "in the settings"
+PRICE_UNKNOWN = "unknown; add it to [prices] in the settings"
+PROTOCOL_PLACEHOLDER = "openai (most servers) or anthropic"
+REMOVE_WRITER = "remove"
+WRITER_FORM_TITLE = "Add a language model and test it"
+WRITER_NAME_PLACEHOLDER = "a short name of your choice"
+WRITER_NO_MODEL = "no model"
+WRITER_NOT_ASKED = "not used"
+WRITERS_TITLE = "Writers"
+NOTHING_TO_USE = "Only writers can be chosen: open the section Writer."
+TEXT_ARRIVING = "The text as it arrives; it is checked once it is complete."
+PROMPT_TITLE = "Prompt"
+PROMPT_EMPTY = "No language model was asked for this draft."
+PROMPT_SYSTEM = "Instructions"
+PROMPT_MATERIAL = "Material"
+PROMPT_REPORT = "Report"
+PROMPT_CLAIMS = "Claims, with the words of the source that the model names"
 LEARNING_TITLE = "Learning"
 RANKING_TITLE = "Ranking"
 RULES_TITLE = "Rules"
@@ -1922,6 +1954,64 @@ def account_works(label: str) -> str:
 
 def account_failed(label: str, error: str) -> str:
     return f"{label}: {error}"
+
+
+def remove_writer_prompt(name: str) -> str:
+    return f"Remove {name} and delete its key? Its drafts stay."
+
+
+def spending(spent: "Spending", budget: float, format_cost: Callable[[float], str]) -> str:
+    limit = f" of {format_cost(budget)}" if budget else ""
+    unpriced = f", {spent.unpriced} of unknown cost" if spent.unpriced else ""
+    return f"{format_cost(spent.cost)}{limit}, {plural(spent.requests, 'request')}{unpriced}"
+
+
+def writer_added(test: "WriterTest", cost: str) -> str:
+    return f"Added {writer_works(test, cost)} {key_label('setup.use')} lets it write drafts."
+
+
+def writer_missing() -> str:
+    return f"The offline writer needs no test. {key_label('setup.connect')} adds a language model."
+
+
+def writer_removed(name: str) -> str:
+    return f"Removed {name}."
+
+
+def writer_state(writer: "WriterInfo", tested: str) -> str:
+    if writer.error:
+        return "test failed"
+    if writer.position is None:
+        return WRITER_NOT_ASKED
+    if writer.endpoint is None:
+        return WRITER_NO_MODEL
+    return account_tested(tested) if tested else ACCOUNT_NOT_TESTED
+
+
+def writer_test_failed(name: str, error: str) -> str:
+    return f"Added {name}, but it wrote no post: {error}"
+
+
+def writer_works(test: "WriterTest", cost: str) -> str:
+    return f"{test.name}: {test.answered_by} wrote a post in {test.seconds:.1f} s, cost {cost}."
+
+
+def writers_chosen(names: Sequence[str]) -> str:
+    return f"Drafts are written by {', else '.join(names)}."
+
+
+def model_request_facts(request: "ModelRequest", cost: str) -> tuple[tuple[str, str], ...]:
+    usage = request.usage
+    return (
+        ("writer", request.writer),
+        (FIELD_MODEL, request.model),
+        ("answered by", request.answered_by or "no model"),
+        ("tokens", f"{format_count(usage.input_tokens)} in, {format_count(usage.output_tokens)} out"),
+        ("cost", cost),
+        ("time", f"{request.seconds:.1f} s"),
+        ("attempts", f"{request.attempts}"),
+        *((f"parameter {name}", f"{value}") for name, value in request.parameters.items()),
+    )
 
 
 def checks_passed(passed: int, total: int) -> str:

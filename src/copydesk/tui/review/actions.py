@@ -122,6 +122,21 @@ class InspectActions:
         found = await desk.ranking.why(url)
         self.app.push_if_current(self._screen, PageDialog(labels.WHY_TITLE, explanation_page(found)))
 
+    def prompt(self) -> None:
+        """Show what a language model was asked for the draft."""
+        if draft := self._queue.current:
+            self.app.run_desk_task(lambda desk: self._prompt(desk, draft.id), hold_keys=Hold.SCREEN)
+
+    async def _prompt(self, desk: "Desk", draft_id: str) -> None:
+        requests = await desk.writers.requests(draft_id)
+        if not requests:
+            self.app.notify(labels.PROMPT_EMPTY)
+            return
+        from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - for those who read it
+        from copydesk.tui.review.pages import prompt_page  # noqa: PLC0415
+
+        self.app.push_if_current(self._screen, PageDialog(labels.PROMPT_TITLE, prompt_page(requests)))
+
     def diff(self) -> None:
         """Show the difference to the next version or, if there is none, to the previous one."""
         if draft := self._queue.current:

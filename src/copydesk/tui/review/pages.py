@@ -11,6 +11,7 @@ from datetime import datetime, tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import structs
 from textual.content import Content
 
 from copydesk.model.delivery import DeliveryReport, Preview, PreviewPart
@@ -31,8 +32,9 @@ from copydesk.model.draft import (
 )
 from copydesk.model.item import Entry, Item
 from copydesk.model.transitions import USER
+from copydesk.model.writer import ModelRequest
 from copydesk.text import clean_lines, links, reveal
-from copydesk.text.formatting import format_relative, format_utc, plural
+from copydesk.text.formatting import format_cost, format_relative, format_utc, plural
 from copydesk.tui import labels
 from copydesk.tui.browser import is_link
 from copydesk.tui.charts import progress_bar
@@ -465,6 +467,38 @@ def diff_page(diff: "Difference") -> list[Block]:
                 paragraph(heading, "strong"),
                 Table([_finding_row(finding) for finding in findings]),
             ]
+    return blocks
+
+
+def partial_page(draft: ListedDraft, text: str, now: datetime) -> list[Block]:
+    """Return the page of a draft that is being written, with its text as far as it has arrived."""
+    unfinished = structs.replace(draft, text=text, checks=Checks())
+    headline = _headline(unfinished, now, DeliveryInfo())
+    return [headline, paragraph(labels.TEXT_ARRIVING, "dim"), paragraph(), *_text(unfinished)]
+
+
+def prompt_page(requests: Sequence[ModelRequest]) -> list[Block]:
+    """Return the page with what language models were asked for a draft, and what they reported."""
+    blocks: list[Block] = []
+    for request in requests:
+        facts = labels.model_request_facts(request, format_cost(request.cost))
+        blocks.append(Table([(Content.styled(name, "dim"), Content(safe_line(value))) for name, value in facts]))
+        if request.error:
+            blocks.append(paragraph(safe_line(request.error), "bad"))
+        texts = (
+            (labels.PROMPT_REPORT, request.report),
+            (labels.PROMPT_SYSTEM, request.system),
+            (labels.PROMPT_MATERIAL, request.prompt),
+        )
+        for title, text in texts:
+            if text:
+                blocks += [paragraph(), paragraph(title, "strong"), Paragraph(Content(reveal(text)))]
+        if request.claims:
+            rows = [
+                (Content(safe_line(claim.text)), Content(safe_line(claim.source_quote))) for claim in request.claims
+            ]
+            blocks += [paragraph(), paragraph(labels.PROMPT_CLAIMS, "strong"), Table(rows)]
+        blocks.append(paragraph())
     return blocks
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from textual.content import Content
+    from textual.timer import Timer
 
     from copydesk.desk import Desk
     from copydesk.model.delivery import Preview
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from copydesk.model.item import Item
     from copydesk.tui.review.pages import DeliveryInfo, ImageView
 
+PARTIAL_TEXT_SECONDS = 0.2
+"""Seconds between two looks at a text that is being written."""
 _ITEM_CACHE_SIZE = 64
 _PREVIEW_CACHE_SIZE = 64
 _THUMBNAIL_CACHE_SIZE = 16
@@ -76,6 +79,9 @@ class PreviewPane(Container):
         """Thumbnails by image id. Missing images are not cached: they may be available later."""
         self._zone: ZoneInfo | None = None
         """The user's time zone, as loaded last."""
+        self._partial_text = ""
+        """The text shown of a draft that is being written."""
+        self._partial_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield Page(id="draft")
@@ -86,6 +92,7 @@ class PreviewPane(Container):
     def clear(self) -> None:
         """Show no draft."""
         self._draft = self._current_preview = None
+        self._watch_text(None)
         self.page.show(())
 
     def show(self, draft: "ListedDraft") -> None:
@@ -98,6 +105,31 @@ class PreviewPane(Container):
         previews, delivery = (cached.previews, cached.delivery) if cached else ((), DeliveryInfo(self._zone))
         self.page.show(lambda: draft_page(draft, self.app.clock(), previews, delivery=delivery))
         self._request_images()
+        self._watch_text(draft)
+
+    def _watch_text(self, draft: "ListedDraft | None") -> None:
+        """Show the text of a draft as it arrives, if this process is writing it."""
+        from copydesk.model.draft import Status  # noqa: PLC0415 - as in `show`
+
+        if self._partial_timer is not None:
+            self._partial_timer.stop()
+        self._partial_text, self._partial_timer = "", None
+        if draft is not None and draft.status in (Status.PENDING_GENERATION, Status.PENDING_REGENERATION):
+            self._partial_timer = self.set_interval(PARTIAL_TEXT_SECONDS, self._show_partial_text)
+
+    def _show_partial_text(self) -> None:
+        from copydesk.tui.review.pages import partial_page  # noqa: PLC0415 - as in `show`
+
+        draft, desk = self._draft, self.app.desk
+        if draft is None or desk is None:
+            return
+        text = desk.generation.partial_text(draft.id)
+        if text and text != self._partial_text:
+            self._partial_text = text
+            self.page.show_more(lambda: partial_page(draft, text, self.app.clock()))
+        elif self._partial_text and not text:
+            # It is complete, or failed. The list shows which as soon as it is refreshed.
+            self.show(draft)
 
     def clear_cache(self) -> None:
         """Drop the cached previews: they may be older than a change."""

@@ -323,6 +323,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         """Show the draft's history."""
         self.review_actions.inspecting.history()
 
+    def action_prompt(self) -> None:
+        """Show what a language model was asked for the draft."""
+        self.review_actions.inspecting.prompt()
+
     def action_merge_stories(self) -> None:
         """Merge the stories of the marked drafts."""
         self.review_actions.stories.merge()

@@ -14,11 +14,13 @@ from copydesk.model.learning import LearningReport
 from copydesk.model.rule import Rule
 from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import FormatVoice, VoicePreview, VoiceProfile
+from copydesk.model.writer import OFFLINE, WriterInfo, Writers
 from copydesk.text import reveal
 from copydesk.text.formatting import format_relative, format_utc
 from copydesk.tui import labels
 from copydesk.tui.keys import key_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.setup.writers import endpoint_blocks
 from copydesk.tui.terminal.cells import fit, safe_line
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class SetupSnapshot(NamedTuple):
     """The current time in `zone`, formatted."""
     slots: int
     rules: tuple[Rule, ...]
+    writers: Writers
     learning: LearningReport | None
     """None while its section is not displayed."""
 
@@ -206,17 +209,24 @@ def _reliability(bins: Sequence[ConfidenceBin]) -> Table:
     return Table(rows, right_aligned=frozenset({1, 2, 3}))
 
 
-def writer_page(setup: SetupSnapshot) -> list[Block]:
-    """Return the page about the writer and its limits."""
+def writer_page(writer: WriterInfo | None, setup: SetupSnapshot, now: datetime) -> list[Block]:
+    """Return the page of the writer under the cursor: a language model, or the offline writer and its limits."""
+    hints = _key_hints(
+        ("setup.connect", labels.WRITER_ADD_HINT),
+        ("setup.use", labels.WRITER_USE_HINT),
+        ("setup.edit", labels.WRITER_EDIT_HINT),
+    )
+    if writer is not None and writer.endpoint is not None:
+        return [*endpoint_blocks(writer, setup.writers, now), paragraph(), hints]
     blocks: list[Block] = [
-        Paragraph(Content.assemble((f"{labels.WRITER_TITLE}  ", "dim"), (labels.WRITER_NAME, "strong"))),
+        Paragraph(Content.assemble((f"{labels.WRITER_TITLE}  ", "dim"), (OFFLINE, "strong"))),
         paragraph(),
         paragraph(labels.WRITER_OFFLINE),
         paragraph(labels.WRITER_FOLLOWS),
     ]
     if setup.unfollowed:
         blocks += [paragraph(), paragraph(labels.voice_unsupported(setup.unfollowed), "warn")]
-    return [*blocks, paragraph(), _key_hints(("setup.edit", labels.WRITER_EDIT_HINT))]
+    return [*blocks, paragraph(), hints]
 
 
 def zone_page(setup: SetupSnapshot) -> list[Block]:

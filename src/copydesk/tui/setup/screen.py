@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from copydesk.errors import CopydeskError, FieldError, InvalidError
 from copydesk.model.delivery import ConnectedAccount
+from copydesk.model.writer import WriterInfo
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.fields import FieldsDialog
@@ -33,6 +34,7 @@ from copydesk.tui.setup.pages import (
     writer_page,
     zone_page,
 )
+from copydesk.tui.setup.writers import WriterActions, writer_row
 from copydesk.tui.terminal.cells import fit
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
@@ -63,6 +65,7 @@ class SetupScreen(DeskScreen):
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (64, "-narrow"), (100, "-medium"), (150, "-wide")]
 
     accounts: getters.query_one[LineList[ConnectedAccount]] = getters.query_one("#accounts", LineList)
+    writers: getters.query_one[LineList[WriterInfo]] = getters.query_one("#writers", LineList)
     sections: getters.query_one[LineList[Section]] = getters.query_one("#sections", LineList)
     detail_pane = getters.query_one("#about", Page)
 
@@ -90,14 +93,19 @@ class SetupScreen(DeskScreen):
     def body(self) -> Iterable[Widget]:
         accounts = LineList(self._draw_account, shows_times=True, id="accounts")
         yield LineList(_draw_section, id="sections")
-        yield Vertical(accounts, Page(empty_states.OPENING, id="about"), id="right")
+        writers = LineList(self._draw_writer, shows_times=True, id="writers")
+        yield Vertical(accounts, writers, Page(empty_states.OPENING, id="about"), id="right")
 
     def _draw_account(self, account: ConnectedAccount, width: int) -> Content:
         return account_row(account, self.app.clock(), width)
 
+    def _draw_writer(self, writer: WriterInfo, width: int) -> Content:
+        return writer_row(writer, self.app.clock(), width)
+
     def on_mount(self) -> None:
         set_title(self.sections, labels.SETUP_TITLE)
         set_title(self.accounts, labels.ACCOUNTS_TITLE)
+        set_title(self.writers, labels.WRITERS_TITLE)
         self.sections.show(list(Section))
         self._show_pane("sections")
 
@@ -123,6 +131,7 @@ class SetupScreen(DeskScreen):
             credential_storage=credential_storage,
             voice=voice,
             unfollowed=unsupported_fields(voice),
+            writers=await desk.writers.list(),
             zone=await desk.schedule.zone(),
             local_time=_without_distance(
                 *await desk.schedule.format_times(self.app.clock().replace(second=0, microsecond=0))
@@ -155,6 +164,10 @@ class SetupScreen(DeskScreen):
             self.accounts.show(message.setup.accounts, index)
         else:
             self.accounts.show_note([paragraph(labels.EMPTY_ACCOUNTS, "dim")])
+        writers = message.setup.writers.writers
+        writer = self.writers.current
+        names = [info.name for info in writers]
+        self.writers.show(writers, names.index(writer.name) if writer and writer.name in names else 0)
         self._show_section()
 
     @on(ChecksCompleted)
@@ -182,6 +195,7 @@ class SetupScreen(DeskScreen):
     def _show_section(self) -> None:
         """Show the current section; an unchanged one keeps its scroll position."""
         self.accounts.display = self.section is Section.ACCOUNTS
+        self.writers.display = self.section is Section.WRITER
         title = labels.ACCOUNT_TITLE if self.section is Section.ACCOUNTS else self.section.value
         set_title(self.detail_pane, title)
         if self._setup is None:
@@ -198,7 +212,7 @@ class SetupScreen(DeskScreen):
             Section.ACCOUNTS: lambda: account_page(self.accounts.current, setup.credential_storage, self.app.clock()),
             Section.VOICE: lambda: voice_page(setup),
             Section.LEARNING: lambda: learning_page(setup.learning) if setup.learning else checking,
-            Section.WRITER: lambda: writer_page(setup),
+            Section.WRITER: lambda: writer_page(self.writers.current, setup, self.app.clock()),
             Section.ZONE: lambda: zone_page(setup),
             Section.RANKING: lambda: ranking_page(self.app.desk.settings) if self.app.desk else checking,
             Section.RULES: lambda: rules_page(setup.rules),
@@ -221,7 +235,8 @@ class SetupScreen(DeskScreen):
     @property
     def _panes(self) -> list[str]:
         accounts = ["accounts"] if self.section is Section.ACCOUNTS and self.accounts.rows else []
-        return ["sections", *accounts, "about"]
+        writers = ["writers"] if self.section is Section.WRITER and self.writers.rows else []
+        return ["sections", *accounts, *writers, "about"]
 
     def action_pane(self, by: int) -> None:
         """Focus the next pane (`by` 1) or the previous one (-1)."""
@@ -340,7 +355,10 @@ class SetupScreen(DeskScreen):
     # Accounts.
 
     def action_connect(self) -> None:
-        """Choose a platform, then open its form."""
+        """Choose a platform, then open its form; add a language model in the section of writers."""
+        if self.section is Section.WRITER:
+            WriterActions(self).add()
+            return
         self.app.run_desk_task(self._choose_platform, hold_keys=Hold.SCREEN)
 
     async def _choose_platform(self, desk: "Desk") -> None:
@@ -394,8 +412,10 @@ class SetupScreen(DeskScreen):
             self.refresh_data()
 
     def action_check(self) -> None:
-        """Check with its server that the account works."""
-        if account := self._current_account():
+        """Check with its server that the account or the writer works."""
+        if self.section is Section.WRITER:
+            WriterActions(self).test(self.writers.current)
+        elif account := self._current_account():
             self.app.notify(labels.account_testing(account.details.server))
             self.app.run_desk_task(partial(self._check_account, account))
 
@@ -409,9 +429,18 @@ class SetupScreen(DeskScreen):
         # Load again after a failure, too: a rejected login is stored with the account and shown in its row.
         self.call_later(self.refresh_data)
 
+    def action_use(self) -> None:
+        """Let the writer under the cursor write drafts."""
+        if self.section is Section.WRITER:
+            WriterActions(self).use(self.writers.current)
+        else:
+            self.app.notify(labels.NOTHING_TO_USE, severity="warning")
+
     def action_remove(self) -> None:
-        """Remove the account and its credentials, after a confirmation."""
-        if account := self._current_account():
+        """Remove the account or the writer and its credentials, after a confirmation."""
+        if self.section is Section.WRITER:
+            WriterActions(self).remove(self.writers.current)
+        elif account := self._current_account():
             question = labels.disconnect_prompt(account.label)
             dialog = ConfirmDialog(question, yes=labels.DISCONNECT)
             self.app.push_screen(dialog, partial(self._remove_if_confirmed, account))
