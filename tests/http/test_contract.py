@@ -552,7 +552,7 @@ NULLABLE = [
     ("POST /drafts/bulk", {"action": "archive", "ids": ["a"]}, ("feedback", "scheduledAt", "smartSchedule")),
     ("POST /pipeline", {}, ("sourceIds", "formats", "maxDrafts")),
     ("POST /schedule/auto", {}, ("draftIds",)),
-    ("PUT /voice", {}, ("style", "avoid", "examples", "formats")),
+    ("PUT /voice", {}, ("style", "avoid", "examples", "formats", "hashtagList")),
     ("POST /engagement", {"draftId": "{draft}", "platform": "x"}, ("postId", "status", "errorMessage", "likes")),
     ("POST /sources", SOURCE, ("config",)),
 ]

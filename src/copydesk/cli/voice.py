@@ -24,7 +24,7 @@ from copydesk.text.formatting import plural
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-EMPTY: dict[str, object] = {"style": "", "avoid": [], "examples": [], "formats": {}}
+EMPTY: dict[str, object] = {"style": "", "avoid": [], "examples": [], "formats": {}, "hashtagList": []}
 TEXT_SETTINGS = ("emoji", "link", "instructions")
 """Settings of a format that stay text even if they look like numbers."""
 
@@ -58,6 +58,7 @@ def show(context: Context, *, as_json: bool) -> None:
 )
 @click.option("--style", help="A description of your style.")
 @click.option("--avoid", multiple=True, metavar="WORD", help="A word or phrase to avoid; may be repeated.")
+@click.option("--hashtag", "hashtags", multiple=True, metavar="TAG", help="A hashtag of your own; may be repeated.")
 @click.option(
     "--example",
     "examples",
@@ -82,24 +83,25 @@ def set_(
     /,
     *,
     style: str | None,
-    avoid: tuple[str, ...],
-    examples: tuple[str, ...],
     settings: tuple[str, ...],
     clear: tuple[str, ...],
     json_file: BinaryIO | None,
-    **output: bool,
+    preview: bool,
+    as_json: bool,
+    **lists: tuple[str, ...],
 ) -> None:
     """Change or create the voice profile.
 
     Options left out keep their values.
 
-    --avoid and --example replace the whole list, --format changes one setting. A format is SHORT, THREAD or BLOG; its
-    settings are maxLength, maxParts, targetWords, hashtags, emoji, link and instructions.
+    --avoid, --hashtag and --example replace the whole list, --format changes one setting. A format is SHORT, THREAD or
+    BLOG; its settings are maxLength, maxParts, targetWords, hashtags, emoji, link and instructions.
     """
     fields = {
         "style": style,
-        "avoid": list(avoid) or None,
-        "examples": [_read_example(example) for example in examples] or None,
+        "avoid": list(lists["avoid"]) or None,
+        "examples": [_read_example(example) for example in lists["examples"]] or None,
+        "hashtagList": list(lists["hashtags"]) or None,
     }
     values = {field: EMPTY[field] for field in clear}
     values |= {field: value for field, value in fields.items() if value is not None}
@@ -111,17 +113,17 @@ def set_(
     merge_formats = not json_file and "formats" not in clear
     request = _read_json(json_file) if json_file else values
 
-    if output["preview"]:
+    if preview:
         kind = next(iter(_changed_formats(request)), Format.SHORT)
         compared = context.run(lambda desk: desk.voice.compare(request, kind, merge_formats=merge_formats))
-        _print_comparison(compared, as_json=output["as_json"])
+        _print_comparison(compared, as_json=as_json)
         return
 
     async def work(desk: "Desk") -> VoiceProfile:
         return await desk.voice.update(request, merge_formats=merge_formats)
 
     changed = context.run(work)
-    if output["as_json"]:
+    if as_json:
         print_json(changed)
     else:
         _print_profile(changed)
@@ -304,6 +306,7 @@ def _print_profile(profile: VoiceProfile) -> None:
     click.echo(clean_lines(profile.style) if profile.style else "No style set.")
     rows = [
         ("avoids", ", ".join(profile.avoid) or "nothing"),
+        *([("hashtags", ", ".join(profile.hashtag_list))] if profile.hashtag_list else []),
         *(("example", first_line(example)) for example in profile.examples),
         *((kind, _format_settings(profile.formats[kind])) for kind in Format if kind in profile.formats),
         ("changed", format_time(profile.updated_at)),

@@ -144,7 +144,7 @@ def _get_value(experiment: Experiment, variant_id: str) -> Json:
 
 def _to_voice(voice: Voice) -> Voice:
     """Return only the `Voice` fields of a voice profile."""
-    return Voice(style=voice.style, avoid=voice.avoid, examples=voice.examples, formats=voice.formats)
+    return Voice(**{name: getattr(voice, name) for name in Voice.__struct_fields__})
 
 
 class Experiments:

@@ -16,6 +16,7 @@ from copydesk.model.validation import CONTROL_EXCEPT_BREAKS, FieldReader, wire_f
 MAX_STYLE_LENGTH = MAX_EXAMPLE_LENGTH = MAX_INSTRUCTIONS_LENGTH = 5_000
 MAX_AVOIDED, MAX_AVOIDED_LENGTH = 200, 100
 MAX_EXAMPLES = 50
+MAX_HASHTAGS, MAX_HASHTAG_LENGTH = 100, 50
 MAX_FORMAT_LENGTH, MAX_TARGET_WORDS = 50_000, 20_000
 
 
@@ -59,6 +60,8 @@ class Voice(Struct, frozen=True):
     examples: tuple[str, ...] = ()
     """Posts written by the user."""
     formats: dict[Format, FormatVoice] = {}
+    hashtag_list: tuple[str, ...] = ()
+    """The user's own hashtags, used where an item is about them."""
 
     def format_settings(self, format: Format) -> FormatVoice:
         """Return the settings of one format."""
@@ -144,6 +147,14 @@ class ChangeVoice(Struct, frozen=True, forbid_unknown_fields=True):
     ) = None
     """Posts written by the user."""
     formats: dict[Format, FormatVoice] | None = None
+    hashtag_list: (
+        Annotated[
+            tuple[Annotated[str, Meta(min_length=1, max_length=MAX_HASHTAG_LENGTH, pattern=r"\S")], ...],
+            Meta(max_length=MAX_HASHTAGS),
+        ]
+        | None
+    ) = None
+    """The user's own hashtags, with or without `#`."""
 
 
 def validate_voice_change(request: ChangeVoice | Mapping[str, object]) -> ChangeVoice:
@@ -154,6 +165,7 @@ def validate_voice_change(request: ChangeVoice | Mapping[str, object]) -> Change
     reader = FieldReader(ChangeVoice, request)
     avoid = reader.texts("avoid", MAX_AVOIDED, MAX_AVOIDED_LENGTH)
     examples = reader.texts("examples", MAX_EXAMPLES, MAX_EXAMPLE_LENGTH, forbidden=CONTROL_EXCEPT_BREAKS)
+    hashtags = reader.texts("hashtagList", MAX_HASHTAGS, MAX_HASHTAG_LENGTH)
     formats = {
         name: _read_format(fields) for name, fields in reader.objects_by_choice("formats", Format, FormatVoice).items()
     }
@@ -163,6 +175,7 @@ def validate_voice_change(request: ChangeVoice | Mapping[str, object]) -> Change
         avoid=avoid if reader.has("avoid") else None,
         examples=examples if reader.has("examples") else None,
         formats=formats if reader.has("formats") else None,
+        hashtag_list=hashtags if reader.has("hashtagList") else None,
     )
     reader.raise_if_invalid()
     return change

@@ -476,6 +476,7 @@ voice = Table(
     required_column("formats", JsonText(dict[Format, FormatVoice]), server_default="{}"),
     required_column("created_at", UtcDateTime),
     required_column("updated_at", UtcDateTime),
+    required_column("hashtag_list", JsonText(tuple[str, ...]), server_default="[]"),
 )
 
 # What is learnt from the user's decisions: only those since `since` count.

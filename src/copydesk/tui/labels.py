@@ -1750,6 +1750,7 @@ SIGN_IN_NO_BROWSER = "No browser found. Open this page in one, approve access, a
 SIGN_IN_OPENING = "Opening the sign-in page…"
 SIGN_IN_PASTE = "or paste the URL that the browser ends on"
 VOICE_AVOID = "Avoid"
+VOICE_HASHTAGS = "Your hashtags"
 VOICE_AVOID_EMPTY = "nothing"
 VOICE_DEFAULT = "default"
 VOICE_EDIT_HINT = "edit and preview"
@@ -1759,6 +1760,7 @@ VOICE_FIELDS = {
     "style": "Style",
     "avoid": "Avoid, one word or phrase per line",
     "examples": "Examples of your posts, separated by ---",
+    "hashtag_list": "Your hashtags, one per line",
 }
 VOICE_FORMATS = "Formats"
 VOICE_KEYS = {"save": "save", "next": "next", "try": "preview now", "leave": "cancel"}

@@ -36,6 +36,7 @@ FULL_PROFILE = {
         "THREAD": {"maxParts": 4},
         "BLOG": {"targetWords": 120, "instructions": "End with a question."},
     },
+    "hashtagList": ["#OpenSource"],
 }
 
 

@@ -216,7 +216,7 @@ async def test_voice_is_previewed_and_saved_on_request(tmp_path: Path) -> None:
         assert "max length" in ui.text
         assert "maxLength" not in ui.text
         await wait_for_text(ui, "https://stories.example/1")
-        await ui.press(*["tab"] * 9)
+        await ui.press(*["tab"] * 10)
         for _ in range(2):
             await ui.press("right")
         assert "‹never›" in next(line for line in ui.lines if " link " in line)
@@ -255,7 +255,7 @@ async def test_leaving_edited_voice_confirms(tmp_path: Path) -> None:
 
 async def test_refused_voice_stays_in_form(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
-        await ui.press("j", "e", *["tab"] * 7)
+        await ui.press("j", "e", *["tab"] * 8)
         await type_text(ui, "9")
         await ui.press("ctrl+s")
         await wait_for_text(ui, "formats.SHORT.hashtags")

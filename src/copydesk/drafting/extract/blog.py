@@ -13,9 +13,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from copydesk.drafting.extract import attribution, select_sentences, templates
+from copydesk.drafting.extract.hashtags import add_hashtags
 from copydesk.drafting.extract.material import (
     Material,
-    add_hashtags,
     create_limit_check,
     is_acceptable,
     no_draft_error,

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from itertools import chain
 
 from copydesk.drafting.extract import select_sentences, templates
+from copydesk.drafting.extract.hashtags import add_hashtags
 from copydesk.drafting.extract.material import (
     Fits,
     Material,
-    add_hashtags,
     create_limit_check,
     is_acceptable,
     no_draft_error,

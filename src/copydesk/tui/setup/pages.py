@@ -141,6 +141,12 @@ def voice_page(setup: SetupSnapshot) -> list[Block]:
             "" if voice.avoid else "dim",
         )
     )
+    if voice.hashtag_list:
+        blocks += [
+            paragraph(),
+            paragraph(labels.VOICE_HASHTAGS, "strong"),
+            paragraph(", ".join(map(safe_line, voice.hashtag_list))),
+        ]
     blocks += [
         paragraph(),
         paragraph(labels.VOICE_EXAMPLES, "strong"),

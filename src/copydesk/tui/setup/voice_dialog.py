@@ -60,6 +60,8 @@ class VoiceFields(NamedTuple):
     examples: str
     """Posts separated by lines of hyphens."""
     formats: Mapping[Format, FormatSettings]
+    hashtag_list: str = ""
+    """One hashtag per line."""
 
 
 class VoiceSession(NamedTuple):
@@ -94,6 +96,7 @@ def parse_fields(text: str) -> VoiceFields | None:
             draft_format: {name: _valid_setting(entered, draft_format, name) for name in SETTINGS}
             for draft_format in Format
         },
+        hashtag_list=clean_lines(entered.hashtag_list),
     )
 
 
@@ -113,6 +116,7 @@ def voice_fields(voice: Voice) -> VoiceFields:
         avoid="\n".join(clean(phrase) for phrase in voice.avoid),
         examples=EXAMPLE_SEPARATOR.join(clean_lines(example) for example in voice.examples),
         formats={draft_format: _settings(voice, draft_format) for draft_format in Format},
+        hashtag_list="\n".join(clean(tag) for tag in voice.hashtag_list),
     )
 
 
@@ -124,6 +128,8 @@ def build_voice_update(initial: VoiceFields, fields: VoiceFields) -> dict[str, o
         request["style"] = fields.style.strip()
     if fields.avoid != initial.avoid:
         request["avoid"] = [line.strip() for line in fields.avoid.split("\n") if line.strip()]
+    if fields.hashtag_list != initial.hashtag_list:
+        request["hashtagList"] = [line.strip() for line in fields.hashtag_list.split("\n") if line.strip()]
     if fields.examples != initial.examples:
         pieces = _SEPARATOR_LINE.split(fields.examples)
         request["examples"] = [piece.strip() for piece in pieces if piece.strip()]
@@ -244,7 +250,7 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         self.set_editable(editable=True)
         self._saved_values = voice_fields(request.voice)
         values = request.restored or self._saved_values
-        for name in ("style", "avoid", "examples"):
+        for name in labels.VOICE_FIELDS:
             self.query_one(f"#{name}", SafeTextArea).load_text(getattr(values, name))
         self._formats = {kind: dict(settings) for kind, settings in values.formats.items()}
         self._load_format(self._format)
@@ -266,7 +272,7 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
     @property
     def entered(self) -> VoiceFields:
         """Return the current values of the fields, for all formats."""
-        texts = {name: self.query_one(f"#{name}", SafeTextArea).text for name in ("style", "avoid", "examples")}
+        texts = {name: self.query_one(f"#{name}", SafeTextArea).text for name in labels.VOICE_FIELDS}
         return VoiceFields(**texts, formats=self._formats)
 
     @property
