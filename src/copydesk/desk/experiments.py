@@ -242,14 +242,6 @@ class Experiments:
         """Archive a concluded experiment. Raises as `change` does."""
         return await self.change(experiment_id, ChangeExperiment(action=ExperimentAction.ARCHIVE))
 
-    @operation
-    async def preview_voice(self, experiment_id: str, variant_id: str) -> tuple[VoiceSettingChange, ...]:
-        """Return the settings of the voice that a variant would replace as the winner. Nothing is stored.
-
-        Raise NotFoundError, and InvalidError if the parameter is not a setting of the voice.
-        """
-        return await self._ctx.read(_preview_voice, experiment_id, variant_id, self._ctx.clock())
-
     async def _with_results(self, experiment: Experiment) -> Experiment:
         # One experiment at a time: the inputs hold the texts of every edited draft.
         inputs = await self._ctx.read(_load_result_inputs, experiment)
@@ -386,18 +378,10 @@ def _change(
     experiments.update_experiment(conn, user_id, experiment_id, columns)
 
 
-def _preview_voice(
-    conn: Transaction, user_id: str, experiment_id: str, variant_id: str, now: datetime
-) -> tuple[VoiceSettingChange, ...]:
-    return _apply_winner(conn, user_id, _get_experiment(conn, user_id, experiment_id), variant_id, now)[1]
-
-
 def _apply_winner(
     conn: Transaction, user_id: str, experiment: Experiment, variant_id: str, now: datetime
 ) -> tuple[VoiceProfile, tuple[VoiceSettingChange, ...]]:
     """Return the voice with the variant's value in the formats that took part, and the settings that changed."""
-    if variant_id not in {variant.id for variant in experiment.variants}:
-        raise InvalidError(FieldError("winner", "is not a variant of the experiment"))
     parameter, value = experiment.parameter, _get_value(experiment, variant_id)
     if not belongs_to_voice(parameter, value):
         message = f"is not possible: {parameter} is not a setting of the voice"

@@ -9,7 +9,7 @@ import msgspec
 
 from copydesk.experiments.analysis import Arms, LookAnalysis, take_looks
 from copydesk.experiments.observations import Observation, between_post_cv, have_impressions, observe, to_rate
-from copydesk.experiments.planning import LOOKS, measure, plan_looks, smallest_lift
+from copydesk.experiments.planning import measure, plan_looks, smallest_lift
 from copydesk.experiments.result_warnings import find_warnings
 from copydesk.experiments.sentences import describe_verdict
 from copydesk.model.experiment import (
@@ -57,7 +57,7 @@ def build_results(
         data_as_of=now,
         plan=plan,
         looks=looks,
-        look=_look_taken(analysis) if analysis else None,
+        look=_look_taken(analysis, looks) if analysis else None,
         arms=tuple(
             _arm_results(variant, drafts[index], assigned.get(variant.id, 0), is_control=not index)
             for index, variant in enumerate(variants)
@@ -89,9 +89,11 @@ def _define_metric(metric: Metric, posts: Sequence[Observation]) -> MetricDefini
     return MetricDefinition(metric, "interactions", denominator, higher_is_better=True, age_hours=FIGURES_AGE_HOURS)
 
 
-def _look_taken(analysis: LookAnalysis) -> LookTaken:
+def _look_taken(analysis: LookAnalysis, looks: Sequence[Look]) -> LookTaken:
     look = analysis.look
-    return LookTaken(number=look.number, of=LOOKS, posts=look.posts, threshold=look.threshold, p=analysis.p)
+    return LookTaken(
+        number=looks.index(look) + 1, of=len(looks), posts=look.posts, threshold=look.threshold, p=analysis.p
+    )
 
 
 def _conclude(

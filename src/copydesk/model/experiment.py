@@ -60,7 +60,7 @@ class Look(Struct, frozen=True):
     """A planned look: the only times at which a verdict is possible."""
 
     number: int
-    """Of LOOKS."""
+    """The quarter of the plan at whose end it is taken, from 1."""
     posts: int
     """Posts per variant."""
     threshold: float

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 from textual.widgets import Input
 
 from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
@@ -13,7 +14,7 @@ from copydesk.errors import StoreBusyError
 from copydesk.tui.experiments.page import SideBySide, VariantColumn
 from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.themes import LIGHT
-from experiments_desk import LENGTHS, make_experiments_console, open_experiments_desk
+from experiments_desk import LENGTHS, OLD, insert_participant, make_experiments_console, open_experiments_desk
 
 Compare = Callable[..., bool]
 ESCAPE = "\x1b]0;owned\x07"
@@ -59,6 +60,24 @@ async def test_variants_are_compared_side_by_side(tmp_path: Path) -> None:
         assert "Not enough data: 2 of 79 posts per variant reviewed." in ui.text
         assert "Looks at 20, 40, 60, 79 posts per variant; no verdict between." in ui.text
         assert "├" not in ui.text
+
+
+async def test_estimates_are_shown_after_a_look(tmp_path: Path) -> None:
+    async with open_experiments_desk(tmp_path, full=False) as desk:
+        experiment = await desk.experiments.create({**OLD, "metric": "engagement", "postsPerVariant": 20})
+
+        def add_posts(conn: Connection, user: str) -> None:
+            for number in range(20):
+                for variant, likes in (("a", 8), ("b", 25)):
+                    insert_participant(conn, user, experiment.id, variant, (400 + number, likes + number % 5))
+
+        await desk._context.write(add_posts)
+    async with open_experiments(tmp_path, full=False) as ui:
+        assert "without is better: engagement rate " in ui.text
+        assert "Look 1 of 3, 10 posts per variant measured." in " ".join(ui.text.split())
+        assert "Looks at 10 ✓, 15, 20 posts per variant; no verdict between." in ui.text
+        assert words_from(ui, "without │")[-2:] == ["100%", "best"]
+        assert "├──" in ui.text
 
 
 async def test_unsupported_variants_are_named(tmp_path: Path) -> None:
