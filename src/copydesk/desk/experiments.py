@@ -15,6 +15,7 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.desk.voice import empty_profile
+from copydesk.desk.writers.open_writer import find_refusing_model
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
 from copydesk.experiments.assignment import assign_variant, get_stratum
 from copydesk.experiments.figures import take_figures
@@ -161,6 +162,9 @@ class Experiments:
         if an active experiment has the same parameter.
         """
         request, now = validate_experiment(values), self._ctx.clock()
+        # Refused now and not at the first draft, which would fail in each of its variants.
+        if model := await find_refusing_model(self._ctx, request.parameter):
+            raise InvalidError(FieldError("parameter", f"is not taken by {model}, which writes the drafts"))
         plan = await self.plan(request.metric, len(request.variants), request.posts_per_variant)
         experiment = Experiment(
             id=new_id(now),

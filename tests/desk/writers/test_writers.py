@@ -319,6 +319,22 @@ async def test_given_writer_takes_the_place_of_those_chosen(tmp_path: Path) -> N
     assert (draft.text, draft.writer, draft.format) == ("Mine.", "fake", Format.SHORT)
 
 
+@pytest.mark.parametrize(("model", "is_refused"), [("claude-opus-4-7", True), ("claude-opus-4-6", False)])
+async def test_experiment_over_a_parameter_that_the_model_refuses_is_refused(
+    tmp_path: Path, model: str, is_refused: bool
+) -> None:
+    variants = [{"id": name, "label": name, "config": {"temperature": at}} for name, at in (("a", 0.2), ("b", 0.9))]
+    experiment = {"name": "Heat", "parameter": "temperature", "variants": variants}
+    async with open_desk_with(tmp_path) as (desk, _):
+        await desk.writers.add(ENDPOINT | {"model": model})
+        if is_refused:
+            with pytest.raises(InvalidError, match=f"parameter: is not taken by {model}"):
+                await desk.experiments.create(experiment)
+        else:
+            await desk.experiments.create(experiment)
+        assert len(await desk.experiments.list()) == (not is_refused)
+
+
 async def test_obeyed_instruction_changes_nothing_but_the_text(tmp_path: Path) -> None:
     async def run(home: Path, text: str) -> tuple[dict[str, int], ListedDraft]:
         await asyncio.to_thread(home.mkdir)

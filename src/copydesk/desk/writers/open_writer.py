@@ -52,9 +52,15 @@ async def check_feedback(ctx: DeskContext, feedback: str) -> None:
             raise InvalidError(FieldError("feedback", error.message.rstrip(".")), hint=error.hint) from None
 
 
-async def ask_writer(ctx: DeskContext, brief: Brief, on_text: Callable[[str], None] | None = None) -> WriterResult:
-    """Return the draft that the user's writers write, and record what it cost. Raise WriterError."""
-    return await write_recorded(ctx, await open_writer(ctx), brief, on_text)
+async def find_refusing_model(ctx: DeskContext, parameter: str) -> str | None:
+    """Return the first model in use that refuses requests with this parameter, such as `temperature`, or None."""
+    _, endpoints = await ctx.read(_load_chosen)
+    if not endpoints:
+        return None
+    from copydesk.drafting.model_writer.endpoints import supports_parameter  # noqa: PLC0415 - brings in httpx
+
+    models = ((endpoint.protocol, endpoint.model) for endpoint in endpoints.values())
+    return next((model for protocol, model in models if not supports_parameter(protocol, model, parameter)), None)
 
 
 async def write_recorded(

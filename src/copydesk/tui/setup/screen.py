@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from copydesk.errors import CopydeskError, FieldError, InvalidError
 from copydesk.model.delivery import ConnectedAccount
-from copydesk.model.writer import WriterInfo
+from copydesk.model.writer import OFFLINE, WriterInfo
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.fields import FieldsDialog
@@ -118,7 +118,7 @@ class SetupScreen(DeskScreen):
     async def _load_setup(self, desk: "Desk") -> None:
         from copydesk.desk.voice import unsupported_fields  # noqa: PLC0415 - not needed for the first paint
 
-        voice = await desk.voice.get()
+        voice, writers = await desk.voice.get(), await desk.writers.list()
         try:
             vault = await desk.accounts.vault_status()
             credential_storage = (
@@ -130,8 +130,9 @@ class SetupScreen(DeskScreen):
             accounts=await desk.accounts.list(),
             credential_storage=credential_storage,
             voice=voice,
-            unfollowed=unsupported_fields(voice),
-            writers=await desk.writers.list(),
+            # A language model follows all of it.
+            unfollowed=unsupported_fields(voice) if writers.writers[0].name == OFFLINE else (),
+            writers=writers,
             zone=await desk.schedule.zone(),
             local_time=_without_distance(
                 *await desk.schedule.format_times(self.app.clock().replace(second=0, microsecond=0))
