@@ -1,7 +1,7 @@
 """Voice profile of the user: read, update, and try out on a real item while it is being edited."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -9,7 +9,7 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.desk.operation import operation
-from copydesk.errors import NotFoundError, WriterError
+from copydesk.errors import DeclinedError, NotFoundError, WriterError
 from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Format
 from copydesk.model.item import Item
@@ -66,15 +66,15 @@ class Voices:
     ) -> VoicePreview:
         """Return what the writer makes of an item with the voice as it would be after `update`. Nothing is stored.
 
-        Without an id the newest suitable item is used. Raise InvalidError as `update` does, NotFoundError if there is
-        no item, or WriterError.
+        Without an id the newest item that the writer does not decline is used. Raise InvalidError as `update` does,
+        NotFoundError if there is no item, or WriterError.
         """
         request = validate_voice_change(changes)
-        item, voice_fields = await self._ctx.read(_load_item_and_voice, item_id)
+        candidates, voice_fields = await self._ctx.read(_load_items_and_voice, item_id)
         changed = {name: value for name in Voice.__struct_fields__ if (value := getattr(request, name)) is not None}
         voice = msgspec.structs.replace(voice_fields, **changed)
         # In a thread: analyzing the whole article takes long enough to delay key presses.
-        return await asyncio.to_thread(lambda: asyncio.run(_write_preview(item, format, voice)))
+        return await asyncio.to_thread(lambda: asyncio.run(_write_first_preview(candidates, format, voice)))
 
     @operation
     async def compare(
@@ -188,6 +188,18 @@ def empty_profile(user_id: str) -> VoiceProfile:
     return VoiceProfile(id=user_id, created_at=created_at, updated_at=created_at)
 
 
+async def _write_first_preview(items: Sequence[Item], format: Format, voice: Voice) -> VoicePreview:
+    """Return the preview of the first item that the writer does not decline. Raise WriterError if it declines all."""
+    declined: DeclinedError | None = None
+    for item in items:
+        try:
+            return await _write_preview(item, format, voice)
+        except DeclinedError as error:
+            declined = declined or error
+    assert declined is not None
+    raise declined
+
+
 async def _write_preview(item: Item, format: Format, voice: Voice) -> VoicePreview:
     from copydesk.drafting.checks import build_check_context, check  # noqa: PLC0415 - heavy, and only needed here
     from copydesk.drafting.writer import build_brief, get_writer  # noqa: PLC0415 - as above
@@ -208,17 +220,17 @@ async def _write_preview(item: Item, format: Format, voice: Voice) -> VoicePrevi
     )
 
 
-def _load_item_and_voice(conn: Transaction, user_id: str, item_id: str) -> tuple[Item, Voice]:
+def _load_items_and_voice(conn: Transaction, user_id: str, item_id: str) -> tuple[Sequence[Item], Voice]:
+    """Return the items to preview with, best first."""
     candidates = (
         [items.get(conn, user_id, item_id)] if item_id else list(items.list_newest(conn, user_id, MAX_CANDIDATES))
     )
-    # Changes to hashtags are only visible on an item with tags. `max` returns the first, i.e. newest, of equal
-    # candidates.
-    item = max(
+    # Changes to hashtags are only visible on an item with tags. The newest of equal candidates stays first.
+    ordered = sorted(
         filter(None, candidates),
         key=lambda candidate: (bool(candidate.entry.text), bool(candidate.entry.tags)),
-        default=None,
+        reverse=True,
     )
-    if item is None:
+    if not ordered:
         raise NotFoundError("No item to preview with.", hint="Run the pipeline: P in Review.")
-    return item, users.load_writing_voice(conn, user_id)
+    return ordered, users.load_writing_voice(conn, user_id)
