@@ -74,7 +74,7 @@ async def test_review_by_keys(sample_home: Path, tmp_path: Path) -> None:
         await page.wait_for("Draft created")
         await page.press("q")
         await page.wait_for("The console has closed. Your decisions and unsaved text are kept.")
-    assert text_starts(list_drafts(sample_home, "--status", "approved")) == ["Readers who come by fe"]
+    assert text_starts(list_drafts(sample_home, "--status", "approved")) == ["Harbour Notes: Readers"]
     assert "Grüße 👍🏽 aus dem Browser" in [draft["text"] for draft in list_drafts(sample_home)]
     assert session.server.output.count("\n") == 1, session.server.output
 

@@ -216,9 +216,13 @@ def _is_balanced(sentence: str) -> bool:
 
 
 def _is_heading(sentence: str) -> bool:
-    """Return True if Nearly All of Its Words Start With a Capital, as in a heading or the title of another text."""
+    """Return True if Nearly All of Its Words Start With a Capital, as in a heading or the title of another text.
+
+    German sentences with a full stop come close to that.
+    """
     long_words = [word for word in sentence.split() if len(word) > 3 and word[0].isalpha()]
-    return len(long_words) > 3 and sum(word[0].isupper() for word in long_words) > 0.7 * len(long_words)
+    share = 0.9 if sentence.rstrip(_CLOSERS)[-1:] in _SENTENCE_ENDS else 0.7
+    return len(long_words) > 3 and sum(word[0].isupper() for word in long_words) > share * len(long_words)
 
 
 def _joins_lines(raw: str) -> bool:

@@ -29,11 +29,12 @@ class TitleFlaw(StrEnum):
 
     NO_STORY = "names a page, not a story"
     OFFENSIVE = "contains a slur or a swear word"
+    CLICKBAIT = "is clickbait"
     TEASER = "withholds what it announces"
     NO_STATEMENT = "names a topic and states nothing about it"
 
 
-UNPOSTABLE_TITLES = frozenset({TitleFlaw.NO_STORY, TitleFlaw.OFFENSIVE})
+UNPOSTABLE_TITLES = frozenset({TitleFlaw.NO_STORY, TitleFlaw.OFFENSIVE, TitleFlaw.CLICKBAIT})
 """Items with such a title are not drafted; the other titles need a quotation."""
 
 
@@ -145,10 +146,10 @@ _ANNOUNCEMENTS = {
         |Note|Update|Edit|TL;?DR|PS\b|P\.S|Originally\ published|Updated?\ (?:on|at)|Published\ (?:on|in|by)
         |Posted\ (?:on|in|by)|Written\ by|Translated|Reporting\ by|Editing\ by|Correction)|\b(?:full
         |complete)\ (?:story|article|list|transcript|release\ notes)\b|\b(?:this|that)\ week['’]s\ (?:episode|issue
-        |newsletter)|\b(?:stay\ tuned|coming\ soon|read\ on|watch\ the\ video|listen\ to|find\ out|here['’]s
-        |here\ (?:is|are|you)|keep\ reading|min(?:ute)?s?\ read|table\ of\ contents|step-by-step\ guide
-        |update\ (?:about|on)\ the|sneak\ peek|guest\ post|time\ I\ wrote|I\ (?:recently\ )?wrote\ about|blog\ post
-        |let['’]s|let\ us)\b""",
+        |newsletter)|\bI(?:['’]m|\ am)\ (?:so\ |very\ )?(?:excited|thrilled|happy|pleased|proud|delighted)
+        |\b(?:stay\ tuned|coming\ soon|read\ on|watch\ the\ video|listen\ to|find\ out|here['’]s|here\ (?:is|are
+        |you)|keep\ reading|min(?:ute)?s?\ read|table\ of\ contents|step-by-step\ guide|update\ (?:about|on)\ the
+        |sneak\ peek|guest\ post|time\ I\ wrote|I\ (?:recently\ )?wrote\ about|blog\ post|let['’]s|let\ us)\b""",
     "de": r"""
         \b(?:in\ diesem|im\ heutigen|in\ unserem)\ (?:Artikel|Beitrag|Video|Post|Podcast|Newsletter|Blog\w*|Text
         |Tutorial)|^(?:Hier|Wir\ (?:zeigen|stellen|erklären|haben|präsentieren|verraten)|Alles,?\ was
@@ -257,23 +258,32 @@ _PROMOTION = re.compile(
 )
 _NO_STORY = re.compile(
     r"""(?ix)
-        ^(?:(?:about|contact|home|search|imprint|impressum|datenschutz|privacy|terms|cookies?|archives?|tags?
-        |categor(?:y|ies)|blog|posts?|news|links?|now|uses|subscribe|newsletter|untitled|no\ title|test
-        |hello\ world!?|welcome|sitemap|index|login|(?:page\ )?not\ found|404|500|error|forbidden|access\ denied
-        |just\ a\ moment|attention\ required|über\ (?:uns|mich)|kontakt|à\ propos|mentions\ légales|acerca\ de
-        |contacto|chi\ siamo|contatti)(?:\ (?:us|me|page|results?|policy|of\ (?:use|service)|this\ site))?[.!…]*$
-        |(?:comment|reply|kommentar|commentaire|comentario|commento)s?\ (?:on|to|by|from|zu|von|sur|de|en|su)\b
-        |(?:by|von|par|por|re|aw|rt)\s?:|@\w|(?:in\ reply\ to|liked|reposted|bookmarked)\b|live\s?[:–—|-]
-        |live\ ?(?:blog|ticker|stream|updates?)\b|as\ it\ happened|liveticker|en\ direct\s?[:–—|-]
-        |en\ vivo\s?[:–—|-]|(?:open|weekly|daily|monthly|discussion|friday|weekend)\ (?:\w+\ )?(?:thread|discussion
-        |links|digest|round-?up|quiz|crossword|horoscope)|(?:crossword|horoscope|sudoku|wordle|quiz)\b
-        |(?:misc(?:ellaneous)?|various|some|quick|site|blog|minor|weekly|monthly|random|assorted)\ (?:updates?|notes
-        |news|thoughts|links|stuff|things|bits)\b[^:]*$|weeknotes?\b|links?(?:\s?:|\ (?:for|of|from|roundup))
-        |(?:media|press)\ advisory|(?:author\ |publisher\ )?correction\s?:|erratum|corrigendum|retraction\ note
-        |from\ the\ archives?|in\ this\ issue|table\ of\ contents|issue\ information|nightly\b
-        |scheduled\ maintenance|planned\ maintenance|photo\ of\ the|picture\ of\ the|image\ of\ the|jobs?\s?:
-        |hiring\s?:|tv\ tonight|what['’]s\ on\b|what\ i(?:['’]m|\ am|['’]ve\ been)\ (?:reading|watching|up\ to)
-        |(?:episode|ep\.?|issue|no\.?|week|day|vol\.?|\#)\s*\#?\d+$|[\d\s./:-]+$)"""
+        (?:en\ directo|en\ vivo|en\ direct|liveticker|live\ updates)\W*$|^(?:última\ hora\b|(?:about|contact|home
+        |search|imprint|impressum|datenschutz|privacy|terms|cookies?|archives?|tags?|categor(?:y|ies)|blog|posts?
+        |news|links?|now|uses|subscribe|newsletter|untitled|no\ title|test|hello\ world!?|welcome|sitemap|index
+        |login|(?:page\ )?not\ found|404|500|error|forbidden|access\ denied|just\ a\ moment|attention\ required
+        |über\ (?:uns|mich)|kontakt|à\ propos|mentions\ légales|acerca\ de|contacto|chi\ siamo|contatti)(?:\ (?:us
+        |me|page|results?|policy|of\ (?:use|service)|this\ site))?[.!…]*$|(?:comment|reply|kommentar|commentaire
+        |comentario|commento)s?\ (?:on|to|by|from|zu|von|sur|de|en|su)\b|(?:by|von|par|por|re|aw|rt)\s?:|@\w
+        |(?:in\ reply\ to|liked|reposted|bookmarked)\b|live\s?[:–—|-]|live\ ?(?:blog|ticker|stream|updates?)\b
+        |as\ it\ happened|liveticker|en\ direct\s?[:–—|-]|en\ vivo\s?[:–—|-]|(?:open|weekly|daily|monthly|discussion
+        |friday|weekend)\ (?:\w+\ )?(?:thread|discussion|links|digest|round-?up|quiz|crossword|horoscope)
+        |(?:crossword|horoscope|sudoku|wordle|quiz)\b|(?:misc(?:ellaneous)?|various|some|quick|site|blog|minor
+        |weekly|monthly|random|assorted)\ (?:updates?|notes|news|thoughts|links|stuff|things|bits)\b[^:]*$
+        |weeknotes?\b|links?(?:\s?:|\ (?:for|of|from|roundup))|(?:media|press)\ advisory|(?:(?:author|publisher)\ )?
+        correction\s?:|erratum|corrigendum|retraction\ note|from\ the\ archives?|in\ this\ issue
+        |table\ of\ contents|issue\ information|nightly\b|scheduled\ maintenance|planned\ maintenance|photo\ of\ the
+        |picture\ of\ the|image\ of\ the|jobs?\s?:|hiring\s?:|tv\ tonight|what['’]s\ on\b|what\ i(?:['’]m|\ am
+        |['’]ve\ been)\ (?:reading|watching|up\ to)|(?:episode|ep\.?|issue|no\.?|week|day|vol\.?|\#)\s*\#?\d+$
+        |[\d\s./:-]+$)"""
+)
+_CLICKBAIT = re.compile(
+    r"""(?ix)
+        \b(?:won['’]t\ believe|will\ (?:shock|blow)|what\ happen(?:s|ed)\ next|mind-?blowing|jaw-dropping|genius
+        |weird\ trick|one\ (?:simple|weird)\ trick|people\ are\ (?:divided|obsessed|losing)
+        |(?:the\ )?internet\ is\ (?:obsessed|losing|divided)|doctors\ hate|no\.\ \d+\ (?:is|will)|goes\ viral
+        |go\ viral|number\ \d+\ will|this\ is\ why\ you|la\ incroyable|vous\ n['’]allez\ pas\ (?:le\ )?croire
+        |no\ vas\ a\ creer|das\ glaubst\ du|du\ wirst\ nicht\ glauben)\b"""
 )
 _TEASER = re.compile(
     r"""(?ix)
@@ -291,10 +301,10 @@ _TEASER = re.compile(
         |^(?:なぜ|どう|これ|この
         |【動画】|【写真】|动画|为什么|如何|怎么)|(?:方法|とは|理由|まとめ|[何なに]か)$|什么$
         |\b(?:you\ (?:need|should|must|can|will|won['’]t)
-        |you(?:['’]ll|['’]re)|your|here['’]s|this\ is|mind-?(?:boggling|blowing)|won['’]t\ believe|jaw-dropping
-        |shock(?:ing|s|ed)|unbelievable|incredible|what\ (?:to\ know|happened|it\ means|we\ know|you)|explained
-        |revealed|the\ secrets?\ (?:of|to)|goes\ viral|internet\ reacts|in\ (?:photos|pictures|charts|maps|numbers)
-        |photos?\ of\ the)\b"""
+        |you(?:['’]ll|['’]re)|your|here(?:['’]s|\ is|\ are)|this\ is|mind-?(?:boggling|blowing)|won['’]t\ believe
+        |jaw-dropping|shock(?:ing|s|ed)|unbelievable|incredible|what\ (?:to\ know|happened|it\ means|we\ know|you)
+        |explained|revealed|the\ secrets?\ (?:of|to)|goes\ viral|internet\ reacts|in\ (?:photos|pictures|charts|maps
+        |numbers)|photos?\ of\ the)\b"""
 )
 _STATEMENT_WORDS = re.compile(
     r"""(?xi)
@@ -375,22 +385,33 @@ def _flaws(sentence: str, language: str | None) -> Iterator[Flaw]:
 
 def find_title_flaw(title: str, language: str | None) -> TitleFlaw | None:
     """Return why `title` cannot stand without a quotation; None if it states something by itself."""
+    return next(_title_flaws(title, language), None)
+
+
+def _title_flaws(title: str, language: str | None) -> Iterator[TitleFlaw]:
     if _OFFENSIVE.search(title):
-        return TitleFlaw.OFFENSIVE
+        yield TitleFlaw.OFFENSIVE
     if _NO_STORY.search(title) or _PROMOTION.search(title):
-        return TitleFlaw.NO_STORY
+        yield TitleFlaw.NO_STORY
+    if _CLICKBAIT.search(title):
+        yield TitleFlaw.CLICKBAIT
     if _TEASER.search(title):
-        return TitleFlaw.TEASER
+        yield TitleFlaw.TEASER
+    if not _states_something(title, language):
+        yield TitleFlaw.NO_STATEMENT
+
+
+def _states_something(title: str, language: str | None) -> bool:
+    """Return True if a title has a verb, where verbs are known, or is at least as long as a statement."""
     if language in _CJK:
-        return TitleFlaw.NO_STATEMENT if len(title) < _MIN_STATEMENT_CHARACTERS else None
+        return len(title) >= _MIN_STATEMENT_CHARACTERS
     words = len(title.split())
     if language not in {"en", None}:
-        return None if words >= _MIN_WORDS else TitleFlaw.NO_STATEMENT
+        return words >= _MIN_WORDS
     # "Comments are back" states something, but nobody knows of what.
     is_specific = words >= _MIN_STATEMENT_WORDS or any(map(str.isdigit, title))
-    states_something = is_specific and _STATEMENT_WORDS.search(title)
-    describes = words >= _MIN_DESCRIBED_WORDS and _DESCRIPTION.search(title)
-    return None if states_something or describes else TitleFlaw.NO_STATEMENT
+    describes = words >= _MIN_DESCRIBED_WORDS and _DESCRIPTION.search(title) is not None
+    return describes or (is_specific and _STATEMENT_WORDS.search(title) is not None)
 
 
 def is_first_person(text: str, language: str | None) -> bool:

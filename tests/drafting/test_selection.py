@@ -1,0 +1,114 @@
+"""Tests of which sentence of small items in several languages is quoted, or that none is."""
+
+import asyncio
+
+import pytest
+
+from copydesk.drafting.offline_writer import OfflineWriter
+from copydesk.drafting.writer import Field
+from copydesk.errors import DeclinedError, DeclineReason
+from copydesk.model.draft import Format
+from drafting_fixtures import make_brief
+
+ITEMS = {
+    "en": (
+        "A library for drills",
+        (
+            "Welcome back to the quay notes! In this post I look at what people borrow. This surprised everybody. "
+            "“We lend what people use once a year,” says its founder. "
+            "We repair what comes back broken. Who would buy a drill?"
+        ),
+        "The library of things in Lyon lends 1,200 tools and tents for two euros a week.",
+    ),
+    "de": (
+        "Bibliothek für Bohrer",
+        (
+            "Willkommen zurück am Kai! In diesem Beitrag geht es um geliehene Dinge. Das hat alle überrascht. "
+            "Wir reparieren jeden Donnerstag kaputte Bohrer. Wer kauft noch einen Bohrer für ein einziges Regal?"
+        ),
+        "Die Bibliothek der Dinge verleiht in Lyon 1200 Werkzeuge für zwei Euro in der Woche.",
+    ),
+    "fr": (
+        "Une bibliothèque de perceuses",
+        (
+            "Bienvenue sur le quai ! Dans cet article, il est question de prêts. Cela a surpris toute la ville hier. "
+            "Nous réparons les perceuses chaque jeudi soir. Qui achète encore une perceuse pour une étagère ?"
+        ),
+        "La bibliothèque d’objets de Lyon prête 1 200 outils et tentes pour deux euros par semaine.",
+    ),
+    "es": (
+        "Biblioteca de taladros",
+        (
+            "Te contamos cómo se prestan las cosas en Lyon. Esto sorprendió a todo el mundo en la ciudad. "
+            "Sin embargo, el ayuntamiento votó en contra. Nuestros socios reparan los taladros los jueves por la tarde."
+        ),
+        "La biblioteca de objetos de Lyon presta 1.200 herramientas por dos euros a la semana.",
+    ),
+    "it": (
+        "Biblioteca di trapani",
+        (
+            "Ecco come funziona il prestito degli oggetti a Lione. Questo ha sorpreso tutti in città. "
+            "Inoltre il comune ha votato contro il progetto. La nostra officina ripara i trapani ogni giovedì."
+        ),
+        "La biblioteca degli oggetti di Lione presta 1.200 attrezzi per due euro alla settimana.",
+    ),
+    "pt": (
+        "Biblioteca de furadeiras",
+        (
+            "Saiba como funciona o empréstimo de objetos em Lyon. Isso surpreendeu todo o mundo na cidade. "
+            "No entanto, a câmara votou contra o projeto. A nossa oficina repara as furadeiras à quinta-feira."
+        ),
+        "A biblioteca de objetos de Lyon empresta 1.200 ferramentas por dois euros por semana.",
+    ),
+    "nl": (
+        "Bibliotheek voor boren",
+        (
+            "Welkom terug op de kade! In dit artikel gaat het over lenen. Dat heeft iedereen in de stad verrast. "
+            "Wij repareren elke donderdag kapotte boren. Wie koopt er nog een boor voor een enkele plank?"
+        ),
+        "De bibliotheek van dingen in Lyon leent 1200 stuks gereedschap uit voor twee euro per week.",
+    ),
+    "ja": (
+        "工具を借りる",
+        (
+            "こんにちは、川岸通信です。この記事では貸し出しについて紹介します。これには誰もが驚きました。"
+            "私たちは毎週木曜日に工具を修理しています。棚一つのためにドリルを買う人がいるでしょうか？"
+        ),
+        "リヨンの物の図書館は千二百点の工具とテントを週二ユーロで貸し出している。",
+    ),
+    "zh": (
+        "借用工具",
+        (
+            "欢迎回到河岸通讯。本文将介绍物品的借用情况。这让城里的所有人都感到惊讶。"
+            "我们每周四修理损坏的工具和帐篷。谁还会为了一个架子去买一台电钻呢？"
+        ),
+        "里昂物品图书馆以每周两欧元的价格出借一千二百件工具和帐篷。",
+    ),
+}
+
+
+def quoted(language: str, text: str) -> list[str]:
+    title = ITEMS[language][0]
+    draft = asyncio.run(OfflineWriter().write(make_brief(title=title, summary="", text=text, language=None)))
+    return [trace.text for trace in draft.sentences if trace.field is Field.TEXT]
+
+
+@pytest.mark.parametrize("language", ITEMS)
+def test_sentence_that_reads_well_alone_is_quoted(language: str) -> None:
+    _, chatter, good = ITEMS[language]
+    assert quoted(language, f"{chatter} {good}") == [good]
+    assert quoted(language, f"{good}\n\n{chatter}") == [good]
+
+
+@pytest.mark.parametrize("language", ITEMS)
+def test_item_without_such_a_sentence_is_declined(language: str) -> None:
+    with pytest.raises(DeclinedError) as caught:
+        quoted(language, ITEMS[language][1])
+    assert caught.value.reason is DeclineReason.NOTHING_TO_QUOTE
+
+
+@pytest.mark.parametrize("title", ["About me", "Comment on Drills by Ana", "Live: the vote", "Genius drill hack"])
+@pytest.mark.parametrize("format", [Format.SHORT, Format.THREAD])
+def test_page_that_is_no_story_is_declined_whatever_its_text(title: str, format: Format) -> None:
+    with pytest.raises(DeclinedError, match="Nothing to quote"):
+        asyncio.run(OfflineWriter().write(make_brief(format, title=title)))
