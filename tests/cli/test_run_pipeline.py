@@ -104,7 +104,12 @@ def test_json_prints_only_the_run(home):
 
 
 @pytest.mark.parametrize("command", [("--run-pipeline",), ("run", "start")])
-def test_formats_of_a_run(home, command):
+def test_formats_of_a_run(home, server, command):
+    text = (
+        "Ferries carry 40 passengers to the island each day. Sailors repair the engines at night in the old dock. "
+        "Tickets cost two euros for children. The council paid half of the price of both ships."
+    )
+    server.serve("/one", feed(entry(1, text=text, now=datetime.now(UTC))))
     result = run_in_process(home, *command, "--format", "thread", "--format", "SHORT", "--json")
     assert (result.code, json.loads(result.out)["status"]) == (0, "succeeded")
     assert set(query_db(home, "SELECT format FROM draft")) == {("SHORT",), ("THREAD",)}
@@ -152,6 +157,19 @@ def test_progress_without_terminal_is_line_per_stage(home):
     assert result.code == 0
     assert result.err.splitlines() == ["ingest  2/2", "filter  6/6", "rank    6/6", "draft   6/6"]
     assert re.fullmatch(r"6 new drafts from 6 items, 6 stories, 6 ranked, in \d+\.\d s\.\n", result.out)
+
+
+def test_declined_items_are_reported(home, server):
+    now = datetime.now(UTC)
+    pages = [entry(number, title=f"Open thread {number}", text="Talk.", now=now) for number in (21, 22)]
+    server.serve("/two", feed(*pages, entry(23, now=now)))
+    result = run_in_process(home, "--run-pipeline")
+    run_id = json.loads(run_in_process(home, "run", "list", "--json").out)["runs"][0]["id"]
+
+    assert result.out.splitlines()[1:] == ["2 items had nothing to quote."]
+    assert re.search(r"\nnot drafted +2 items had nothing to quote\n", run_in_process(home, "run", "show", run_id).out)
+    stats = json.loads(run_in_process(home, "run", "show", run_id, "--json").out)["stats"]
+    assert stats["itemsDeclined"] == {"nothing_to_quote": 2}
 
 
 def test_failed_source_does_not_fail_run(home, server):

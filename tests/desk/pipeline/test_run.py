@@ -10,9 +10,9 @@ import pytest
 
 from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.drafting.writer import Brief, WriterResult
-from copydesk.errors import InvalidError, NotFoundError, WriterError
+from copydesk.errors import DeclineReason, InvalidError, NotFoundError, WriterError
 from copydesk.model.draft import Format
-from copydesk.model.run import RunRequest, RunStatus, Stage
+from copydesk.model.run import RunRequest, RunStatus, Stage, describe_declined
 from delayed_responses import DelayedResponse
 from desk_fixtures import (
     NOW,
@@ -181,6 +181,22 @@ async def test_story_failing_in_one_format_is_drafted(tmp_path, monkeypatch):
 
     assert (run.stats.drafts_created, run.stats.drafts_failed) == (1, 1)
     assert item_states(tmp_path) == {story_title(1): "drafted"}
+
+
+async def test_declined_items_are_counted_once_by_reason(tmp_path):
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1), entry(2, title="About me", text="Hello."), entry(3, title="Photo of the day")))
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk)
+        run = await desk.pipeline.run(RunRequest(formats=("SHORT", "THREAD")))
+
+    assert (run.stats.drafts_created, run.stats.drafts_failed) == (1, 0)
+    assert run.stats.items_declined == {DeclineReason.NOTHING_TO_QUOTE: 2, DeclineReason.TOO_LITTLE_TEXT: 1}
+    assert describe_declined(run.stats) == (
+        "2 items had nothing to quote",
+        "1 item had too little text for the format",
+    )
+    assert filter_reasons(tmp_path)["About me"].startswith("not drafted: Nothing to quote: ")
 
 
 async def test_unexpected_writer_error_skips_story(tmp_path, monkeypatch):
