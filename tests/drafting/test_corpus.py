@@ -78,9 +78,9 @@ def test_sample_takes_few_drafts_of_each_feed_and_none_twice(drafted: list[Draft
 
 
 def test_judges_see_the_same_drafts_in_different_order(drafted: list[DraftedItems]) -> None:
-    first, second = (sheet_order(drafted, judge) for judge in (1, 2))
-    assert first != second
-    assert sorted(one.id for one in first) == sorted(one.id for one in second)
+    first, *others = (sheet_order(drafted, judge) for judge in range(1, 9))
+    assert len(drafted) == 1 or any(other != first for other in others)
+    assert all(sorted(one.id for one in other) == sorted(one.id for one in first) for other in others)
 
 
 def test_sheet_shows_draft_and_source(drafted: list[DraftedItems]) -> None:

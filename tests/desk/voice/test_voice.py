@@ -220,7 +220,8 @@ async def write_offline(desk: Desk, draft_format: Format, **item: object) -> str
 
 
 LONG_TEXT = " ".join(
-    f"The {made_up_word(n)} of {made_up_word(n + 99)} opened {n} years ago with {made_up_word(n + 200)} members."
+    f"Library {made_up_word(n)} lent {made_up_word(n + 99)} {made_up_word(n + 200)} {made_up_word(n + 300)} to"
+    f" {made_up_word(n + 400)} for {n + 2} euros."
     for n in range(60)
 )
 

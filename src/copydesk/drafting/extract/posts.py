@@ -264,6 +264,5 @@ def _closing(material: Material, fits: Fits) -> list[ComposedText]:
     """Return the part with the link; empty if there is no link."""
     if not material.link:
         return []
-    option = choose_template(templates.CLOSING, material) if material.name else "{url}"
-    part = templates.compose(option, template_values(material))
+    part = templates.compose(templates.CLOSING if material.name else "{url}", template_values(material))
     return [part] if is_acceptable(part, fits, material.brief.voice.avoid) else []

@@ -19,7 +19,7 @@ TITLE_AND_QUOTE = (
 )
 TITLE = ("{title} — {name}", "{name}: {title}", "{title} ({name})")
 QUOTE = ("{quote} — {name}", "{name}: {quote}")
-CLOSING = ("{name}\n{url}", "{name}: {url}")
+CLOSING = "{name}: {url}"
 
 
 class TemplateValue(NamedTuple):
