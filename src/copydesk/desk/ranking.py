@@ -52,6 +52,7 @@ from copydesk.settings import Ranking as RankingSettings
 from copydesk.settings import Settings
 from copydesk.store import drafts, items, sources
 from copydesk.store.database import Transaction
+from copydesk.switch_interval import short_switch_interval
 from copydesk.text.formatting import format_relative, plural
 
 REHEARSED_DAYS = 30
@@ -85,7 +86,9 @@ class Rankings:
         before = _Options(settings.ranking, settings.pipeline, inputs.sources, inputs.excluded)
         after = _change(before, request)
         rules = [await self._compile(options, stored) for options in (before, after)]
-        return await asyncio.to_thread(_rehearse, stored, inputs, approved, (before, after), rules, now)
+        # Many seconds for many items: give the console's thread its turn more often.
+        with short_switch_interval():
+            return await asyncio.to_thread(_rehearse, stored, inputs, approved, (before, after), rules, now)
 
     async def _compile(self, options: "_Options", stored: Sequence[Item]) -> ItemRules:
         rules = await asyncio.to_thread(

@@ -1827,6 +1827,7 @@ FIELD_INTERESTS, FIELD_INCLUDE, FIELD_EXCLUDE = "interests", "must have one of",
 FIELD_MIN_SCORE, FIELD_MAX_DRAFTS = "lowest score", "drafts a run"
 RANKING_NOTE = "These are in the settings file. A rehearsal shows what a change would do before you make it."
 REHEARSAL_TITLE = "Rehearsal"
+REHEARSE_SAVED_SOURCES = "A new source has no items to rehearse with."
 REHEARSAL_HINT = "Separate several by commas. Nothing is saved."
 REHEARSAL_NOT_SAVED = "Nothing was saved. To keep the change, put this into the settings file:"
 NO_APPROVALS_TO_REHEARSE = "No approvals in these days to compare with."

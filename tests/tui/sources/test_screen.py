@@ -449,3 +449,14 @@ def test_footer_fits_80_columns() -> None:
     for where in (KeyContext.LIST, KeyContext.PAGE):
         labels = footer_entries([where, KeyContext.SOURCES, KeyContext.CONSOLE])
         assert cell_len("  ".join(f"{keys} {label}" for keys, label in labels)) <= 78
+
+
+async def test_filters_of_a_source_are_rehearsed_and_not_saved(tmp_path: Path) -> None:
+    async with open_sources(tmp_path, add_three_sources) as ui:
+        await ui.press("e", "tab", "tab", "tab", "tab")
+        await type_text(ui, "no such word")
+        await ui.press("ctrl+r")
+        await wait_for_text(ui, "No approvals in these days")
+        assert ui.app.desk is not None
+        config = (await ui.app.desk.sources.list())[0].config
+        assert config is None or config.include == ()

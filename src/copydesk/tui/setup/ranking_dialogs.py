@@ -12,6 +12,7 @@ from copydesk.tui import labels
 from copydesk.tui.dialogs.base import PageDialog
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
 from copydesk.tui.ranking_pages import rehearsal_page
+from copydesk.tui.sources.form_state import join_list, split_list
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -47,7 +48,7 @@ def _change_fields(settings: Settings) -> tuple[Field, ...]:
         ("exclude", labels.FIELD_EXCLUDE, pipeline.exclude),
     )
     return (
-        *(Field(name, label, value=", ".join(terms), max_length=MAX_LIST_LENGTH) for name, label, terms in lists),
+        *(Field(name, label, value=join_list(terms), max_length=MAX_LIST_LENGTH) for name, label, terms in lists),
         Field("minScore", labels.FIELD_MIN_SCORE, value=f"{pipeline.min_score:g}"),
         Field("maxDrafts", labels.FIELD_MAX_DRAFTS, value=f"{pipeline.max_drafts}", digits_only=True),
     )
@@ -57,21 +58,16 @@ def parse_change(values: Mapping[str, str], settings: Settings) -> RehearsalRequ
     """Return the change that the form makes. Raise InvalidError for a value that is no number."""
     ranking, pipeline = settings.ranking, settings.pipeline
     return RehearsalRequest(
-        interests=_changed(split_terms(values["interests"]), ranking.interests),
-        include=_changed(split_terms(values["include"]), pipeline.include),
-        exclude=_changed(split_terms(values["exclude"]), pipeline.exclude),
+        interests=_changed(split_list(values["interests"]), ranking.interests),
+        include=_changed(split_list(values["include"]), pipeline.include),
+        exclude=_changed(split_list(values["exclude"]), pipeline.exclude),
         min_score=_number("minScore", values["minScore"]),
         max_drafts=int(values["maxDrafts"][:6]) if values["maxDrafts"] else None,
     )
 
 
-def split_terms(text: str) -> tuple[str, ...]:
-    """Return the terms that commas separate."""
-    return tuple(term.strip() for term in text.split(",") if term.strip())
-
-
-def _changed(terms: tuple[str, ...], current: tuple[str, ...]) -> tuple[str, ...] | None:
-    return None if terms == current else terms
+def _changed(terms: list[str], current: tuple[str, ...]) -> tuple[str, ...] | None:
+    return None if tuple(terms) == current else tuple(terms)
 
 
 def _number(name: str, text: str) -> float | None:

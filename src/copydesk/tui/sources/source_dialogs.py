@@ -4,8 +4,9 @@ A new source is fetched once, to show its entries, before it is saved.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -14,8 +15,8 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from copydesk.desk.catalog import DEFAULT_TYPE, SOURCE_TYPES, get_source_type, guess_source_type
-from copydesk.errors import CopydeskError
-from copydesk.model.source import Source
+from copydesk.errors import CopydeskError, InvalidError
+from copydesk.model.source import Source, SourceConfig
 from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
@@ -202,6 +203,32 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         self._busy = True
         self._show_next_step()
         self._test_task = self.app.run_desk_task(lambda desk: self._test(desk, location), on_finished=self._clear_busy)
+
+    def action_rehearse(self) -> None:
+        """Show what the entered filters and weight would have done in the last 30 days. Nothing is saved."""
+        source = self._source
+        if source is None:
+            self.app.notify(labels.REHEARSE_SAVED_SOURCES, severity="warning")
+            return
+        try:
+            update = build_update(source, self._form, self._form.location.url)
+        except InvalidError as error:
+            self._report_error(error)
+            return
+        config = update.get("config") or msgspec.to_builtins(source.config or SourceConfig())
+        request = {"sourceId": source.id, "sourceConfig": config}
+        self.app.run_desk_task(lambda desk: self._rehearse(desk, request), hold_keys=Hold.SCREEN)
+
+    async def _rehearse(self, desk: "Desk", request: Any) -> None:
+        from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - imported when first used
+        from copydesk.tui.ranking_pages import rehearsal_page  # noqa: PLC0415 - as above
+
+        try:
+            found = await desk.ranking.rehearse(request)
+        except CopydeskError as error:
+            self._report_error(error)
+        else:
+            self.app.push_if_current(self, PageDialog(labels.REHEARSAL_TITLE, rehearsal_page(found, ())))
 
     def _clear_busy(self) -> None:
         self._busy = False
