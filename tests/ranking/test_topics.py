@@ -13,13 +13,18 @@ TOPICS = Topics(["rust", "Climate change", "-crypto", "Zürich"])
     [
         ("Rust 1.90 is out", (), ("rust",)),
         ("What climate-change does to Zurich", (), ("Climate change", "Zürich")),
-        ("A new compiler", ("Programming", "Rust"), ("rust",)),
         ("Trust in banks", (), ()),
         ("Crypto collapses", (), ()),
     ],
 )
-def test_topics_are_those_of_title_and_tags(title: str, tags: tuple[str, ...], found: tuple[str, ...]) -> None:
+def test_topics_are_those_of_the_title(title: str, tags: tuple[str, ...], found: tuple[str, ...]) -> None:
     assert TOPICS.find(make_item(title, tags=tags)) == found
+
+
+def test_tag_makes_a_topic_only_if_the_text_is_about_it() -> None:
+    assert TOPICS.find(make_item("A new compiler", tags=("Rust",), summary="It compiles Rust.")) == ("rust",)
+    assert TOPICS.find(make_item("A new compiler", tags=("Rust",), summary="It is fast.")) == ()
+    assert TOPICS.find(make_item("A new compiler", tags=("Rust",), text="Words. " * 60 + "Rust.")) == ()
 
 
 def test_word_in_the_text_makes_no_topic() -> None:

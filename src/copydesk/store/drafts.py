@@ -322,6 +322,15 @@ def list_approved(conn: Connection, user_id: str, item_ids: Iterable[str]) -> tu
     return tuple(sorted(found, key=lambda approved: approved.id))
 
 
+def list_roundups_since(conn: Connection, user_id: str, since: datetime) -> tuple[str, ...]:
+    """Return the ids of the drafts of several items that runs created since `since`."""
+    # Ids lead to the newest drafts, but may be later than the clock that was set back.
+    query = """SELECT id FROM draft WHERE user_id = ? AND id >= ? AND created_at >= ? AND origin = 'pipeline'
+        AND EXISTS (SELECT 1 FROM draft_item WHERE draft_id = draft.id) ORDER BY id"""
+    values = (user_id, min_id(since), to_microseconds(since))
+    return tuple(draft_id for (draft_id,) in execute_sql(conn, query, values))
+
+
 def find_linked_items(conn: Connection, user_id: str, item_ids: Sequence[str]) -> frozenset[str]:
     """Return those of the items to which a draft of several items links."""
     found: set[str] = set()

@@ -1,10 +1,14 @@
 """Tests for round-ups: which items they get, how they are stored, and that none is made twice."""
 
+from datetime import timedelta
+
 from copydesk.desk.pipeline.roundups import MAX_CANDIDATES, Roundup, Roundups
+from copydesk.desk.pipeline.write_drafts import _load_roundups
 from copydesk.model.draft import Format, Score, Status
 from copydesk.model.item import Item
 from copydesk.model.run import RunRequest
 from copydesk.ranking.rank import RankedStory
+from copydesk.store import items
 from desk_fixtures import FakeWeb, Watch, create_source, entry, feed, item_states, list_drafts, open_desk_at
 from ranking_fixtures import make_item
 
@@ -147,6 +151,19 @@ async def test_items_wait_for_more_sources(tmp_path) -> None:
         clock.advance(3600)
         await open_harbour(desk, web, [2])
         assert (await desk.pipeline.run(BLOG)).stats.drafts_created == 1
+
+
+async def test_interest_has_one_roundup_a_day(tmp_path) -> None:
+    web, clock = FakeWeb(), Watch()
+    async with open_desk_at(tmp_path, web, clock, ranking__interests="harbour") as desk:
+        roundup = await make_roundup(desk, web)
+        recent = [await desk._context.read(items.list_of_draft, roundup.id)]
+        assert await desk._context.read(_load_roundups, clock.now) == tuple(recent)
+        assert await desk._context.read(_load_roundups, clock.now + timedelta(seconds=1)) == ()
+
+    stories = make_stories("Harbour crane", "Harbour gulls", "A museum at the harbour")
+    assert listed_ids(Roundups(stories, ["harbour"], ()), stories[0]) == [["i0", "i1", "i2"]]
+    assert listed_ids(Roundups(stories, ["harbour"], (), recent), stories[0]) == []
 
 
 async def make_roundup(desk, web: FakeWeb):

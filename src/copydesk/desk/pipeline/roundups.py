@@ -1,6 +1,6 @@
 """Choose the items of round-ups: those of a story that several sources report, or the best stories of one interest.
 
-An item is in one round-up at most. Stories keep their own drafts in other formats.
+An item is in one round-up at most, and an interest has one a day. Stories keep their own drafts in other formats.
 """
 
 from collections import Counter
@@ -30,12 +30,21 @@ class Roundup(NamedTuple):
 
 
 class Roundups:
-    """The possible round-ups of a run's stories. `linked` are the ids of the items that are in one already."""
+    """The possible round-ups of a run's stories.
 
-    def __init__(self, stories: Sequence[RankedStory], interests: Iterable[str], linked: Collection[str]) -> None:
+    `linked` are the ids of the items that are in one already, `recent` the items of each round-up of the last day.
+    """
+
+    def __init__(
+        self,
+        stories: Sequence[RankedStory],
+        interests: Iterable[str],
+        linked: Collection[str],
+        recent: Iterable[Sequence[Item]] = (),
+    ) -> None:
         topics = Topics(interests)
         self._linked = set(linked)
-        self._exhausted: set[str] = set()
+        self._exhausted = {topics.find_shared(items) for items in recent} - {""}
         self._topics_by_story = {story.story_id: topics.find(story.lead) for story in stories}
         self._stories_by_topic: dict[str, list[RankedStory]] = {}
         for story in sorted(stories, key=lambda story: -story.score.total):
@@ -68,7 +77,7 @@ class Roundups:
         self._linked.update(item_ids)
 
     def exhaust(self, topic: str) -> None:
-        """Record that too few of the interest's stories can be quoted: another lead would not help."""
+        """Record that the interest has its round-up, or that too few of its stories can be quoted."""
         self._exhausted.add(topic)
 
 

@@ -44,6 +44,8 @@ RECENT_WINDOW = timedelta(days=60)
 """Age up to which earlier drafts count as too similar to repeat."""
 MAX_RECENT_TEXTS = 200
 """Earlier drafts with which a new one is compared."""
+ROUNDUP_WINDOW = timedelta(hours=20)
+"""An interest has one round-up within this window: less than a day, so that a daily run does not miss one."""
 MAX_ATTEMPTS = 5
 """Attempts to write a story when other processes keep claiming its experiment position."""
 
@@ -99,6 +101,8 @@ class _DraftWriting:
         self._recent = resources.recent
         self._configs = resources.configs
         self._roundups = resources.roundups
+        self._topic = ""
+        """The interest of the current story's round-up; empty without one."""
         self._confidence_model = resources.confidence_model
         self._requests: dict[str, tuple[ModelRequest, ...]] = {}
         """Requests to language models that led to the drafts of the current story, by draft."""
@@ -115,7 +119,9 @@ class _DraftWriting:
         recent = await asyncio.to_thread(RecentTexts, texts)
         blog_stories = stories if Format.BLOG in formats else ()
         linked = await ctx.read(drafts.find_linked_items, [story.lead.id for story in blog_stories])
-        roundups = await asyncio.to_thread(Roundups, blog_stories, ctx.settings.ranking.interests, linked)
+        recent_roundups = await ctx.read(_load_roundups, now - ROUNDUP_WINDOW) if blog_stories else ()
+        interests = ctx.settings.ranking.interests
+        roundups = await asyncio.to_thread(Roundups, blog_stories, interests, linked, recent_roundups)
         model, writer = await load_model(ctx), await open_writer(ctx)
         return cls(ctx, progress, formats, _Resources(voice, recent, configs, roundups, model, writer))
 
@@ -156,7 +162,9 @@ class _DraftWriting:
         if stored:
             for draft in written:
                 self._recent.add(draft.text)
-                self._roundups.add_linked(item.id for item in draft.items)
+                if draft.items:
+                    self._roundups.add_linked(item.id for item in draft.items)
+                    self._roundups.exhaust(self._topic)
             self._progress.increment(drafts_created=len(written))
         self._progress.advance(story.lead.entry.title, steps=len(formats))
 
@@ -190,10 +198,10 @@ class _DraftWriting:
 
     async def _write(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
         for roundup in self._roundups.list_for(story) if format is Format.BLOG else ():
-            try:
+            with suppress(TooFewSourcesError):
+                self._topic = roundup.topic
                 return await self._write_from(story, format, assignment, roundup)
-            except TooFewSourcesError:
-                self._roundups.exhaust(roundup.topic)
+            self._roundups.exhaust(roundup.topic)
         return await self._write_from(story, format, assignment, Roundup((story.lead,)))
 
     async def _write_from(
@@ -309,6 +317,13 @@ def _next_assignments(conn: Transaction, user_id: str, formats: Sequence[Format]
     """Return the next experiment assignment per format; empty without an active experiment."""
     assignments = {kind: next_assignment(conn, user_id, kind) for kind in formats}
     return {kind: assignment for kind, assignment in assignments.items() if assignment is not None}
+
+
+def _load_roundups(conn: Transaction, user_id: str, since: datetime) -> tuple[tuple[Item, ...], ...]:
+    """Return the items of each round-up written since `since`."""
+    return tuple(
+        items.list_of_draft(conn, user_id, draft_id) for draft_id in drafts.list_roundups_since(conn, user_id, since)
+    )
 
 
 def _load_context(
