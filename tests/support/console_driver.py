@@ -173,6 +173,10 @@ class FakeDrafts:
         """Ids of the requested items, in order."""
         self.views = self
 
+    async def check(self, text: str, **_: object) -> Checks:
+        """Find nothing in any text."""
+        return Checks()
+
     async def window(
         self,
         view: DraftView,

@@ -256,3 +256,10 @@ def test_image_lines_are_parsed() -> None:
         ImageInput("https://one.example/b.png", ""),
         ImageInput("c.png", ""),
     ]
+
+
+async def test_text_is_checked_as_it_is_typed(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, key="1") as ui:
+        await open_form(ui)
+        await type_text(ui, "Bread &amp; salt")
+        await wait_for_text(ui, "HTML entity: &amp;")

@@ -19,7 +19,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
 from copydesk.model.delivery import Preview
-from copydesk.model.draft import DraftImage, Format, ImageSource, Thumbnail, stored_image_digest
+from copydesk.model.draft import Checks, DraftImage, Format, ImageSource, Thumbnail, stored_image_digest
 from copydesk.model.serialization import Struct
 from copydesk.text import clean, clean_lines
 from copydesk.tui import labels
@@ -34,7 +34,7 @@ from copydesk.tui.labels import (
     COMPOSE_PLACEHOLDERS,
 )
 from copydesk.tui.layout import paragraph
-from copydesk.tui.review.pages import INDENT, ImageView, preview_page
+from copydesk.tui.review.pages import INDENT, ImageView, preview_page, typed_findings
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.sources.form_state import split_list
 from copydesk.tui.terminal.images import render_thumbnail
@@ -289,10 +289,13 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
     class PreviewReady(Message, bubble=False):
         """The preview of the typed text is ready, with or without its images."""
 
-        def __init__(self, composed: ComposeState, previews: Sequence[Preview], images: Sequence[ImageView]) -> None:
+        def __init__(
+            self, composed: ComposeState, previews: Sequence[Preview], checks: Checks, images: Sequence[ImageView]
+        ) -> None:
             super().__init__()
             self.composed = composed
             self.previews = previews
+            self.checks = checks
             self.images = images
 
     def __init__(self) -> None:
@@ -382,18 +385,19 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
             tags=split_list(composed.tags),
             alts=[image.alt for image in images],
         )
+        checks = await desk.drafts.check(composed.text, format=Format(composed.format))
         # Post the counts at once: loading images may take seconds, and the counts must keep up with the typing.
-        self.post_message(self.PreviewReady(composed, previews, self._images.get_cached(images)))
+        self.post_message(self.PreviewReady(composed, previews, checks, self._images.get_cached(images)))
         if images:
             loaded = await self._images.load(self.app, desk, images, self.preview.drawable_size.width)
-            self.post_message(self.PreviewReady(composed, previews, loaded))
+            self.post_message(self.PreviewReady(composed, previews, checks, loaded))
 
     @on(PreviewReady)
     def _show_preview(self, message: PreviewReady) -> None:
         # The form may have been emptied or switched while the preview was computed.
         if message.composed.way != self.composed.way or not self.composed.text.strip():
             return
-        self.preview.show_more(preview_page(message.previews, message.images))
+        self.preview.show_more([*preview_page(message.previews, message.images), *typed_findings(message.checks)])
 
     async def save(self) -> str:
         """Create the draft. Return why it was refused, or an empty string."""

@@ -351,12 +351,26 @@ def _checks(checks: Checks) -> Iterator[Block]:
     passed = checks.ran - failed
     summary = Content.styled(labels.draft_checks_passed(passed, checks.ran), "dim" if failed else "good")
     yield Paragraph(Content.assemble((labels.CHECKS_HEADING, "strong"), "  ", summary))
-    rows = [
-        (Content.styled(sign.letter, sign.role), Content(safe_line(finding.message)))
-        for finding in sorted(checks.findings, key=lambda finding: _SEVERITY_ORDER.index(finding.severity))
-        for sign in (SEVERITY[finding.severity],)
-    ]
-    yield Table(rows)
+    yield _finding_table(checks.findings)
+
+
+def typed_findings(checks: Checks) -> Iterator[Block]:
+    """Yield what the checks find in a text that is being typed, but for its lengths, which the preview counts."""
+    findings = [finding for finding in checks.findings if finding.rule not in ("length", "bytes")]
+    if findings:
+        yield paragraph()
+        yield paragraph(labels.CHECKS_HEADING, "strong")
+        yield _finding_table(findings)
+
+
+def _finding_table(findings: Sequence[Finding]) -> Table:
+    return Table(
+        [
+            (Content.styled(sign.letter, sign.role), Content(safe_line(finding.message)))
+            for finding in sorted(findings, key=lambda finding: _SEVERITY_ORDER.index(finding.severity))
+            for sign in (SEVERITY[finding.severity],)
+        ]
+    )
 
 
 def _claims(draft: ListedDraft) -> Iterator[Block]:
