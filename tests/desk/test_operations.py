@@ -20,7 +20,7 @@ from copydesk.errors import DeskClosedError, InvalidError
 from copydesk.model.draft import Action, Format
 from copydesk.model.engagement import RecordEngagement
 from copydesk.model.experiment import ChangeExperiment, ExperimentAction, NewExperiment, Variant
-from copydesk.model.requests import BulkChange, ChangeDraft, CreateDraft
+from copydesk.model.requests import AttachImage, BulkChange, ChangeDraft, CreateDraft
 from copydesk.model.rule import ChangeRule, NewRule, RuleKind
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.model.schedule import Slot
@@ -29,7 +29,7 @@ from copydesk.model.source import ChangeSource, NewSource, SourceConfig
 from copydesk.model.voice import ChangeVoice, FormatVoice
 from copydesk.model.webhook import NewWebhook
 from copydesk.model.writer import NewEndpoint
-from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, open_desk_at
+from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at
 from desk_operations import OPERATIONS, RESOURCES, call, get_resource, parameters
 
 JUNK = {"junk": 1}
@@ -181,6 +181,11 @@ async def run_pipeline(desk: Desk) -> tuple[object, ...]:
     return ()
 
 
+async def draft_with_proposed_image(desk: Desk) -> tuple[object, ...]:
+    await run_pipeline(desk)
+    return ((await list_drafts(desk))[0].id,)
+
+
 async def bulk_arguments(desk: Desk) -> tuple[object, ...]:
     return Action.REJECT, await draft_id(desk)
 
@@ -211,6 +216,7 @@ EXAMPLES: dict[str, Example] = {
         {"scheduled_at": "soon"},
         draft_id,
     ),
+    "drafts.images.attach": Example(AttachImage(alt="A ferry"), {"image": "first"}, draft_with_proposed_image),
     "drafts.bulk": Example(BulkChange(action=Action.APPROVE, ids=("one", "two")), {"ids": "one"}),
     "drafts.bulk_all": Example(ChangeDraft(feedback="Too long."), {"feedback": object()}, bulk_arguments),
     "engagement.record": Example(RecordEngagement(draft_id="?", platform="x", likes=3), {"likes": "many"}),
@@ -241,7 +247,8 @@ def test_every_operation_with_request_has_example():
 async def outcome(home: Path, operation: str, request: object) -> str:
     """Return the result of the operation on a new desk, or its error, without ids and timing."""
     web = FakeWeb()
-    web.put(URL_ONE, feed(entry(1)))
+    picture = '<enclosure url="https://one.example/ferry.jpg" type="image/jpeg"/></item>'
+    web.put(URL_ONE, feed(entry(1)).replace(b"</item>", picture.encode()))
     example = EXAMPLES[operation]
     async with open_desk_at(home, web) as desk:
         args = await example.arguments(desk) if example.arguments else ()

@@ -24,6 +24,7 @@ from copydesk.model.writer import (
 from copydesk.store import draft_queries
 from copydesk.store import writers as stored
 from copydesk.store.database import Transaction
+from copydesk.store.draft_updates import draft_not_found
 from copydesk.store.writers import StoredEndpoint
 from copydesk.text.redaction import DEFAULT_REDACTION
 
@@ -193,5 +194,6 @@ def _use(conn: Transaction, user_id: str, names: tuple[str, ...]) -> None:
 
 
 def _list_requests(conn: Transaction, user_id: str, draft_id: str) -> tuple[ModelRequest, ...]:
-    draft_queries.get(conn, user_id, draft_id)
+    if draft_queries.get(conn, user_id, draft_id) is None:
+        raise draft_not_found(draft_id)
     return stored.list_requests(conn, user_id, draft_id)
