@@ -77,7 +77,6 @@ def add_draft(connection: Connection, user: str, item: str, **values: Any) -> st
         "status": "pending_review",
         "origin": "pipeline",
         "confidence": 0.5,
-        "confidence_known": True,
         "text": "Words.",
         "created_at": NOW,
         "updated_at": NOW,
