@@ -145,7 +145,9 @@ async def test_ids_of_others_do_not_matter(tmp_path):
     async with open_desk_at(tmp_path) as desk:
         mine = await create_draft(desk, tmp_path, "One.", "1aaaa11")
         theirs = await create_draft(desk, tmp_path, "Two.", "2aaaa11")
-        execute_sql(tmp_path, "INSERT INTO user VALUES (?, 'anna', 'UTC', 0)", make_id("ffff"))
+        execute_sql(
+            tmp_path, "INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'anna', 'UTC', 0)", make_id("ffff")
+        )
         execute_sql(tmp_path, "UPDATE draft SET user_id = ? WHERE id = ?", make_id("ffff"), theirs)
 
         assert await desk.ids.resolve(IdKind.DRAFT, ["aa11", "2aaaa11"]) == (mine, "2aaaa11")

@@ -24,7 +24,16 @@ HOURLY_SLOTS = tuple(Slot(day_of_week=day, hour=hour, minute=0) for day in range
 UNRESTORED_COLUMNS = ("version", "updated_at", "undo_rid", "redo_rid")
 """Columns of a draft that undo does not restore."""
 CHANGEABLE_COLUMNS = (
-    *("status", "confidence", "feedback", "rejection_feedback", "scheduled_at", "scheduled_wall", "scheduled_zone"),
+    *(
+        "status",
+        "confidence",
+        "confidence_known",
+        "feedback",
+        "rejection_feedback",
+        "scheduled_at",
+        "scheduled_wall",
+        "scheduled_zone",
+    ),
     *("posted_at", "post_id", "archived_at", "last_error", "text", "checks", "sentences"),
 )
 """Columns that a change of a draft may set.

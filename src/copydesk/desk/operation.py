@@ -134,7 +134,8 @@ def _convert(name: str, value: object, declared: Any) -> object:
 def _reword(problem: FieldError, declared: Any) -> FieldError:
     """Return the problem in the words that requests use for theirs, as far as there are any."""
     for constraint in getattr(declared, "__metadata__", ()):
-        return FieldError(problem.field, constraint.description)
+        if constraint.description:
+            return FieldError(problem.field, constraint.description)
     expected = re.match(r"expected `(\w+)[^`]*`, got", problem.message)
     return FieldError(problem.field, _EXPECTATIONS.get(expected[1], problem.message)) if expected else problem
 

@@ -22,8 +22,12 @@ MAX_PLANNED_POSTS = 1_000
 FIGURES_AGE_HOURS = 48
 """Age of a post at which its metrics are taken."""
 MAX_REASON_LENGTH = 500
-PlannedPosts = Annotated[int, Meta(ge=MIN_POSTS, le=MAX_PLANNED_POSTS)]
-VariantCount = Annotated[int, Meta(ge=MIN_VARIANTS, le=MAX_VARIANTS)]
+PlannedPosts = Annotated[
+    int, Meta(ge=MIN_POSTS, le=MAX_PLANNED_POSTS, description=f"takes {MIN_POSTS} to {MAX_PLANNED_POSTS:,}")
+]
+VariantCount = Annotated[
+    int, Meta(ge=MIN_VARIANTS, le=MAX_VARIANTS, description=f"takes {MIN_VARIANTS} to {MAX_VARIANTS}")
+]
 VariantId = Annotated[str, Meta(min_length=1, max_length=MAX_VARIANT_ID_LENGTH, pattern=r"\S")]
 
 

@@ -233,12 +233,12 @@ async def test_regenerate_reuses_last_feedback(desk):
     rejected_id, unapproved_id, new_id = await create_draft(desk), await create_draft(desk), await create_draft(desk)
     await desk.drafts.reject(rejected_id, "Too long.")
     await desk.drafts.approve(unapproved_id)
-    await desk.drafts.unapprove(unapproved_id, "Too loud.")
+    await desk.drafts.unapprove(unapproved_id, "Too short.")
 
     assert (await desk.drafts.regenerate(rejected_id)).feedback == "Too long."
-    assert (await desk.drafts.regenerate(unapproved_id)).feedback == "Too loud."
-    changed = await desk.drafts.regenerate(new_id, "Add the date.")
-    assert (changed.status, changed.feedback) == ("pending_regeneration", "Add the date.")
+    assert (await desk.drafts.regenerate(unapproved_id)).feedback == "Too short."
+    changed = await desk.drafts.regenerate(new_id, "Another sentence.")
+    assert (changed.status, changed.feedback) == ("pending_regeneration", "Another sentence.")
 
 
 async def test_post_without_platform_is_refused(desk, tmp_path):

@@ -105,7 +105,7 @@ async def test_unreadable_url_is_not_added(tmp_path, body, error):
         ({"url": "https://" + "x" * 2000 + ".example/"}, "url: takes 1 to 2000 characters, not 2017"),
         (
             {"config": {"wieght": 2}},
-            "config.wieght: is not a setting of rss; it has exclude, include, interval, language, maxItems,",
+            "config.wieght: is not a setting of rss; it has exclude, images, include, interval, language, maxItems,",
         ),
         ({"config": {"weight": "heavy"}}, "config.weight: expected `float`, got `str`"),
         ({"config": {"weight": 11}}, "config.weight: expected `float` <= 10"),

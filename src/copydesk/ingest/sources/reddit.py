@@ -311,7 +311,10 @@ def _post(entry: Entry, external_url: str | None) -> Entry:
     )
 
 
+# Its links may have been removed as boilerplate.
+_SUBMISSION_LINE = re.compile(r"\s*submitted by\s+/?u/\S+(?:\s+to\s+/?r/\S+)?(?:\s*\[link\])?(?:\s*\[comments\])?\s*$")
+
+
 def _strip_submission_line(text: str) -> str:
     """Return the author's text without the submission line that Reddit appends."""
-    own_text, _, submission = text.rpartition("submitted by")
-    return own_text.rstrip() if submission.rstrip().endswith("[comments]") else text
+    return _SUBMISSION_LINE.sub("", text)
