@@ -29,7 +29,7 @@ from state_machine_fixtures import (
 MINUTE = timedelta(minutes=1)
 desks = st.integers(0, 1)
 positions = st.integers(0, len(INITIAL_STATES) - 1)
-feedbacks = st.none() | st.sampled_from(["Shorter, please.", "The figure is wrong."])
+feedbacks = st.none() | st.sampled_from(["Shorter, please.", "Another sentence."])
 texts = st.integers(0, 5).map("These are the words of edition {}.".format)
 hours = st.integers(1, 50) | st.sampled_from([21, 29, 45])  # 9, 17 and 9 o'clock at first
 actions = st.sampled_from([action.value for action in Action])
@@ -90,7 +90,7 @@ class AnySteps(TwoDeskMachine):
         slow, fast = self.desks[which], self.desks[1 - which]
         own_fields, their_fields = (
             self.draw_arguments(own_action, None, later, data),
-            self.draw_arguments(theirs, "No.", later, data),
+            self.draw_arguments(theirs, "Longer.", later, data),
         )
         snapshot = self.model.drafts[draft_id]
         allowed = own_action in snapshot.allowed
