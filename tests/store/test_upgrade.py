@@ -87,7 +87,7 @@ real_fingerprint = database_file.fingerprint
 def add_source_with_draft(connection: Connection) -> None:
     user = add_user(connection)
     source = add_source(connection, user)
-    add_draft(connection, user, add_item(connection, user, source), source_id=source)
+    add_draft(connection, user, add_item(connection, user, source), source_id=source, confidence_known=None)
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def add_item(connection: Connection, user: str, source: str | None, **values: An
 
 
 def add_draft(connection: Connection, user: str, item: str, **values: Any) -> str:
-    """Insert a draft; return its id."""
+    """Insert a draft; return its id. Columns that older schemas lack are left out if they are given as None."""
     row = {
         "id": new_id(NOW),
         "user_id": user,
@@ -77,12 +77,15 @@ def add_draft(connection: Connection, user: str, item: str, **values: Any) -> st
         "status": "pending_review",
         "origin": "pipeline",
         "confidence": 0.5,
+        "confidence_known": True,
         "text": "Words.",
         "created_at": NOW,
         "updated_at": NOW,
     }
     experiment_id, variant_id = values.pop("experiment_id", None), values.pop("variant_id", None)
     row |= values
+    if row["confidence_known"] is None:
+        del row["confidence_known"]
     connection.execute(insert(tables.draft).values(row))
     if experiment_id is not None:
         variant = {"draft_id": row["id"], "experiment_id": experiment_id, "variant_id": variant_id}
