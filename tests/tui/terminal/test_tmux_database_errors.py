@@ -59,7 +59,7 @@ def test_failed_edit_and_decision_can_be_retried(
 ) -> None:
     with open_terminal((120, 30), COPYDESK_DATABASE__BUSY_TIMEOUT="0.2") as terminal:
         terminal.start_console(sample_home)
-        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N[\s\S]*confidence \d")
+        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N[\s\S]*confidence ")
         database = sample_home / "sample" / "copydesk.db"
         open_edited_draft(terminal)
         with break_database(database):
@@ -88,5 +88,5 @@ def test_full_disk_is_reported_and_console_continues(sample_home: Path) -> None:
         terminal.press("a")
         terminal.wait_for(r"(?s) N .*Quarrystone 3.*(full|could not be)")
         terminal.press("j", "j")
-        terminal.wait_for(r"▌ N.*Show HN")
+        terminal.wait_for(r"▌ N.*Open Harbour")
         assert "Traceback" not in terminal.quit_console()

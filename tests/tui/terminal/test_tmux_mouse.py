@@ -17,7 +17,7 @@ def send_mouse(terminal: Terminal, button: int, text: str, *, times: int = 1) ->
 def test_mouse_alone_reviews_drafts(sample_home: Path) -> None:
     with open_terminal((120, 20)) as terminal:
         terminal.start_console(sample_home)
-        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N[\s\S]*confidence \d")
+        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N[\s\S]*confidence ")
         send_mouse(terminal, 0, "Show HN")
         terminal.wait_for(r"▌ N.*Show HN")
         send_mouse(terminal, 0, "approve")

@@ -55,11 +55,11 @@ def test_resize_and_too_small_terminal(sample_home: Path) -> None:
     with open_terminal((120, 40)) as terminal:
         open_console(terminal, sample_home)
         terminal.press("j", "j")
-        terminal.wait_for(r"▌ N.*Open Harbour")
+        terminal.wait_for(r"▌ N.*Tidegate")
         terminal.resize(20, 5)
         terminal.wait_for(r"Copydesk needs 40")
         terminal.resize(80, 24)
-        assert "─ Draft" not in terminal.wait_for(r"Queue · 24 ─[\s\S]*▌ N.*Open Harbour[\s\S]*q quit")
+        assert "─ Draft" not in terminal.wait_for(r"Queue · 24 ─[\s\S]*▌ N.*Tidegate[\s\S]*q quit")
         terminal.resize(200, 60)
         assert re.search(r"Queue · 24 ─+ Draft ─", terminal.wait_for(r"─ Draft ─[\s\S]*q quit"))
         terminal.press("2")
