@@ -134,22 +134,31 @@ async def test_unsaved_voice_is_restored_after_crash(tmp_path: Path, monkeypatch
         assert not file.exists()
 
 
-async def test_voice_preview_title_matches_its_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_late_voice_preview_of_another_format_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gate = Gate(monkeypatch, Voices, "preview")
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await press_keys(ui, "j", "e")
         await wait_for_prompt(ui, "Ctrl+S save")
-        screen = ui.app.screen
-        assert isinstance(screen, VoiceDialog)
+        assert isinstance(ui.app.screen, VoiceDialog)
         await wait_until(lambda: gate.calls, lambda: ui.pilot.pause(0.01))
-        await press_keys(ui, "tab", "tab", "tab", "right")
+        await press_keys(ui, *["tab"] * 4, "right")
         await wait_for_prompt(ui, "‹THREAD›")
         titles: list[str] = []
         monkeypatch.setattr(voice_dialog, "set_title", lambda _, title: titles.append(title))
         gate.open.set()
-        await wait_for_text(ui, "THREAD")
-        await wait_until(lambda: titles, lambda: ui.pilot.pause(0.01))
-        assert titles == ["Preview: THREAD, offline writer"]
+        await wait_for_text(ui, "Too little text for a thread")
+        assert titles == ["Preview"]
+
+
+async def test_voice_preview_title_names_no_format_after_an_error(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await ui.press("j", "e")
+        await wait_for_text(ui, "─ Preview: SHORT, offline writer ─")
+        await ui.press(*["tab"] * 4, "right")
+        await wait_for_text(ui, "Too little text for a thread")
+        assert "─ Preview ─" in ui.text
 
 
 @pytest.mark.usefixtures("no_key_waiting")
@@ -244,7 +253,7 @@ async def test_leaving_during_test_fetch_stops_it(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("screen", "keys"), [("1", ["c", *["tab"] * 2]), ("6", ["j", "e", *["tab"] * 10]), ("3", ["n"])]
+    ("screen", "keys"), [("1", ["c", *["tab"] * 2]), ("6", ["j", "e", *["tab"] * 11]), ("3", ["n"])]
 )
 async def test_pasted_escape_sequences_are_removed(tmp_path: Path, screen: str, keys: list[str]) -> None:
     async with open_setup(tmp_path, add_sample_setup, key=screen) as ui:

@@ -342,6 +342,8 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
             set_title(self.sample_pane, labels.voice_preview_title(kind.value, clean(message.sample.writer)))
             self.sample_pane.show_more(voice_sample_page(message.sample))
         elif message.error is not None:
+            # The title may still name the format of an earlier sample.
+            set_title(self.sample_pane, labels.VOICE_PREVIEW)
             self.sample_pane.show([paragraph(clean(str(message.error)), "warn")])
 
     def action_try_now(self) -> None:
