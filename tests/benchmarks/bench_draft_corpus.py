@@ -7,9 +7,7 @@ from draft_corpus import CORPUS, MAX_NEVER, MIN_AS_IS, Verdict, agreement, of_fo
 
 
 def measure() -> list[Row]:
-    """Return the shares of each format, and the agreement of the judges; nothing before drafts were judged."""
-    if not CORPUS.exists():
-        return []
+    """Return the shares of each format, and the agreement of the judges."""
     records = read_records(CORPUS)
     rows = []
     for kind in Format:

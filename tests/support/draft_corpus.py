@@ -11,7 +11,7 @@ import msgspec
 from copydesk.model.draft import Format
 
 FOLDER = Path(__file__).resolve().parents[1] / "drafting" / "corpus"
-FEEDS, CORPUS = FOLDER / "feeds", FOLDER / "drafts.jsonl"
+FEEDS, CORPUS = FOLDER / "feeds", FOLDER / "reviewed.jsonl"
 CAPTURED_FEEDS = FOLDER.parents[2] / ".." / "shared" / "feeds"
 """Captured feeds of others, beside the checkout where available."""
 MIN_DRAFTS = 150
