@@ -83,15 +83,15 @@ async def test_review_by_mouse(sample_home: Path, tmp_path: Path) -> None:
     async with open_session(sample_home, tmp_path) as session:
         page = session.page
         await page.click_text("Show HN: Tern")
-        await page.wait_for("▌ N  70 .* Show HN: Tern")
+        await page.wait_for("▌ N  .* Show HN: Tern")
         await page.press("a")
         await page.wait_for(r"Approved 1[\s\S]*Approved · u undo")
         await page.click_text("Approved 1")
-        await page.wait_for("▌ A  70 .* Show HN: Tern")
+        await page.wait_for("▌ A  .* Show HN: Tern")
         await page.click_text("2 Schedule")
         await page.wait_for("Mon .* Tue .* Sun")
         await page.click_text("1 Review")
-        await page.wait_for("▌ A  70 .* Show HN: Tern")
+        await page.wait_for("▌ A  .* Show HN: Tern")
         await page.press("q")
         await page.click_element("button")
         await page.wait_for(r"Approved 1")
