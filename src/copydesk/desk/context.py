@@ -170,7 +170,7 @@ def utc_now() -> datetime:
 
 
 class SharedContext:
-    """What the desks of all users of one database share."""
+    """The resources shared by the desks of all users of one database."""
 
     def __init__(
         self,

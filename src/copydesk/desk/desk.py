@@ -171,7 +171,7 @@ class Desk:
 
     @cached_property
     def learning(self) -> "Learning":
-        """What is learnt from decisions."""
+        """The preferences and the confidence learnt from decisions."""
         from copydesk.desk.learning import Learning  # noqa: PLC0415
 
         return Learning(self._context)

@@ -263,7 +263,7 @@ def has_unsupported_variants(experiment: Experiment) -> bool:
 
 
 class Conclusion(Struct, frozen=True):
-    """What is stored of the user's conclusion."""
+    """The user's conclusion as it is stored."""
 
     winner: str | None = None
     concluded_early: bool = False

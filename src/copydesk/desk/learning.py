@@ -1,4 +1,4 @@
-"""What is learnt from the user's decisions: report it, forget it, keep the confidence of drafts up to date."""
+"""Learning from the user's decisions: report it, reset it, keep the confidence of drafts up to date."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""What every request goes through: a request id, the access log, the host check, and a problem for any error."""
+"""Middleware of every request: request id, access log, host check, and a problem response for any error."""
 
 import logging
 import re

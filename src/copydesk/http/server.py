@@ -29,7 +29,7 @@ IDLE_TIMEOUT = 75
 
 
 class ServerOptions(Struct, frozen=True):
-    """Where the server listens, and whom it trusts."""
+    """Address that the server listens on, and the proxies and hosts it trusts."""
 
     host: str = "127.0.0.1"
     port: int = 8470

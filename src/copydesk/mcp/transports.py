@@ -1,4 +1,4 @@
-"""How agents reach the MCP server: standard input and output of a process, or `/mcp` of the HTTP service."""
+"""Transports of the MCP server: standard input and output of a process, or `/mcp` of the HTTP service."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final

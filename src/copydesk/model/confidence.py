@@ -1,4 +1,4 @@
-"""How well the confidence of drafts predicts the user's decisions."""
+"""Calibration of the confidence of drafts against the user's decisions."""
 
 from copydesk.model.serialization import Struct
 

@@ -38,7 +38,7 @@ class ExperimentStatus(StrEnum):
 
 
 class Metric(StrEnum):
-    """What decides an experiment."""
+    """The metric that decides an experiment."""
 
     ACCEPTANCE = "acceptance"
     """Drafts accepted without an edit."""

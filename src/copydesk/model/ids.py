@@ -17,7 +17,7 @@ _END = re.compile(f"[0-9a-f-]{{1,{ID_LENGTH}}}")
 
 
 class IdKind(StrEnum):
-    """What an id belongs to."""
+    """The kind of record that an id belongs to."""
 
     SOURCE = "source"
     DRAFT = "draft"

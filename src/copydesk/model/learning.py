@@ -1,4 +1,4 @@
-"""What is learnt from the user's decisions."""
+"""Results of learning from the user's decisions."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ class LearningReset(Struct, frozen=True):
 
 
 class LearningReport(LearningReset, frozen=True, kw_only=True):
-    """What is learnt from the user's decisions, and how well it predicts them."""
+    """Counts of the decisions learnt from, and how well the model predicts them."""
 
     approved: int
     """Decisions that the preference for subjects is learnt from."""

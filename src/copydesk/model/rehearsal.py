@@ -42,7 +42,7 @@ class RehearsalRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Hits(Struct, frozen=True):
-    """How many of the approved stories were among the best of their day."""
+    """Share of the approved stories that were among the best of their day."""
 
     hits: int
     of: int
@@ -97,7 +97,7 @@ class Rehearsal(Struct, frozen=True):
 
 
 class ItemFate(StrEnum):
-    """What became of an item."""
+    """The stage that an item reached, or the reason it went no further."""
 
     UNKNOWN = "unknown"
     """No source brought it."""

@@ -90,7 +90,7 @@ class HackerNewsList(StrEnum):
 
 
 class ImagePolicy(StrEnum):
-    """What happens to the images that the entries of a source come with."""
+    """Use of the images in the entries of a source."""
 
     ATTACH = "attach"
     """They are posted with the draft."""

@@ -20,7 +20,7 @@ _PREFIX_LENGTH: Final = len("cd_") + 4
 
 
 class Scope(StrEnum):
-    """What a token allows. Each scope includes those before it."""
+    """Permissions of a token. Each scope includes those before it."""
 
     READ = "read"
     DRAFT = "draft"
@@ -67,7 +67,7 @@ class CreatedToken(Token, frozen=True, kw_only=True):
 
 
 class Access(Struct, frozen=True):
-    """What a valid token allows, and to whom."""
+    """The user and the permissions of a valid token."""
 
     user: User
     token_id: str

@@ -113,7 +113,7 @@ class ModelRequest(Struct, frozen=True):
 
 
 class Spending(Struct, frozen=True):
-    """What language models cost in a calendar month, in UTC."""
+    """Cost of language models in a calendar month, in UTC."""
 
     month: str
     """As `2026-01`."""

@@ -1,4 +1,4 @@
-"""What the reason of a rejection may mean as a rule: the words of the item, or of the draft, that it speaks of."""
+"""Rules suggested by the reason of a rejection: the words of the item, or of the draft, that it mentions."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the confidence of drafts is learnt from, and the stored confidences."""
+"""Decisions that the confidence of drafts is learnt from, and the stored confidences."""
 
 from collections.abc import Sequence
 from datetime import datetime

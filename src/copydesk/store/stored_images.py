@@ -1,4 +1,4 @@
-"""Who stored which image. The files themselves are shared by all users, see `copydesk.images.storage`."""
+"""Owners of stored images. The files themselves are shared by all users, see `copydesk.images.storage`."""
 
 from collections.abc import Sequence
 from datetime import datetime

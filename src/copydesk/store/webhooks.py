@@ -29,7 +29,7 @@ _DELIVERIES = """SELECT event_id, type, created_at, attempts, attempted_at, stat
 
 
 class WebhookTarget(Struct, frozen=True):
-    """What is needed to send to a webhook, and to decide when again."""
+    """Data needed to send to a webhook and to schedule the next attempt."""
 
     id: str
     url: str

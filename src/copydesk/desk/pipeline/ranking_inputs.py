@@ -1,4 +1,4 @@
-"""What stories are ranked by: the settings, the sources, the user's decisions and earlier drafts."""
+"""Inputs of the ranking: the settings, the sources, the user's decisions and earlier drafts."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta

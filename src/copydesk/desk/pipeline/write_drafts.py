@@ -75,7 +75,7 @@ async def write_drafts(
 
 
 class _Resources(NamedTuple):
-    """What every draft of a run needs."""
+    """Inputs shared by all drafts of a run."""
 
     voice: Voice
     recent: RecentTexts

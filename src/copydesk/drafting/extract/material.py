@@ -52,7 +52,7 @@ class Headline(NamedTuple):
 
 
 class Revision(NamedTuple):
-    """How a new version differs from the previous one."""
+    """Constraints on how a new version differs from the previous one."""
 
     keeps_quotations: bool = False
     """Only other things than the quotations change, such as hashtags and the link."""

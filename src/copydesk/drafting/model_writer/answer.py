@@ -47,7 +47,7 @@ class _Answer(msgspec.Struct):
 
 
 class DraftAnswer(Struct, frozen=True):
-    """What a model wrote."""
+    """The parsed answer of a model."""
 
     text: str
     report: str

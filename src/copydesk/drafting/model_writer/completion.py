@@ -96,7 +96,7 @@ class StreamReader(Protocol):
 
 
 class Wire(Protocol):
-    """How a protocol writes requests and reads answers. Pure."""
+    """Encoding of requests and decoding of responses in one provider's protocol. Pure."""
 
     path: str
     """Appended to the base URL."""
