@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from copydesk.experiments.analysis import Arms, difference_p, estimate_means, take_looks
 from copydesk.experiments.observations import Observation
-from copydesk.experiments.permutation import assignment_p
 from copydesk.experiments.planning import plan_looks
 from copydesk.experiments.result_warnings import MAX_P
 from copydesk.model.experiment import MIN_POSTS, Metric
+from copydesk.statistics.permutation import assignment_p
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "ranking-and-drafting.md"
 RUNS = 1_000

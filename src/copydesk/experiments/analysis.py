@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from copydesk.experiments import posterior
 from copydesk.experiments.observations import Observation, have_impressions, score, to_rate
-from copydesk.experiments.permutation import permutation_p
 from copydesk.experiments.posterior import MeanEstimate
 from copydesk.model.experiment import Look, Metric
+from copydesk.statistics.permutation import permutation_p
 
 MIN_P_BEST = 0.9
 """A difference alone does not say which variant is the best of several."""

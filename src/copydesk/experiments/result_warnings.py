@@ -5,8 +5,8 @@ from random import Random
 from statistics import fmean
 
 from copydesk.experiments.observations import Observation
-from copydesk.experiments.permutation import assignment_p, permutation_p
 from copydesk.model.experiment import ExperimentResults, Metric, Participant, ResultWarning, VerdictKind
+from copydesk.statistics.permutation import assignment_p, permutation_p
 
 MAX_P = 0.05
 MAX_EDIT_RATIO = 0.3

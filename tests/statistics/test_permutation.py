@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.experiments.permutation import assignment_p, permutation_p
+from copydesk.statistics.permutation import assignment_p, permutation_p
 
 VALUES = st.lists(st.floats(-100, 100), min_size=1, max_size=8)
 
