@@ -19,7 +19,7 @@ from copydesk.model.page import encode_cursor
 from copydesk.model.serialization import format_iso
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.draft_queries import _page_sql, page_parameters, page_shape
-from copydesk.store.draft_rows import DRAFT_COLUMNS, _images_sql, _tags_sql
+from copydesk.store.draft_rows import DRAFT_COLUMNS, _images_sql, _tags_sql, _variants_sql
 from copydesk.store.tokens import _ACCESS
 
 PAGE = 25
@@ -59,14 +59,22 @@ class BareService:
         execute(_ACCESS, (sha256(authorization[len(b"Bearer ") :]).digest(),)).fetchone()
         rows = execute(self._page, page_parameters(self._user, self._filters, PAGE + 1, None)).fetchall()[:PAGE]
         parameters = (self._user, *(row[0] for row in rows))
-        images: dict[str, list[object]] = {}
-        for draft_id, image_id, url, alt, position, source in execute(_images_sql(len(rows)), parameters):
+        images: dict[tuple[str, bool], list[object]] = {}
+        for draft_id, proposed, image_id, url, alt, position, source, agency in execute(
+            _images_sql(len(rows)), parameters
+        ):
             image = {"id": image_id, "url": url, "alt": alt, "position": position, "source": source}
-            images.setdefault(draft_id, []).append(image)
+            if agency is not None:
+                image["agency"] = agency
+            images.setdefault((draft_id, bool(proposed)), []).append(image)
         tags: dict[str, list[str]] = {}
         for draft_id, name in execute(_tags_sql(len(rows)), parameters):
             tags.setdefault(draft_id, []).append(name)
-        drafts = [_to_json(row, images.get(row[0], []), tags.get(row[0], [])) for row in rows]
+        execute(_variants_sql(len(rows)), parameters).fetchall()
+        drafts = [
+            _to_json(row, images.get((row[0], False), []), images.get((row[0], True), []), tags.get(row[0], []))
+            for row in rows
+        ]
         cursor = encode_cursor(rows[-1][0], "drafts", self._user, self._filters)
         return msgspec.json.encode({"drafts": drafts, "nextCursor": cursor})
 
@@ -77,17 +85,20 @@ class BareService:
         return b'{"status":"approved"}'
 
 
-def _to_json(row, images, tags) -> dict[str, object]:
+def _to_json(row, images, proposed_images, tags) -> dict[str, object]:
     draft = {}
     for name, value in zip(DRAFT_COLUMNS, row, strict=False):
         if name in TIMES:
             draft[_CAMEL[name]] = None if value is None else format_iso(datetime.fromtimestamp(value / 1e6, UTC))
+        elif name == "confidence_known":
+            draft[_CAMEL[name]] = bool(value)
         else:
             is_json = name in STORED_AS_JSON and value is not None
             draft[_CAMEL[name]] = msgspec.Raw(value.encode()) if is_json else value
     title, source_type = row[-2:]
     item = {"id": draft["itemId"], "title": title, "sourceType": source_type}
-    return draft | {"tags": tags, "images": images, "variants": [], "item": item}
+    others = {"tags": tags, "images": images, "proposedImages": proposed_images, "variants": [], "items": []}
+    return draft | others | {"item": item}
 
 
 def _camel(name: str) -> str:
