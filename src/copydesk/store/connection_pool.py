@@ -159,6 +159,28 @@ class FileIdentity:
 T = TypeVar("T")
 
 
+class Caller:
+    """The task that awaits a unit of work.
+
+    `is_gone` is called in the worker thread: a unit still queued when its task is cancelled must not run.
+    """
+
+    def __init__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        # Compared with the value at submission: clean-up code of an already cancelled task may still submit work.
+        self._task, self._cancellations = task, task.cancelling()
+        self._has_left = False
+
+    def leave(self) -> None:
+        """Record that nobody awaits the unit any more: a timeout takes the cancellation of the task back."""
+        self._has_left = True
+
+    def is_gone(self) -> bool:
+        """Return True if the caller was cancelled since it submitted the unit."""
+        return self._has_left or self._task.cancelling() != self._cancellations
+
+
 class _ThreadedConnection(aiosqlite.Connection):
     """An open aiosqlite connection and the thread it lives in.
 
@@ -179,20 +201,15 @@ class _ThreadedConnection(aiosqlite.Connection):
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run `work` in the thread and return its result. Skip it if the caller was cancelled before it started."""
-        caller = asyncio.current_task()
-        assert caller is not None
-        # Check cancellation in the worker thread, not in the loop: a unit still queued when its task is cancelled must
-        # not run. Compare `cancelling()` with its value at submission, because clean-up code of an already cancelled
-        # task may still submit work, and a timeout takes its cancellation back.
-        cancellations, is_awaited = caller.cancelling(), True
+        caller = Caller()
 
         def run_unless_cancelled() -> T | None:
-            return work() if is_awaited and caller.cancelling() == cancellations else None
+            return None if caller.is_gone() else work()
 
         try:
             return cast("T", await self._execute(run_unless_cancelled))  # type: ignore[no-untyped-call]
         except asyncio.CancelledError:
-            is_awaited = False
+            caller.leave()
             raise
 
 

@@ -5,6 +5,7 @@ statement to its last: crossing threads for every statement costs more than the 
 """
 
 import sqlite3
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -25,6 +26,7 @@ from copydesk.errors import (
     StoreReadOnlyError,
 )
 from copydesk.store.connection_pool import (
+    Caller,
     ConnectionPool,
     ConnectionThread,
     FileIdentity,
@@ -105,7 +107,7 @@ BUSY_TIMEOUT = 5.0
 # A few are enough: reads are short, and each open connection costs a thread and megabytes of cache.
 READER_COUNT = 4
 COMMIT_BATCH_SIZE = 50
-"""Units of `Database.write_batch` in one transaction."""
+"""Units of `Database.write_batch`, or of `Database.write_durable`, in one transaction at most."""
 
 _PRAGMAS = """
 PRAGMA journal_mode = WAL;
@@ -127,6 +129,44 @@ PRAGMA optimize;
 """The checkpoint comes first: it needs no lock, while `optimize` fails at once if another process holds one."""
 
 
+class _Unit:
+    """A unit of work that waits to be committed together with others, and its outcome."""
+
+    def __init__(self, work: Callable[[Connection], Any]) -> None:
+        self.caller = Caller()
+        self.is_done = False
+        self._work = work
+        self._result: Any = None
+        self._error: BaseException | None = None
+
+    def run(self, connection: Connection) -> None:
+        """Run the work in a savepoint. If it fails, undo it and keep the error: the other units go on."""
+        self.is_done = True
+        if self.caller.is_gone():
+            return
+        driver = dbapi_connection(connection)
+        driver.execute("SAVEPOINT unit")
+        try:
+            self._result = self._work(connection)
+        except BaseException as error:
+            # After some errors, such as a full disk, SQLite has rolled back the whole transaction.
+            if not driver.in_transaction:
+                raise
+            driver.execute("ROLLBACK TO unit")
+            self._error = error
+        driver.execute("RELEASE unit")
+
+    def fail(self, error: BaseException) -> None:
+        """Record that nothing was committed."""
+        self.is_done, self._error = True, error
+
+    def outcome(self) -> Any:
+        """Return the result of the work, or raise its error."""
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
 class Database:
     """An open database. Units of work go through `write` and `read`; `close` ends it."""
 
@@ -143,6 +183,8 @@ class Database:
         )
         read_engine = _read_only_engine(path) if read_only else _read_engine(path, busy_timeout)
         self._readers = ConnectionPool(read_engine, READER_COUNT, self._identity)
+        self._group: deque[_Unit] = deque()
+        """Units of `write_durable` that were submitted one after the other, and are not started yet."""
         # A connection of its own: SQLite counts the commits of other connections only, and anew once it is reopened.
         self._watcher = ConnectionThread(read_engine, self._identity)
 
@@ -160,14 +202,29 @@ class Database:
         StoreReadOnlyError, StoreError, or StoreCorruptError, from then on for every write.
         """
         with self._translate_errors(writing=True):
+            self._end_group()
             return await self._writer.run(_in_transaction, lambda connection: work(connection, *args, **kwargs))
 
     async def write_durable(
         self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Like `write`, but synced to disk before it returns: the commit survives a power cut."""
+        """Like `write`, but synced to disk before it returns: the commit survives a power cut.
+
+        Units that wait at the same time are committed together, since the sync is the expensive part. Each is still
+        atomic. If the commit fails, all of them raise its error.
+        """
         with self._translate_errors(writing=True):
-            return await self._writer.run(_in_durable_transaction, lambda connection: work(connection, *args, **kwargs))
+            unit, group = _Unit(lambda connection: work(connection, *args, **kwargs)), self._group
+            group.append(unit)
+            try:
+                return await self._writer.run(partial(_commit_group, group=group), unit)
+            finally:
+                # It may never have had its turn: the connection could not be opened, or the caller was cancelled.
+                unit.caller.leave()
+
+    def _end_group(self) -> None:
+        """Let no later unit of `write_durable` join those that wait: it would overtake what is submitted now."""
+        self._group = deque()
 
     async def write_batch(self, work: Callable[[Connection, A], T], items: Sequence[A]) -> list[T | CopydeskError]:
         """Run `work` for each of `items` in order in one thread crossing; return the results in the same order.
@@ -178,6 +235,7 @@ class Database:
         all later ones; none of them is written.
         """
         self._check_writable()
+        self._end_group()
         return await self._writer.run(self._write_groups, (work, items))
 
     def _write_groups(
@@ -289,6 +347,23 @@ def _in_durable_transaction(connection: Connection, work: Callable[[Connection],
     finally:
         # Always restored: syncing every commit would slow down all later writes.
         driver.execute("PRAGMA synchronous = NORMAL")
+
+
+def _commit_group(connection: Connection, unit: _Unit, *, group: deque[_Unit]) -> Any:
+    """Return the outcome of `unit`. The first of a group to have its turn runs and commits all that wait by then."""
+    while not unit.is_done:
+        units = [group.popleft() for _ in range(min(len(group), COMMIT_BATCH_SIZE))]
+        try:
+            _in_durable_transaction(connection, partial(_run_units, units=units))
+        except BaseException as error:
+            for failed in units:
+                failed.fail(error)
+    return unit.outcome()
+
+
+def _run_units(connection: Connection, units: Sequence[_Unit]) -> None:
+    for unit in units:
+        unit.run(connection)
 
 
 def _run_separately(
