@@ -5,8 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from copydesk.store import connection_pool
 from copydesk.store.database import Database
+from shared_results import empty_database
 from store_fixtures import open_store
+
+
+@pytest.fixture(autouse=True)
+def new_databases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Create the tables of each database, instead of copying a database that has them."""
+    monkeypatch.setattr(connection_pool, "_empty_database", empty_database)
 
 
 @pytest.fixture

@@ -3,16 +3,19 @@
 A user's process computes them once, too; a process of tests opens thousands of desks and consoles.
 """
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
 from typing import Any
 from unittest.mock import patch
 
-from sqlalchemy import Connection, create_mock_engine
+from sqlalchemy import Connection, StaticPool, create_engine, create_mock_engine
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
-from copydesk.store import migrate
+from copydesk.store import connection_pool, migrate
+from copydesk.store.migrate import _create_tables
 from copydesk.store.tables import metadata
 
 parse_rules: Callable[..., list[RuleSet]] = Stylesheet._parse_rules
@@ -21,11 +24,12 @@ _parsed: dict[tuple[object, ...], list[RuleSet]] = {}
 
 
 def share_results() -> None:
-    """Parse each style sheet and compile each table definition once in this process."""
+    """Parse each style sheet, and compile and create the tables once in this process."""
     patch.object(Stylesheet, "_parse_rules", _share_rules).start()
     # Textual's own is `id` too, called from Python ten thousand times for each console.
     patch.object(RuleSet, "__hash__", object.__hash__).start()
     patch.object(migrate, "metadata", CompiledTables).start()
+    patch.object(connection_pool, "_empty_database", database_with_tables).start()
 
 
 def _share_rules(self: Stylesheet, css: str, *args: Any, **values: Any) -> list[RuleSet]:
@@ -34,6 +38,21 @@ def _share_rules(self: Stylesheet, css: str, *args: Any, **values: Any) -> list[
     if key not in _parsed:
         _parsed[key] = parse_rules(self, css, *args, **values)
     return _parsed[key]
+
+
+empty_database: Callable[[], bytes] = connection_pool._empty_database
+"""The original function."""
+
+
+@cache
+def database_with_tables() -> bytes:
+    """Return the content of a database with all tables, as the first start leaves it before it adds the owner."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as content:
+        content.deserialize(empty_database())
+        with create_engine("sqlite://", creator=lambda: content, poolclass=StaticPool).connect() as connection:
+            _create_tables(connection)
+            connection.commit()
+            return content.serialize()
 
 
 class CompiledTables:

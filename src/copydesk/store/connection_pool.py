@@ -57,17 +57,13 @@ def _create_empty_database(path: Path) -> None:
         raise StoreCorruptError(
             f"{path} is missing, but its log {log.name} is there; nothing changed.", hint=restore_hint(path)
         )
-    with closing(sqlite3.connect(":memory:")) as connection:
-        # Only possible while there are no tables; see `copydesk.store.retention`.
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("PRAGMA user_version = 0")  # writes the header
-        header = connection.serialize()
+    content = _empty_database()
     # SQLite gives the journal files it creates next to it the same mode.
     descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
     part = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(header)
+            file.write(content)
             file.flush()
             # Commits are synced to the log beside it: a power cut must not leave that beside an empty file.
             os.fsync(descriptor)
@@ -76,6 +72,15 @@ def _create_empty_database(path: Path) -> None:
         pass  # another process was faster
     finally:
         part.unlink(missing_ok=True)
+
+
+def _empty_database() -> bytes:
+    """Return the content of a database without tables."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        # Only possible while there are no tables; see `copydesk.store.retention`.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA user_version = 0")  # writes the header
+        return connection.serialize()
 
 
 def link_or_copy(source: Path, target: Path) -> None:
