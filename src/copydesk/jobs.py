@@ -302,16 +302,16 @@ class Jobs:
         Cheap enough for twice a second: the due work is read only after a commit by any connection or process. Work
         that was due at the last tick already is not new; its job may have nothing to do yet.
         """
-        seen = self._due_work
-        if self._stopping or seen is None:
+        previous = self._due_work
+        if self._stopping or previous is None:
             return False
         # Timers stand still while the machine is suspended.
-        if seen.next_draft is not None and self._clock() >= seen.next_draft:
+        if previous.next_draft is not None and self._clock() >= previous.next_draft:
             return True
         try:
             counter = await self._desk.change_counter()
             if counter != self._change_counter:
-                if _without_jobs(await self._desk.job_leases.due_work()) != _without_jobs(seen):
+                if _without_jobs(await self._desk.job_leases.due_work()) != _without_jobs(previous):
                     return True  # until a tick has seen it
                 self._change_counter = counter
         except Exception as error:  # the watch goes on, as the ticks do
@@ -375,15 +375,15 @@ class Jobs:
     async def _run_job(self, name: JobName) -> None:
         """Run a job if its lease is free, and check again for due jobs if it did something."""
         try:
-            did_something = await self._run_leased(name)
+            has_run = await self._run_leased(name)
         except Exception as error:
             # Errors of the job itself are stored with it; this one comes from the database.
             self._report_error(error)
-            did_something = False
+            has_run = False
         finally:
             self._running.discard(name)
         # What it did may have made another job due, e.g. a dispatched draft must be sent now.
-        if did_something and not self._stopping:
+        if has_run and not self._stopping:
             await self.tick()
 
     async def _run_leased(self, name: JobName) -> bool:

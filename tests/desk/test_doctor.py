@@ -120,7 +120,7 @@ async def test_size_of_the_desk_is_reported(tmp_path: Path, monkeypatch: pytest.
         assert abs(total - sum(sizes)) < 0.2
 
     # A file of an earlier version cannot return free space by itself.
-    monkeypatch.setattr(doctor, "MAX_KEPT_SPACE", 100_000)
+    monkeypatch.setattr(doctor, "MAX_FREE_SPACE", 100_000)
     with closing(sqlite3.connect(tmp_path / "copydesk.db")) as connection:
         connection.execute("PRAGMA auto_vacuum = NONE")
         connection.execute("VACUUM")

@@ -279,8 +279,8 @@ def _describe_unexpected(error: Exception) -> str:
         return f"Cannot write the output: {os.strerror(error.errno).lower()}."
     from copydesk.errors import describe_system_error  # noqa: PLC0415 - only for a message that nobody expects
 
-    if known := describe_system_error(error):
-        return known
+    if message := describe_system_error(error):
+        return message
     from copydesk.desk import redact  # noqa: PLC0415 - as above
 
     return f"Unexpected error: {redact(repr(error))}. Run it again with --debug for the traceback."

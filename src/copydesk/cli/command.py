@@ -76,12 +76,12 @@ def group(name: str | None = None, **attributes: Any) -> Callable[[Callable[...,
     return click.group(name, cls=Group, **attributes)
 
 
-def suggest(name: str, known: Iterable[str], spellings: Mapping[str, str] | None = None) -> str:
-    """Return a sentence that names what is spelled like `name`; all of `known` if nothing is.
+def suggest(name: str, existing: Iterable[str], spellings: Mapping[str, str] | None = None) -> str:
+    """Return a sentence that names what is spelled like `name`; all of `existing` if nothing is.
 
     `spellings` are other things that may be meant, with what to type for them.
     """
-    typed = {known_name: known_name for known_name in known}
+    typed = {name: name for name in existing}
     candidates = typed | dict(spellings or {})
     similar = [repr(candidates[match]) for match in get_close_matches(name, candidates)]
     return f"Did you mean {' or '.join(similar)}?" if similar else f"There are: {', '.join(typed)}."

@@ -132,8 +132,8 @@ def _print_claims(text: str, claims: Sequence[Claim]) -> None:
         if claim.reason:
             click.echo(f"{'':13}  {clean(claim.reason)}")
         if claim.source:
-            place = f"{claim.source.field} {claim.source.start}-{claim.source.end}"
-            click.echo(f"{'':13}  {place}: {clean(claim.source.text)}")
+            location = f"{claim.source.field} {claim.source.start}-{claim.source.end}"
+            click.echo(f"{'':13}  {location}: {clean(claim.source.text)}")
 
 
 def _print_score(score: Score) -> None:

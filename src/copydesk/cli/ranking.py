@@ -148,5 +148,5 @@ def _print_stories(heading: str, stories: Sequence[RehearsedStory], count: int) 
 
 
 def _format_ranks(story: RehearsedStory) -> str:
-    rank, now = (f"rank {place}" if place else "no rank" for place in (story.rank, story.rank_now))
+    rank, now = (f"rank {number}" if number else "no rank" for number in (story.rank, story.rank_now))
     return f"{rank}, now {now.removeprefix('rank ')}"

@@ -86,8 +86,8 @@ def _quote(term: str) -> str:
 def add(context: Context, *, kind: str, term: str, draft_id: str | None, as_json: bool) -> None:
     """Make a rule. It holds from the next run, draft and check on."""
     request = {"kind": kind, "term": term, "draftId": draft_id}
-    made = context.run(lambda desk: desk.rules.add(request))
-    _print(made, as_json=as_json)
+    added = context.run(lambda desk: desk.rules.add(request))
+    _print(added, as_json=as_json)
 
 
 @rule.command(

@@ -35,7 +35,7 @@ MIN_FREE_SPACE = 200 * 1024 * 1024
 """Bytes that should be free: the backup before a migration needs as much space as the database."""
 MAX_CHECK_TIME = 3.0
 """Seconds after which the check of the database stops, unless all of it is to be checked."""
-MAX_KEPT_SPACE = 16 * 1024 * 1024
+MAX_FREE_SPACE = 16 * 1024 * 1024
 """Bytes that the database file may keep free before it is worth rewriting."""
 _INSTRUCTIONS_PER_CALL = 10_000
 """Of SQLite's virtual machine, between two looks at the clock; a millisecond at most."""
@@ -141,10 +141,12 @@ def _check_database(path: Path, max_time: float | None = None) -> CheckFinding:
             message = f"{path}, {size:.1f} MiB, no damage found in {max_time:g} s."
             advice = "Check all of it: copydesk doctor --full"
             return CheckFinding(what="database", verdict=Verdict.OK, found=message, advice=advice)
-        known = to_store_error(path, error)
+        store_error = to_store_error(path, error)
         # A file that cannot be read now need not be damaged.
-        if known is not None and not isinstance(known, StoreCorruptError):
-            return CheckFinding(what="database", verdict=Verdict.ERROR, found=known.message, advice=known.hint)
+        if store_error is not None and not isinstance(store_error, StoreCorruptError):
+            return CheckFinding(
+                what="database", verdict=Verdict.ERROR, found=store_error.message, advice=store_error.hint
+            )
         result = str(error)
     if result == "ok":
         return CheckFinding(what="database", verdict=Verdict.OK, found=f"{path}, {size:.1f} MiB, intact.")
@@ -176,10 +178,10 @@ async def _check_size(settings: Settings) -> CheckFinding:
     }
     shares = ", ".join(f"{name} {size / 2**20:.1f}" for name, size in parts.items())
     message = f"{sum(parts.values()) / 2**20:.1f} MiB: {shares}."
-    kept = await asyncio.to_thread(_kept_space, database)
-    if kept < MAX_KEPT_SPACE:
+    free = await asyncio.to_thread(_free_space, database)
+    if free < MAX_FREE_SPACE:
         return CheckFinding(what="size", verdict=Verdict.OK, found=message)
-    message += f" {kept / 2**20:.1f} MiB of the database are free and can be returned to the disk."
+    message += f" {free / 2**20:.1f} MiB of the database are free and can be returned to the disk."
     return CheckFinding(what="size", verdict=Verdict.OK, found=message, advice="Return them: copydesk prune --compact")
 
 
@@ -190,7 +192,7 @@ def _file_size(file: Path) -> int:
         return 0
 
 
-def _kept_space(database: Path) -> int:
+def _free_space(database: Path) -> int:
     """Return the bytes of the database file that are free and stay so until it is compacted."""
     # A file that cannot be read is reported by the check of the database.
     with suppress(sqlite3.Error), closing(connect_readonly(database)) as connection:
@@ -341,8 +343,8 @@ async def _check_vault(desk: Desk) -> CheckFinding:
     except CredentialsError as error:
         return CheckFinding(what="credentials", verdict=Verdict.ERROR, found=error.message, advice=error.hint)
     environment = f" From the environment: {', '.join(vault.environment)}." if vault.environment else ""
-    place = "Stored in" if vault.has_credentials else "None stored yet. The first will be stored in"
-    message = f"{place} {vault.description}.{environment}"
+    prefix = "Stored in" if vault.has_credentials else "None stored yet. The first will be stored in"
+    message = f"{prefix} {vault.description}.{environment}"
     advice = (
         _ADVICE[vault.backend]
         if vault.has_credentials and (not vault.usable or vault.backend is BackendKind.PLAIN)

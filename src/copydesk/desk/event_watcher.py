@@ -48,14 +48,14 @@ class EventWatcher:
             self._waiting.pop(user_id, None)
 
     async def _watch(self) -> None:
-        seen: int | None = None
+        previous: int | None = None
         while self._waiting:
             try:
                 counter = await self._database.change_counter()
-                if counter != seen or self._has_new_waiters:
+                if counter != previous or self._has_new_waiters:
                     self._has_new_waiters = False
                     self._wake(await self._database.read(events.list_newest, tuple(self._waiting)))
-                    seen = counter
+                    previous = counter
             except Exception as error:  # whoever waits reports it
                 self._fail(error)
             await asyncio.sleep(WATCH_INTERVAL)

@@ -132,10 +132,10 @@ class Rankings:
         rejection = await asyncio.to_thread(rules.reject, item, self._ctx.clock())
         if rejection is None or rejection.reason != reason:
             return f"It was filtered out: {reason}."
-        place = f"the settings of {item.source_name}" if rejection.of_source else "the settings for all sources"
+        scope = f"the settings of {item.source_name}" if rejection.of_source else "the settings for all sources"
         if any(reason == f"has the excluded {term}" for term in inputs.excluded):
-            place = "a rule of yours (copydesk rule list)"
-        return f"It was filtered out by {place}: {reason}."
+            scope = "a rule of yours (copydesk rule list)"
+        return f"It was filtered out by {scope}: {reason}."
 
     async def _explain_waiting(self, found: "_FoundItem", now: datetime) -> Explanation:
         waiting = await self._ctx.read(items.list_new, None)
@@ -278,8 +278,8 @@ def _list_stories(
 
 def _describe(story: Candidate, after: _Replay, before: _Replay) -> RehearsedStory:
     day = after.drafted.get(story.story_id) or before.drafted[story.story_id]
-    position, reason = _place(story, day, after)
-    position_now, reason_now = _place(story, day, before)
+    position, reason = _rank_on_day(story, day, after)
+    position_now, reason_now = _rank_on_day(story, day, before)
     return RehearsedStory(
         item_id=story.lead.id,
         title=story.lead.entry.title,
@@ -292,7 +292,7 @@ def _describe(story: Candidate, after: _Replay, before: _Replay) -> RehearsedSto
     )
 
 
-def _place(story: Candidate, day: datetime, replay: _Replay) -> tuple[int | None, str]:
+def _rank_on_day(story: Candidate, day: datetime, replay: _Replay) -> tuple[int | None, str]:
     """Return the rank of a story on a day, and why it has none."""
     ranking = next(one for one in replay.rankings if one.at == day)
     position = ranking.position(story.story_id)
@@ -313,9 +313,9 @@ def _find_item(conn: Transaction, user_id: str, url: str, canonical: str) -> _Fo
 
 def _describe_drafts(found: Sequence[StoryDraft]) -> str:
     newest = found[0]
-    others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    suffix = f" and {len(found) - 1} more" if len(found) > 1 else ""
     archived = ", archived" if newest.archived else ""
-    return f"It has a draft: {newest.id} ({newest.status}{archived}){others}."
+    return f"It has a draft: {newest.id} ({newest.status}{archived}){suffix}."
 
 
 def _explanation(found: _FoundItem, fate: ItemFate, why: str) -> Explanation:
@@ -369,8 +369,8 @@ def _explain_waiting(
     if not rules.can_judge(item):
         return _explanation(found, ItemFate.DROPPED, f"It waits: a filter of {item.source_name} cannot be used.")
     if rejection := rules.reject(item, now):
-        place = f"of {item.source_name}" if rejection.of_source else "for all sources"
-        return _explanation(found, ItemFate.FILTERED, f"The next run filters it out ({place}): {rejection.reason}.")
+        scope = f"of {item.source_name}" if rejection.of_source else "for all sources"
+        return _explanation(found, ItemFate.FILTERED, f"The next run filters it out ({scope}): {rejection.reason}.")
     passing = [one for one in waiting if rules.can_judge(one) and rules.reject(one, now) is None]
     stories = group_into_stories(passing, _AGGREGATORS)
     context = ranking_context(inputs, settings)
@@ -399,7 +399,7 @@ def _explain_waiting(
 
 
 def _position(ranking: Ranking, story_id: str) -> int | None:
-    return next((place for place, story in enumerate(ranking.ranked, 1) if story.story_id == story_id), None)
+    return next((number for number, story in enumerate(ranking.ranked, 1) if story.story_id == story_id), None)
 
 
 def _ranks_without_interests(
@@ -410,8 +410,8 @@ def _ranks_without_interests(
     matched = [interest for interest in context.interests if _matches(own, interest)]
     ranks = []
     for interest in matched[:MAX_INTERESTS]:
-        others = tuple(one for one in context.interests if one != interest)
-        changed = msgspec.structs.replace(context, interests=others)
+        remaining = tuple(one for one in context.interests if one != interest)
+        changed = msgspec.structs.replace(context, interests=remaining)
         ranks.append(InterestRank(interest, _position(rank(stories, changed, now), ranked.story_id)))
     return tuple(ranks)
 

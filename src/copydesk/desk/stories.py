@@ -72,8 +72,8 @@ def _merge(conn: Transaction, user_id: str, item_id: str, other_id: str) -> Stor
         raise ConflictError("Both items already belong to one story.")
     drafted = drafts.find_drafted_stories(conn, user_id, story_ids)
     # The story with a draft stays, because the draft keeps runs from drafting it again.
-    kept, dropped = sorted(story_ids, key=lambda story_id: (story_id not in drafted, story_id))
-    return _move(conn, user_id, kept, items.list_story(conn, user_id, dropped))
+    remaining, dropped = sorted(story_ids, key=lambda story_id: (story_id not in drafted, story_id))
+    return _move(conn, user_id, remaining, items.list_story(conn, user_id, dropped))
 
 
 def _split(conn: Transaction, user_id: str, item_ids: Sequence[str], now: datetime) -> StoryChange:

@@ -156,8 +156,8 @@ def _names_source(trace: Trace) -> bool:
 
 def _overlap(text: str, title: str) -> float:
     """Return the share of the words of the shorter of both that occur in the other, in any inflection."""
-    words, others = _word_beginnings(title), _word_beginnings(text)
-    return len(words & others) / min(len(words), len(others)) if words and others else 0.0
+    title_words, text_words = _word_beginnings(title), _word_beginnings(text)
+    return len(title_words & text_words) / min(len(title_words), len(text_words)) if title_words and text_words else 0.0
 
 
 def _repetition(parts: Sequence[str]) -> float:
@@ -305,20 +305,24 @@ def report(model: ConfidenceModel) -> ConfidenceReport:
         known=model.is_known,
         base_rate=model.base_rate if model.decision_count else None,
         predicted=count,
-        brier=_mean((made.confidence - made.approved) ** 2 for made in predictions) if count else None,
-        brier_of_base_rate=_mean((made.base_rate - made.approved) ** 2 for made in predictions) if count else None,
+        brier=_mean((prediction.confidence - prediction.approved) ** 2 for prediction in predictions)
+        if count
+        else None,
+        brier_of_base_rate=_mean((prediction.base_rate - prediction.approved) ** 2 for prediction in predictions)
+        if count
+        else None,
         bins=tuple(_bin(predictions, number) for number in range(_BINS)) if count else (),
     )
 
 
 def _bin(predictions: Sequence[Prediction], number: int) -> ConfidenceBin:
-    own = [made for made in predictions if min(_BINS - 1, int(made.confidence * _BINS)) == number]
+    own = [prediction for prediction in predictions if min(_BINS - 1, int(prediction.confidence * _BINS)) == number]
     return ConfidenceBin(
         low=number / _BINS,
         high=(number + 1) / _BINS,
         drafts=len(own),
-        predicted=_mean(made.confidence for made in own) if own else None,
-        approved=_mean(float(made.approved) for made in own) if own else None,
+        predicted=_mean(prediction.confidence for prediction in own) if own else None,
+        approved=_mean(float(prediction.approved) for prediction in own) if own else None,
     )
 
 

@@ -77,9 +77,9 @@ def parse_feedback(feedback: str) -> frozenset[FeedbackRequest]:
 
 
 def _not_understood(clause: str) -> WriterError:
-    shown = clause if len(clause) <= _MAX_CLAUSE_LENGTH else clause[: _MAX_CLAUSE_LENGTH - 1] + "…"
+    shortened = clause if len(clause) <= _MAX_CLAUSE_LENGTH else clause[: _MAX_CLAUSE_LENGTH - 1] + "…"
     return WriterError(
-        f"The offline writer does not understand “{shown}”.",
+        f"The offline writer does not understand “{shortened}”.",
         hint=f"It can do: {', '.join(FeedbackRequest)}. For anything else edit the text by hand.",
     )
 

@@ -19,12 +19,12 @@ def take_figures(posts: Sequence[PublishedPost], now: datetime) -> tuple[Figures
     """
     if any(_completed_at(post) > now for post in posts):
         return None, True
-    known = [metrics for post in posts if (metrics := _metrics_at_age(post))]
-    if not known:
+    measured = [metrics for post in posts if (metrics := _metrics_at_age(post))]
+    if not measured:
         return None, False
-    impressions = [metrics.get("impressions") for metrics in known]
+    impressions = [metrics.get("impressions") for metrics in measured]
     return Figures(
-        interactions=sum(metrics.get(name) or 0 for metrics in known for name in INTERACTION_METRICS),
+        interactions=sum(metrics.get(name) or 0 for metrics in measured for name in INTERACTION_METRICS),
         impressions=None if None in impressions else sum(value or 0 for value in impressions),
         complete_at=max(_completed_at(post) for post in posts),
     ), False

@@ -120,8 +120,8 @@ def read_history(metric: Metric, participants: Sequence[Participant], now: datet
     recent = [observation.at for observation in observations if observation.at > now - RATE_WINDOW]
     weeks = max((now - min(recent)) / timedelta(weeks=1), 1.0) if recent else 1.0
     per_week = round(len(recent) / weeks, 1) if recent else None
-    known = measure(metric, observations) if len(observations) >= MIN_HISTORY else _TYPICAL[metric]
-    return msgspec.structs.replace(known, per_week=per_week)
+    history = measure(metric, observations) if len(observations) >= MIN_HISTORY else _TYPICAL[metric]
+    return msgspec.structs.replace(history, per_week=per_week)
 
 
 def measure(metric: Metric, observations: Sequence[Observation]) -> MetricHistory:

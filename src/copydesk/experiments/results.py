@@ -108,13 +108,13 @@ def _conclude(
         if best is None:
             return Verdict(kind=VerdictKind.BEST_UNCLEAR)
         return Verdict(kind=VerdictKind.BETTER, variant=variants[best].id)
-    known = min(map(len, arms))
+    post_count = min(map(len, arms))
     if analysis is not None and analysis.look == looks[-1]:
         first = [post for arm in arms for post in arm[: analysis.look.posts]]
         lift = smallest_lift(plan.metric, analysis.look.posts, measure(plan.metric, first))
         return Verdict(kind=VerdictKind.NO_DIFFERENCE_SEEN, smallest_lift=lift)
-    due = [look.posts for look in looks if look.posts > known]
-    kind = VerdictKind.NOT_ENOUGH_DATA if known < MIN_POSTS or not due else VerdictKind.TOO_EARLY
+    due = [look.posts for look in looks if look.posts > post_count]
+    kind = VerdictKind.NOT_ENOUGH_DATA if post_count < MIN_POSTS or not due else VerdictKind.TOO_EARLY
     return Verdict(kind=kind, next_look=due[0] if due else None)
 
 

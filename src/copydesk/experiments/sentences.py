@@ -25,8 +25,8 @@ def describe_plan(plan: ExperimentPlan) -> str:
         size += f"; how long that takes is not known before you have {_COUNTED[plan.metric]}"
     else:
         size += f", about {_weeks(plan.weeks)} at your {plan.posts_per_week:g} {_COUNTED[plan.metric]} a week"
-    first, *others = [_need(plan.metric, need) for need in plan.needed]
-    needs = f"To see {', '.join([first, *others])}."
+    first, *rest = [_need(plan.metric, need) for need in plan.needed]
+    needs = f"To see {', '.join([first, *rest])}."
     source = "" if plan.based_on else f" Typical figures are assumed until you have 20 {_COUNTED[plan.metric]}."
     return f"{size}. {needs}{source}"
 
@@ -45,11 +45,11 @@ def _weeks(weeks: float) -> str:
     return plural(max(round(weeks), 1), "week")
 
 
-def describe_verdict(results: ExperimentResults, known: int) -> str:
-    """Return the verdict in plain words; `known` is the number of posts of the variant with the fewest."""
+def describe_verdict(results: ExperimentResults, post_count: int) -> str:
+    """Return the verdict in plain words; `post_count` is the number of posts of the variant with the fewest."""
     verdict, plan = results.verdict, results.plan
     unit = _UNITS[plan.metric]
-    progress = f"{min(known, plan.posts_per_variant)} of {plan.posts_per_variant} posts per variant {unit}"
+    progress = f"{min(post_count, plan.posts_per_variant)} of {plan.posts_per_variant} posts per variant {unit}"
     if verdict.kind is VerdictKind.NOT_ENOUGH_DATA:
         return f"Not enough data: {progress}. Nothing can be said yet."
     if verdict.kind is VerdictKind.TOO_EARLY:
@@ -58,13 +58,13 @@ def describe_verdict(results: ExperimentResults, known: int) -> str:
     if verdict.kind is VerdictKind.NO_DIFFERENCE_SEEN:
         return f"No difference seen in {progress}. {_smallest(results)}"
     assert results.look is not None
-    seen = f"Look {results.look.number} of {results.look.of}, {results.look.posts} posts per variant {unit}."
+    basis = f"Look {results.look.number} of {results.look.of}, {results.look.posts} posts per variant {unit}."
     if verdict.kind is VerdictKind.BEST_UNCLEAR:
         best = sorted(results.arms, key=_chance, reverse=True)[:2]
-        return f"The variants differ, but it is not clear which is the best: {best[0].name} or {best[1].name}. {seen}"
+        return f"The variants differ, but it is not clear which is the best: {best[0].name} or {best[1].name}. {basis}"
     winner = next(arm for arm in results.arms if arm.id == verdict.variant)
-    others = [arm for arm in results.arms if arm is not winner]
-    return f"{winner.name} is better: {_values(results, winner, others)}. {seen}"
+    rest = [arm for arm in results.arms if arm is not winner]
+    return f"{winner.name} is better: {_values(results, winner, rest)}. {basis}"
 
 
 def _chance(arm: VariantResults) -> float:
@@ -84,16 +84,16 @@ def _change(metric: Metric, lift: float) -> str:
     return f"difference of {lift - 1:.0%}"
 
 
-def _values(results: ExperimentResults, winner: VariantResults, others: list[VariantResults]) -> str:
-    values = ", ".join(f"{_value(results, arm.estimate)} with {arm.name}" for arm in others)
+def _values(results: ExperimentResults, winner: VariantResults, rest: list[VariantResults]) -> str:
+    values = ", ".join(f"{_value(results, arm.estimate)} with {arm.name}" for arm in rest)
     chance = f"{_chance(winner):.0%}" if _chance(winner) < 0.995 else "over 99%"
     return (
-        f"{_metric_words(results)} {_value(results, winner.estimate)}, {values};"
+        f"{_metric_label(results)} {_value(results, winner.estimate)}, {values};"
         f" the probability that it is the best is {chance}"
     )
 
 
-def _metric_words(results: ExperimentResults) -> str:
+def _metric_label(results: ExperimentResults) -> str:
     if results.plan.metric is Metric.ACCEPTANCE:
         return "accepted without edits"
     if results.plan.metric is Metric.EDITS:

@@ -50,15 +50,15 @@ def format_event(event: Event) -> str:
     return f"id: {event.id}\nevent: {event.type}\ndata: {to_json(event)}\n\n"
 
 
-def find_start(requested: int | None, kept: EventRange) -> tuple[int, bool]:
+def find_start(requested: int | None, available: EventRange) -> tuple[int, bool]:
     """Return the number of the event after which a stream begins, and True if events in between are missing.
 
     Without a `requested` one it begins after the newest. One that is greater is of another database: an older copy was
     restored.
     """
     if requested is None:
-        return kept.newest, False
-    start = min(max(requested, kept.oldest - 1), kept.newest)
+        return available.newest, False
+    start = min(max(requested, available.oldest - 1), available.newest)
     return start, start != requested
 
 
@@ -76,7 +76,7 @@ class EventStream:
         missing_since: int | None = None,
     ) -> None:
         self._desk = desk
-        self._position = self._told = start
+        self._position = self._announced = start
         """The last event that was read, and the last that the client was told the number of."""
         self._types = types
         """Events of other types are left out; empty for all."""
@@ -119,11 +119,11 @@ class EventStream:
         chosen = [event for event in events if not self._types or event.type in self._types]
         self._position = events[-1].id
         if chosen:
-            self._told = chosen[-1].id
+            self._announced = chosen[-1].id
         return "".join(map(format_event, chosen)).encode()
 
     def _format_keep_alive(self) -> bytes:
         # A number without data is no event, but the client remembers it: it need not read again what was left out.
-        position = f"id: {self._position}\n" if self._position != self._told else ""
-        self._told = self._position
+        position = f"id: {self._position}\n" if self._position != self._announced else ""
+        self._announced = self._position
         return f": keep-alive\n{position}\n".encode()

@@ -114,17 +114,17 @@ class _Schemas:
     """JSON schemas of all types that the operations name, as references to components."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
-        named: list[Any] = [Problem]
+        operation_types: list[Any] = [Problem]
         for operation in operations:
-            named += [*_alternatives(operation.response), operation.query, operation.body]
-        named = [kind for kind in named if kind is not None]
-        self._types = named
+            operation_types += [*_alternatives(operation.response), operation.query, operation.body]
+        operation_types = [kind for kind in operation_types if kind is not None]
+        self._types = operation_types
         references, self.components = msgspec.json.schema_components(
-            named, ref_template=REF, schema_hook=lambda _: {"description": "Any JSON value."}
+            operation_types, ref_template=REF, schema_hook=lambda _: {"description": "Any JSON value."}
         )
         self._references = references
         requested = set(_structs(kind for operation in operations for kind in (operation.body, operation.query)))
-        structs = {struct.__name__: struct for struct in _structs(named)}
+        structs = {struct.__name__: struct for struct in _structs(operation_types)}
         for name, schema in self.components.items():
             _normalize(schema)
             if name in structs:
@@ -162,13 +162,13 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
 def _structs(kinds: Iterable[Any]) -> Iterator[type[msgspec.Struct]]:
     """Yield every struct that occurs in the types."""
     waiting = [types.type_info(kind) for kind in kinds if kind is not None]
-    seen = set[type]()
+    visited = set[type]()
     while waiting:
         info = waiting.pop()
         if not isinstance(info, types.StructType):
             waiting += _members(info)
-        elif info.cls not in seen:
-            seen.add(info.cls)
+        elif info.cls not in visited:
+            visited.add(info.cls)
             yield info.cls
             waiting += [field.type for field in info.fields]
 
@@ -198,7 +198,7 @@ def _normalize(schema: Json) -> Json:
     if "default" in schema:
         schema["default"] = to_json_value(schema["default"])
     if isinstance(schema.get("description"), str):
-        schema["description"] = _wire_words(schema["description"])
+        schema["description"] = _to_wire_names(schema["description"])
     return schema
 
 
@@ -210,7 +210,7 @@ def _describe_fields(schema: Json, struct: type[msgspec.Struct]) -> None:
     for field in msgspec.structs.fields(struct):
         described = schema["properties"][field.encode_name]
         if field.name in texts:
-            described["description"] = _wire_words(texts[field.name])
+            described["description"] = _to_wire_names(texts[field.name])
         info = types.type_info(field.type)
         if any(isinstance(member, types.DateTimeType) for member in (info, *_members(info))):
             text = next((member for member in described.get("anyOf", ()) if member.get("type") == "string"), described)
@@ -243,7 +243,7 @@ def _field_texts(module: str) -> Mapping[str, Mapping[str, str]]:
     return found
 
 
-def _wire_words(text: str) -> str:
+def _to_wire_names(text: str) -> str:
     """Return a docstring in the words of JSON: `scheduled_at` as `scheduledAt`, None as null."""
     text = re.sub(
         r"`[a-z]+(?:_[a-z0-9]+)+`", lambda name: re.sub(r"_(\w)", lambda part: part[1].upper(), name[0]), text

@@ -108,8 +108,8 @@ async def _request_image(
         return await send(transport, request, max_body=MAX_RESPONSE_BYTES, timeout_seconds=generator.timeout)
     except FetchError as error:
         failure = to_image_error(error)
-        try_again = failure.is_temporary and not error.not_sent
-        hint = "Try again later." if try_again else _base_url_hint(generator)
+        should_retry = failure.is_temporary and not error.not_sent
+        hint = "Try again later." if should_retry else _base_url_hint(generator)
         raise ImageError(failure.message, hint=hint, is_temporary=failure.is_temporary) from None
 
 

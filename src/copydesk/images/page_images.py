@@ -60,9 +60,9 @@ _CREDIT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _MAX_CREDIT_TEXT = 20_000
-_NAMES = {name: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) for name, (words, _) in _AGENCIES.items()}
+_NAMES = {name: re.compile(rf"(?<!\w)(?:{terms})(?!\w)", re.IGNORECASE) for name, (terms, _) in _AGENCIES.items()}
 _ADDRESSES = {
-    name: re.compile(rf"(?<![a-z])(?:{words})(?![a-z])", re.IGNORECASE) for name, (_, words) in _AGENCIES.items()
+    name: re.compile(rf"(?<![a-z])(?:{terms})(?![a-z])", re.IGNORECASE) for name, (_, terms) in _AGENCIES.items()
 }
 
 

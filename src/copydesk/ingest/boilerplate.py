@@ -21,9 +21,9 @@ _MAX_LENGTH = 400
 a footer often has no line of its own."""
 _MAX_SENTENCES = 5
 """Sentences removed from the end of a text."""
-_MIN_WORDS_BESIDE_TITLE = 2
+_MIN_OTHER_SPACES = 2
 _NUMBER = re.compile(r"\d+")
-_KNOWN = re.compile(
+_PHRASES = re.compile(
     r"""(?ix)(?:
       (?:the\ post|der\ beitrag|l['’]article|la\ entrada|l['’]articolo|o\ post|het\ bericht)\ .{1,400}
       \ (?:appeared\ first\ on|first\ appeared\ on|erschien\ zuerst\ auf|est\ apparu\ en\ premier\ sur
@@ -57,9 +57,9 @@ def _strip_entry(entry: Entry, repeated: set[str]) -> Entry:
 
 def _strip_text(text: str, title: str, repeated: set[str]) -> str:
     lines = text.split("\n")
-    kept = [line for line in lines if not _is_boilerplate(line, title, repeated)]
-    if len(kept) < len(lines):
-        text = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+    remaining = [line for line in lines if not _is_boilerplate(line, title, repeated)]
+    if len(remaining) < len(lines):
+        text = re.sub(r"\n{3,}", "\n\n", "\n".join(remaining)).strip()
     for _ in range(_MAX_SENTENCES):
         sentence = next(_last_sentences(text), "")
         if not _is_boilerplate(sentence, title, repeated):
@@ -68,17 +68,15 @@ def _strip_text(text: str, title: str, repeated: set[str]) -> str:
     return text
 
 
-def _is_boilerplate(words: str, title: str, repeated: set[str]) -> bool:
-    if not words or len(words) > _MAX_LENGTH:
+def _is_boilerplate(line: str, title: str, repeated: set[str]) -> bool:
+    if not line or len(line) > _MAX_LENGTH:
         return False
-    return _key(words, title) in repeated or _KNOWN.fullmatch(words.strip()) is not None
+    return _key(line, title) in repeated or _PHRASES.fullmatch(line.strip()) is not None
 
 
 def _keys(text: str, title: str) -> Iterator[str]:
     """Yield the keys of the lines of `text` and of its last sentences."""
-    return (
-        _key(words, title) for words in (*text.split("\n"), *_last_sentences(text)) if 0 < len(words) <= _MAX_LENGTH
-    )
+    return (_key(line, title) for line in (*text.split("\n"), *_last_sentences(text)) if 0 < len(line) <= _MAX_LENGTH)
 
 
 def _last_sentences(text: str) -> Iterator[str]:
@@ -94,11 +92,11 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _key(words: str, title: str) -> str:
+def _key(line: str, title: str) -> str:
     """Return what is compared: numbers do not count, nor the title in "The post {title} appeared first on Site"."""
-    folded = _folded(words)
+    folded = _folded(line)
     if (name := _folded(title)) and name in folded:
         rest = folded.replace(name, "{title}", 1)
         # Otherwise the line says no more than the title, which is different in every entry.
-        folded = rest if rest.count(" ") >= _MIN_WORDS_BESIDE_TITLE else folded
+        folded = rest if rest.count(" ") >= _MIN_OTHER_SPACES else folded
     return _NUMBER.sub("0", folded)

@@ -246,8 +246,8 @@ def _describe(error: Exception, host: str) -> FetchError:
 def _is_cut_off(error: Exception) -> bool:
     """Return True if the server closed the connection before the end of its response."""
     # h11 and httpcore report this as a violation of the protocol and differ from real ones only in their words.
-    words = ("closed connection", "disconnected without")
-    return isinstance(error, httpx.RemoteProtocolError) and any(word in str(error) for word in words)
+    phrases = ("closed connection", "disconnected without")
+    return isinstance(error, httpx.RemoteProtocolError) and any(word in str(error) for word in phrases)
 
 
 def _connect_error(error: Exception, host: str) -> UnreachableError:

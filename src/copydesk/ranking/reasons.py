@@ -31,8 +31,8 @@ def suggest_terms(reason: str, item_text: str, draft_text: str) -> tuple[tuple[R
         term = candidate.strip(" .,;:!?")
         phrases = Phrases((term,))
         in_item, in_draft = bool(phrases.find(folded_item)), bool(phrases.find(folded_draft))
-        is_known = any(fold(term) in fold(earlier) for earlier in found)
-        if not term or fold(term) in STOP_WORDS or is_known or not (in_item or in_draft):
+        is_repeated = any(fold(term) in fold(earlier) for earlier in found)
+        if not term or fold(term) in STOP_WORDS or is_repeated or not (in_item or in_draft):
             continue
         kind = RuleKind.AVOID if in_draft and (is_wording or not in_item) else RuleKind.EXCLUDE
         found[term] = (kind, term)

@@ -53,7 +53,7 @@ def rank_days(variant: Variant, days: Iterable[datetime], max_age: timedelta) ->
     """Rank the stories as they were at each of the given times."""
     rankings = []
     for at in days:
-        current = [seen for story in variant.stories if (seen := _as_of(story, at, max_age)) is not None]
+        current = [candidate for story in variant.stories if (candidate := _as_of(story, at, max_age)) is not None]
         ranking = rank(current, variant.context, at)
         dropped = {entry.story.story_id: entry.reason for entry in ranking.dropped}
         rankings.append(DayRanking(at, tuple(story.story_id for story in ranking.ranked), dropped))
@@ -64,8 +64,8 @@ def _as_of(story: Candidate, at: datetime, max_age: timedelta) -> Candidate | No
     """Return the story with the items that were published by then, None if there were none recent enough."""
     if all(at - max_age < item.published <= at for item in story.items):
         return story
-    known = tuple(item for item in story.items if at - max_age < item.published <= at)
-    return Candidate(story_id=story.story_id, lead=known[0], items=known) if known else None
+    published = tuple(item for item in story.items if at - max_age < item.published <= at)
+    return Candidate(story_id=story.story_id, lead=published[0], items=published) if published else None
 
 
 def pick_drafts(rankings: Iterable[DayRanking], max_drafts: int) -> dict[str, datetime]:
@@ -90,7 +90,7 @@ def rank_by_recency(variant: Variant, days: Iterable[datetime], max_age: timedel
     """Rank the stories of each day by their date alone, newest first."""
     rankings = []
     for at in days:
-        current = [seen for story in variant.stories if (seen := _as_of(story, at, max_age)) is not None]
+        current = [candidate for story in variant.stories if (candidate := _as_of(story, at, max_age)) is not None]
         newest_first = sorted(current, key=lambda story: (-story.lead.published.timestamp(), story.story_id))
         rankings.append(DayRanking(at, tuple(story.story_id for story in newest_first), {}))
     return tuple(rankings)

@@ -30,5 +30,5 @@ class Topics:
         """Return the first interest that all items name; empty if there is none, or if they report one story."""
         if len({item.story_id for item in items}) < 2:
             return ""
-        first, *others = ([*self.find(item)] for item in items)
-        return next((topic for topic in first if all(topic in topics for topics in others)), "")
+        first, *rest = ([*self.find(item)] for item in items)
+        return next((topic for topic in first if all(topic in topics for topics in rest)), "")

@@ -221,9 +221,9 @@ def _send_naively(folder: str, port: int, _start: datetime, started: Connection)
     queue, sent = Path(folder) / "queue", Path(folder) / "sent"
 
     async def send(account: str) -> None:
-        done = sent.read_text(encoding="utf-8").splitlines() if sent.exists() else []
+        lines = sent.read_text(encoding="utf-8").splitlines() if sent.exists() else []
         for line in queue.read_text(encoding="utf-8").splitlines():
-            if line.startswith(f"{account} ") and line not in done:
+            if line.startswith(f"{account} ") and line not in lines:
                 text = line.removeprefix(f"{account} ")
                 await _request(port, action="post", account=account, key=os.urandom(8).hex(), text=text)
                 _append(sent, line)

@@ -294,11 +294,11 @@ def _keep(database: Path, now: datetime) -> Path | None:
             other.unlink()
     stem = f"{database.name}.replaced-{now.astimezone(UTC).strftime(TIME_FORMAT)}"
     names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
-    kept = next(path for name in names if not (path := database.with_name(name)).exists())
+    new_path = next(path for name in names if not (path := database.with_name(name)).exists())
     existing = [suffix for suffix in ("", "-wal", "-journal") if Path(f"{database}{suffix}").exists()]
     for suffix in existing:
-        link_or_copy(Path(f"{database}{suffix}"), Path(f"{kept}{suffix}"))
-    return kept if existing else None
+        link_or_copy(Path(f"{database}{suffix}"), Path(f"{new_path}{suffix}"))
+    return new_path if existing else None
 
 
 @contextmanager

@@ -340,14 +340,14 @@ class ConnectionPool:
         if len(self._idle) == len(self.threads):
             return self._idle.pop()
         loop = asyncio.get_running_loop()
-        turn: asyncio.Future[ConnectionThread] = loop.create_future()
-        self._waiting.append(turn)
+        waiter: asyncio.Future[ConnectionThread] = loop.create_future()
+        self._waiting.append(waiter)
         timer = loop.call_later(patience, self._use_another)
         try:
-            return await turn
+            return await waiter
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._give_back(turn.result())
+            if waiter.done() and not waiter.cancelled():
+                self._give_back(waiter.result())
             raise
         finally:
             timer.cancel()
@@ -359,9 +359,9 @@ class ConnectionPool:
     def _give_back(self, thread: ConnectionThread) -> None:
         """Give the thread to the unit that has waited longest, if there is one."""
         while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(thread)
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(thread)
                 return
         self._idle.append(thread)
 

@@ -188,8 +188,10 @@ def _images(rows: Iterable[Sequence[Any]]) -> dict[str, _Images]:
     images: dict[str, _Images] = {}
     for draft_id, proposed, id, url, alt, position, source, agency in rows:  # noqa: A001 - the field's name
         image = DraftImage(id=id, url=url, alt=alt, position=position, source=_IMAGE_SOURCES[source], agency=agency)
-        attached, others = images.get(draft_id, _NO_IMAGES)
-        images[draft_id] = _Images(attached, (*others, image)) if proposed else _Images((*attached, image), others)
+        attached, proposals = images.get(draft_id, _NO_IMAGES)
+        images[draft_id] = (
+            _Images(attached, (*proposals, image)) if proposed else _Images((*attached, image), proposals)
+        )
     return images
 
 

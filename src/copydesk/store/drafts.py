@@ -162,7 +162,7 @@ def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
     add_images(conn, user_id, new_draft.id, new_draft.images, new_draft.proposed_images)
     add_items(conn, user_id, new_draft.id, new_draft.items)
     _insert_tags(conn, user_id, new_draft)
-    _VARIANTS.insert(conn, [[user_id, new_draft.id, *msgspec.structs.astuple(each)] for each in new_draft.variants])
+    _VARIANTS.insert(conn, [[user_id, new_draft.id, *msgspec.structs.astuple(row)] for row in new_draft.variants])
     _insert_created_event(conn, user_id, new_draft, new.origin)
     return True
 

@@ -41,8 +41,8 @@ class RunLease(Struct, frozen=True):
 
 def _run(row: Sequence[Any]) -> Run:
     values = dict(zip(_COLUMNS.names, row, strict=True))
-    started, ended = values["started_at"], values["ended_at"]
-    duration = (ended - started).total_seconds() if ended else None
+    started, finished = values["started_at"], values["ended_at"]
+    duration = (finished - started).total_seconds() if finished else None
     values["stats"] = _current_stats(values["stats"])
     return Run(duration=duration, **values)
 

@@ -104,17 +104,17 @@ def list_deliveries(
 
 def _delivery(row: Sequence[Any]) -> WebhookDelivery:
     event_id, type_, created_at, attempts, attempted_at, status, error, next_at, delivered_at = row
-    told = make_event(event_id, type_, created_at, "{}")
+    event = make_event(event_id, type_, created_at, "{}")
     return WebhookDelivery(
         event_id=event_id,
-        type=told.type,
-        timestamp=told.timestamp,
+        type=event.type,
+        timestamp=event.timestamp,
         attempts=attempts,
         attempted_at=_time(attempted_at),
         status=status,
         error=error,
         # Due at once, it has no time yet.
-        next_attempt_at=_time(next_at) if next_at else None if next_at is None else told.timestamp,
+        next_attempt_at=_time(next_at) if next_at else None if next_at is None else event.timestamp,
         delivered_at=_time(delivered_at),
     )
 

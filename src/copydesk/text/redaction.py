@@ -40,14 +40,14 @@ class Redaction:
         Only the last `MAX_RECENT` are remembered, and those that are `permanent`. Register a secret before each use.
         """
         with self._lock:
-            known = self._permanent.keys() | self._recent.keys()
+            previous = self._permanent.keys() | self._recent.keys()
             for secret in secrets:
                 if len(secret) >= MIN_LENGTH and secret not in self._permanent:
                     encodings = self._recent.pop(secret, None) or frozenset(_encodings(secret))
                     (self._permanent if permanent else self._recent)[secret] = encodings
             for secret in list(self._recent)[:-MAX_RECENT]:
                 del self._recent[secret]
-            if known != self._permanent.keys() | self._recent.keys():
+            if previous != self._permanent.keys() | self._recent.keys():
                 self._encodings = frozenset().union(*self._permanent.values(), *self._recent.values())
 
     def redact(self, text: str) -> str:

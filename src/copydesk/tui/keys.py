@@ -385,8 +385,8 @@ _ALTERNATIVE_KEYS = {
 
 def _alternative_keys(hint: re.Match[str]) -> str:
     names = re.split(", | or ", hint[1])
-    known = [_ALTERNATIVE_KEYS[name] for name in names if name in _ALTERNATIVE_KEYS]
-    return f"{', '.join(f'{key_label(action)} {verb}' for action, verb in known)}." if known else hint[0]
+    alternatives = [_ALTERNATIVE_KEYS[name] for name in names if name in _ALTERNATIVE_KEYS]
+    return f"{', '.join(f'{key_label(action)} {verb}' for action, verb in alternatives)}." if alternatives else hint[0]
 
 
 def replace_commands_with_keys(text: str) -> str:

@@ -12,12 +12,12 @@ from copydesk.model.item import Item
 
 def add_items(brief: Brief, lead: Item, items: Sequence[Item], topic: str) -> Brief:
     """Return the brief of `lead` with the others of `items`."""
-    others = tuple(
+    further_items = tuple(
         to_source_item(item, get_source_type(item.source_type) if item.source_type else None)
         for item in items
         if item.id != lead.id
     )
-    return msgspec.structs.replace(brief, other_items=others, topic=topic if others else "")
+    return msgspec.structs.replace(brief, other_items=further_items, topic=topic if further_items else "")
 
 
 def list_sources(brief: Brief, result: WriterResult, lead: Item, items: Sequence[Item]) -> tuple[DraftSource, ...]:

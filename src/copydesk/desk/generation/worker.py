@@ -55,7 +55,7 @@ MAX_ATTEMPTS = 3
 """A text that was started this often without an end is given up: it may be what crashes the process."""
 
 
-_WRITTEN = ("text", "checks", "confidence", "confidence_known", "sentences")
+_OUTPUT_FIELDS = ("text", "checks", "confidence", "confidence_known", "sentences")
 """Columns that a first text is stored in."""
 
 
@@ -91,7 +91,7 @@ def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedT
     if _is_newer_request(snapshot, result.draft.version):
         return False
     if snapshot.status is Status.PENDING_GENERATION:
-        values = {name: getattr(result, name) for name in _WRITTEN}
+        values = {name: getattr(result, name) for name in _OUTPUT_FIELDS}
         _apply_event(conn, user_id, snapshot, SystemEvent.TEXT_GENERATED, now, values | {"last_error": None})
         generation.save_writer(conn, user_id, snapshot.id, result.writer)
         drafts.add_images(conn, user_id, snapshot.id, (), result.images)
@@ -273,8 +273,8 @@ class _JobWriter:
         subject = build_check_context(brief, recent=recent, images=draft.images)
         # In a thread: comparing with recent texts is CPU-bound.
         checks = add_notes(await asyncio.to_thread(check, output.text, subject), output.notes)
-        written = msgspec.structs.replace(draft, text=output.text, checks=checks, sentences=output.sentences)
-        estimated = await estimate(self._ctx, written)
+        generated = msgspec.structs.replace(draft, text=output.text, checks=checks, sentences=output.sentences)
+        estimated = await estimate(self._ctx, generated)
         return GeneratedText(
             draft=draft,
             text=output.text,

@@ -146,7 +146,7 @@ class _DraftWriting:
         self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]
     ) -> None:
         self._requests.clear()
-        written, errors = await self._write_all(story, formats, assignments)
+        new_drafts, errors = await self._write_all(story, formats, assignments)
         # No variant would have helped those.
         claimed = {
             kind: assignment
@@ -154,35 +154,35 @@ class _DraftWriting:
             if not isinstance(errors.get(kind), TooFewSourcesError)
         }
         # Later runs may bring more sources for a round-up, so its items wait for them.
-        is_waiting = not written and all(isinstance(error, TooFewSourcesError) for error in errors.values())
-        stored = not is_waiting and await self._save(story, written, errors, claimed)
+        is_waiting = not new_drafts and all(isinstance(error, TooFewSourcesError) for error in errors.values())
+        stored = not is_waiting and await self._save(story, new_drafts, errors, claimed)
         declined = {error.reason for error in errors.values() if isinstance(error, DeclinedError)}
         self._progress.count_declined(declined)
         self._progress.increment(drafts_failed=sum(not isinstance(error, DeclinedError) for error in errors.values()))
         if stored:
-            for draft in written:
+            for draft in new_drafts:
                 self._recent.add(draft.text)
                 if draft.items:
                     self._roundups.add_linked(item.id for item in draft.items)
                     self._roundups.exhaust(self._topic)
-            self._progress.increment(drafts_created=len(written))
+            self._progress.increment(drafts_created=len(new_drafts))
         self._progress.advance(story.lead.entry.title, steps=len(formats))
 
     async def _write_all(
         self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]
     ) -> tuple[list[Draft], dict[Format, WriterError]]:
-        written_drafts: list[Draft] = []
+        new_drafts: list[Draft] = []
         errors: dict[Format, WriterError] = {}
         for kind in formats:
             try:
-                written_drafts.append(await self._write_safely(story, kind, assignments.get(kind)))
+                new_drafts.append(await self._write_safely(story, kind, assignments.get(kind)))
             except WriterError as error:
                 # No other story would fare better, and each attempt may cost money: the run ends, its items wait.
-                if error.is_temporary and not written_drafts:
+                if error.is_temporary and not new_drafts:
                     raise
                 # The story's other formats are written all the same.
                 errors[kind] = error
-        return written_drafts, errors
+        return new_drafts, errors
 
     async def _write_safely(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
         """Return the draft. Any error becomes a WriterError, so that one story cannot stop the run."""
@@ -262,7 +262,7 @@ class _DraftWriting:
     async def _save(
         self,
         story: RankedStory,
-        written: Sequence[Draft],
+        new_drafts: Sequence[Draft],
         errors: Mapping[Format, WriterError],
         assignments: Mapping[Format, Assignment],
     ) -> bool:
@@ -277,19 +277,19 @@ class _DraftWriting:
         duplicates = [(item.id, ItemState.DUPLICATE, duplicate_reason) for item in story.items if item.id != lead.id]
 
         def save(conn: Transaction, user_id: str) -> tuple[bool, dict[Format, Assignment] | None]:
-            if not written:
+            if not new_drafts:
                 reason = _reason(next(iter(errors.values())))
                 items.set_outcomes(conn, user_id, [(item.id, ItemState.FILTERED, reason) for item in story.items])
             elif not items.set_outcomes(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
                 return False, None
             items.set_outcomes(conn, user_id, duplicates)
-            for draft in written:
+            for draft in new_drafts:
                 if drafts.add(conn, user_id, self._to_new_draft(story, draft, assignments.get(draft.format))):
                     stored_writers.add_requests(conn, user_id, draft.id, self._requests[draft.id])
             # Claim assignments of failed texts too, or the next story would fail in the same variant.
             if not all(claim_assignment(conn, user_id, assignment) for assignment in assignments.values()):
                 raise _AssignmentTakenError
-            return bool(written), _next_assignments(conn, user_id, self._formats)
+            return bool(new_drafts), _next_assignments(conn, user_id, self._formats)
 
         stored, self._next_assignments = await self._ctx.write(save)
         return stored

@@ -57,10 +57,10 @@ class _MarksFile(Struct, frozen=True):
     """Marks by the id of the desk's owner: another database may be put in this folder."""
 
 
-def trim_marks(marks: Collection[SendMark], known: Collection[SendMark]) -> tuple[SendMark, ...]:
-    """Return the marks to keep, oldest first: the newest of those in `known`, and the first and last of the others."""
-    unknown = sorted(set(marks) - set(known))
-    return tuple(sorted({*unknown[:1], *unknown[-1:], *sorted(set(marks) & set(known))[-MAX_MARKS:]}))
+def trim_marks(marks: Collection[SendMark], committed: Collection[SendMark]) -> tuple[SendMark, ...]:
+    """Return the marks to keep, oldest first: the newest `committed` ones, and the first and last of the others."""
+    unknown = sorted(set(marks) - set(committed))
+    return tuple(sorted({*unknown[:1], *unknown[-1:], *sorted(set(marks) & set(committed))[-MAX_MARKS:]}))
 
 
 class SendMarks:
@@ -101,11 +101,11 @@ class SendMarks:
         """
         desk_id, content = self._desk_id(conn), self._read_file()
         stored = {*self._stored_marks(conn, content.desks.get(desk_id)), *marks}
-        known = deliveries.find_sends(conn, stored)
-        kept = trim_marks(stored, known)
-        if kept != content.desks.get(desk_id):
-            self._write_file(_MarksFile(desks={**content.desks, desk_id: kept}))
-        return _to_rollback(conn, stored - known)
+        committed = deliveries.find_sends(conn, stored)
+        trimmed = trim_marks(stored, committed)
+        if trimmed != content.desks.get(desk_id):
+            self._write_file(_MarksFile(desks={**content.desks, desk_id: trimmed}))
+        return _to_rollback(conn, stored - committed)
 
     def _start_marks(self, conn: Transaction, _user_id: str) -> Rollback | None:
         return self.record(conn)

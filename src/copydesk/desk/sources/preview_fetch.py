@@ -46,8 +46,8 @@ def _parse_settings(type: str, config: object) -> SourceConfig:
     fields, names = wire_fields(config, name="config"), wire_names(SourceConfig)
     if unknown := [str(name)[:50] for name in fields if name not in names]:
         own = sorted(field.name for field in SOURCE_TYPES[type].config_fields)
-        known = ", ".join([*own, *sorted(names - _settings_of_types() - {"options"})])
-        problem = f"is not a setting of {type}; it has {known}"
+        supported = ", ".join([*own, *sorted(names - _settings_of_types() - {"options"})])
+        problem = f"is not a setting of {type}; it has {supported}"
         raise InvalidError(*(FieldError(f"config.{name}", problem) for name in unknown))
     return convert("config", fields, SourceConfig)
 
@@ -71,10 +71,10 @@ def _validate_settings(settings: SourceConfig) -> None:
 
 def _validate_options(type: str, settings: SourceConfig) -> None:
     """Raise InvalidError for options that the source type does not have."""
-    known = {field.name for field in SOURCE_TYPES[type].config_fields} - set(SourceConfig.__struct_fields__)
-    unknown = [name for name in settings.options if name not in known]
+    supported = {field.name for field in SOURCE_TYPES[type].config_fields} - set(SourceConfig.__struct_fields__)
+    unknown = [name for name in settings.options if name not in supported]
     if unknown:
-        problem = f"is no option of {type}; it has {', '.join(sorted(known)) or 'none'}"
+        problem = f"is no option of {type}; it has {', '.join(sorted(supported)) or 'none'}"
         raise InvalidError(*(FieldError(f"config.options.{name[:50]}", problem) for name in unknown))
 
 

@@ -178,13 +178,13 @@ def _remove(conn: Transaction, user_id: str, name: str) -> None:
 
 
 def _use(conn: Transaction, user_id: str, names: tuple[str, ...]) -> None:
-    known = {OFFLINE, *(entry.endpoint.name for entry in stored.list_all(conn, user_id))}
+    available = {OFFLINE, *(entry.endpoint.name for entry in stored.list_all(conn, user_id))}
     if not names:
         raise InvalidError(FieldError("names", "needs at least one writer"))
-    unknown = next((name for name in names if name not in known), None)
+    unknown = next((name for name in names if name not in available), None)
     if unknown is not None:
         raise InvalidError(
-            FieldError("names", f"has no writer {unknown[:100]!r}; there are {', '.join(sorted(known))}")
+            FieldError("names", f"has no writer {unknown[:100]!r}; there are {', '.join(sorted(available))}")
         )
     if len(set(names)) < len(names):
         raise InvalidError(FieldError("names", "has a writer twice"))

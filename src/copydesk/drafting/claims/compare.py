@@ -37,9 +37,9 @@ class Comparison:
     """A sentence of a draft beside one of the source; `context` are the sentences before it, nearest last."""
 
     def __init__(
-        self, ours: Statement, theirs: Statement, context: Sequence[Statement] = (), known: Collection[str] = ()
+        self, ours: Statement, theirs: Statement, context: Sequence[Statement] = (), names: Collection[str] = ()
     ) -> None:
-        self._known = known
+        self._names = names
         self.ours = ours
         self.theirs = theirs
         self.context = context
@@ -124,8 +124,8 @@ class Comparison:
     @cached_property
     def coverage_without_names(self) -> float:
         """The same for the words that are no names; 0 if there are too few of them."""
-        named = {index for name in self.ours.names for index in range(name.first, name.last + 1)}
-        words = [token for token in self.ours.content if token.position not in named]
+        name_positions = {index for name in self.ours.names for index in range(name.first, name.last + 1)}
+        words = [token for token in self.ours.content if token.position not in name_positions]
         found = [token for token in words if token.position in self.matches]
         total = sum(map(self._weight, words))
         return sum(map(self._weight, found)) / total if len(found) > 1 else 0.0
@@ -239,8 +239,8 @@ class Comparison:
 
     def _quantities(self) -> Iterator[str]:
         for quantity in self.ours.own_quantities:
-            others = self.theirs.quantities
-            if any(is_same_quantity(quantity, other) for other in others):
+            quantities = self.theirs.quantities
+            if any(is_same_quantity(quantity, other) for other in quantities):
                 if rival := self._better_quantity(quantity):
                     yield f"The source says “{rival.text}” here, not “{quantity.text}”."
                 continue
@@ -255,7 +255,7 @@ class Comparison:
             other
             for other in self.theirs.quantities
             if is_comparable(quantity, other)
-            and not any(is_same_quantity(other, mine) for mine in self.ours.own_quantities)
+            and not any(is_same_quantity(other, own) for own in self.ours.own_quantities)
         ]
         scored = [(self._quantity_context(quantity, other), other) for other in comparable]
         best = max(scored, key=lambda pair: pair[0], default=None)
@@ -268,7 +268,7 @@ class Comparison:
         for other in self.theirs.quantities:
             if not is_comparable(quantity, other) or other in same:
                 continue
-            if any(is_same_quantity(other, mine) for mine in self.ours.own_quantities):
+            if any(is_same_quantity(other, own) for own in self.ours.own_quantities):
                 continue
             if self._quantity_context(quantity, other) >= best + 1.0:
                 return other
@@ -287,7 +287,7 @@ class Comparison:
             if date.year in numbers and date.month is None:
                 continue
             for other in self.theirs.dates:
-                if is_other_date(date, other) and not any(is_same_date(other, mine) for mine in self.ours.own_dates):
+                if is_other_date(date, other) and not any(is_same_date(other, own) for own in self.ours.own_dates):
                     ours, theirs = (
                         statement.text[part.start : part.end]
                         for statement, part in ((self.ours, date), (self.theirs, other))
@@ -297,11 +297,11 @@ class Comparison:
 
     def has_same_polarity(self) -> bool:
         """Return True if the source says no to what the draft says no to, and to nothing else."""
-        places = [match.theirs.position for match in self.matches.values()]
+        positions = [match.theirs.position for match in self.matches.values()]
         theirs = [
             negation
             for negation in self.theirs.negations
-            if places and min(places) - 2 <= negation.position <= max(places)
+            if positions and min(positions) - 2 <= negation.position <= max(positions)
         ]
         return len(theirs) == len(self.ours.negations) and all(
             match.sign * match.ours.polarity * match.theirs.polarity == 1 for match in self.matches.values()
@@ -311,21 +311,21 @@ class Comparison:
         """Report two names in the other order around the same verb: who did it, and to whom."""
         speakers = {*find_speakers(self.ours), *find_speakers(self.theirs)}
         located = [
-            (name, place)
-            for name in self.ours.names_with(self._known)
-            if name.words[-1] not in speakers and (place := self._find_name(name)) is not None
+            (name, position)
+            for name in self.ours.names_with(self._names)
+            if name.words[-1] not in speakers and (position := self._find_name(name)) is not None
         ]
         if self._is_passive(self.ours) != self._is_passive(self.theirs):
             return
-        for index, (first, first_place) in enumerate(located):
-            for second, second_place in located[index + 1 :]:
-                if first_place <= second_place:
+        for index, (first, first_position) in enumerate(located):
+            for second, second_position in located[index + 1 :]:
+                if first_position <= second_position:
                     continue
                 between = [
                     match
                     for match in self.matches.values()
                     if first.last < match.ours.position < second.first
-                    and second_place < match.theirs.position < first_place
+                    and second_position < match.theirs.position < first_position
                     and not match.ours.text[0].isupper()
                     and match.ours.word not in self.ours.language.roles
                 ]

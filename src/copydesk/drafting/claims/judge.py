@@ -63,7 +63,7 @@ def _is_credit(case: Case) -> bool:
     """Return True for a line that only says where the text is from: "Quoted from NPR, by Greg Myre, 9 May:"."""
     ours = case.ours
     credited = any(token.word in case.credits for token in ours.content)
-    others = [
+    uncredited = [
         token
         for token in ours.content
         if token.word not in case.credits
@@ -72,14 +72,14 @@ def _is_credit(case: Case) -> bool:
         and token.stem not in ours.language.light_stems
     ]
     numbers = [quantity for quantity in ours.own_quantities if fold(quantity.text) not in case.credits]
-    return credited and not (others or ours.quotations or numbers)
+    return credited and not (uncredited or ours.quotations or numbers)
 
 
 def _is_verbatim(ours: Statement, theirs: Statement) -> bool:
-    mine, other = (
+    words, source_words = (
         [token.word for token in statement.tokens if token.text not in _PUNCTUATION] for statement in (ours, theirs)
     )
-    return len("".join(mine)) > MIN_VERBATIM_LENGTH and mine == other
+    return len("".join(words)) > MIN_VERBATIM_LENGTH and words == source_words
 
 
 class _OwnWords:
@@ -89,7 +89,7 @@ class _OwnWords:
         self._case = case
         self._ours = case.ours
         self._index = case.source
-        self._known = case.source.known_names
+        self._names = case.source.known_names
 
     def verdict(self) -> Verdict | None:
         """Return the verdict; None if there are no words to judge."""
@@ -108,7 +108,7 @@ class _OwnWords:
         """The sentences of the source about the same, the most similar first."""
         index = self._index
         found = [
-            (sentence, Comparison(self._ours, index.statement(sentence), index.before(sentence), self._known))
+            (sentence, Comparison(self._ours, index.statement(sentence), index.before(sentence), self._names))
             for sentence in index.find(self._ours)
         ]
         return sorted(found, key=lambda pair: (-pair[1].coverage, len(pair[0].text)))
@@ -117,8 +117,8 @@ class _OwnWords:
         ours, language = self._ours, self._ours.language
         if not ours.quotations or ours.own_quantities:
             return False
-        speakers = people_in([ours], self._known)
-        others = [
+        speakers = people_in([ours], self._names)
+        remaining = [
             token
             for token in ours.content
             if not (token.text[0].isupper() and token.position)
@@ -126,7 +126,7 @@ class _OwnWords:
             and token.word not in language.roles
             and token.stem not in language.light_stems
         ]
-        return len(others) < 3
+        return len(remaining) < 3
 
     # Doubt
 
@@ -184,8 +184,8 @@ class _OwnWords:
 
     def _speech_conflict(self, comparison: Comparison) -> str:
         """Return why a statement is from somebody else."""
-        ours = set(find_speakers(self._ours, self._known)) - self._case.credits
-        theirs = set(find_speakers(comparison.theirs, self._known))
+        ours = set(find_speakers(self._ours, self._names)) - self._case.credits
+        theirs = set(find_speakers(comparison.theirs, self._names))
         coverage = max(comparison.coverage, comparison.coverage_without_names)
         if not ours or not theirs or ours & theirs or coverage < MIN_SPEECH_COVERAGE:
             return ""
@@ -194,7 +194,7 @@ class _OwnWords:
     def _name_conflict(self, comparison: Comparison) -> str:
         """Return why a name is not the source's."""
         ours, theirs = comparison.ours, comparison.theirs
-        rivals = [name for name in theirs.names_with(self._known) if not self._is_in_draft(name)]
+        rivals = [name for name in theirs.names_with(self._names) if not self._is_in_draft(name)]
         for name in ours.names_with(self._initial_names(comparison)) if rivals else ():
             missing = self._missing_words(name, comparison)
             unknown = [word for word in missing if word not in self._index.words]
@@ -216,7 +216,7 @@ class _OwnWords:
         """Return the known names, and the draft's first word where the source has a known name as the first."""
         first, other = self._ours.tokens[0], comparison.theirs.tokens[0]
         is_common = not first.is_content or first.word.endswith("s") or first.word in _COLLECTIVE
-        return self._known if is_common or other.word not in self._known else self._known | {first.word}
+        return self._names if is_common or other.word not in self._names else self._names | {first.word}
 
     def _is_in_draft(self, name: Name) -> bool:
         words = {token.word for token in self._ours.tokens}
@@ -224,12 +224,16 @@ class _OwnWords:
 
     def _stands_for(self, name: Name, rivals: list[Name], comparison: Comparison) -> bool:
         """Return True if `name` is where the source has one of `rivals`: beside the same word."""
-        beside = [
+        positions = [
             match.theirs.position
             for match in comparison.matches.values()
             if 0 < match.ours.position - name.last <= 3 or 0 < name.first - match.ours.position <= 2
         ]
-        return any(min(abs(index - rival.first), abs(index - rival.last)) <= 3 for index in beside for rival in rivals)
+        return any(
+            min(abs(position - rival.first), abs(position - rival.last)) <= 3
+            for position in positions
+            for rival in rivals
+        )
 
     # Support
 
@@ -238,8 +242,8 @@ class _OwnWords:
         return (
             ours.language.is_covered
             and not self._has_unsupported_words(comparison)
-            and all(any(is_same_quantity(mine, other) for other in theirs.quantities) for mine in ours.own_quantities)
-            and all(any(is_same_date(mine, other) for other in theirs.dates) for mine in ours.own_dates)
+            and all(any(is_same_quantity(own, other) for other in theirs.quantities) for own in ours.own_quantities)
+            and all(any(is_same_date(own, other) for other in theirs.dates) for own in ours.own_dates)
             and not self._drops_hedge(comparison)
             and self._has_same_order(comparison)
             and comparison.has_same_polarity()
@@ -249,8 +253,8 @@ class _OwnWords:
 
     def _has_unsupported_words(self, comparison: Comparison) -> bool:
         # A name may be from a sentence before, for which the source has a pronoun here, but not instead of another one.
-        named = all(self._is_in_draft(name) for name in comparison.theirs.names_with(self._known))
-        context = comparison.context if named else ()
+        are_names_covered = all(self._is_in_draft(name) for name in comparison.theirs.names_with(self._names))
+        context = comparison.context if are_names_covered else ()
         names = {token.word for statement in context for token in statement.tokens if token.text[0].isupper()}
         return any(
             token.word not in self._case.credits and not (token.text[0].isupper() and token.word in names)
@@ -261,13 +265,13 @@ class _OwnWords:
         ours = {token.word for token in comparison.ours.tokens}
         matched = [match.theirs.position for match in comparison.matches.values()]
         hedges = comparison.theirs.language.hedges
-        return self._tells_future_as_past(comparison) or any(
+        return self._reports_plan_as_fact(comparison) or any(
             token.word in hedges and token.word not in ours and (token.text.islower() or not token.position)
             for token in comparison.theirs.tokens
             if any(token.position < index <= token.position + HEDGE_REACH for index in matched)
         )
 
-    def _tells_future_as_past(self, comparison: Comparison) -> bool:
+    def _reports_plan_as_fact(self, comparison: Comparison) -> bool:
         """Return True if the source says "will close", and the draft "closed"."""
         past, tokens = self._ours.language.past_forms, comparison.theirs.tokens
         return any(
@@ -283,7 +287,7 @@ class _OwnWords:
 
         The same words in another order may say something else: who did it, and to whom.
         """
-        speakers = {*find_speakers(comparison.ours, self._known), *find_speakers(comparison.theirs, self._known)}
+        speakers = {*find_speakers(comparison.ours, self._names), *find_speakers(comparison.theirs, self._names)}
         matches = [match for _, match in sorted(comparison.matches.items())]
         gaps = (abs(later.theirs.position - match.theirs.position) for match, later in pairwise(matches))
         ordered = [

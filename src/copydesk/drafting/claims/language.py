@@ -96,8 +96,8 @@ def parse_synonyms(text: str, base: Callable[[str], str]) -> dict[str, str]:
     """Return the stem that stands for each other one in the groups of `text`, which semicolons separate."""
     synonyms: dict[str, str] = {}
     for group in re.split(r"[;\n]", fold(text)):
-        first, *others = map(base, group.split()) if group.strip() else [""]
-        for stem in others:
+        first, *opposites = map(base, group.split()) if group.strip() else [""]
+        for stem in opposites:
             synonyms.setdefault(stem, first)
     return synonyms
 

@@ -96,9 +96,9 @@ def _head(text: str, roles: Mapping[str, str]) -> str:
 def find_role_conflict(ours: Statement, roles_in_source: Callable[[str], Sequence[Role]]) -> str:
     """Return why a role of the draft is not the source's; empty if none is another one."""
     for role in find_roles(ours):
-        known = roles_in_source(role.surname)
-        if known and not any(_is_same_role(role, other) for other in known):
-            return f"The source says “{known[0].text} {known[0].surname.title()}”, not “{role.text}”."
+        source_roles = roles_in_source(role.surname)
+        if source_roles and not any(_is_same_role(role, other) for other in source_roles):
+            return f"The source says “{source_roles[0].text} {source_roles[0].surname.title()}”, not “{role.text}”."
     return ""
 
 
@@ -108,9 +108,9 @@ def _is_same_role(role: Role, other: Role) -> bool:
     return not role.modifiers or not other.modifiers or bool(role.modifiers & other.modifiers)
 
 
-def find_speakers(statement: Statement, known: Collection[str] = ()) -> list[str]:
+def find_speakers(statement: Statement, names: Collection[str] = ()) -> list[str]:
     """Return the surnames of those who are said to speak in a sentence, by the verb beside their name."""
-    return [name.words[-1] for name in statement.names_with(known) if _speaks(statement, name)]
+    return [name.words[-1] for name in statement.names_with(names) if _speaks(statement, name)]
 
 
 def _speaks(statement: Statement, name: Name) -> bool:
@@ -144,9 +144,9 @@ def has_speaking_pronoun(statement: Statement) -> bool:
     return False
 
 
-def people_in(statements: Iterable[Statement], known: Collection[str] = ()) -> set[str]:
+def people_in(statements: Iterable[Statement], names: Collection[str] = ()) -> set[str]:
     """Return the last words of all names of the sentences."""
-    return {name.words[-1] for statement in statements for name in statement.names_with(known)}
+    return {name.words[-1] for statement in statements for name in statement.names_with(names)}
 
 
 _SPACES = re.compile(r"[^\w]+")

@@ -26,27 +26,27 @@ def _judge(case: Case, quotation: Quotation) -> Verdict:
     found = [case.source.find_quotation(piece) for piece in pieces]
     if not all(found):
         return _judge_unfound(case, quotation)
-    places = [sentence for sentences in found for sentence in sentences]
-    ours, theirs = _speakers(case), _speakers_in_source(case, places)
+    sentences = [sentence for group in found for sentence in group]
+    ours, theirs = _speakers(case), _speakers_in_source(case, sentences)
     if ours and theirs and not ours & theirs:
-        return contradicts(f"The source has this from {_names(theirs)}.", *places)
-    if any(_is_cut(case, piece, sentences) for piece, sentences in zip(pieces, found, strict=True)):
-        return cannot_tell("Only a part of the sentence is quoted.", *places)
-    if not _is_known_speaker(case, ours, theirs):
-        return cannot_tell("The source does not show who says this.", *places)
-    return supported(*places)
+        return contradicts(f"The source has this from {_names(theirs)}.", *sentences)
+    if any(_is_cut(case, piece, group) for piece, group in zip(pieces, found, strict=True)):
+        return cannot_tell("Only a part of the sentence is quoted.", *sentences)
+    if not _is_same_speaker(case, ours, theirs):
+        return cannot_tell("The source does not show who says this.", *sentences)
+    return supported(*sentences)
 
 
 def _judge_unfound(case: Case, quotation: Quotation) -> Verdict:
     candidates = case.source.find(case.ours)
     for sentence in candidates:
         statement = case.source.statement(sentence)
-        if other := similar_quotation(quotation.text, statement) or _quotation_in_its_place(case, statement):
+        if other := similar_quotation(quotation.text, statement) or _replaced_quotation(case, statement):
             return contradicts(f"The source quotes “{other.text}”.", sentence)
     return cannot_tell("This quotation is not in the source.", *candidates[:1])
 
 
-def _quotation_in_its_place(case: Case, theirs: Statement) -> Quotation | None:
+def _replaced_quotation(case: Case, theirs: Statement) -> Quotation | None:
     """Return the quotation that the source has with the words around it."""
     if not theirs.quotations or len(case.ours.content) < 2 or Comparison(case.ours, theirs).uncovered():
         return None
@@ -69,21 +69,21 @@ def _speakers(case: Case) -> set[str]:
     return set(find_speakers(case.ours, case.source.known_names)) - case.credits
 
 
-def _speakers_in_source(case: Case, places: Sequence[Sentence]) -> set[str]:
-    """Return who may say what stands at `places`: those named there, or before it where there is a pronoun."""
-    known = case.source.known_names
-    statements = [case.source.statement(sentence) for sentence in places]
-    if named := {speaker for statement in statements for speaker in find_speakers(statement, known)}:
-        return named
+def _speakers_in_source(case: Case, sentences: Sequence[Sentence]) -> set[str]:
+    """Return who may say what stands in `sentences`: those named there, or before it where there is a pronoun."""
+    names = case.source.known_names
+    statements = [case.source.statement(sentence) for sentence in sentences]
+    if speakers := {speaker for statement in statements for speaker in find_speakers(statement, names)}:
+        return speakers
     if any(map(has_speaking_pronoun, statements)):
         # A pronoun mostly stands for the last person that was named.
-        before = reversed(case.source.before(places[0]))
-        return next((people for statement in before if (people := people_in([statement], known))), set())
-    after = case.source.after(places[-1])
-    return people_in(statements, known) or {name for statement in after for name in find_speakers(statement, known)}
+        before = reversed(case.source.before(sentences[0]))
+        return next((people for statement in before if (people := people_in([statement], names))), set())
+    after = case.source.after(sentences[-1])
+    return people_in(statements, names) or {name for statement in after for name in find_speakers(statement, names)}
 
 
-def _is_known_speaker(case: Case, ours: set[str], theirs: set[str]) -> bool:
+def _is_same_speaker(case: Case, ours: set[str], theirs: set[str]) -> bool:
     if ours:
         return bool(ours & theirs)
     if not has_speaking_pronoun(case.ours):

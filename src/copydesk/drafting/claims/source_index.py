@@ -145,18 +145,18 @@ class SourceIndex:
 
     def find_quotation(self, quotation: str) -> list[Sentence]:
         """Return the sentences that a verbatim quotation runs over, of its first place; empty if it is nowhere."""
-        wanted = normalize_quotation(quotation)
-        if not wanted:
+        normalized = normalize_quotation(quotation)
+        if not normalized:
             return []
         for material, text, starts in self._normalized:
-            place = f" {text} ".find(f" {wanted} ")
-            if place >= 0:
-                end = place + len(wanted)
+            start = f" {text} ".find(f" {normalized} ")
+            if start >= 0:
+                end = start + len(normalized)
                 own = [sentence for sentence in self.sentences if sentence.material is material]
                 return [
                     sentence
                     for sentence, (first, last) in zip(own, starts, strict=True)
-                    if first < end and place < last
+                    if first < end and start < last
                 ]
         return []
 

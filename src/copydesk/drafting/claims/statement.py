@@ -242,9 +242,9 @@ class Statement:
         before = self.tokens[token.position - 1].text if token.position else ""
         return before in "“\"'‘«„([「*>#:" and before != ""
 
-    def names_with(self, known: Collection[str]) -> tuple[Name, ...]:
-        """Return the names, and the first word of the sentence if it is one of the `known` names."""
-        if not self.tokens or self.tokens[0].word not in known or not self._may_be_name(self.tokens[0]):
+    def names_with(self, name_words: Collection[str]) -> tuple[Name, ...]:
+        """Return the names, and the first word of the sentence if it is one of `name_words`."""
+        if not self.tokens or self.tokens[0].word not in name_words or not self._may_be_name(self.tokens[0]):
             return self.names
         if self.names and self.names[0].first == 0:
             return self.names
@@ -257,9 +257,9 @@ class Statement:
 
 def _word(text: str) -> str:
     word = fold(text)
-    for ending in ("'s", "s'"):
-        if word.endswith(ending) and len(word) > len(ending):
-            return word[:-2] if ending == "'s" else word[:-1]
+    for suffix in ("'s", "s'"):
+        if word.endswith(suffix) and len(word) > len(suffix):
+            return word[:-2] if suffix == "'s" else word[:-1]
     # French and Spanish contractions: l'opposition, qu'elle.
     head, apostrophe, tail = word.partition("'")
     return tail if apostrophe and len(head) <= 2 and len(tail) > 2 else word

@@ -93,8 +93,8 @@ def choose_hashtags(material: Material) -> Iterator[str]:
 
 def spell_hashtag(words: str) -> str:
     """Return a tag as one word without a sign: `CPlusPlus` for C++, `CircularEconomy`; empty if it makes no hashtag."""
-    if known := _SPELLINGS.get(_fold(words)):
-        return known
+    if spelling := _SPELLINGS.get(_fold(words)):
+        return spelling
     if _NO_TAG.search(words):
         return ""
     found = _TAG_WORD.findall(words.replace("_", " "))
@@ -102,8 +102,8 @@ def spell_hashtag(words: str) -> str:
 
 
 def _spell_word(word: str) -> str:
-    if known := _SPELLINGS.get(word.lower()):
-        return known
+    if spelling := _SPELLINGS.get(word.lower()):
+        return spelling
     word = re.sub("['’]", "", word)
     # Capitals of a whole word are a style of the feed, those inside a word its name.
     is_shouted = len(word) > 4 and word.isupper()
@@ -116,8 +116,8 @@ def _of_user(material: Material) -> Iterator[str]:
     topics = _searchable("\n".join((material.headline.text, *brief.tags)))
     text = _searchable("\n".join(passage.text for passage in material.passages))
     own = [tag.lstrip("#＃").strip() for tag in brief.voice.hashtag_list]
-    for place in (topics, text):
-        yield from (spell_own(tag) for tag in own if any(f" {form} " in place for form in _forms(tag)))
+    for searched in (topics, text):
+        yield from (spell_own(tag) for tag in own if any(f" {form} " in searched for form in _forms(tag)))
 
 
 def spell_own(tag: str) -> str:
@@ -128,8 +128,8 @@ def spell_own(tag: str) -> str:
 def _forms(tag: str) -> set[str]:
     """Return the ways in which a text may write the hashtag: `C++` for CPlusPlus, `open source` for OpenSource."""
     folded = _fold(tag)
-    written = {name for name, spelling in _SPELLINGS.items() if _fold(spelling) == folded}
-    return {_searchable(form).strip() for form in (tag, _spaced(tag), *written)} - {""}
+    spellings = {name for name, spelling in _SPELLINGS.items() if _fold(spelling) == folded}
+    return {_searchable(form).strip() for form in (tag, _spaced(tag), *spellings)} - {""}
 
 
 def _of_item(material: Material) -> Iterator[str]:

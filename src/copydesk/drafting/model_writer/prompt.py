@@ -128,8 +128,8 @@ def source_material(brief: Brief) -> str:
 def max_length(brief: Brief) -> int:
     """Return the maximum characters of one post: the smallest of the voice's and the platforms' limits."""
     limits = [platform.limits.max_length for platform in brief.platforms]
-    known = [limit for limit in (brief.settings.max_length, *limits) if limit is not None]
-    return min(known, default=SHORT_LENGTH)
+    maximums = [limit for limit in (brief.settings.max_length, *limits) if limit is not None]
+    return min(maximums, default=SHORT_LENGTH)
 
 
 def choose_examples(examples: Sequence[str], format: Format, target_length: int) -> tuple[str, ...]:

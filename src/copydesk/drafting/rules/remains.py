@@ -126,19 +126,21 @@ def _goes_on_in_source(line: str, context: CheckContext) -> bool:
     pattern = re.compile(r"\b" + r"[\W_]+".join(map(re.escape, words)) + r"(?P<rest>[^\n]{0,3})", re.IGNORECASE)
     # The source as it is: a line break ends what has no full stop.
     source = context.source[:MAX_SOURCE_LENGTH].replace("’", "'")
-    rests = [match["rest"] for match in pattern.finditer(source)]
+    remainders = [match["rest"] for match in pattern.finditer(source)]
     # A letter is a cut word; a space and a small letter, or a comma, a sentence that goes on.
     goes_on = r",? \w|\w|,|\.\.|…" if has_ellipsis else r",? [^\W_A-Z]|\w|,"
-    return bool(rests) and all(re.match(goes_on, rest) for rest in rests)
+    return bool(remainders) and all(re.match(goes_on, rest) for rest in remainders)
 
 
 def _title_twice(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     title = split_words(context.title)
     if len(title) < _MIN_TITLE_WORDS:
         return
-    places = [span for span in _lines(analyzed.masked) if _has_title(split_words(analyzed.masked[slice(*span)]), title)]
+    title_lines = [
+        span for span in _lines(analyzed.masked) if _has_title(split_words(analyzed.masked[slice(*span)]), title)
+    ]
     repeated = [(start, end) for start, end, text in analyzed.quotations if _is_title(split_words(text), title)]
-    outside = [place for place in places if not any(start < place[1] and place[0] < end for start, end in repeated)]
+    outside = [line for line in title_lines if not any(start < line[1] and line[0] < end for start, end in repeated)]
     if outside and repeated:
         yield RuleMatch(ERROR, "The quotation only repeats the title.", *repeated[0])
     elif len(outside) > 1:

@@ -160,7 +160,7 @@ class _HeadFields(msgspec.Struct):
 
     def get_all(self, keys: Sequence[str]) -> list[str]:
         """Return the values under `keys`, in that order."""
-        return [self.texts[place] for place in keys if place in self.texts]
+        return [self.texts[key] for key in keys if key in self.texts]
 
 
 def parse_head(page: str, url: str) -> Head:

@@ -129,8 +129,8 @@ class WordPress(DraftThenPublish):
                 for upload, image in zip(uploads[1:], images[1:], strict=True)
             ]
             body["content"] = "\n".join([str(body["content"]), *image_html])
-        made = await site.create("POST", "/posts", _Post, json=body, params=_FIELDS)
-        return StepResult(ids=(str(made.id),), urls=())
+        created = await site.create("POST", "/posts", _Post, json=body, params=_FIELDS)
+        return StepResult(ids=(str(created.id),), urls=())
 
     async def publish(self, site: Site, post_id: str) -> StepResult:
         """Set the status. If the user may not publish, the blog rejects it or keeps the post as pending."""

@@ -58,12 +58,12 @@ class TabsLine(StaticLines):
         if width < NARROW_WIDTH:
             return [self._join_tabs([self._tab], [self._label(self._tab, full_name=True)])]
         needs_you = [NEEDS_YOU_TAB] if self.app.needs_user or self._tab == NEEDS_YOU_TAB else []
-        every = [*TABS, *needs_you]
+        all_tabs = [*TABS, *needs_you]
         non_empty = [
-            tab for tab in every if self._counts.get(tab) or tab in (self._tab, "to_review", "all", *needs_you)
+            tab for tab in all_tabs if self._counts.get(tab) or tab in (self._tab, "to_review", "all", *needs_you)
         ]
         # From the most to the least informative variant.
-        for tabs, full_names in ((every, True), (non_empty, True), (every, False), (non_empty, False)):
+        for tabs, full_names in ((all_tabs, True), (non_empty, True), (all_tabs, False), (non_empty, False)):
             labels = [self._label(tab, full_name=full_names) for tab in tabs]
             if sum(label.cell_length for label in labels) + _GAP * (len(labels) - 1) <= width:
                 return [self._join_tabs(tabs, labels)]

@@ -257,8 +257,8 @@ def _best_first(drafts: Sequence[ListedDraft]) -> list[ListedDraft]:
 
 
 def _format_and_confidence(assignment: SlotAssignment) -> str:
-    known = f" {assignment.confidence:.0%}" if assignment.confidence_known else ""
-    return f"{assignment.format.lower()}{known}"
+    confidence = f" {assignment.confidence:.0%}" if assignment.confidence_known else ""
+    return f"{assignment.format.lower()}{confidence}"
 
 
 def _row(assignment: SlotAssignment, zone: ZoneInfo, now: datetime) -> tuple[Content, ...]:

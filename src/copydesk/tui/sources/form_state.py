@@ -133,9 +133,9 @@ def _flatten_options(config: SourceConfig | None) -> dict[str, object]:
 
 def _nest_options(settings: Mapping[str, object]) -> dict[str, object]:
     """Return the settings as the interface takes them: `options` holds those that are no fields of `SourceConfig`."""
-    known = {field.encode_name for field in msgspec.structs.fields(SourceConfig)}
-    options = {name: value for name, value in settings.items() if name not in known}
-    fields = {name: value for name, value in settings.items() if name in known}
+    names = {field.encode_name for field in msgspec.structs.fields(SourceConfig)}
+    options = {name: value for name, value in settings.items() if name not in names}
+    fields = {name: value for name, value in settings.items() if name in names}
     return {**fields, "options": options} if options else fields
 
 

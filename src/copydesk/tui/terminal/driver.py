@@ -79,15 +79,15 @@ def _corrected(text: str, column: int) -> tuple[str, int]:
     """Return the corrected text, and the column after it."""
     if not _is_ambiguous(text):
         return text, column + cell_len(text)
-    words = []
+    parts = []
     for word in text.split(" "):
         width = cell_len(word)
         column += width
         # ECH erases `width` cells; CHA then moves the cursor to the expected column (counted from 1).
-        words.append(f"\x1b[{width}X{word}\x1b[{column + 1}G" if width and _is_ambiguous(word) else word)
+        parts.append(f"\x1b[{width}X{word}\x1b[{column + 1}G" if width and _is_ambiguous(word) else word)
         # The space that `split` removed.
         column += 1
-    return " ".join(words), column - 1
+    return " ".join(parts), column - 1
 
 
 def remove_line_feeds(frame: str) -> str:

@@ -83,8 +83,8 @@ class TopLine(StaticLines):
         """Return the screen whose number or name is in this cell."""
         line = self.lines(self.drawable_size.width)[0].plain
         # The desk's name before them may contain digits and wide characters, too.
-        begin = max(line.rfind(self._tabs(full_names=full).plain) for full in (True, False))
-        tabs, before = line[max(begin, 0) :], Content(line[: max(begin, 0)]).cell_length
+        offset = max(line.rfind(self._tabs(full_names=full).plain) for full in (True, False))
+        tabs, before = line[max(offset, 0) :], Content(line[: max(offset, 0)]).cell_length
         for number, screen in enumerate(SCREEN_NAMES, 1):
             start = tabs.find(str(number))
             if 0 <= start <= x - before < start + len(tabs[start:].split("  ", 1)[0]):
