@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from copydesk.experiments.planning import build_plan, plan_looks, posts_needed, read_history, smallest_lift
-from copydesk.model.experiment import Figures, Metric, MetricHistory, Participant
+from copydesk.model.experiment import DraftMetrics, Metric, MetricHistory, Participant
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 POSTS = MetricHistory(mean=12, deviation=0.7)
@@ -75,8 +75,8 @@ def test_short_history_gives_only_the_rate():
 
 def test_spread_of_posts_is_the_users_own():
     def posted(number: int) -> Participant:
-        figures = Figures(interactions=12, impressions=400, complete_at=NOW - timedelta(days=number))
-        return Participant(variant_id="", stratum="", published_on=("x",), figures=figures)
+        metrics = DraftMetrics(interactions=12, impressions=400, complete_at=NOW - timedelta(days=number))
+        return Participant(variant_id="", stratum="", published_on=("x",), metrics=metrics)
 
     history = read_history(Metric.ENGAGEMENT, [posted(number) for number in range(20)], NOW)
     assert (history.mean, history.sample_size) == (12, 20)

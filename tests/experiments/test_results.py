@@ -8,9 +8,9 @@ import pytest
 
 from copydesk.experiments.results import build_results, is_decided
 from copydesk.model.experiment import (
+    DraftMetrics,
     ExperimentPlan,
     ExperimentResults,
-    Figures,
     Metric,
     Participant,
     Variant,
@@ -29,7 +29,7 @@ def reviewed(variant: str, minute: int, edit_ratio: float = 0.0, *, accepted: bo
 
 def posted(variant: str, minute: int, interactions: int, impressions: int | None = IMPRESSIONS) -> Participant:
     at = NOW - timedelta(days=9) + timedelta(minutes=minute)
-    figures = Figures(interactions=interactions, impressions=impressions, complete_at=at)
+    metrics = DraftMetrics(interactions=interactions, impressions=impressions, complete_at=at)
     return Participant(
         variant_id=variant,
         stratum="SHORT:",
@@ -37,7 +37,7 @@ def posted(variant: str, minute: int, interactions: int, impressions: int | None
         is_accepted=True,
         is_published=True,
         published_on=("x",),
-        figures=figures,
+        metrics=metrics,
     )
 
 

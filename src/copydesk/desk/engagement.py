@@ -38,7 +38,7 @@ from copydesk.model.engagement import (
     update_record,
     validate_record,
 )
-from copydesk.model.experiment import FIGURES_AGE_HOURS
+from copydesk.model.experiment import METRICS_AGE_HOURS
 from copydesk.posting.platform import LoginError, NotSentError
 from copydesk.store import accounts, deliveries, engagement, schedule
 from copydesk.store.database import Transaction
@@ -248,7 +248,7 @@ def _select_record(matching: Sequence[EngagementRecord]) -> EngagementRecord | N
 
 
 log = logging.getLogger(__name__)
-METRIC_READ_DELAYS = tuple(timedelta(hours=hours) for hours in (1, 6, 24, FIGURES_AGE_HOURS, 7 * 24, 29 * 24))
+METRIC_READ_DELAYS = tuple(timedelta(hours=hours) for hours in (1, 6, 24, METRICS_AGE_HOURS, 7 * 24, 29 * 24))
 """Ages of a post at which metrics are read. X reports clicks for 30 days, so the last reading is on day 29."""
 METRIC_RETRY_DELAY = timedelta(minutes=15)
 """Delay before a failed reading is retried, unless the platform names a time."""

@@ -18,7 +18,7 @@ from copydesk.desk.voice import empty_profile
 from copydesk.desk.writers.open_writer import find_refusing_model
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
 from copydesk.experiments.assignment import assign_variant, get_stratum
-from copydesk.experiments.figures import take_figures
+from copydesk.experiments.draft_metrics import read_draft_metrics
 from copydesk.experiments.planning import build_plan, read_history
 from copydesk.experiments.results import build_results, is_decided
 from copydesk.experiments.treatment import apply_variant, belongs_to_voice, list_changes
@@ -347,7 +347,7 @@ def _to_participant(row: ParticipantRow, posts: Sequence[PublishedPost], now: da
     from copydesk.drafting.diff import edit_ratio  # noqa: PLC0415 - imports regex, which is slow
 
     is_accepted, is_rejected = row.status in APPROVED_STATUSES, row.status is Status.REJECTED
-    figures, is_too_young = take_figures(posts, now) if posts else (None, False)
+    metrics, is_too_young = read_draft_metrics(posts, now) if posts else (None, False)
     return Participant(
         variant_id=row.variant_id or "",
         stratum=get_stratum(row.format, row.target_platforms),
@@ -358,7 +358,7 @@ def _to_participant(row: ParticipantRow, posts: Sequence[PublishedPost], now: da
         edit_ratio=edit_ratio(row.generated, row.text) if is_accepted and row.generated is not None else 0.0,
         is_published=bool(posts) or row.status is Status.POSTED,
         published_on=tuple(sorted({post.platform for post in posts})),
-        figures=figures,
+        metrics=metrics,
         is_too_young=is_too_young,
     )
 

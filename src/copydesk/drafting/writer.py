@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 from importlib import import_module
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
@@ -34,30 +34,9 @@ __all__ = [
 ]
 
 
-class SourceItem(Struct, frozen=True):
-    """One of the further source items of a draft. Its texts are untrusted data, as those of a brief."""
+class SourceMaterial(Struct, frozen=True, kw_only=True):
+    """Facts and texts of one source item. The texts are untrusted data, whatever they say."""
 
-    id: str
-    """The stored item's id, to which traces refer."""
-    title: str
-    url: str | None = None
-    summary: str = ""
-    text: str = ""
-    language: str | None = None
-    source_name: str = ""
-    source_type: SourceTypeInfo | None = None
-    publisher: str | None = None
-    author: str | None = None
-    published: datetime | None = None
-    tags: tuple[str, ...] = ()
-
-
-class Brief(Struct, frozen=True):
-    """Everything a writer may know about one draft. Source texts are untrusted data, whatever they say."""
-
-    item_id: str
-    """Seeds all arbitrary choices."""
-    format: Format
     title: str
     url: str | None = None
     summary: str = ""
@@ -69,8 +48,23 @@ class Brief(Struct, frozen=True):
     publisher: str | None = None
     author: str | None = None
     published: datetime | None = None
-    image: str | None = None
     tags: tuple[str, ...] = ()
+
+
+class SourceItem(SourceMaterial, frozen=True, kw_only=True):
+    """One of the further source items of a draft."""
+
+    id: str
+    """The stored item's id, to which traces refer."""
+
+
+class Brief(SourceMaterial, frozen=True, kw_only=True):
+    """Everything a writer may know about one draft, whose own item is the source material."""
+
+    item_id: str
+    """Seeds all arbitrary choices."""
+    format: Format
+    image: str | None = None
     other_sources: tuple[str, ...] = ()
     """Names of the other sources that report the story."""
     other_items: tuple[SourceItem, ...] = ()
@@ -105,7 +99,7 @@ class Brief(Struct, frozen=True):
 
     def for_item(self, item: SourceItem) -> "Brief":
         """Return this brief with `item` as its only item."""
-        facts = {name: getattr(item, name) for name in item.__struct_fields__ if name != "id"}
+        facts = {name: getattr(item, name) for name in SourceMaterial.__struct_fields__}
         return replace(self, item_id=item.id, other_items=(), other_sources=(), image=None, **facts)
 
 
@@ -203,21 +197,15 @@ def limiting_platforms(
 
 def to_source_item(item: Item, source_type: SourceTypeInfo | None) -> SourceItem:
     """Return a stored item as a further item of a brief."""
-    entry = item.entry
-    return SourceItem(
-        id=item.id,
-        title=entry.title,
-        url=entry.url,
-        summary=entry.summary,
-        text=entry.text,
-        language=entry.language,
-        source_name=item.source_name,
-        source_type=source_type,
-        publisher=entry.publisher,
-        author=entry.author,
-        published=entry.published,
-        tags=entry.tags,
-    )
+    return SourceItem(id=item.id, **_material(item, source_type))
+
+
+def _material(item: Item, source_type: SourceTypeInfo | None) -> dict[str, Any]:
+    """Return the fields of `SourceMaterial` by name."""
+    of_item = {"source_name": item.source_name, "source_type": source_type}
+    return of_item | {
+        name: getattr(item.entry, name) for name in SourceMaterial.__struct_fields__ if name not in of_item
+    }
 
 
 def build_brief(
@@ -232,25 +220,14 @@ def build_brief(
     previous: str | None = None,
 ) -> Brief:
     """Return the brief for a draft of `item`."""
-    entry = item.entry
     return Brief(
         item_id=item.id,
         format=format,
-        title=entry.title,
-        url=entry.url,
-        summary=entry.summary,
-        text=entry.text,
-        language=entry.language,
-        source_name=item.source_name,
-        source_type=source_type,
-        publisher=entry.publisher,
-        author=entry.author,
-        published=entry.published,
-        image=entry.image,
-        tags=entry.tags,
+        image=item.entry.image,
         other_sources=other_sources,
         voice=voice,
         platforms=platforms,
         feedback=feedback,
         previous=previous,
+        **_material(item, source_type),
     )

@@ -43,12 +43,12 @@ def _observe_review(metric: Metric, participants: Iterable[Participant]) -> Iter
 
 def _observe_engagement(participants: Iterable[Participant]) -> Iterable[Observation]:
     for draft in participants:
-        if draft.figures is not None:
-            # Figures of different platforms are not comparable.
+        if draft.metrics is not None:
+            # Metrics of different platforms are not comparable.
             stratum = f"{draft.stratum.partition(':')[0]}:{'+'.join(draft.published_on)}"
-            figures = draft.figures
+            metrics = draft.metrics
             yield Observation(
-                figures.complete_at, draft.variant_id, stratum, figures.interactions, figures.impressions or None
+                metrics.complete_at, draft.variant_id, stratum, metrics.interactions, metrics.impressions or None
             )
 
 

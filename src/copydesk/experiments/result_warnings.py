@@ -67,7 +67,7 @@ def _posts(
             "missing_impressions",
             f"No impressions from {', '.join(missing)}: interactions per post are compared instead of rates.",
         )
-    mixes = [{draft.published_on for draft in arm if draft.figures} for arm in arms]
+    mixes = [{draft.published_on for draft in arm if draft.metrics} for arm in arms]
     if len(set().union(*mixes)) > 1 and results.verdict.kind is not VerdictKind.NOT_ENOUGH_DATA:
         yield ResultWarning(
             "mixed_platforms",

@@ -13,7 +13,7 @@ from copydesk.experiments.planning import measure, plan_looks, smallest_lift
 from copydesk.experiments.result_warnings import find_warnings
 from copydesk.experiments.sentences import describe_verdict
 from copydesk.model.experiment import (
-    FIGURES_AGE_HOURS,
+    METRICS_AGE_HOURS,
     MIN_POSTS,
     Estimate,
     ExperimentPlan,
@@ -86,7 +86,7 @@ def _define_metric(metric: Metric, posts: Sequence[Observation]) -> MetricDefini
     if metric is Metric.EDITS:
         return MetricDefinition(metric, "changed words", "words", higher_is_better=False)
     denominator = "impressions" if have_impressions(posts) else "none"
-    return MetricDefinition(metric, "interactions", denominator, higher_is_better=True, age_hours=FIGURES_AGE_HOURS)
+    return MetricDefinition(metric, "interactions", denominator, higher_is_better=True, age_hours=METRICS_AGE_HOURS)
 
 
 def _look_taken(analysis: LookAnalysis, looks: Sequence[Look]) -> LookTaken:

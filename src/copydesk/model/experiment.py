@@ -19,7 +19,7 @@ MIN_POSTS = 10
 """Posts per variant below which no rate is shown and no verdict is possible."""
 MAX_PLANNED_POSTS = 1_000
 """Per variant."""
-FIGURES_AGE_HOURS = 48
+METRICS_AGE_HOURS = 48
 """Age of a post at which its metrics are taken."""
 MAX_REASON_LENGTH = 500
 PlannedPosts = Annotated[
@@ -306,7 +306,7 @@ class PublishedPost(Struct, frozen=True):
     readings: tuple[Reading, ...] = ()
 
 
-class Figures(Struct, frozen=True):
+class DraftMetrics(Struct, frozen=True):
     """Metrics of a draft at the fixed age, summed over its platforms."""
 
     interactions: int
@@ -329,7 +329,7 @@ class Participant(Struct, frozen=True):
     is_published: bool = False
     published_on: tuple[str, ...] = ()
     """Platforms, sorted; empty if the posts were not recorded."""
-    figures: Figures | None = None
+    metrics: DraftMetrics | None = None
     is_too_young: bool = False
 
 

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from copydesk.model.engagement import INTERACTION_METRICS, METRICS
-from copydesk.model.experiment import FIGURES_AGE_HOURS, Figures, PublishedPost
+from copydesk.model.experiment import METRICS_AGE_HOURS, DraftMetrics, PublishedPost
 
-FIGURES_AGE = timedelta(hours=FIGURES_AGE_HOURS)
-LAST_AGE = 2 * FIGURES_AGE
+METRICS_AGE = timedelta(hours=METRICS_AGE_HOURS)
+LAST_AGE = 2 * METRICS_AGE
 """A reading after that is of another age. It is not used, and the post counts as one without metrics."""
 
 
-def take_figures(posts: Sequence[PublishedPost], now: datetime) -> tuple[Figures | None, bool]:
-    """Return the figures of a draft, and True if they may still come.
+def read_draft_metrics(posts: Sequence[PublishedPost], now: datetime) -> tuple[DraftMetrics | None, bool]:
+    """Return the metrics of a draft, and True if they may still be read later.
 
     They are complete once each platform has been read at that age, or will not be any more. From then on they are
     fixed, whatever is read later.
@@ -23,7 +23,7 @@ def take_figures(posts: Sequence[PublishedPost], now: datetime) -> tuple[Figures
     if not measured:
         return None, False
     impressions = [metrics.get("impressions") for metrics in measured]
-    return Figures(
+    return DraftMetrics(
         interactions=sum(metrics.get(name) or 0 for metrics in measured for name in INTERACTION_METRICS),
         impressions=None if None in impressions else sum(value or 0 for value in impressions),
         complete_at=max(_completed_at(post) for post in posts),
@@ -31,8 +31,8 @@ def take_figures(posts: Sequence[PublishedPost], now: datetime) -> tuple[Figures
 
 
 def _completed_at(post: PublishedPost) -> datetime:
-    """Return when the figures of the post were read, or when it is too late for that."""
-    first, last = post.published_at + FIGURES_AGE, post.published_at + LAST_AGE
+    """Return the time at which the metrics of the post were read, or after which none are read."""
+    first, last = post.published_at + METRICS_AGE, post.published_at + LAST_AGE
     return next((reading.at for reading in post.readings if first <= reading.at <= last), last)
 
 
