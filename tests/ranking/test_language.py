@@ -1,8 +1,13 @@
 """Tests for the language of a source's entries."""
 
-from copydesk.ranking.filters import detect_common_language
-from copydesk.text.language import detect_text_language
-from ranking_fixtures import make_entry
+import sys
+
+import pytest
+
+from copydesk.ranking.filters import compile_rules, detect_common_language, rejection_reason
+from copydesk.text import language
+from copydesk.text.language import detect_text_language, detect_title_language
+from ranking_fixtures import NOW, make_entry, make_item
 
 ENGLISH = "The government said on Tuesday that it will not change the law before the end of the year."
 GERMAN = "Die Regierung hat am Dienstag angekündigt, dass das Gesetz nicht vor Ende des Jahres geändert wird."
@@ -29,3 +34,30 @@ def test_source_of_two_languages_has_none() -> None:
     assert detect_common_language(mixed) is None
     assert detect_common_language([make_entry(ENGLISH), *map(make_entry, GERMAN_TITLES)]) is None
     assert detect_common_language([]) is None
+
+
+@pytest.fixture(autouse=True)
+def _forget_detector() -> None:
+    language._load_lingua.cache_clear()
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [(title, "de") for title in GERMAN_TITLES]
+    + [("Le musée rouvre ses portes", "fr"), ("Harbour reopens for swimmers", "en"), ("SQLite 3.51", None)],
+)
+def test_lingua_detects_the_language_of_titles(title: str, expected: str | None) -> None:
+    assert detect_title_language(title) == expected
+
+
+@pytest.mark.servers
+def test_lingua_decides_where_item_and_source_do_not() -> None:
+    item, rules = make_item(GERMAN_TITLES[0]), compile_rules(language="en")
+    assert rejection_reason(item, rules, NOW) == "in German, not in English"
+    assert rejection_reason(item, rules, NOW, "en") is None
+
+
+def test_title_has_no_language_without_lingua(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lingua", None)
+    assert detect_title_language(GERMAN_TITLES[0]) is None

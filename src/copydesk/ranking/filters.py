@@ -18,7 +18,7 @@ from copydesk.model.item import Entry, Item
 from copydesk.model.serialization import Struct
 from copydesk.ranking.tokens import UNSPACED
 from copydesk.text.folding import fold
-from copydesk.text.language import LANGUAGES, base_language, detect_text_language
+from copydesk.text.language import LANGUAGES, base_language, detect_text_language, detect_title_language
 
 _PLURAL = re.compile(r"[a-z]{2}[a-rt-z]s\Z")
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
@@ -200,7 +200,8 @@ def compile_rules(
 def rejection_reason(item: Item, rules: FilterRules, now: datetime, source_language: str | None = None) -> str | None:
     """Return the reason why the item is filtered out, None if it passes.
 
-    `source_language` decides where the item does not tell its language; see `detect_common_language`.
+    `source_language` decides where the item does not tell its language, see `detect_common_language`, and where that is
+    unknown too, the extra `languages`, if it is installed.
     """
     return (
         _age_problem(item, rules, now)
@@ -246,7 +247,7 @@ def _language_problem(entry: Entry, rules: FilterRules, source_language: str | N
     if rules.language is None:
         return None
     if rules.language in LANGUAGES:
-        language = detect_language(entry) or source_language
+        language = detect_language(entry) or source_language or detect_title_language(entry.title)
     else:
         language = base_language(entry.language)
     if language is None or language == rules.language:

@@ -1,6 +1,14 @@
-"""Detect the language of a text: by its script, otherwise by its function words."""
+"""Detect the language of a text: by its script, otherwise by its function words.
+
+Short titles have few function words. For those there is lingua, which is large: an optional extra.
+"""
 
 import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lingua import LanguageDetector
 
 LANGUAGES = {
     "ar": "Arabic",
@@ -44,6 +52,8 @@ _MIN_EVIDENCE = 1.5
 """Distinct function words; a word shared by n languages counts 1/n for each."""
 _MARGIN = 1.5
 """Required ratio to the evidence of the second language."""
+_LINGUA_MARGIN = 0.25
+"""Required distance to the probability of the second language. Of 387 titles, 14 % are undecided and 0.3 % wrong."""
 
 # The most frequent function words per language, without those that are content words in another (en "die", "son").
 _FUNCTION_WORDS = {
@@ -127,6 +137,24 @@ def detect_text_language(text: str) -> str | None:
         if by_script is not None:
             return by_script
     return _detect_by_function_words(text)
+
+
+def detect_title_language(title: str) -> str | None:
+    """Return the ISO 639-1 code of the language of a title, None if undecided or without the extra `languages`."""
+    detector = _load_lingua()
+    language = detector.detect_language_of(title) if detector else None
+    return base_language(language.iso_code_639_1.name) if language else None
+
+
+@cache
+def _load_lingua() -> "LanguageDetector | None":
+    """Return a detector of `LANGUAGES`, which takes some 500 MB; None if lingua is not installed."""
+    try:
+        from lingua import Language, LanguageDetectorBuilder  # noqa: PLC0415 - optional, and large
+    except ImportError:
+        return None
+    languages = [language for language in Language.all() if base_language(language.iso_code_639_1.name) in LANGUAGES]
+    return LanguageDetectorBuilder.from_languages(*languages).with_minimum_relative_distance(_LINGUA_MARGIN).build()
 
 
 def _detect_by_script(text: str) -> str | None:
