@@ -12,7 +12,7 @@ from feed_server import FeedServer
 PAGE_HTML = (
     "<html lang=en><head><title>A library where you borrow drills</title></head><body><article>"
     "<p>The city opened a library of things on Tuesday, where people borrow drills instead of books.</p>"
-    "<p>Its first 400 members signed up within a week, and twelve other towns asked how it is done.</p>"
+    "<p>The first 400 members of the library signed up within a week, and twelve towns plan libraries of things.</p>"
     "<p>The library keeps 1,200 objects in a former bakery, and members repair what comes back broken.</p>"
     "<p>Volunteers of the library teach sewing, soldering and the care of bicycles on Saturdays.</p>"
     "</article></body></html>"

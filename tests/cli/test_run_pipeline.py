@@ -107,9 +107,11 @@ def test_json_prints_only_the_run(home):
 def test_formats_of_a_run(home, server, command):
     text = (
         "Ferries carry 40 passengers to the island each day. Sailors repair the engines at night in the old dock. "
-        "Tickets cost two euros for children. The council paid half of the price of both ships."
+        "Tickets cost two euros for adults and nothing for children. The council paid half of the price of both ships."
     )
-    server.serve("/one", feed(entry(1, text=text, now=datetime.now(UTC))))
+    server.serve(
+        "/one", feed(entry(1, title="Ferries to the island carry 40 passengers", text=text, now=datetime.now(UTC)))
+    )
     result = run_in_process(home, *command, "--format", "thread", "--format", "SHORT", "--json")
     assert (result.code, json.loads(result.out)["status"]) == (0, "succeeded")
     assert set(query_db(home, "SELECT format FROM draft")) == {("SHORT",), ("THREAD",)}

@@ -286,7 +286,7 @@ def test_every_item_of_a_draft_is_its_source() -> None:
 
 ## [A library where you borrow drills]({URL})
 
-River News: “Residents of the river quarter can now borrow tools and tents for 2 euros a week.”
+River News: “Residents of the river quarter can now borrow drills and tents for 2 euros a week.”
 
 ## [Twelve towns of the valley vote to open their own library of tools](https://valley.example/vote)
 

@@ -182,7 +182,8 @@ async def test_all_formats_respect_voice_limits(tmp_path):
         by_story.setdefault(draft.item_id, set()).add(draft.format)
         assert not [finding for finding in draft.checks.findings if finding.severity == "error"], draft.text
     assert any(formats == set(Format) for formats in by_story.values())
-    assert all(Format.SHORT in formats for formats in by_story.values())
+    # Below a headline with its date and source, a round-up may quote what says too little for a SHORT.
+    assert all(Format.SHORT in formats or formats == {Format.BLOG} for formats in by_story.values())
     assert run.status is RunStatus.SUCCEEDED
 
 

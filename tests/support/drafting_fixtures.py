@@ -16,18 +16,18 @@ FEEDS = Path(__file__).resolve().parents[2] / ".." / "shared" / "feeds"
 """Captured feeds, beside the checkout where available."""
 
 SUMMARY = (
-    "The city opened a library of things on Tuesday, where people borrow drills instead of books. "
+    "The city opened a library of things on Tuesday, where members find drills instead of books. "
     "Its first 400 members signed up within a week."
 )
 TEXT = """\
 By Jane Doe
 
-LYON, Feb. 17 (Reuters) - Residents of the river quarter can now borrow tools and tents for 2 euros a week.
+LYON, Feb. 17 (Reuters) - Residents of the river quarter can now borrow drills and tents for 2 euros a week.
 
-The library keeps 1,200 objects in a former bakery. "We lend what people use once a year," said its founder, Ana Ruiz. \
-Members repair what comes back broken on Thursday evenings.
+The library keeps 1,200 objects in a former bakery. Members repair what comes back broken on Thursday evenings.
 
-Twelve other towns have asked the library for its software, which is free. The city pays the rent until 2028.
+Twelve other towns have asked the library for its software, which is free. The city pays the rent until 2028. \
+"We lend what people use once a year," said its founder, Ana Ruiz.
 
 Subscribe to our newsletter for more stories like this one.
 

@@ -84,9 +84,9 @@ async def test_all_formats_of_a_story_or_none(tmp_path):
     web = FakeWeb()
 
     def text(number: int) -> str:
-        place = made_up_word(number)
+        place = made_up_word(4 * number + 2)
         return (
-            f"Ferries carry 40 passengers to {place} each day. Sailors of {place} repair the engines at night. "
+            f"The ferry to {place} carries 40 passengers each day. Sailors of {place} repair the engines at night. "
             f"Tickets to {place} cost two euros for children. The council of {place} paid half of the ships. "
             f"Winter storms keep visitors away from {place} on thirty days a year."
         )

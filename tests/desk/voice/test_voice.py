@@ -219,7 +219,12 @@ async def write_offline(desk: Desk, draft_format: Format, **item: object) -> str
     return (await OfflineWriter().write(writer_brief)).text
 
 
-LONG_TEXT = " ".join(
+SHORT_TEXT = (
+    "The city of Lyon opened a library where people borrow drills on Tuesday. The library of Lyon has 400 members from"
+    " twelve towns. Volunteers of the library teach sewing and soldering on Saturdays. The council of Lyon pays the rent"
+    " until 2028."
+)
+LONG_TEXT = SHORT_TEXT + " ".join(
     f"Library {made_up_word(n)} lent {made_up_word(n + 99)} {made_up_word(n + 200)} {made_up_word(n + 300)} to"
     f" {made_up_word(n + 400)} for {n + 2} euros."
     for n in range(60)
@@ -230,7 +235,7 @@ async def test_offline_writer_respects_length(desk):
     await desk.voice.update({"formats": {"SHORT": {"maxLength": 110}, "THREAD": {"maxLength": 130}}})
 
     assert len(await write_offline(desk, Format.SHORT)) <= 110
-    assert all(len(part) <= 130 for part in split_parts(await write_offline(desk, Format.THREAD)))
+    assert all(len(part) <= 130 for part in split_parts(await write_offline(desk, Format.THREAD, text=SHORT_TEXT)))
 
 
 async def test_offline_writer_respects_part_count(desk):

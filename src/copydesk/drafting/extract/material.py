@@ -23,6 +23,13 @@ _LINKS_TAIL = re.compile(r"(?:\s+(?:https?://\S+|[#＃]\w+))+\s*$")
 _SOURCE_TAIL = re.compile(r"\s+[-–—|•·]\s+([^-–—|•·]{2,60})$")
 _MIN_CHANGE = 0.08
 """Share of its length by which a shorter or longer version differs at least."""
+_BEGINNING = 60
+"""Characters by which a summary is recognized as the beginning of the text."""
+_PREFIX = re.compile(
+    r"(?:(?:Show|Ask|Tell|Launch) HN|(?:UPDATE|RPT|WRAPUP) \d(?:-)?)\s*:?\s+|\[PDF\]\s+|#\d+\s+[–—:-]\s+"
+)
+_REGIONS = "Africa|Asia|Europe|World|Middle East|Americas|Latin America|Caribbean|Oceania"
+_REGION = re.compile(rf"(?:{_REGIONS}): (?=\S+ \S+ \S)")
 _ELLIPSIS = ("…", "...", "..")
 
 Fits = Callable[[str], bool]
@@ -120,6 +127,15 @@ class Material(NamedTuple):
         return any(words in version for version in self.previous_texts)
 
     @property
+    def summary_is_beginning(self) -> bool:
+        """True if the text begins as the summary does."""
+        return _words_only(self.brief.text).startswith(_words_only(self.brief.summary)[:_BEGINNING])
+
+    @property
+    def is_first_version(self) -> bool:
+        return self.is_own_text or self.revision is None or self.revision.keeps_quotations
+
+    @property
     def keeps_quotations(self) -> bool:
         """True if the new version quotes the same sentences as the previous one where it can."""
         return self.revision is not None and self.revision.keeps_quotations
@@ -127,7 +143,7 @@ class Material(NamedTuple):
     @property
     def repeats_quotations(self) -> bool:
         """True if sentences of earlier versions may be quoted: always in a first version."""
-        return self.is_own_text or self.revision is None or self.revision.keeps_quotations or self.revision.growth != 0
+        return self.is_first_version or (self.revision is not None and self.revision.growth != 0)
 
     def credit(self, passage: Passage | None = None) -> str:
         """Return the name to credit: with its author if the headline or the sentence says "I"."""
@@ -262,6 +278,9 @@ def _read_headline(brief: Brief, name: str, *, emoji: bool) -> Headline:
     title = brief.title[:_MAX_TITLE]
     mark = _PAYWALL_MARK.match(title)
     start, end = mark.end() if mark else 0, len(title.rstrip())
+    for prefix in (_PREFIX, _REGION):
+        if found := prefix.match(title, start):
+            start = found.end()
     if tail := _LINKS_TAIL.search(title, 0, end):
         end = tail.start()
     if (tail := _SOURCE_TAIL.search(title, 0, end)) and tail.start() > 10 and _names_source(tail[1], brief, name):

@@ -21,9 +21,9 @@ from copydesk.drafting.extract.material import (
     nothing_to_quote_error,
     template_value,
 )
-from copydesk.drafting.extract.passages import Passage
+from copydesk.drafting.extract.passages import Passage, count_words, refers_to_page
 from copydesk.drafting.extract.select_sentences import ScoredPassage
-from copydesk.drafting.extract.standalone import UNPOSTABLE_TITLES
+from copydesk.drafting.extract.standalone import UNPOSTABLE_TITLES, find_flaw, is_first_person
 from copydesk.drafting.extract.templates import ComposedText, TemplateValue
 from copydesk.drafting.rules.voice import find_avoided
 from copydesk.drafting.writer import Field, WriterResult
@@ -37,6 +37,8 @@ MAX_QUOTES = 8
 """Sentences tried until one fits."""
 MIN_STANDALONE = 0.5
 """Minimum fitness of a sentence to be quoted on its own."""
+_MIN_BELOW_TITLE = 0.7
+"""Minimum fitness of the only sentence of a post, which must be about the title."""
 
 
 def write_short(material: Material) -> WriterResult:
@@ -91,10 +93,11 @@ def standalone_passages(material: Material) -> list[ScoredPassage]:
     return [choice for choice in choices if material.is_own_text or choice.standalone >= MIN_STANDALONE]
 
 
-def rank_quotes(material: Material, headline: str) -> list[Passage]:
+def rank_quotes(material: Material, headline: str, min_standalone: float = MIN_STANDALONE) -> list[Passage]:
     """Return up to MAX_QUOTES sentences to quote below `headline`, best first; those quoted before come last."""
+    eligible = eligible_choices(material, headline)
     choices = sorted(
-        eligible_choices(material, headline),
+        (choice for choice in eligible if material.is_own_text or choice.standalone >= min_standalone),
         key=lambda choice: (material.was_quoted_before(choice.passage), -choice.score),
     )
     return [choice.passage for choice in choices[:MAX_QUOTES]]
@@ -135,13 +138,18 @@ def choose_template(options: tuple[str, ...], material: Material) -> str:
     if material.is_own_text:
         return options[0].replace(" — {name}", "")
     ordered = templates.rotate_templates(options, material.seed)
+    if options == templates.TITLE and material.headline.text.casefold().startswith(material.name.casefold()):
+        return "{title}"
     allowed = [option for option in ordered if not find_avoided(option, material.brief.voice.avoid)]
-    fitting = [option for option in allowed if not _clashes(option, material.headline.text)]
+    fitting = [option for option in allowed if not _clashes(option, material)]
     return (fitting or allowed or ordered)[0]
 
 
-def _clashes(frame: str, title: str) -> bool:
-    """Return True if a template would put a colon, dash or bracket next to one in the title."""
+def _clashes(frame: str, material: Material) -> bool:
+    """Return True if a template would repeat the name beside the title, or put two colons, dashes or brackets."""
+    title = material.headline.text
+    if material.name.casefold() in title.casefold() and ("{name}: {title}" in frame or "{title} (" in frame):
+        return True
     return (
         (": {title}" in frame and re.search(r"[:：]", title) is not None)
         or ("{title} — " in frame and re.search(r"\s[-–—]+\s|—", title) is not None)
@@ -152,10 +160,9 @@ def _clashes(frame: str, title: str) -> bool:
 def _candidate_texts(material: Material) -> Iterator[ComposedText]:
     title = material.headline.text
     if not material.headline.is_incomplete:
-        with_quote = choose_template(templates.TITLE_AND_QUOTE, material)
-        quotes = rank_quotes(material, title)
+        quotes = rank_quotes(material, title, _MIN_BELOW_TITLE)
         for passage in quotes:
-            yield templates.compose(with_quote, template_values(material, passage))
+            yield templates.compose(_frame(material, passage), template_values(material, passage))
         states_something = material.is_own_text or material.title_flaw is None
         # Leaving out the quotation does not make another version, only a shorter one.
         if states_something and material.repeats_quotations and not (quotes and material.keeps_quotations):
@@ -163,8 +170,16 @@ def _candidate_texts(material: Material) -> Iterator[ComposedText]:
     # Without the headline, for brevity or because it says the same.
     shrinks = material.revision is not None and material.revision.growth < 0
     if material.headline.is_incomplete or shrinks or (material.title_flaw is None and not material.keeps_quotations):
-        for passage in rank_quotes(material, ""):
+        for passage in rank_quotes(material, "", _MIN_BELOW_TITLE):
             yield templates.compose(choose_template(templates.QUOTE, material), template_values(material, passage))
+
+
+def _frame(material: Material, passage: Passage) -> str:
+    """Return the template for a sentence, without the headline if the sentence says the same."""
+    title = material.headline.text
+    is_needless = not material.is_own_text and select_sentences.covers_title(passage.text, title)
+    is_left_out = material.headline.is_incomplete or is_needless
+    return choose_template(templates.QUOTE if is_left_out else templates.TITLE_AND_QUOTE, material)
 
 
 def _truncated_headlines(material: Material) -> Iterator[ComposedText]:
@@ -226,34 +241,93 @@ def _too_short() -> DeclinedError:
 
 
 def _quoted_parts(material: Material, fits: Fits, max_parts: int) -> list[ComposedText]:
-    """Return the sentences that together say most, in the order of the source, the first one with the headline."""
+    """Return a run of consecutive sentences that begins with one about the headline.
+
+    Without a sentence left out between them, each can be understood from the ones before.
+    """
     grows = material.revision is not None and material.revision.growth > 0
     share = len(material.passages) // (1 if grows else SENTENCES_PER_QUOTE)
     count = min(max_parts, max(MIN_QUOTATIONS, share))
-    choices = [
-        choice
-        for choice in eligible_choices(material, "" if material.headline.is_incomplete else material.headline.text)
-        if is_acceptable(_quotation(material, choice.passage), fits, material.brief.voice.avoid)
-    ]
-    best = select_sentences.select_best(choices, count, max_similarity=_MAX_SIMILARITY)
-    ordered = sorted(
-        (choice.passage for choice in best), key=lambda passage: (passage.field is Field.TEXT, passage.start)
-    )
-    for passage in ordered:
-        opening = _opening(material, passage)
-        if is_acceptable(opening, fits, material.brief.voice.avoid):
-            return [opening, *(_quotation(material, other) for other in ordered if other is not passage)]
+    for run in _runs(material, fits):
+        parts = [_opening(material, run[0]), *(_quotation(material, passage) for passage in run[1:count])]
+        if len(run) >= min(MIN_QUOTATIONS, max_parts) and is_acceptable(parts[0], fits, material.brief.voice.avoid):
+            return parts
     return []
 
 
-_MAX_SIMILARITY = 0.5
-"""Share of words that two parts of a thread may have in common."""
+def _runs(material: Material, fits: Fits) -> Iterator[list[Passage]]:
+    """Yield the runs of quotable sentences without a gap, in the source's order.
+
+    A first version begins with the source's beginning, where a report says what happened.
+    """
+    eligible = {choice.passage for choice in eligible_choices(material, "")}
+    repeatable = material.repeats_quotations
+    run: list[Passage] = []
+    for passage in _story(material):
+        continues = bool(run) and passage.position == run[-1].position + 1
+        is_new = repeatable or not material.was_quoted_before(passage)
+        if continues and is_new and _adds_to(run, passage, material) and _fits_quoted(material, passage, fits):
+            run.append(passage)
+            continue
+        if run:
+            yield run
+        is_start = passage.position < _OPENING_SENTENCES or not material.is_first_version
+        is_clear = passage in eligible if material.is_first_version else _adds_to([], passage, material)
+        run = [passage] if is_start and is_new and is_clear and _is_about_title(passage, material) else []
+    if run:
+        yield run
+
+
+def _story(material: Material) -> list[Passage]:
+    """Return the sentences of the text; those of the summary count only if the text begins with them."""
+    texts = [passage for passage in material.passages if passage.field is Field.TEXT]
+    return material.passages if material.summary_is_beginning or not texts else texts
+
+
+def _adds_to(run: list[Passage], passage: Passage, material: Material) -> bool:
+    """Return True if a sentence says something that the run does not, in the source's own voice."""
+    if not material.is_own_text:
+        if refers_to_page(passage.text) or find_flaw(passage.text, material.language):
+            return False
+        if is_first_person(passage.text, material.language) or _is_empty(passage.text):
+            return False
+    words = select_sentences.keywords(passage.text)
+    earlier = (select_sentences.keywords(other.text) for other in run)
+    return all(len(words & other) < _MAX_SIMILARITY * max(1, min(len(words), len(other))) for other in earlier)
+
+
+def _is_empty(text: str) -> bool:
+    """Return True for a short sentence without a name or number."""
+    return count_words(text) < _MIN_PART_WORDS and not re.search(r"\d|(?<=\s)[A-ZÀ-Þ]", text)
+
+
+def _is_about_title(passage: Passage, material: Material) -> bool:
+    title_words = select_sentences.keywords(material.headline.text)
+    shared = title_words & select_sentences.keywords(passage.text)
+    # Inflection hides shared words in most other languages, and another version has fewer sentences to begin with.
+    needed = _MIN_SHARED_WORDS if material.language in {"en", None} and material.is_first_version else 1
+    if material.headline.is_incomplete:
+        return True
+    if shared and passage.text.split()[0].strip(",") == material.headline.text.split()[0]:
+        return True
+    return len(shared) >= min(needed, len(title_words))
+
+
+def _fits_quoted(material: Material, passage: Passage, fits: Fits) -> bool:
+    return is_acceptable(_quotation(material, passage), fits, material.brief.voice.avoid)
+
+
+_MAX_SIMILARITY = 0.4
+"""Share of keywords that two parts of a thread may have in common."""
+_OPENING_SENTENCES = 2
+"""Sentences of the source among which a thread begins."""
+_MIN_PART_WORDS = 8
+_MIN_SHARED_WORDS = 2
 
 
 def _opening(material: Material, passage: Passage) -> ComposedText:
     """Return the first part, which is complete in itself and has no link."""
-    options = templates.QUOTE if material.headline.is_incomplete else templates.TITLE_AND_QUOTE
-    return templates.compose(choose_template(options, material), template_values(material, passage) | {"url": None})
+    return templates.compose(_frame(material, passage), template_values(material, passage) | {"url": None})
 
 
 def _quotation(material: Material, passage: Passage) -> ComposedText:

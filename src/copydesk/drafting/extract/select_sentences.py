@@ -7,7 +7,7 @@ own summaries (ROUGE-1 F 0.254; the first sentence 0.227, TextRank 0.204).
 import math
 import re
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Iterable, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -29,14 +29,25 @@ STOP_WORDS = frozenset(_COMMON_WORDS.split())
 """English stop words."""
 _SUFFIXES = ("'s", "’s", "ing", "edly", "ed", "ies", "es", "s", "ly")
 _RELATIVE_DAY = re.compile(
-    r"\b(?:today|yesterday|tomorrow|tonight|heute|gestern|morgen|aujourd['’]hui|hier|hoy|ayer|mañana)\b"
+    r"\b(?:today|yesterday|tomorrow|tonight|(?:last|next|this)\ (?:week|weekend|month|morning|evening|night)|heute"
+    r"|gestern|morgen|aujourd['’]hui|hier|hoy|ayer|mañana|hoje|ontem|amanhã)\b"
 )
 _DEFINITE_START = re.compile(r"The ([a-z]+ ?[a-z]*)")
 _LEAD_SENTENCES = 3
 _MIN_TITLE_WORDS = 2
 """Significant words of a title that tells what the text is about."""
-_FIRST_PERSON, _RELATIVE, _OUT_OF_CONTEXT = 0.75, 0.85, 0.4
-"""Fitness of sentences that say "I" or "today", and of those that need the ones before them."""
+_FIRST_PERSON, _RELATIVE, _BESIDE_TITLE, _OUT_OF_CONTEXT = 0.75, 0.6, 0.6, 0.4
+"""Fitness of sentences that say "I" or "today", of first ones about something else than the title, and of those that
+need the ones before them."""
+_MIN_KEYWORD = 4
+"""Characters of a word that is more than a particle, whatever the language."""
+_STEM = 6
+"""Characters by which keywords are compared, so that inflections agree."""
+_COVERED = 0.7
+"""Share of the title's keywords in a sentence that makes the title needless."""
+_MIN_ADDED = 3
+"""Keywords that a sentence adds to a title."""
+_SUBJECT = re.compile(r"([A-Z][\w’'-]{2,}) (?=[a-z])")
 REDUNDANCY_WEIGHT = 0.3
 """Weight of redundancy against score in the selection (1 minus the lambda of maximal marginal relevance)."""
 
@@ -53,36 +64,65 @@ class ScoredPassage(NamedTuple):
 def score_passages(passages: list[Passage], title: str, language: str | None) -> list[ScoredPassage]:
     """Return every passage with its score, in the order given."""
     tokens = [_tokens(passage.text) for passage in passages]
-    title_words = frozenset(_tokens(title))
-    weights = _word_weights(tokens, title_words)
+    weights = _word_weights(tokens, frozenset(_tokens(title)))
     return [
-        _score(passage, words, weights, standalone_fitness(passage, title_words, language))
-        for passage, words in zip(passages, tokens, strict=True)
+        _score(passage, words, weights, standalone_fitness(passage, title, language, passages[:index]))
+        for index, (passage, words) in enumerate(zip(passages, tokens, strict=True))
     ]
 
 
-def standalone_fitness(passage: Passage, title_words: frozenset[str], language: str | None) -> float:
-    """Return how well a sentence reads without the ones around it, 0 to 1; 0 if it has a flaw."""
+def standalone_fitness(passage: Passage, title: str, language: str | None, earlier: Sequence[Passage] = ()) -> float:
+    """Return how well a sentence reads below `title` without the ones around it, 0 to 1; 0 if it has a flaw."""
     text = passage.text
     if refers_to_page(text) or find_flaw(text, language):
         return 0.0
-    is_lead = passage.field is Field.SUMMARY or passage.position < _LEAD_SENTENCES
-    is_first = is_first_person(text, language)
-    if not is_lead and (is_first or not _continues_title(text, title_words)):
+    if language in {"en", None} and _was_introduced(text, title, earlier):
         return _OUT_OF_CONTEXT
-    fitness = _FIRST_PERSON if is_first else 1.0
-    return fitness * _RELATIVE if _RELATIVE_DAY.search(text) else fitness
+    if not _continues_title(passage, title):
+        return _BESIDE_TITLE if _is_lead(passage) else _OUT_OF_CONTEXT
+    if not is_first_person(text, language):
+        return _RELATIVE if _RELATIVE_DAY.search(text) else 1.0
+    return _FIRST_PERSON if _is_lead(passage) else _OUT_OF_CONTEXT
 
 
-def _continues_title(text: str, title_words: Set[str]) -> bool:
-    """Return True if a sentence far into a text can be understood from the title.
+def _is_lead(passage: Passage) -> bool:
+    return passage.field is Field.SUMMARY or passage.position < _LEAD_SENTENCES
 
-    It has a word of the title, and "The film" at its beginning is one that the title names.
+
+def _continues_title(passage: Passage, title: str) -> bool:
+    """Return True if a sentence can be understood from the title, and is about the same.
+
+    It has words of the title, and "The film" at its beginning is one that the title names. The beginning of a summary
+    needs none, because it was written to be read below the title.
     """
-    definite = _DEFINITE_START.match(text)
-    if definite and not title_words & set(_tokens(definite[1])):
+    if passage.field is Field.SUMMARY and passage.position == 0:
+        return True
+    title_words = keywords(title)
+    definite = _DEFINITE_START.match(passage.text)
+    if definite and not title_words & keywords(definite[1]):
         return False
-    return len(title_words) < _MIN_TITLE_WORDS or bool(title_words & set(_tokens(text)))
+    is_enough = _is_lead(passage) or len(title_words) <= _MIN_TITLE_WORDS or _UNSPACED.search(title)
+    needed = 1 if is_enough else _MIN_TITLE_WORDS
+    return not title_words or len(title_words & keywords(passage.text)) >= needed
+
+
+def _was_introduced(text: str, title: str, earlier: Iterable[Passage]) -> bool:
+    """Return True if a sentence begins with a name by which an earlier one introduced somebody: "Ben is"."""
+    subject = _SUBJECT.match(text)
+    if subject is None or subject[1].lower() in STOP_WORDS or subject[1].casefold() in title.casefold():
+        return False
+    name = re.compile(rf"\b{re.escape(subject[1])}\b")
+    return any(name.search(passage.text) for passage in earlier)
+
+
+def keywords(text: str) -> frozenset[str]:
+    """Return the words that tell what `text` is about, cut so that inflections agree."""
+    words = _tokens(text)
+    return frozenset(
+        word[:_STEM]
+        for word in words
+        if len(word) >= _MIN_KEYWORD or _UNSPACED.match(word) or any(map(str.isdigit, word))
+    )
 
 
 def select_best(choices: list[ScoredPassage], count: int, *, max_similarity: float = 0.8) -> list[ScoredPassage]:
@@ -101,13 +141,18 @@ def select_best(choices: list[ScoredPassage], count: int, *, max_similarity: flo
     return chosen
 
 
+def covers_title(text: str, title: str) -> bool:
+    """Return True if `text` says what `title` says, so that a post needs only one of them."""
+    title_words = keywords(title)
+    return bool(title_words) and len(title_words & keywords(text)) >= _COVERED * len(title_words)
+
+
 def repeats_title(text: str, title: str) -> bool:
     """Return True if `text` adds little to `title`."""
-    title_words, words = set(_tokens(title)), set(_tokens(text))
+    title_words, words = keywords(title), keywords(text)
     if not words or not title_words:
         return not words
-    shared = len(words & title_words)
-    return shared / len(title_words) > 0.55 and (len(words) - shared) / len(words) < 0.5
+    return bool(words & title_words) and len(words - title_words) < _MIN_ADDED
 
 
 def drop_duplicates(passages: list[Passage]) -> list[Passage]:

@@ -107,7 +107,14 @@ _DANGLING_WORDS = {
         |as\ (?:mentioned|noted|described|discussed|above)|(?:did|do|does|doing)\ so|such\ (?:an?|things?|cases?
         |moves?|plans?|claims?)|of\ (?:them|it)|aforementioned|mentioned\ (?:above|earlier|before))\b|\b(?:too
         |as\ well|so|here|there|either|again|though|this|that|it|them|him|her|one|ones|respectively)[.!]
-        |^.{0,40}\balso\b|^[^,]{1,30},\ (?:he|she|it|they)\b|^(?:\S+\ ){1,4}they\b|^\w+\ (?:it(?!\ comes\ to)
+        |\b(?:such\ (?!as\b)\w|equally\b|as\ usual\b|(?:part|one|all)\ of\ that\b|that\ \w+ing\ \w+
+        |in\ the\ \w+\ example|(?:one|an?|another)\ (?:\w+\ )?example\b(?!\ of)|similar\b(?!.*\ to\b)
+        |to\ put\ it|at\ the\ (?:beginning|start|time)\b(?!\ of)|(?:first|previously)\ reported
+        |the\ (?:first|second|third|last|next|others?)\ (?:is|was|are|were|one)\b
+        |(?:had|has|have|every|another|other)\ (?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten)
+        (?=[.,;]|\ (?:last|in|and|but|of\ which|are|were)\b))
+        |\(\d+(?:,\ ?\d+)*\)|^.{0,40}\balso\b|^[^,]{1,30},\ (?:he|she|it|they)\b|^(?:\S+\ ){1,4}they\b
+        |^\w+\ (?:it(?!\ comes\ to)
         |them)\b|\b(?:about|for|from|of|on|to|with)\ it[,.;!]""",
     "de": r"""
         \b(?:diese[rsmn]?|dieses|jene[rsmn]?|oben\ genannte\w*|letztere[rsmn]?|dort|dafür|damals|deshalb|daher|dabei
@@ -258,7 +265,14 @@ _PROMOTION = re.compile(
 )
 _NO_STORY = re.compile(
     r"""(?ix)
-        (?:en\ directo|en\ vivo|en\ direct|liveticker|live\ updates)\W*$|^(?:última\ hora\b|(?:about|contact|home
+        (?:en\ directo|en\ vivo|en\ direct|liveticker|live\ updates)\W*$|メンテナンス|アクセスランキング|^お知らせ
+        |\b(?:maintenance\ (?:window|notice|mode)|lott(?:o|ery)\ (?:numbers|results)|winning\ numbers|lottozahlen
+        |euromill(?:ions|ones|ion)|euromilhões|wartungsarbeiten|most\ read|meistgelesen|les\ plus\ lus)\b
+        |^(?:tenders?|ausschreibung|appel\ d['’]offres|licitación|job\ (?:offer|opening)|we(?:['’]re|\ are)\ hiring
+        |vacanc(?:y|ies)|customer\ (?:story|stories|spotlight)|case\ study|success\ story|service\ (?:notice|status)
+        |read\ also|lire\ aussi|à\ lire|siehe\ auch|lesen\ sie|lea\ también|leia\ também|leggi\ anche|lees\ ook)\b
+        |^(?:(?:monthly|weekly|my|our)\ favou?rites?\b|(?:we(?:['’]ve|\ have)\ moved))
+        |^(?:última\ hora\b|(?:about|contact|home
         |search|imprint|impressum|datenschutz|privacy|terms|cookies?|archives?|tags?|categor(?:y|ies)|blog|posts?
         |news|links?|now|uses|subscribe|newsletter|untitled|no\ title|test|hello\ world!?|welcome|sitemap|index
         |login|(?:page\ )?not\ found|404|500|error|forbidden|access\ denied|just\ a\ moment|attention\ required
