@@ -21,6 +21,8 @@ SLOTS = (
 )
 DRAFTS, APPROVED, SCHEDULED = 22, 7, 6
 EXPERIMENT_AGE = timedelta(days=20)
+SAMPLE_DRAFTS = 18
+"""Drafts of the sample desk in terminals: fewer than there are, so that it does not matter what the writer declines."""
 
 
 async def leave_empty(settings: Settings) -> None:

@@ -13,6 +13,7 @@ from console_driver import defer_frame
 from copydesk.model.run import RunRequest
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import load
+from sample_desks import SAMPLE_DRAFTS
 
 
 @pytest.fixture(autouse=True)
@@ -61,10 +62,10 @@ def sample_home_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def _fill(home: Path) -> None:
     async with open_sample(sample_settings(load({}, home))) as desk:
-        await desk.pipeline.run(RunRequest(max_drafts=24))
+        await desk.pipeline.run(RunRequest(max_drafts=SAMPLE_DRAFTS))
 
 
 @pytest.fixture
 def sample_home(sample_home_template: Path, tmp_path: Path) -> Path:
-    """Return a data folder for `--home`: the test's own sample desk with 24 drafts."""
+    """Return a data folder for `--home`: the test's own sample desk with drafts to review."""
     return Path(shutil.copytree(sample_home_template, tmp_path / "home"))

@@ -221,8 +221,8 @@ async def write_offline(desk: Desk, draft_format: Format, **item: object) -> str
 
 SHORT_TEXT = (
     "The city of Lyon opened a library where people borrow drills on Tuesday. The library of Lyon has 400 members from"
-    " twelve towns. Volunteers of the library teach sewing and soldering on Saturdays. The council of Lyon pays the rent"
-    " until 2028."
+    " twelve towns. Volunteers of the library teach sewing and soldering on Saturdays. The council of Lyon pays the"
+    " rent until 2028."
 )
 LONG_TEXT = SHORT_TEXT + " ".join(
     f"Library {made_up_word(n)} lent {made_up_word(n + 99)} {made_up_word(n + 200)} {made_up_word(n + 300)} to"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from processes import is_running
+from sample_desks import SAMPLE_DRAFTS
 from tmux_terminal import TIMEOUT, Terminal, open_terminal
 
 WAITING_EDITOR = """
@@ -24,7 +25,7 @@ time.sleep(600)
 def open_console(terminal: Terminal, home: Path) -> None:
     """Open the console and wait for its rows."""
     terminal.start_console(home)
-    terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N")
+    terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ N")
 
 
 def wait_until(condition: Callable[[], object], failure_message: str) -> None:
@@ -126,7 +127,7 @@ def test_pending_decisions_are_saved(sample_home: Path, how: str) -> None:
         counts = re.search(r"To review (\d+)  Approved (\d+)", screen)
         assert counts
         assert int(counts[2]) >= decision_count
-        assert int(counts[1]) + int(counts[2]) == 24
+        assert int(counts[1]) + int(counts[2]) == SAMPLE_DRAFTS
 
 
 def test_running_editor_ends_with_console(sample_home: Path, tmp_path: Path) -> None:
@@ -155,7 +156,7 @@ def test_killed_editor_leaves_console_and_text(sample_home: Path, tmp_path: Path
         console = terminal.process_id
         (child,) = Path(f"/proc/{console}/task/{console}/children").read_text(encoding="ascii").split()
         os.kill(int(child), signal.SIGKILL)
-        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*killed[\s\S]*by[\s\S]*signal")  # words may wrap
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*killed[\s\S]*by[\s\S]*signal")  # words may wrap
         terminal.press("e")
         terminal.wait_for("Half a sentence")
 
@@ -169,7 +170,7 @@ def test_console_is_suspended_and_resumed(sample_home: Path) -> None:
         assert terminal_modes(terminal) == "0 0 1"
         terminal.type_text("fg")
         terminal.press("Enter")
-        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*\n▌ N")
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*\n▌ N")
         terminal.press("a")
         terminal.wait_for("Approved 1 ")
         process = terminal.process_id

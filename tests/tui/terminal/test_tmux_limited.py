@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from sample_desks import SAMPLE_DRAFTS
 from tmux_terminal import Terminal, open_terminal
 
 SCREENS = ("Mon ", "Sources", "Experiments", "Metrics", "Accounts")
@@ -12,7 +13,7 @@ SCREENS = ("Mon ", "Sources", "Experiments", "Metrics", "Accounts")
 
 def visit_screens(terminal: Terminal, line: str) -> list[str]:
     """Approve a draft and visit all screens; `line` is the character of the panes' borders. Return the screens."""
-    terminal.wait_for(rf"{line} Queue . 24 {line}[\s\S]*. N .*\d+ ")
+    terminal.wait_for(rf"{line} Queue . {SAMPLE_DRAFTS} {line}[\s\S]*. N .*\d+ ")
     screens = [terminal.screen]
     terminal.press("a")
     screens.append(terminal.wait_for(r"Approved 1[\s\S]*Approved . u undo"))
@@ -50,7 +51,7 @@ def test_stderr_may_be_redirected(sample_home: Path, tmp_path: Path) -> None:
         terminal.type_text(f"exec 2>{tmp_path}/errors")
         terminal.press("Enter")
         terminal.start_console(sample_home)
-        terminal.wait_for(r"─ Queue · 24 ─")
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─")
         terminal.press("q")
         terminal.wait_for("ended=0")
     assert "Queue" not in (tmp_path / "errors").read_text()

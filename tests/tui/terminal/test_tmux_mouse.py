@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from sample_desks import SAMPLE_DRAFTS
 from tmux_terminal import Terminal, open_terminal
 
 
@@ -17,13 +18,13 @@ def send_mouse(terminal: Terminal, button: int, text: str, *, times: int = 1) ->
 def test_mouse_alone_reviews_drafts(sample_home: Path) -> None:
     with open_terminal((120, 20)) as terminal:
         terminal.start_console(sample_home)
-        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N[\s\S]*confidence ")
-        send_mouse(terminal, 0, "Show HN")
-        terminal.wait_for(r"▌ N.*Show HN")
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ N[\s\S]*confidence ")
+        send_mouse(terminal, 0, "14 cron jobs")
+        terminal.wait_for(r"▌ N.*14 cron jobs")
         send_mouse(terminal, 0, "approve")
         terminal.wait_for(r"Approved 1 ")
         send_mouse(terminal, 0, "Approved 1")
-        terminal.wait_for(r"─ Queue · 1 ─[\s\S]*▌ A.*Show HN")
+        terminal.wait_for(r"─ Queue · 1 ─[\s\S]*▌ A.*14 cron jobs")
         send_mouse(terminal, 0, "2 Schedule")
         terminal.wait_for(r"─ Mon \d+ ")
         send_mouse(terminal, 0, "3 Sources")
@@ -32,9 +33,9 @@ def test_mouse_alone_reviews_drafts(sample_home: Path) -> None:
         terminal.wait_for(r"▌.*Paper Trail")
         send_mouse(terminal, 0, "1 Review")
         terminal.wait_for("─ Queue · 1 ─")
-        send_mouse(terminal, 0, "To review 23")
-        terminal.wait_for("─ Queue · 24 ─")
+        send_mouse(terminal, 0, f"To review {SAMPLE_DRAFTS - 1}")
+        terminal.wait_for(f"─ Queue · {SAMPLE_DRAFTS} ─")
         send_mouse(terminal, 65, "Readers who", times=9)
-        terminal.wait_for(r"─ Queue · 24 ─(?![\s\S]*Readers who come)")
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─(?![\s\S]*Readers who come)")
         send_mouse(terminal, 0, "quit")
         terminal.wait_for("ended=0")

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sample_desks import SAMPLE_DRAFTS
 from tmux_terminal import Terminal, open_terminal
-
-DRAFTS = 24
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def home(sample_home: Path) -> Path:
 def open_console(terminal: Terminal, home: Path) -> None:
     """Open the console and wait for its rows."""
     terminal.start_console(home)
-    terminal.wait_for(rf"To review {DRAFTS}[\s\S]*▌ N")
+    terminal.wait_for(rf"To review {SAMPLE_DRAFTS}[\s\S]*▌ N")
 
 
 def count_by_status(home: Path) -> dict[str, int]:
@@ -42,27 +41,27 @@ def test_drafts_are_reviewed_at_typing_speed(home: Path) -> None:
         terminal.press("Enter")
         terminal.wait_for(r"[Rr]ejected · u undo")
         terminal.press(*["x"] * 4)
-        terminal.wait_for(rf"To review {DRAFTS - 13}  Approved 8 .* Rejected 1 ")
+        terminal.wait_for(rf"To review {SAMPLE_DRAFTS - 13}  Approved 8 .* Rejected 1 ")
         terminal.press("u")
         terminal.wait_for("Undid archiving of")
         terminal.press("r")
         terminal.wait_for(r"Alt\+1 Old news")
         terminal.press("M-1")
         terminal.wait_for(r"Rejected 2")
-        terminal.press(*["a"] * 7)
-        terminal.wait_for(r"To review 4  Approved 15 .* Rejected 2")
+        terminal.press(*["a"] * 4)
+        terminal.wait_for(rf"To review {SAMPLE_DRAFTS - 17}  Approved 12 .* Rejected 2")
         assert "Traceback" not in terminal.quit_console()
-    assert count_by_status(home) == {"pending_review": 4, "approved": 15, "rejected": 2}
+    assert count_by_status(home) == {"pending_review": SAMPLE_DRAFTS - 17, "approved": 12, "rejected": 2}
 
 
 def test_reason_may_be_typed_before_prompt_opens(home: Path) -> None:
     with open_terminal((80, 24)) as terminal:
         open_console(terminal, home)
         terminal.press("r", "a", "a", "x", "Enter")
-        terminal.wait_for(rf"To review {DRAFTS - 1} .* Rejected 1 ")
+        terminal.wait_for(rf"To review {SAMPLE_DRAFTS - 1} .* Rejected 1 ")
         terminal.press("u")
-        terminal.wait_for(rf"To review {DRAFTS} ")
-    assert count_by_status(home) == {"pending_review": DRAFTS}
+        terminal.wait_for(rf"To review {SAMPLE_DRAFTS} ")
+    assert count_by_status(home) == {"pending_review": SAMPLE_DRAFTS}
 
 
 def test_bulk_names_failure_and_keeps_its_mark(home: Path) -> None:
@@ -73,13 +72,13 @@ def test_bulk_names_failure_and_keeps_its_mark(home: Path) -> None:
         terminal.press(*["]"] * 7)
         terminal.wait_for(r"▌ N.*\n[\s\S]*\n  A.* Quarrystone 3.0")
         terminal.press("*", "a")
-        screen = terminal.wait_for(rf"{DRAFTS - 1} approved, 1 failed:")
+        screen = terminal.wait_for(rf"{SAMPLE_DRAFTS - 1} approved, 1 failed:")
         terminal.wait_for("1 marked")
         assert re.search(r"●A", screen)
         terminal.press("u")
-        terminal.wait_for(rf"To review {DRAFTS - 1}  Approved 1")
+        terminal.wait_for(rf"To review {SAMPLE_DRAFTS - 1}  Approved 1")
         terminal.press("Escape")
-        terminal.wait_for(r"─ Queue · 24 ─")
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─")
         terminal.press("g", "Space", "Space", "Space")
         terminal.wait_for("3 marked")
         terminal.press("x")
@@ -91,15 +90,15 @@ def test_decisions_survive_sigkill(home: Path, size: tuple[int, int]) -> None:
     with open_terminal(size) as terminal:
         open_console(terminal, home)
         terminal.press("a", "a", "x")
-        terminal.wait_for(rf"To review {DRAFTS - 3}  Approved 2 ")
+        terminal.wait_for(rf"To review {SAMPLE_DRAFTS - 3}  Approved 2 ")
         os.kill(terminal.process_id, signal.SIGKILL)
         terminal.wait_for("Killed|ended=137")
         terminal.respawn_shell()
         terminal.start_console(home)
-        terminal.wait_for(rf"To review {DRAFTS - 3}  Approved 2 ")
+        terminal.wait_for(rf"To review {SAMPLE_DRAFTS - 3}  Approved 2 ")
         terminal.press("u")
         terminal.wait_for("Undid archiving of")
-        terminal.wait_for(rf"To review {DRAFTS - 2}  Approved 2 ")
+        terminal.wait_for(rf"To review {SAMPLE_DRAFTS - 2}  Approved 2 ")
         assert "Traceback" not in terminal.quit_console()
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sample_desks import SAMPLE_DRAFTS
 from tmux_terminal import Terminal, open_terminal
 
 SCREENS = (
@@ -13,7 +14,7 @@ SCREENS = (
     ("4", "No experiments yet"),
     ("5", "No posts in the last 30 days"),
     ("6", r"Accounts[\s\S]*fake:you"),
-    ("1", r"─ Queue · 24 ─"),
+    ("1", rf"─ Queue · {SAMPLE_DRAFTS} ─"),
 )
 """The keys of all screens, and a pattern that each matches."""
 GREYS = {0, 7, 8, 15, 16, 59, 102, 145, 188, 231, *range(232, 256)}
@@ -23,7 +24,7 @@ GREYS = {0, 7, 8, 15, 16, 59, 102, 145, 188, 231, *range(232, 256)}
 def open_console(terminal: Terminal, home: Path) -> None:
     """Open the console and wait for its rows."""
     terminal.start_console(home)
-    terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N")
+    terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ N")
 
 
 @pytest.mark.parametrize(
@@ -59,9 +60,9 @@ def test_resize_and_too_small_terminal(sample_home: Path) -> None:
         terminal.resize(20, 5)
         terminal.wait_for(r"Copydesk needs 40")
         terminal.resize(80, 24)
-        assert "─ Draft" not in terminal.wait_for(r"Queue · 24 ─[\s\S]*▌ N.*Tidegate[\s\S]*q quit")
+        assert "─ Draft" not in terminal.wait_for(rf"Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ N.*Tidegate[\s\S]*q quit")
         terminal.resize(200, 60)
-        assert re.search(r"Queue · 24 ─+ Draft ─", terminal.wait_for(r"─ Draft ─[\s\S]*q quit"))
+        assert re.search(rf"Queue · {SAMPLE_DRAFTS} ─+ Draft ─", terminal.wait_for(r"─ Draft ─[\s\S]*q quit"))
         terminal.press("2")
         terminal.wait_for(r"─ Mon \d+ [\s\S]*23:00")
         terminal.resize(40, 10)

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from browser import TIMEOUT, Browser, Page, launch_browser
 from cli_runner import run_command
+from sample_desks import SAMPLE_DRAFTS
 from web_server import WebServer, find_free_port, start_web_console, wait_for_exit
 
 CLIPBOARD = ["clipboardReadWrite", "clipboardSanitizedWrite"]
@@ -30,10 +31,10 @@ class Session:
 
 @asynccontextmanager
 async def open_session(home: Path, folder: Path) -> AsyncIterator[Session]:
-    """Open the console with 24 drafts to review."""
+    """Open the console with drafts to review."""
     async with start_web_console(home) as server, launch_browser(folder / "profile") as browser:
         page = await browser.open(await server.next_address())
-        await page.wait_for(r"To review 24[\s\S]*▌ N[\s\S]*Source +The Lighthouse")
+        await page.wait_for(rf"To review {SAMPLE_DRAFTS}[\s\S]*▌ N[\s\S]*Source +The Lighthouse")
         yield Session(server, browser, page)
 
 
@@ -61,9 +62,9 @@ async def test_review_by_keys(sample_home: Path, tmp_path: Path) -> None:
         await page.press("j", "j", "k", "a")
         await page.wait_for(r"Approved 1[\s\S]*Approved · u undo")
         await page.press("x")
-        await page.wait_for(r"To review 22")
+        await page.wait_for(rf"To review {SAMPLE_DRAFTS - 2}")
         await page.press("u")
-        await page.wait_for(r"To review 23")
+        await page.wait_for(rf"To review {SAMPLE_DRAFTS - 1}")
         await page.press("?")
         await page.wait_for("Keys · q close")
         await page.press("q", "c")
@@ -82,20 +83,20 @@ async def test_review_by_keys(sample_home: Path, tmp_path: Path) -> None:
 async def test_review_by_mouse(sample_home: Path, tmp_path: Path) -> None:
     async with open_session(sample_home, tmp_path) as session:
         page = session.page
-        await page.click_text("Show HN: Tern")
-        await page.wait_for("▌ N  .* Show HN: Tern")
+        await page.click_text("Tern is a")
+        await page.wait_for("▌ N.*Tern is a")
         await page.press("a")
         await page.wait_for(r"Approved 1[\s\S]*Approved · u undo")
         await page.click_text("Approved 1")
-        await page.wait_for("▌ A  .* Show HN: Tern")
+        await page.wait_for("▌ A.*Tern is a")
         await page.click_text("2 Schedule")
         await page.wait_for("Mon .* Tue .* Sun")
         await page.click_text("1 Review")
-        await page.wait_for("▌ A  .* Show HN: Tern")
+        await page.wait_for("▌ A.*Tern is a")
         await page.press("q")
         await page.click_element("button")
         await page.wait_for(r"Approved 1")
-    assert text_starts(list_drafts(sample_home, "--status", "approved")) == ["Show HN: Tern, a feed "]
+    assert text_starts(list_drafts(sample_home, "--status", "approved")) == ["tern-reader.example: “"]
 
 
 async def test_page_follows_window_size(sample_home: Path, tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ async def test_refused_permissions_are_reported(sample_home: Path, tmp_path: Pat
 async def test_second_tab_opens_second_console(sample_home: Path, tmp_path: Path) -> None:
     async with open_session(sample_home, tmp_path) as session:
         second = await session.browser.open(session.server.origin)
-        await second.wait_for("To review 24")
+        await second.wait_for(f"To review {SAMPLE_DRAFTS}")
         assert len(session.server.console_pids()) == 2
         await second.press("a")
         await second.wait_for("Approved 1")
@@ -165,7 +166,7 @@ async def test_killed_browser_ends_console_and_keeps_text(sample_home: Path, tmp
             page = await browser.open(session.server.last_address)
             await page.wait_for("the terminal now shows a new one")
             page = await browser.open(await session.server.next_address())
-            await page.wait_for("To review 24")
+            await page.wait_for(f"To review {SAMPLE_DRAFTS}")
             await page.press("c")
             await page.wait_for("Half a thought")
 
@@ -179,7 +180,7 @@ async def test_keys_before_close_are_handled(sample_home: Path, tmp_path: Path) 
         await session.page.close()
         await wait_for_exit(console)
         page = await session.browser.open(session.server.origin)
-        await page.wait_for(r"To review 22[\s\S]*Approved 1")
+        await page.wait_for(rf"To review {SAMPLE_DRAFTS - 2}[\s\S]*Approved 1")
         await page.press("c")
         await page.wait_for(text)
 
@@ -190,7 +191,7 @@ async def test_keys_before_reload_are_handled(sample_home: Path, tmp_path: Path)
         await session.page.press(*"a" * 12)
         await session.page.send("Page.reload")
         await wait_for_exit(console)
-        await session.page.wait_for(r"To review 12[\s\S]*Approved 12")
+        await session.page.wait_for(rf"To review {SAMPLE_DRAFTS - 12}[\s\S]*Approved 12")
 
 
 async def test_other_port_cannot_open_console(sample_home: Path, tmp_path: Path) -> None:
