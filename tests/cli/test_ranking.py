@@ -38,3 +38,22 @@ def test_wrong_change_is_refused(tmp_path, args, message):
     result = run_in_process(tmp_path, "rehearse", *args)
     assert result.code == 2
     assert message in result.err
+
+
+def test_change_is_saved_after_its_rehearsal(tmp_path):
+    saved = run_in_process(tmp_path, "rehearse", "--interest", "ferries", "--weight", "recency=0.1", "--save", "--yes")
+    added = run_in_process(tmp_path, "rehearse", "--interest", "rail", "--save", "--yes")
+    shown = json.loads(run_in_process(tmp_path, "ranking", "show", "--json").out)
+    assert saved.out.index("30 days, 0 items.") < saved.out.index("Saved. The next run uses it.")
+    assert (added.code, shown["interests"], shown["weights"]["recency"]) == (0, ["ferries", "rail"], 0.1)
+
+
+def test_change_is_not_saved_without_save(tmp_path):
+    run_in_process(tmp_path, "rehearse", "--interest", "ferries")
+    assert "nothing; all is from the settings file" in run_in_process(tmp_path, "ranking", "show").out
+
+
+def test_saved_ranking_is_reset(tmp_path):
+    run_in_process(tmp_path, "rehearse", "--interest", "ferries", "--save", "--yes")
+    assert "ferries" in run_in_process(tmp_path, "ranking", "show").out
+    assert "ferries" not in run_in_process(tmp_path, "ranking", "reset", "--yes").out

@@ -197,3 +197,67 @@ async def test_disabled_source_is_named(tmp_path):
         found = await fate(desk, 1)
     assert "is disabled" in found.why
     assert query_db(tmp_path, "SELECT state FROM item") == [("new",)]
+
+
+async def test_saved_interests_decide_what_a_run_drafts(tmp_path):
+    async with open_desk_at(tmp_path, web_with(1, 2)) as desk:
+        await create_source(desk)
+        await desk.ranking.change({"interests": ["nothing of the kind"]})
+        nothing = await desk.pipeline.run()
+        found = await fate(desk, 1)
+        await desk.ranking.reset()
+        both = await desk.pipeline.run()
+    assert (nothing.stats.drafts_created, both.stats.drafts_created) == (0, 2)
+    assert found.why.endswith("matches none of your interests.")
+
+
+async def test_saved_filter_is_lifted_again(tmp_path):
+    async with open_desk_at(tmp_path, web_with(1)) as desk:
+        await create_source(desk)
+        await desk.ranking.change({"exclude": [made_up_word(4)]})
+        await desk.pipeline.run()
+        found = await fate(desk, 1)
+        await desk.ranking.change({"exclude": []})
+        run = await desk.pipeline.run()
+    assert found.fate is ItemFate.FILTERED
+    assert run.stats.drafts_created == 1
+
+
+async def test_change_of_the_ranking_is_merged_and_kept(tmp_path):
+    async with open_desk_at(tmp_path, FakeWeb(), ranking__interests="rail", ranking__novelty="0.5") as desk:
+        before = await desk.ranking.get()
+        await desk.ranking.change({"interests": ["ferries"], "weights": {"recency": 0.5}})
+        await desk.ranking.change({"minScore": 0.1, "weights": {"source": 0}})
+    async with open_desk_at(tmp_path, FakeWeb(), ranking__interests="rail", ranking__novelty="0.5") as desk:
+        found = await desk.ranking.get()
+        reset = await desk.ranking.reset()
+    assert (found.interests, found.min_score) == (("ferries",), 0.1)
+    assert found.weights == {**before.weights, "recency": 0.5, "source": 0}
+    assert found.saved == ("interests", "min_score", "recency", "source")
+    assert reset == before
+    assert (before.interests, before.saved, before.weights["novelty"]) == (("rail",), (), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"weights": {"luck": 0.1}}, "weights"),
+        ({"weights": {"recency": 2}}, "weights"),
+        ({"exclude": ["/(/"]}, "exclude"),
+    ],
+)
+async def test_invalid_change_is_not_saved(tmp_path, change, field):
+    async with open_desk_at(tmp_path, FakeWeb()) as desk:
+        with pytest.raises(InvalidError) as refused:
+            await desk.ranking.change(change)
+        assert (await desk.ranking.get()).saved == ()
+    assert field in str(refused.value)
+
+
+async def test_rehearsal_starts_from_what_is_saved(tmp_path):
+    async with open_desk_at(tmp_path, web_with(1, 2)) as desk:
+        await create_source(desk)
+        await desk.pipeline.run()
+        await desk.ranking.change({"interests": ["nothing of the kind"]})
+        found = await desk.ranking.rehearse({"interests": []})
+    assert (found.drafted_now, found.drafted) == (0, 2)

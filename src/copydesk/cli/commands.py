@@ -27,6 +27,7 @@ COMMANDS = {
     "run": ("copydesk.cli.run", "Start, show and cancel pipeline runs."),
     "why": ("copydesk.cli.ranking", "Explain why an item is not among the drafts."),
     "rehearse": ("copydesk.cli.ranking", "Replay 30 days with other interests, filters or weights."),
+    "ranking": ("copydesk.cli.ranking", "Show or reset interests, filters and weights."),
     "writer": ("copydesk.cli.writer", "Choose who writes drafts."),
     "rule": ("copydesk.cli.rule", "Make rules of the reasons of rejections."),
     "voice": ("copydesk.cli.voice", "Show or change your voice profile."),

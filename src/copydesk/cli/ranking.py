@@ -1,16 +1,20 @@
-"""`copydesk why`: why an item has no draft. `copydesk rehearse`: what a change of the settings would do."""
+"""`copydesk why`: why an item has no draft. `copydesk rehearse`: what a change of the ranking would do, and saving it.
+
+`copydesk ranking`: show, reset.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
+import msgspec
 
-from copydesk.cli.command import command
-from copydesk.cli.context import Context, pass_context
+from copydesk.cli.command import command, group
+from copydesk.cli.context import Context, confirm, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import print_table
+from copydesk.model.ranking import ChangeRanking, RankingProfile
 from copydesk.model.rehearsal import Explanation, Hits, Rehearsal, RehearsalRequest, RehearsedStory
-from copydesk.settings import Settings
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
@@ -45,7 +49,7 @@ def why(context: Context, url: str, *, as_json: bool) -> None:
 @command(
     examples=(
         'copydesk rehearse --interest "electric ferries" --no-interest sqlite',
-        "copydesk rehearse --exclude giveaway --weight recency=0.1",
+        "copydesk rehearse --exclude giveaway --weight recency=0.1 --save",
     )
 )
 @click.option("--interest", "interests", multiple=True, metavar="TEXT", help="Add an interest; may be repeated.")
@@ -61,30 +65,82 @@ def why(context: Context, url: str, *, as_json: bool) -> None:
 )
 @click.option("--min-score", type=click.FloatRange(0, 1), help="Draft no story with a lower score.")
 @click.option("--max-drafts", type=click.IntRange(1, 1000), help="Drafts a day.")
+@click.option("--save", is_flag=True, help="Save the change after the rehearsal was shown.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation before saving.")
 @json_options(Rehearsal)
 @pass_context
-def rehearse(context: Context, /, *, as_json: bool, **changes: Any) -> None:
+def rehearse(context: Context, /, *, save: bool, yes: bool, as_json: bool, **changes: Any) -> None:
     """Replay 30 days with other interests, filters or weights.
 
-    Nothing is saved, fetched or drafted. The options change the settings as they are; put what works into the
-    settings file.
+    Nothing is fetched or drafted. The options change the ranking as it is: that of the settings file, or what was saved
+    in its place. With --save the next run uses the change.
     """
-    request = _to_request(context.settings(), changes)
-    if request == RehearsalRequest():
+    change = _to_change(context.run(lambda desk: desk.ranking.get()), changes)
+    if change == ChangeRanking():
         raise click.UsageError("Pass a change to rehearse, such as --interest TEXT.")
+    request = RehearsalRequest(**msgspec.structs.asdict(change))
     found = context.run(lambda desk: desk.ranking.rehearse(request))
     if as_json:
         print_json(found)
     else:
         _print_rehearsal(found)
+    if not save:
+        return
+    if not yes:
+        confirm("Save the change?", declined="Nothing changed.")
+    context.run(lambda desk: desk.ranking.change(change))
+    if not as_json:
+        click.echo("Saved. The next run uses it.")
 
 
-def _to_request(settings: Settings, changes: Mapping[str, Any]) -> RehearsalRequest:
-    ranking, pipeline = settings.ranking, settings.pipeline
-    return RehearsalRequest(
-        interests=_change(ranking.interests, changes["interests"], changes["no_interests"], "--no-interest"),
-        include=_change(pipeline.include, changes["include"], changes["no_include"], "--no-include"),
-        exclude=_change(pipeline.exclude, changes["exclude"], changes["no_exclude"], "--no-exclude"),
+@group()
+def ranking() -> None:
+    """Show or reset interests, filters and weights.
+
+    `copydesk rehearse --save` changes them.
+    """
+
+
+@ranking.command(examples=("copydesk ranking show",))
+@json_options(RankingProfile)
+@pass_context
+def show(context: Context, *, as_json: bool) -> None:
+    """Show the interests, filters and weights that runs use."""
+    _print_ranking(context.run(lambda desk: desk.ranking.get()), as_json=as_json)
+
+
+@ranking.command(examples=("copydesk ranking reset",))
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@json_options(RankingProfile)
+@pass_context
+def reset(context: Context, *, yes: bool, as_json: bool) -> None:
+    """Use the interests, filters and weights of the settings file again."""
+    if not yes:
+        confirm("Forget the saved interests, filters and weights?", declined="Nothing changed.")
+    _print_ranking(context.run(lambda desk: desk.ranking.reset()), as_json=as_json)
+
+
+def _print_ranking(found: RankingProfile, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        ("interests", ", ".join(found.interests) or "none"),
+        ("must have one of", ", ".join(found.include) or "anything"),
+        ("must not have", ", ".join(found.exclude) or "nothing"),
+        ("lowest score", f"{found.min_score:g}"),
+        ("drafts a run", f"{found.max_drafts}"),
+        ("weights", ", ".join(f"{name} {weight:g}" for name, weight in found.weights.items())),
+        ("saved", ", ".join(found.saved) or "nothing; all is from the settings file"),
+    ]
+    print_table(rows, empty="")
+
+
+def _to_change(current: RankingProfile, changes: Mapping[str, Any]) -> ChangeRanking:
+    return ChangeRanking(
+        interests=_change(current.interests, changes["interests"], changes["no_interests"], "--no-interest"),
+        include=_change(current.include, changes["include"], changes["no_include"], "--no-include"),
+        exclude=_change(current.exclude, changes["exclude"], changes["no_exclude"], "--no-exclude"),
         weights=_parse_weights(changes["weights"]),
         min_score=changes["min_score"],
         max_drafts=changes["max_drafts"],

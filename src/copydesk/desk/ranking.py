@@ -1,6 +1,6 @@
-"""The ranking, explained and rehearsed: why an item has no draft, and what a change of the settings would do.
+"""The ranking: why an item has no draft, what a change of interests, filters or weights would do, and saving it.
 
-Nothing is fetched, written or stored. The rankings are computed in threads.
+Only `change` and `reset` store anything. The rankings are computed in threads.
 """
 
 import asyncio
@@ -20,9 +20,11 @@ from copydesk.desk.pipeline.ranking_inputs import (
     load_ranking_inputs,
     ranking_context,
 )
+from copydesk.desk.saved_ranking import apply_change, build_profile, load_settings, merge_changes
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.item import Item, ItemState
+from copydesk.model.ranking import ChangeRanking, RankingProfile
 from copydesk.model.rehearsal import (
     Explanation,
     InterestRank,
@@ -45,12 +47,10 @@ from copydesk.ranking.rehearsal import (
     rank_by_recency,
     rank_days,
 )
-from copydesk.ranking.score import Interests, ScoringContext, Weights
+from copydesk.ranking.score import Interests, ScoringContext
 from copydesk.ranking.stories import Candidate, group_into_stories
-from copydesk.settings import Pipeline as PipelineSettings
-from copydesk.settings import Ranking as RankingSettings
 from copydesk.settings import Settings
-from copydesk.store import drafts, items, sources
+from copydesk.store import drafts, items, sources, users
 from copydesk.store.database import Transaction
 from copydesk.switch_interval import short_switch_interval
 from copydesk.text.formatting import format_relative, plural
@@ -69,10 +69,32 @@ _AGGREGATORS = frozenset(info.name for info in SOURCE_TYPES.values() if info.is_
 
 
 class Rankings:
-    """Operations on the ranking that change nothing."""
+    """Operations on the ranking."""
 
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
+
+    @operation
+    async def get(self) -> RankingProfile:
+        """Return the interests, filters and weights that runs use."""
+        return build_profile(self._ctx.settings, await self._ctx.read(users.load_ranking))
+
+    @operation
+    async def change(self, request: ChangeRanking) -> RankingProfile:
+        """Save interests, filters and weights in place of those in the settings file; null leaves a setting as it is.
+
+        The next run uses them. Raise InvalidError for an unknown part of the score, or an expression that is invalid or
+        too slow.
+        """
+        changed = apply_change(self._ctx.settings, request)
+        await asyncio.to_thread(compile_item_rules, changed.pipeline, ())
+        return build_profile(self._ctx.settings, await self._ctx.write_durable(_save_change, request))
+
+    @operation
+    async def reset(self) -> RankingProfile:
+        """Forget the saved interests, filters and weights: those in the settings file are used again."""
+        await self._ctx.write_durable(users.save_ranking, ChangeRanking())
+        return build_profile(self._ctx.settings, ChangeRanking())
 
     @operation
     async def rehearse(self, request: RehearsalRequest) -> Rehearsal:
@@ -82,8 +104,7 @@ class Rankings:
         """
         now = self._ctx.clock()
         stored, inputs, approved = await self._ctx.read(_load_rehearsal, now - timedelta(days=REHEARSED_DAYS))
-        settings = self._ctx.settings
-        before = _Options(settings.ranking, settings.pipeline, inputs.sources, inputs.excluded)
+        before = _Options(await load_settings(self._ctx), inputs.sources, inputs.excluded)
         after = _change(before, request)
         rules = [await self._compile(options, stored) for options in (before, after)]
         # Many seconds for many items: give the console's thread its turn more often.
@@ -92,7 +113,7 @@ class Rankings:
 
     async def _compile(self, options: "_Options", stored: Sequence[Item]) -> ItemRules:
         rules = await asyncio.to_thread(
-            compile_item_rules, options.pipeline, options.sources, options.excluded, any_age=True
+            compile_item_rules, options.settings.pipeline, options.sources, options.excluded, any_age=True
         )
         return rules._replace(source_languages=await detect_source_languages(self._ctx, stored, rules))
 
@@ -126,9 +147,8 @@ class Rankings:
     async def _describe_filter(self, item: Item, reason: str) -> str:
         """Return which filter left the item out, and where that filter is set."""
         inputs = await self._ctx.read(load_ranking_inputs, self._ctx.clock())
-        rules = await asyncio.to_thread(
-            compile_item_rules, self._ctx.settings.pipeline, inputs.sources, inputs.excluded
-        )
+        options = (await load_settings(self._ctx)).pipeline
+        rules = await asyncio.to_thread(compile_item_rules, options, inputs.sources, inputs.excluded)
         rejection = await asyncio.to_thread(rules.reject, item, self._ctx.clock())
         if rejection is None or rejection.reason != reason:
             return f"It was filtered out: {reason}."
@@ -142,18 +162,16 @@ class Rankings:
         if all(item.id != found.item.id for item in waiting):
             return _explanation(found, ItemFate.DROPPED, f"It waits, but {found.item.source_name} is disabled.")
         inputs = await self._ctx.read(load_ranking_inputs, now - NOVELTY_WINDOW)
-        rules = await asyncio.to_thread(
-            compile_item_rules, self._ctx.settings.pipeline, inputs.sources, inputs.excluded
-        )
+        settings = await load_settings(self._ctx)
+        rules = await asyncio.to_thread(compile_item_rules, settings.pipeline, inputs.sources, inputs.excluded)
         rules = rules._replace(source_languages=await detect_source_languages(self._ctx, waiting, rules))
-        return await asyncio.to_thread(_explain_waiting, found, waiting, rules, inputs, self._ctx.settings, now)
+        return await asyncio.to_thread(_explain_waiting, found, waiting, rules, inputs, settings, now)
 
 
 class _Options(NamedTuple):
     """The settings that a rehearsal compares."""
 
-    ranking: RankingSettings
-    pipeline: PipelineSettings
+    settings: Settings
     sources: tuple[Source, ...]
     excluded: tuple[str, ...]
     """Words that the user's rules exclude."""
@@ -168,22 +186,9 @@ class _FoundItem(NamedTuple):
 
 def _change(options: _Options, request: RehearsalRequest) -> _Options:
     """Return the options with the change. Raise InvalidError, or NotFoundError for an unknown source."""
-    weights: dict[str, object] = dict(request.weights or {})
-    if unknown := sorted(set(weights) - set(Weights.__struct_fields__)):
-        accepted = ", ".join(Weights.__struct_fields__)
-        raise InvalidError(FieldError("weights", f"{unknown[0]} is no part of the score: {accepted}"))
     if (request.source_id is None) is not (request.source_config is None):
         raise InvalidError(FieldError("sourceConfig", "sourceId and sourceConfig belong together"))
-    given = {name: getattr(request, name) for name in ("include", "exclude", "min_score", "max_drafts")}
-    changes = {name: value for name, value in given.items() if value is not None}
-    if request.interests is not None:
-        weights["interests"] = request.interests
-    return _Options(
-        msgspec.structs.replace(options.ranking, **weights),
-        msgspec.structs.replace(options.pipeline, **changes),
-        _change_source(options.sources, request),
-        options.excluded,
-    )
+    return _Options(apply_change(options.settings, request), _change_source(options.sources, request), options.excluded)
 
 
 def _change_source(all_sources: tuple[Source, ...], request: RehearsalRequest) -> tuple[Source, ...]:
@@ -195,6 +200,12 @@ def _change_source(all_sources: tuple[Source, ...], request: RehearsalRequest) -
         msgspec.structs.replace(source, config=request.source_config) if source.id == request.source_id else source
         for source in all_sources
     )
+
+
+def _save_change(conn: Transaction, user_id: str, change: ChangeRanking) -> ChangeRanking:
+    saved = merge_changes(users.load_ranking(conn, user_id), change)
+    users.save_ranking(conn, user_id, saved)
+    return saved
 
 
 def _load_rehearsal(
@@ -226,7 +237,7 @@ def _rehearse(
     now: datetime,
 ) -> Rehearsal:
     days = day_ends(now, REHEARSED_DAYS)
-    max_age = timedelta(hours=options[0].pipeline.max_age_hours)
+    max_age = timedelta(hours=options[0].settings.pipeline.max_age_hours)
     before, after = (
         _replay(stored, inputs, chosen, compiled, days, now) for chosen, compiled in zip(options, rules, strict=True)
     )
@@ -260,13 +271,13 @@ def _replay(
 ) -> _Replay:
     rejections = ((item.id, rules.reject(item, now)) for item in stored)
     rejected = {item_id: rejection.reason for item_id, rejection in rejections if rejection}
-    settings = Settings(ranking=options.ranking, pipeline=options.pipeline)
+    settings = options.settings
     variant = Variant(
         ranking_context(inputs._replace(sources=options.sources), settings),
         group_into_stories([item for item in stored if item.id not in rejected], _AGGREGATORS),
-        options.pipeline.max_drafts,
+        settings.pipeline.max_drafts,
     )
-    rankings = rank_days(variant, days, timedelta(hours=options.pipeline.max_age_hours))
+    rankings = rank_days(variant, days, timedelta(hours=settings.pipeline.max_age_hours))
     return _Replay(variant, rejected, rankings, pick_drafts(rankings, variant.max_drafts))
 
 

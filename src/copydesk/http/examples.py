@@ -60,6 +60,7 @@ from copydesk.model.experiment import (
 )
 from copydesk.model.item import ItemState
 from copydesk.model.learning import LearningReport, LearningReset
+from copydesk.model.ranking import RankingProfile
 from copydesk.model.rehearsal import Explanation, Hits, InterestRank, ItemFate, Rehearsal
 from copydesk.model.requests import BulkFailure, CreatedDraft, CreatedDrafts, CreationMode, bulk_response
 from copydesk.model.rule import Rule, RuleKind, RuleSuggestion
@@ -342,6 +343,23 @@ _VALUES = (
         of=120,
         score=0.41,
         without_interest=(InterestRank(interest="ferries", rank=61),),
+    ),
+    RankingProfile(
+        interests=("electric ferries", "-giveaway"),
+        include=(),
+        exclude=("sponsored",),
+        min_score=0.0,
+        max_drafts=10,
+        weights={
+            "recency": 0.1,
+            "interest": 0.28,
+            "source": 0.12,
+            "popularity": 0.14,
+            "corroboration": 0.06,
+            "novelty": 0.1,
+            "preference": 0.3,
+        },
+        saved=("interests", "recency"),
     ),
     Rehearsal(
         days=30,

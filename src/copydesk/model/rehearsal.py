@@ -1,40 +1,19 @@
 """Rehearsal of changed interests, filters and weights; and why an item has no draft."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
-
-from msgspec import Meta
 
 from copydesk.model.draft import ScorePart, Status
 from copydesk.model.item import ItemState
+from copydesk.model.ranking import ChangeRanking
 from copydesk.model.serialization import Struct
 from copydesk.model.source import SourceConfig
 from copydesk.model.validation import Id
 
-MAX_TERMS, MAX_TERM_LENGTH = 200, 500
-Terms = Annotated[
-    tuple[Annotated[str, Meta(min_length=1, max_length=MAX_TERM_LENGTH)], ...], Meta(max_length=MAX_TERMS)
-]
-Share = Annotated[float, Meta(ge=0, le=1)]
 
-
-class RehearsalRequest(Struct, frozen=True, forbid_unknown_fields=True):
+class RehearsalRequest(ChangeRanking, frozen=True, forbid_unknown_fields=True):
     """A change of the settings to rehearse; null leaves a setting as it is."""
 
-    interests: Terms | None = None
-    """In place of `ranking.interests`."""
-    include: Terms | None = None
-    """In place of `pipeline.include`."""
-    exclude: Terms | None = None
-    """In place of `pipeline.exclude`."""
-    min_score: Share | None = None
-    """In place of `pipeline.min_score`."""
-    max_drafts: Annotated[int, Meta(ge=1, le=1000)] | None = None
-    """Drafts a day, in place of `pipeline.max_drafts`."""
-    weights: Mapping[str, Share] | None = None
-    """Weights of parts of the score by name, such as interest; the others stay."""
     source_id: Id | None = None
     """The source that `source_config` is for."""
     source_config: SourceConfig | None = None

@@ -32,6 +32,7 @@ FINGERPRINTS: Final = {
     "0013": "55ff66495db2c2a4",
     "0014": "1b508e6a9f235c0d",
     "0015": "cf630b02cf2f1062",
+    "0016": "c3904cdff0ae3cbf",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

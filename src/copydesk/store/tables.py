@@ -30,6 +30,7 @@ from copydesk.model.engagement import RecordStatus
 from copydesk.model.event import EventType
 from copydesk.model.experiment import ExperimentPlan, ExperimentStatus
 from copydesk.model.item import ItemState
+from copydesk.model.ranking import ChangeRanking
 from copydesk.model.requests import ChangeDraft
 from copydesk.model.rule import RuleKind
 from copydesk.model.run import RunRequest, RunStats, RunStatus, Stage
@@ -82,6 +83,8 @@ user = Table(
     required_column("created_at", UtcDateTime),
     # Names of the writers that are asked for a draft, in this order.
     required_column("writers", JsonText(tuple[str, ...]), server_default='["offline"]'),
+    # Interests, filters and weights in place of those in the settings file.
+    required_column("ranking", JsonText(ChangeRanking), server_default="{}"),
 )
 
 # Endpoints of language models. Their keys are in the vault.

@@ -6,6 +6,7 @@ import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
+from copydesk.model.ranking import ChangeRanking
 from copydesk.model.rule import RuleKind
 from copydesk.model.serialization import Struct
 from copydesk.model.user import User
@@ -90,6 +91,17 @@ def remove(conn: Connection, user_id: str) -> None:
 
 def set_time_zone(conn: Connection, user_id: str, name: str) -> None:
     conn.execute(update(user).where(user.c.id == user_id).values(time_zone=name))
+
+
+def load_ranking(conn: Connection, user_id: str) -> ChangeRanking:
+    """Return the interests, filters and weights that the user saved."""
+    saved: ChangeRanking = conn.execute(select(user.c.ranking).where(user.c.id == user_id)).scalar_one()
+    return saved
+
+
+def save_ranking(conn: Connection, user_id: str, saved: ChangeRanking) -> None:
+    """Store interests, filters and weights, in place of those stored."""
+    conn.execute(update(user).where(user.c.id == user_id).values(ranking=saved))
 
 
 _VOICE_COLUMNS = ColumnCodec(voice.c[name] for name in VoiceProfile.__struct_fields__)

@@ -41,6 +41,7 @@ class KeyContext(StrEnum):
     COMPOSE = "New draft"
     FIELDS = "Form"
     CONSOLE = "Everywhere"
+    REHEARSAL = "Rehearsal"
     HELP = "Help"
     PROMPT = "Prompt"
     CONFIRM = "Confirmation"
@@ -250,12 +251,18 @@ KEYS = (
     Key("engagement.previous_pane", KeyContext.ENGAGEMENT, "shift+tab", "pane(-1)", "Previous pane"),
     Key("engagement.refresh", KeyContext.ENGAGEMENT, ".", "refresh", "Refresh"),
     Key("engagement.back", KeyContext.ENGAGEMENT, "escape", "back", "Back to the metrics"),
-    Key("setup.edit", KeyContext.SETUP, "e", "edit", "Edit the voice or the time zone", "edit"),
+    Key("setup.edit", KeyContext.SETUP, "e", "edit", "Edit the voice, the ranking, a rule or the time zone", "edit"),
     Key("setup.connect", KeyContext.SETUP, "n", "connect", "Connect an account", "connect"),
     Key("setup.check", KeyContext.SETUP, "t", "check", "Test the connection", "test"),
     Key("setup.use", KeyContext.SETUP, "u", "use", "Let the writer write drafts"),
     Key("setup.remove", KeyContext.SETUP, "D", "remove", "Disconnect the account", "disconnect"),
-    Key("setup.forget", KeyContext.SETUP, "F", "forget", "Forget what is learnt, or take that back"),
+    Key(
+        "setup.forget",
+        KeyContext.SETUP,
+        "F",
+        "forget",
+        "Forget what is learnt, or take that back; use the settings file's ranking",
+    ),
     Key("setup.next_pane", KeyContext.SETUP, "tab", "pane(1)", "Next pane", "pane"),
     Key("setup.previous_pane", KeyContext.SETUP, "shift+tab", "pane(-1)", "Previous pane"),
     Key("setup.refresh", KeyContext.SETUP, ".", "refresh", "Refresh and check the files again"),
@@ -276,6 +283,8 @@ KEYS = (
     Key("fields.previous", KeyContext.FIELDS, "shift+tab,up", "next_field(-1)", "Previous field"),
     Key("fields.leave", KeyContext.FIELDS, "escape", "leave", "Cancel", "cancel"),
     Key("hold.leave", KeyContext.WAIT, "escape", "leave", "Cancel", "cancel"),
+    Key("rehearsal.save", KeyContext.REHEARSAL, "ctrl+s", "save", "Save the change", "save"),
+    Key("rehearsal.leave", KeyContext.REHEARSAL, "q,escape", "leave", "Back to the form; nothing is saved", "back"),
     Key("help.close", KeyContext.HELP, "q,escape,?,enter", "close", "Close", "close"),
     *(
         Key(

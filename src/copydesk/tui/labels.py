@@ -1,6 +1,6 @@
 """Every text a user sees in the console."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -1825,11 +1825,19 @@ RULE_DELETED = "Rule deleted."
 FIELD_RULE, FIELD_TERM, FIELD_KIND, FIELD_STATE = "rule", "word or phrase", "effect", "state"
 FIELD_INTERESTS, FIELD_INCLUDE, FIELD_EXCLUDE = "interests", "must have one of", "must not have"
 FIELD_MIN_SCORE, FIELD_MAX_DRAFTS = "lowest score", "drafts a run"
-RANKING_NOTE = "These are in the settings file. A rehearsal shows what a change would do before you make it."
+FIELD_WEIGHTS = "weights"
+RANKING_FROM_FILE = "These are from the settings file."
+RANKING_SAVED = "Ranking saved. The next run uses it."
+RANKING_RESET = "Ranking from the settings file"
+RESET_RANKING_PROMPT = "Use the interests, filters and weights of the settings file again?"
+RESET = "reset"
+NOTHING_TO_REHEARSE = "nothing is changed"
 REHEARSAL_TITLE = "Rehearsal"
 REHEARSE_SAVED_SOURCES = "A new source has no items to rehearse with."
-REHEARSAL_HINT = "Separate several by commas. Nothing is saved."
-REHEARSAL_NOT_SAVED = "Nothing was saved. To keep the change, put this into the settings file:"
+REHEARSAL_HINT = (
+    "Separate several by commas. The last seven lines are weights, 0 to 1. Enter shows what the change would do;"
+    " nothing is saved before."
+)
 NO_APPROVALS_TO_REHEARSE = "No approvals in these days to compare with."
 WITH_CHANGE, WITHOUT_CHANGE, BY_RECENCY = "with the change", "as it is", "by recency alone"
 GAINED, LOST = "Drafted only with the change", "Not drafted any more"
@@ -1846,6 +1854,24 @@ def rank_without_interest(interest: str, rank: int | None) -> str:
 def rank_change(rank: int | None, now: int | None) -> str:
     """Return the rank of a story with a change, and as it is: `rank 3, now 14`."""
     return f"{f'rank {rank}' if rank else 'no rank'}, now {now or 'none'}"
+
+
+def ranking_saved(names: Iterable[str]) -> str:
+    return f"Saved here, in place of the settings file: {', '.join(names)}."
+
+
+def ranking_hints(*, is_saved: bool) -> str:
+    edit = f"{key_label('setup.edit')} changes them, and shows first what the change would do."
+    return f"{edit} {key_label('setup.forget')} uses the settings file again." if is_saved else edit
+
+
+def rehearsal_title() -> str:
+    save, leave = key_label("rehearsal.save"), key_label("rehearsal.leave")
+    return f"{REHEARSAL_TITLE} · {save} save · {leave} back"
+
+
+def number_range(low: int, high: int) -> str:
+    return f"takes a number from {low:,} to {high:,}"
 
 
 def rehearsed(days: int, items: int) -> str:
@@ -1898,7 +1924,7 @@ def learning_since(time: str | None) -> str:
 
 
 def forget_elsewhere() -> str:
-    return f"{key_label('setup.forget')} works in {LEARNING_TITLE}."
+    return f"{key_label('setup.forget')} works in {LEARNING_TITLE} and {RANKING_TITLE}."
 
 
 def forget_hint(*, is_reset: bool) -> str:

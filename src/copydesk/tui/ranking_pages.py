@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
+from copydesk.model.ranking import RankingProfile
 from copydesk.model.rehearsal import Explanation, Hits, Rehearsal, RehearsedStory
 from copydesk.model.rule import Rule
-from copydesk.settings import Settings
 from copydesk.text.formatting import format_utc
 from copydesk.tui import labels
 from copydesk.tui.layout import Block, Table, paragraph
@@ -34,8 +34,8 @@ def explanation_page(found: Explanation) -> list[Block]:
     return blocks
 
 
-def rehearsal_page(found: Rehearsal, settings: Sequence[str]) -> list[Block]:
-    """Return the result of a rehearsal; `settings` are the lines of the settings file that make the change."""
+def rehearsal_page(found: Rehearsal) -> list[Block]:
+    """Return the result of a rehearsal."""
     blocks: list[Block] = [
         paragraph(labels.rehearsed(found.days, found.items), "dim"),
         paragraph(
@@ -52,10 +52,7 @@ def rehearsal_page(found: Rehearsal, settings: Sequence[str]) -> list[Block]:
         blocks += [paragraph(labels.rehearsed_approvals(found.hits.of, found.top)), Table(rows)]
     else:
         blocks.append(paragraph(labels.NO_APPROVALS_TO_REHEARSE, "dim"))
-    blocks += [*_stories(labels.GAINED, found.gained), *_stories(labels.LOST, found.lost)]
-    if settings:
-        blocks += [paragraph(), paragraph(labels.REHEARSAL_NOT_SAVED, "dim"), *map(paragraph, settings)]
-    return blocks
+    return [*blocks, *_stories(labels.GAINED, found.gained), *_stories(labels.LOST, found.lost)]
 
 
 def _hits_row(name: str, hits: Hits) -> tuple[Content, ...]:
@@ -96,18 +93,20 @@ def rules_page(rules: Sequence[Rule]) -> list[Block]:
     return [Table(rows)]
 
 
-def ranking_page(settings: Settings) -> list[Block]:
-    """Return the interests, filters and weights as they are set."""
-    ranking, pipeline = settings.ranking, settings.pipeline
+def ranking_page(ranking: RankingProfile) -> list[Block]:
+    """Return the interests, filters and weights that runs use."""
     rows = [
         (labels.FIELD_INTERESTS, ", ".join(ranking.interests)),
-        (labels.FIELD_INCLUDE, ", ".join(pipeline.include)),
-        (labels.FIELD_EXCLUDE, ", ".join(pipeline.exclude)),
-        (labels.FIELD_MIN_SCORE, f"{pipeline.min_score:g}"),
-        (labels.FIELD_MAX_DRAFTS, f"{pipeline.max_drafts}"),
+        (labels.FIELD_INCLUDE, ", ".join(ranking.include)),
+        (labels.FIELD_EXCLUDE, ", ".join(ranking.exclude)),
+        (labels.FIELD_MIN_SCORE, f"{ranking.min_score:g}"),
+        (labels.FIELD_MAX_DRAFTS, f"{ranking.max_drafts}"),
+        (labels.FIELD_WEIGHTS, ", ".join(f"{name} {weight:g}" for name, weight in ranking.weights.items())),
     ]
     return [
         Table([(Content.styled(name, "dim"), Content(safe_line(value) or "–")) for name, value in rows]),
         paragraph(),
-        paragraph(labels.RANKING_NOTE, "dim"),
+        paragraph(labels.ranking_saved(ranking.saved) if ranking.saved else labels.RANKING_FROM_FILE, "dim"),
+        paragraph(),
+        paragraph(labels.ranking_hints(is_saved=bool(ranking.saved))),
     ]

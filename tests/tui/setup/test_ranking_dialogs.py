@@ -1,32 +1,47 @@
-"""Tests for the values of the rehearsal's form."""
-
-import tomllib
+"""Tests for the values of the ranking's form."""
 
 import pytest
 
 from copydesk.errors import InvalidError
-from copydesk.model.rehearsal import RehearsalRequest
-from copydesk.settings import Pipeline, Ranking, Settings
-from copydesk.tui.setup.ranking_dialogs import parse_change, settings_lines
+from copydesk.model.ranking import ChangeRanking, RankingProfile
+from copydesk.tui.setup.ranking_dialogs import parse_change
 
-SETTINGS = Settings(ranking=Ranking(interests=("ferries",)), pipeline=Pipeline(exclude=("giveaway",)))
-VALUES = {"interests": "ferries", "include": "", "exclude": "giveaway", "minScore": "0", "maxDrafts": "10"}
+CURRENT = RankingProfile(
+    interests=("ferries",),
+    include=(),
+    exclude=("giveaway",),
+    min_score=0.0,
+    max_drafts=0,
+    weights={"recency": 0.22, "interest": 1 / 3},
+)
+VALUES = {
+    "interests": "ferries",
+    "include": "",
+    "exclude": "giveaway",
+    "minScore": "0",
+    "maxDrafts": "0",
+    "recency": "0.22",
+    "interest": "0.333333",
+}
+
+
+def test_form_as_it_opens_changes_nothing() -> None:
+    assert parse_change(VALUES, CURRENT) == ChangeRanking()
 
 
 def test_only_changed_lists_are_rehearsed() -> None:
-    found = parse_change(VALUES | {"interests": "ferries, , rail "}, SETTINGS)
-    assert (found.interests, found.include, found.exclude) == (("ferries", "rail"), None, None)
+    found = parse_change(VALUES | {"interests": "ferries, , rail "}, CURRENT)
+    assert found == ChangeRanking(interests=("ferries", "rail"))
 
 
-def test_value_that_is_no_number_is_refused() -> None:
-    with pytest.raises(InvalidError, match="takes a number"):
-        parse_change(VALUES | {"minScore": "much"}, SETTINGS)
+def test_only_changed_weights_are_rehearsed() -> None:
+    found = parse_change(VALUES | {"recency": "0.5", "minScore": ".2"}, CURRENT)
+    assert found == ChangeRanking(weights={"recency": 0.5}, min_score=0.2)
 
 
-def test_lines_of_the_settings_file() -> None:
-    lines = settings_lines(RehearsalRequest(interests=('a "b"', "ü"), exclude=("/x+/",)))
-    assert tomllib.loads("\n".join(lines)) == {
-        "ranking": {"interests": ['a "b"', "ü"]},
-        "pipeline": {"exclude": ["/x+/"]},
-    }
-    assert settings_lines(RehearsalRequest()) == []
+@pytest.mark.parametrize(
+    ("field", "value"), [("minScore", "much"), ("recency", "nan"), ("recency", "2"), ("maxDrafts", "1001")]
+)
+def test_value_out_of_range_is_refused(field: str, value: str) -> None:
+    with pytest.raises(InvalidError, match="takes a number from"):
+        parse_change(VALUES | {field: value}, CURRENT)

@@ -334,16 +334,43 @@ async def test_learning_is_forgotten_and_restored(tmp_path: Path) -> None:
         assert "All decisions count." in ui.text
 
 
-async def test_change_of_interests_is_rehearsed(tmp_path: Path) -> None:
+async def test_change_of_interests_is_rehearsed_then_saved(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press(*["j"] * 5)
-        await wait_for_text(ui, "These are in the settings file.")
+        await wait_for_text(ui, "These are from the settings file.")
         await ui.press("e")
         await wait_for_text(ui, "Separate several by commas.")
         await type_text(ui, "no such thing\n")
         await wait_for_text(ui, "No approvals in these days")
-        assert 'interests = ["no such thing"]' in ui.text
         assert "Not drafted any more" in ui.text
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "Saved here, in place of the settings file: interests.")
+    async with open_setup_desk(tmp_path) as desk:
+        assert (await desk.ranking.get()).interests == ("no such thing",)
+
+
+async def test_rehearsed_change_that_is_not_saved_returns_to_the_form(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await ui.press(*["j"] * 5, "e")
+        await wait_for_text(ui, "Separate several by commas.")
+        await type_text(ui, "no such thing\n")
+        await wait_for_text(ui, "No approvals in these days")
+        await ui.press("q")
+        await wait_for_text(ui, "Separate several by commas.")
+        assert "no such thing" in ui.text
+    async with open_setup_desk(tmp_path) as desk:
+        assert (await desk.ranking.get()).saved == ()
+
+
+async def test_saved_ranking_is_reset(tmp_path: Path) -> None:
+    async def save_weight(desk: Desk) -> None:
+        await desk.ranking.change({"weights": {"recency": 0.5}})
+
+    async with open_setup(tmp_path, save_weight) as ui:
+        await ui.press(*["j"] * 5)
+        await wait_for_text(ui, "in place of the settings file: recency.")
+        await ui.press("F", "y")
+        await wait_for_text(ui, "These are from the settings file.")
 
 
 async def test_rule_is_switched_off(tmp_path: Path) -> None:

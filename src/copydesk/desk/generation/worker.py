@@ -21,6 +21,7 @@ from copydesk.desk.drafts.create import derive_title
 from copydesk.desk.drafts.source_items import add_items, list_sources
 from copydesk.desk.experiments import Treatment, get_treatment
 from copydesk.desk.images.draft_images import page_images
+from copydesk.desk.saved_ranking import load_settings
 from copydesk.desk.writers.open_writer import open_writer, write_recorded
 from copydesk.drafting.check_context import TrigramCache
 from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context, check
@@ -265,7 +266,8 @@ class _JobWriter:
 
     async def _generate(self, inputs: _TextInputs, material: GenerationInput) -> GeneratedText:
         draft, item = inputs.draft, material.item
-        topic = Topics(self._ctx.settings.ranking.interests).find_shared(inputs.items)
+        settings = await load_settings(self._ctx)
+        topic = Topics(settings.ranking.interests).find_shared(inputs.items)
         brief = add_items(_brief(inputs, material), item, inputs.items, topic)
         output, writer = await self._call_writer(brief, draft.id)
         images = () if inputs.has_image else _page_image(material.item, self._ctx.clock())

@@ -14,6 +14,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.pipeline.item_rules import ItemRules, compile_item_rules, detect_source_languages
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.desk.pipeline.ranking_inputs import NOVELTY_WINDOW, load_ranking_inputs, ranking_context
+from copydesk.desk.saved_ranking import load_settings
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.item import Item, ItemState, digest
 from copydesk.model.rule import RuleKind
@@ -21,6 +22,7 @@ from copydesk.model.run import RunRequest, Stage
 from copydesk.model.source import Source, SourceConfig
 from copydesk.ranking.rank import RankedStory, rank
 from copydesk.ranking.stories import Candidate, StoryIndex, group_into_stories
+from copydesk.settings import Settings
 from copydesk.store import drafts, items, sources
 from copydesk.store.database import Transaction
 from copydesk.store.items import StoryMember
@@ -37,18 +39,19 @@ async def select_stories(
     ctx: DeskContext, request: RunRequest, progress: RunProgress, new: Container[str]
 ) -> tuple[RankedStory, ...]:
     """Return the stories worth drafting, best first. `new` holds the ids of the items this run stored."""
+    settings = await load_settings(ctx)
     with progress.track_stage(Stage.FILTER):
-        stories = await _filter(ctx, request, progress, new)
+        stories = await _filter(ctx, settings, request, progress, new)
     with progress.track_stage(Stage.RANK, len(stories)):
-        return await _rank(ctx, stories, progress)
+        return await _rank(ctx, settings, stories, progress)
 
 
 async def _filter(
-    ctx: DeskContext, request: RunRequest, progress: RunProgress, new: Container[str]
+    ctx: DeskContext, settings: Settings, request: RunRequest, progress: RunProgress, new: Container[str]
 ) -> tuple[Candidate, ...]:
     """Return the stories of the items that pass the rules; store the outcome of the others."""
     now = ctx.clock()
-    rules = await _load_rules(ctx)
+    rules = await _load_rules(ctx, settings)
     waiting = await ctx.read(items.list_new, request.source_ids)
     # Compare ids instead of subtracting counts: items this run stored may have been deleted since.
     already_stored = sum(item.id not in new for item in waiting)
@@ -86,13 +89,15 @@ def _save_outcomes(
     return drafted
 
 
-async def _rank(ctx: DeskContext, stories: Sequence[Candidate], progress: RunProgress) -> tuple[RankedStory, ...]:
+async def _rank(
+    ctx: DeskContext, settings: Settings, stories: Sequence[Candidate], progress: RunProgress
+) -> tuple[RankedStory, ...]:
     """Return the ranked stories. Items dropped for good are marked, so that later runs skip them."""
     if not stories:
         return ()
     now = ctx.clock()
     inputs = await ctx.read(load_ranking_inputs, now - NOVELTY_WINDOW)
-    ranking = await asyncio.to_thread(lambda: rank(stories, ranking_context(inputs, ctx.settings), now))
+    ranking = await asyncio.to_thread(lambda: rank(stories, ranking_context(inputs, settings), now))
     outcomes = [
         (item.id, ItemState.FILTERED, dropped.reason)
         for dropped in ranking.dropped
@@ -106,21 +111,21 @@ async def _rank(ctx: DeskContext, stories: Sequence[Candidate], progress: RunPro
     return ranking.ranked
 
 
-async def _load_rules(ctx: DeskContext) -> ItemRules:
+async def _load_rules(ctx: DeskContext, settings: Settings) -> ItemRules:
     """Return the rules for all items, and those of each source that has its own.
 
     Items that a source's previous rules left out are reopened if the rules have changed since.
     """
     all_sources, stored_fingerprints, excluded = await ctx.read(_load_sources)
-    compiled = await asyncio.to_thread(compile_item_rules, ctx.settings.pipeline, all_sources, excluded)
+    compiled = await asyncio.to_thread(compile_item_rules, settings.pipeline, all_sources, excluded)
     fingerprints = {
-        source.id: _rules_fingerprint(ctx, source.config or SourceConfig(), excluded) for source in all_sources
+        source.id: _rules_fingerprint(settings, source.config or SourceConfig(), excluded) for source in all_sources
     }
     # Items are judged once. Only changed rules make those they left out wait again.
     if changed := {
         source_id: rules for source_id, rules in fingerprints.items() if stored_fingerprints.get(source_id) != rules
     }:
-        max_age = timedelta(hours=ctx.settings.pipeline.max_age_hours)
+        max_age = timedelta(hours=settings.pipeline.max_age_hours)
         await ctx.write(_reopen_items, changed, ctx.clock() - max_age)
     return compiled
 
@@ -137,14 +142,14 @@ def _reopen_items(conn: Transaction, user_id: str, changed: Mapping[str, str], s
     sources.save_rule_fingerprints(conn, user_id, changed)
 
 
-def _rules_fingerprint(ctx: DeskContext, config: SourceConfig, excluded_by_rules: tuple[str, ...]) -> str:
+def _rules_fingerprint(settings: Settings, config: SourceConfig, excluded_by_rules: tuple[str, ...]) -> str:
     """Return a fingerprint of every setting that can leave out items of a source for good."""
-    options = ctx.settings.pipeline
+    options = settings.pipeline
     global_rules = (options.include, options.exclude, options.language, options.max_age_hours)
-    excluded = sorted(interest for interest in ctx.settings.ranking.interests if interest.startswith("-"))
-    settings = (global_rules, excluded, config.include, config.exclude, config.language)
+    excluded = sorted(interest for interest in settings.ranking.interests if interest.startswith("-"))
+    filters = (global_rules, excluded, config.include, config.exclude, config.language)
     # Without rules as before there were any: a changed fingerprint reopens what was filtered out.
-    return digest(msgspec.json.encode((*settings, excluded_by_rules) if excluded_by_rules else settings), 8).hex()
+    return digest(msgspec.json.encode((*filters, excluded_by_rules) if excluded_by_rules else filters), 8).hex()
 
 
 async def _filter_items(

@@ -19,6 +19,7 @@ from copydesk.desk.experiments import Assignment, claim_assignment, next_assignm
 from copydesk.desk.images.draft_images import PageImages, page_images
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.desk.pipeline.roundups import Roundup, Roundups
+from copydesk.desk.saved_ranking import load_settings
 from copydesk.desk.writers.open_writer import open_writer, write_recorded
 from copydesk.drafting.checks import RecentTexts, add_notes, build_check_context, check
 from copydesk.drafting.confidence import PRIOR_RATE, ConfidenceModel
@@ -32,6 +33,7 @@ from copydesk.model.source import Source, SourceConfig
 from copydesk.model.voice import Voice
 from copydesk.model.writer import ModelRequest
 from copydesk.ranking.rank import RankedStory
+from copydesk.settings import Settings
 from copydesk.store import drafts, items, sources, users
 from copydesk.store import writers as stored_writers
 from copydesk.store.database import Transaction
@@ -54,13 +56,14 @@ async def write_drafts(
     ctx: DeskContext, stories: Sequence[RankedStory], request: RunRequest, progress: RunProgress
 ) -> None:
     """Write drafts of the best stories in each requested format, until the run's maximum is reached."""
-    maximum = ctx.settings.pipeline.max_drafts if request.max_drafts is None else request.max_drafts
-    formats = [Format(name) for name in request.formats or ctx.settings.pipeline.formats]
+    settings = await load_settings(ctx)
+    maximum = settings.pipeline.max_drafts if request.max_drafts is None else request.max_drafts
+    formats = [Format(name) for name in request.formats or settings.pipeline.formats]
     total = len(stories) * len(formats)
     progress.set_total(min(maximum, total))
     if not stories or not maximum:
         return
-    writing = await _DraftWriting.load(ctx, progress, formats, stories)
+    writing = await _DraftWriting.load(ctx, settings, progress, formats, stories)
     for story in stories:
         created = progress.stats.drafts_created
         remaining = maximum - created
@@ -110,7 +113,12 @@ class _DraftWriting:
 
     @classmethod
     async def load(
-        cls, ctx: DeskContext, progress: RunProgress, formats: Sequence[Format], stories: Sequence[RankedStory]
+        cls,
+        ctx: DeskContext,
+        settings: Settings,
+        progress: RunProgress,
+        formats: Sequence[Format],
+        stories: Sequence[RankedStory],
     ) -> Self:
         """Load what every draft of the run needs."""
         now = ctx.clock()
@@ -120,7 +128,7 @@ class _DraftWriting:
         blog_stories = stories if Format.BLOG in formats else ()
         linked = await ctx.read(drafts.find_linked_items, [story.lead.id for story in blog_stories])
         recent_roundups = await ctx.read(_load_roundups, now - ROUNDUP_WINDOW) if blog_stories else ()
-        interests = ctx.settings.ranking.interests
+        interests = settings.ranking.interests
         roundups = await asyncio.to_thread(Roundups, blog_stories, interests, linked, recent_roundups)
         model, writer = await load_model(ctx), await open_writer(ctx)
         return cls(ctx, progress, formats, _Resources(voice, recent, configs, roundups, model, writer))

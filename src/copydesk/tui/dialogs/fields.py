@@ -1,6 +1,6 @@
 """A small form over a screen: a few lines to fill in, kept open until the desk has accepted them."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -72,10 +72,10 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
             super().__init__()
             self.error = error
 
-    def __init__(self, title: str, fields: Sequence[Field], submit: Submit, *, hint: str = "") -> None:
+    def __init__(self, title: str, fields: Iterable[Field], submit: Submit, *, hint: str = "") -> None:
         super().__init__()
         self._title = clean(title)
-        self._fields = fields
+        self._fields = tuple(fields)
         self._submit = submit
         self._hint = clean(hint)
         self._is_submitting = False

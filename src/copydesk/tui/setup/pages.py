@@ -11,6 +11,7 @@ from copydesk.model.confidence import ConfidenceBin
 from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Format
 from copydesk.model.learning import LearningReport
+from copydesk.model.ranking import RankingProfile
 from copydesk.model.rule import Rule
 from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import FormatVoice, VoicePreview, VoiceProfile
@@ -55,6 +56,7 @@ class SetupSnapshot(NamedTuple):
     local_time: str
     """The current time in `zone`, formatted."""
     slots: int
+    ranking: RankingProfile
     rules: tuple[Rule, ...]
     writers: Writers
     learning: LearningReport | None

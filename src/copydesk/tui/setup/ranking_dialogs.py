@@ -1,68 +1,135 @@
-"""Forms of the setup for the ranking: rehearse a change of interests and filters, and change a rule."""
+"""Forms of the setup for the ranking: rehearse and save a change of it, and change a rule."""
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+from textual.app import ComposeResult
+
 from copydesk.errors import FieldError, InvalidError, NotFoundError
+from copydesk.model.ranking import ChangeRanking, RankingProfile
 from copydesk.model.rehearsal import Rehearsal, RehearsalRequest
 from copydesk.model.rule import Rule, RuleKind
-from copydesk.settings import Settings
 from copydesk.tui import labels
-from copydesk.tui.dialogs.base import PageDialog
+from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
+from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.ranking_pages import rehearsal_page
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.sources.form_state import join_list, split_list
+from copydesk.tui.themes import stylesheet_path
+from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
+from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.tui.desk_screen import DeskScreen
 
+MAX_DRAFTS = 1_000
 MAX_LIST_LENGTH = 5_000
 ON, OFF, DELETE = "on", "off", "delete"
 
 
-def open_rehearsal(base: "DeskScreen", desk: "Desk") -> None:
-    """Open the form with the interests and filters as they are; then show what the changed ones would do."""
-    settings = desk.settings
-    results: list[tuple[Rehearsal, list[str]]] = []
+class RehearsalDialog(Dialog[bool], inherit_bindings=False):
+    """The result of a rehearsal; return True to save the change, None to go back to the form."""
+
+    CSS_PATH = stylesheet_path("deciding.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.PAGE, KeyContext.REHEARSAL)
+    BINDINGS = bindings(KeyContext.REHEARSAL)
+
+    def __init__(self, found: Rehearsal) -> None:
+        super().__init__()
+        self._found = found
+
+    def compose(self) -> ComposeResult:
+        yield Page(rehearsal_page(self._found), id="reading")
+
+    def on_mount(self) -> None:
+        set_title(self.query_one(Page), labels.rehearsal_title())
+
+    def action_save(self) -> None:
+        """Close, and save the change."""
+        self.close(result=True)
+
+    def action_leave(self) -> None:
+        """Go back to the form."""
+        self.close()
+
+
+def open_rehearsal(base: "DeskScreen", current: RankingProfile, values: Mapping[str, str] | None = None) -> None:
+    """Open the form with the ranking as it is, or with values typed before; show what the change would do, then save.
+
+    Nothing is saved unless the rehearsal was shown.
+    """
+    rehearsed: list[tuple[Mapping[str, str], Rehearsal]] = []
 
     async def submit(desk: "Desk", values: Mapping[str, str]) -> str:
-        request = parse_change(values, settings)
-        results[:] = [(await desk.ranking.rehearse(request), settings_lines(request))]
+        request = parse_change(values, current)
+        if request == ChangeRanking():
+            raise InvalidError(FieldError("ranking", labels.NOTHING_TO_REHEARSE))
+        rehearsal = await desk.ranking.rehearse(RehearsalRequest(**msgspec.structs.asdict(request)))
+        rehearsed[:] = [(values, rehearsal)]
         return labels.REHEARSAL_TITLE
 
     def show(message: str | None) -> None:
-        if message and results:
-            base.app.push_screen(PageDialog(labels.REHEARSAL_TITLE, rehearsal_page(*results[0])))
+        if message and rehearsed:
+            typed, rehearsal = rehearsed[0]
+            base.app.push_screen(RehearsalDialog(rehearsal), partial(_save_or_go_back, base, current, typed))
 
-    dialog = FieldsDialog(labels.REHEARSAL_TITLE, _change_fields(settings), submit, hint=labels.REHEARSAL_HINT)
+    fields = _change_fields(current, values or {})
+    dialog = FieldsDialog(labels.REHEARSAL_TITLE, fields, submit, hint=labels.REHEARSAL_HINT)
     base.app.push_if_current(base, dialog, show)
 
 
-def _change_fields(settings: Settings) -> tuple[Field, ...]:
-    ranking, pipeline = settings.ranking, settings.pipeline
+def _save_or_go_back(
+    base: "DeskScreen",
+    current: RankingProfile,
+    values: Mapping[str, str],
+    save: bool | None,  # noqa: FBT001 - Textual passes it by position
+) -> None:
+    if not save:
+        open_rehearsal(base, current, values)
+        return
+
+    async def write(desk: "Desk") -> None:
+        await desk.ranking.change(parse_change(values, current))
+        base.app.notify(labels.RANKING_SAVED)
+        base.refresh_for_keys()
+
+    base.app.enqueue_write(write, hold_keys=Hold.RESULT)
+
+
+def _change_fields(current: RankingProfile, typed: Mapping[str, str]) -> Iterator[Field]:
     lists = (
-        ("interests", labels.FIELD_INTERESTS, ranking.interests),
-        ("include", labels.FIELD_INCLUDE, pipeline.include),
-        ("exclude", labels.FIELD_EXCLUDE, pipeline.exclude),
+        ("interests", labels.FIELD_INTERESTS, current.interests),
+        ("include", labels.FIELD_INCLUDE, current.include),
+        ("exclude", labels.FIELD_EXCLUDE, current.exclude),
     )
-    return (
-        *(Field(name, label, value=join_list(terms), max_length=MAX_LIST_LENGTH) for name, label, terms in lists),
-        Field("minScore", labels.FIELD_MIN_SCORE, value=f"{pipeline.min_score:g}"),
-        Field("maxDrafts", labels.FIELD_MAX_DRAFTS, value=f"{pipeline.max_drafts}", digits_only=True),
-    )
+    for name, label, terms in lists:
+        yield Field(name, label, value=typed.get(name, join_list(terms)), max_length=MAX_LIST_LENGTH)
+    yield Field("minScore", labels.FIELD_MIN_SCORE, value=typed.get("minScore", f"{current.min_score:g}"))
+    most = typed.get("maxDrafts", f"{current.max_drafts}")
+    yield Field("maxDrafts", labels.FIELD_MAX_DRAFTS, value=most, digits_only=True, max_length=6)
+    for name, weight in current.weights.items():
+        yield Field(name, name, value=typed.get(name, f"{weight:g}"))
 
 
-def parse_change(values: Mapping[str, str], settings: Settings) -> RehearsalRequest:
-    """Return the change that the form makes. Raise InvalidError for a value that is no number."""
-    ranking, pipeline = settings.ranking, settings.pipeline
-    return RehearsalRequest(
-        interests=_changed(split_list(values["interests"]), ranking.interests),
-        include=_changed(split_list(values["include"]), pipeline.include),
-        exclude=_changed(split_list(values["exclude"]), pipeline.exclude),
-        min_score=_number("minScore", values["minScore"]),
-        max_drafts=int(values["maxDrafts"][:6]) if values["maxDrafts"] else None,
+def parse_change(values: Mapping[str, str], current: RankingProfile) -> ChangeRanking:
+    """Return the change that the form makes. Raise InvalidError for a value that is no number from 0 to 1."""
+    weights = {name: _changed_share(name, values[name], weight) for name, weight in current.weights.items()}
+    most = int(values["maxDrafts"]) if values["maxDrafts"] else current.max_drafts
+    if most != current.max_drafts and not 1 <= most <= MAX_DRAFTS:
+        raise InvalidError(FieldError("maxDrafts", labels.number_range(1, MAX_DRAFTS)))
+    return ChangeRanking(
+        interests=_changed(split_list(values["interests"]), current.interests),
+        include=_changed(split_list(values["include"]), current.include),
+        exclude=_changed(split_list(values["exclude"]), current.exclude),
+        min_score=_changed_share("minScore", values["minScore"], current.min_score),
+        max_drafts=None if most == current.max_drafts else most,
+        weights={name: share for name, share in weights.items() if share is not None} or None,
     )
 
 
@@ -70,27 +137,17 @@ def _changed(terms: list[str], current: tuple[str, ...]) -> tuple[str, ...] | No
     return None if tuple(terms) == current else tuple(terms)
 
 
-def _number(name: str, text: str) -> float | None:
+def _changed_share(name: str, text: str, current: float) -> float | None:
+    """Return the number if it was changed. An empty line leaves it as it is."""
+    if not text or text == f"{current:g}":
+        return None
     try:
-        return float(text) if text else None
+        share = float(text)
     except ValueError:
-        raise InvalidError(FieldError(name, "takes a number")) from None
-
-
-def settings_lines(request: RehearsalRequest) -> list[str]:
-    """Return the lines of the settings file that make the change."""
-    lines = [] if request.interests is None else ["[ranking]", f"interests = {_toml_list(request.interests)}"]
-    filters = [
-        f"{name} = {_toml_list(terms)}"
-        for name, terms in (("include", request.include), ("exclude", request.exclude))
-        if terms is not None
-    ]
-    return [*lines, "[pipeline]", *filters] if filters else lines
-
-
-def _toml_list(terms: Iterable[str]) -> str:
-    # A JSON string is a TOML string.
-    return json.dumps(list(terms), ensure_ascii=False)
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise InvalidError(FieldError(name, labels.number_range(0, 1)))
+    return share
 
 
 def open_rule_form(base: "DeskScreen", rules: Sequence[Rule], callback: Callable[[str | None], None]) -> None:

@@ -138,6 +138,7 @@ class SetupScreen(DeskScreen):
                 *await desk.schedule.format_times(self.app.clock().replace(second=0, microsecond=0))
             ),
             slots=len(await desk.schedule.slots()),
+            ranking=await desk.ranking.get(),
             rules=await desk.rules.list(),
             learning=await desk.learning.report() if self.section is Section.LEARNING else None,
         )
@@ -215,7 +216,7 @@ class SetupScreen(DeskScreen):
             Section.LEARNING: lambda: learning_page(setup.learning) if setup.learning else checking,
             Section.WRITER: lambda: writer_page(self.writers.current, setup, self.app.clock()),
             Section.ZONE: lambda: zone_page(setup),
-            Section.RANKING: lambda: ranking_page(self.app.desk.settings) if self.app.desk else checking,
+            Section.RANKING: lambda: ranking_page(setup.ranking),
             Section.RULES: lambda: rules_page(setup.rules),
             Section.LOCATIONS: lambda: (
                 locations_page(self._checks, self.app.qualify_commands) if self._checks else checking
@@ -286,7 +287,7 @@ class SetupScreen(DeskScreen):
     async def _rehearse(self, desk: "Desk") -> None:
         from copydesk.tui.setup.ranking_dialogs import open_rehearsal  # noqa: PLC0415 - not needed for the first paint
 
-        open_rehearsal(self, desk)
+        open_rehearsal(self, await desk.ranking.get())
 
     async def _edit_rule(self, desk: "Desk") -> None:
         from copydesk.tui.setup.ranking_dialogs import open_rule_form  # noqa: PLC0415 - as above
@@ -310,8 +311,12 @@ class SetupScreen(DeskScreen):
             self.refresh_data()
 
     def action_forget(self) -> None:
-        """Forget what is learnt from decisions, after a confirmation; or take that back."""
+        """Forget what is learnt from decisions, or the saved ranking, after a confirmation; or take the former back."""
         if self._setup is None:
+            return
+        if self.section is Section.RANKING and self._setup.ranking.saved:
+            dialog = ConfirmDialog(labels.RESET_RANKING_PROMPT, yes=labels.RESET)
+            self.app.push_screen(dialog, self._reset_ranking_if_confirmed)
             return
         if self._setup.learning is None:
             self.app.notify(labels.forget_elsewhere(), severity="warning")
@@ -334,6 +339,15 @@ class SetupScreen(DeskScreen):
     async def _undo_reset(self, desk: "Desk") -> None:
         await desk.learning.undo_reset()
         self.app.notify(labels.LEARNING_RESTORED)
+        self.refresh_for_keys()
+
+    def _reset_ranking_if_confirmed(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+        if yes:
+            self.app.enqueue_write(self._reset_ranking, hold_keys=Hold.RESULT)
+
+    async def _reset_ranking(self, desk: "Desk") -> None:
+        await desk.ranking.reset()
+        self.app.notify(labels.RANKING_RESET)
         self.refresh_for_keys()
 
     def _prompt_zone(self, zone: str, value: str = "", error: CopydeskError | None = None) -> None:

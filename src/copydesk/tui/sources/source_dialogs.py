@@ -228,7 +228,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         except CopydeskError as error:
             self._report_error(error)
         else:
-            self.app.push_if_current(self, PageDialog(labels.REHEARSAL_TITLE, rehearsal_page(found, ())))
+            self.app.push_if_current(self, PageDialog(labels.REHEARSAL_TITLE, rehearsal_page(found)))
 
     def _clear_busy(self) -> None:
         self._busy = False
