@@ -138,6 +138,27 @@ async def test_interrupted_removal_is_repeated(tmp_path, monkeypatch):
     assert integrity_errors(tmp_path) == []
 
 
+async def test_last_transaction_deletes_no_large_table(tmp_path, monkeypatch):
+    """Other users would wait for it."""
+    monkeypatch.setattr(users_module, "BATCH_SIZE", 2)
+    async with open_working_desks(tmp_path) as desks:
+        anna = await desks.users.add("anna")
+        await fill(await desks.get(anna), tmp_path)
+        filled, left = rows_of(tmp_path, anna.id), {}
+        write_durable = desks._ctx.database.write_durable
+
+        async def look_before(work, *args):
+            if work is users.remove:
+                left.update(rows_of(tmp_path, anna.id))
+            return await write_durable(work, *args)
+
+        monkeypatch.setattr(desks._ctx.database, "write_durable", look_before)
+        await desks.users.remove("anna")
+    large = ("draft", "draft_event", "item", "event", "idempotency_key", "delivery", "engagement")
+    assert [name for name in large if not filled[name]] == []
+    assert [name for name in large if left[name]] == []
+
+
 async def test_owner_stays(tmp_path):
     async with open_desks_at(tmp_path) as desks:
         for owner in (desks.owner, "owner", desks.owner.id):

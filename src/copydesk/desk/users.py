@@ -18,7 +18,7 @@ from copydesk.store import deliveries, drafts, runs, stored_images, users
 from copydesk.store.database import Transaction
 
 BATCH_SIZE = 100
-"""Drafts or items that are deleted in one transaction."""
+"""Drafts, items or events that are deleted in one transaction."""
 PAUSE = 0.01
 """Seconds between two of these transactions, in which others write."""
 

@@ -75,13 +75,20 @@ def _create(conn: Connection, name: str, now: datetime, time_zone: str, *, is_ow
     return created
 
 
-_DELETE_SOME = "DELETE FROM {0} WHERE rid IN (SELECT rid FROM {0} WHERE user_id = ? LIMIT ?)"
+_LARGE_TABLES = {"draft": "rid", "item": "rid", "event": "id", "idempotency_key": "id"}
+"""Tables in which a user may have very many rows, with the column that tells these apart."""
+_DELETE_SOME = (
+    "DELETE FROM {0} WHERE user_id = :user AND {1} IN (SELECT {1} FROM {0} WHERE user_id = :user LIMIT :limit)"
+)
 
 
 def remove_some_rows(conn: Connection, user_id: str, limit: int) -> bool:
-    """Delete at most `limit` of the user's drafts or, once there are none, items; return True if there were any."""
-    tables = ("draft", "item")
-    return any(execute_sql(conn, _DELETE_SOME.format(table), (user_id, limit)).rowcount for table in tables)
+    """Delete at most `limit` of the user's rows in one of the large tables; return False if all of these are empty.
+
+    With a draft or an item go its rows in other tables.
+    """
+    values = {"user": user_id, "limit": limit}
+    return any(execute_sql(conn, _DELETE_SOME.format(*names), values).rowcount for names in _LARGE_TABLES.items())
 
 
 def remove(conn: Connection, user_id: str) -> None:
