@@ -24,6 +24,16 @@ def story_of(home, id):
     return json.loads(run_in_process(home, "story", "show", id, "--json").out)
 
 
+def test_items_are_given_by_the_ends_that_are_listed(home):
+    drafts = json.loads(run_in_process(home, "draft", "list", "--json").out)["drafts"]
+    run_in_process(home, "story", "merge", drafts[0]["id"][-4:], drafts[1]["id"][-6:])
+    items = [item["id"] for item in story_of(home, drafts[0]["id"])]
+    listed = run_in_process(home, "story", "show", items[1][-4:].upper()).out
+    assert [line.split()[0] for line in listed.splitlines()] == [item_id[-6:] for item_id in items]
+    assert run_in_process(home, "story", "split", items[1][-6:]).out == "1 item split off.\n"
+    assert [item["id"] for item in story_of(home, items[1])] == items[1:]
+
+
 def test_merge_and_split_undo_each_other(home):
     drafts = json.loads(run_in_process(home, "draft", "list", "--json").out)["drafts"]
     one, two = (draft["id"] for draft in drafts)

@@ -43,6 +43,7 @@ async def create_rows(desk: Desk) -> dict[IdKind, str]:
     (report,) = await desk.posting.list_deliveries(draft)
     return {
         IdKind.SOURCE: (await create_source(desk)).id,
+        IdKind.ITEM: (await desk.drafts.get(draft)).item.id,
         IdKind.DRAFT: draft,
         IdKind.DELIVERY: report.id,
         IdKind.RUN: (await desk.pipeline.queue()).id,
@@ -80,6 +81,7 @@ async def test_rows_are_described(posting_desk):
     (run,) = (await posting_desk.pipeline.list()).items
     assert described == {
         IdKind.SOURCE: [("unknown", "one.example")],
+        IdKind.ITEM: [("drafted", draft.item.title)],
         IdKind.DRAFT: [("posted", draft.text)],
         IdKind.DELIVERY: [("sent", draft.text)],
         IdKind.RUN: [("queued", f"{run.started_at:%Y-%m-%d %H:%M UTC}")],

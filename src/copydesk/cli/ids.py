@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class IdType(click.types.StringParamType):
-    """The id of something, or its end."""
+    """The id of something, or its end. Of several kinds the first that has an id with this end counts."""
 
     name = "id"
 
-    def __init__(self, kind: IdKind) -> None:
-        self.kind = kind
+    def __init__(self, *kinds: IdKind) -> None:
+        self.kinds = kinds
 
     def shell_complete(
         self,
@@ -32,33 +32,42 @@ class IdType(click.types.StringParamType):
         """Offer the newest ids, with what they are recognized by."""
         return [
             CompletionItem(match.short_id, help=f"{match.status}: {match.text}")
-            for match in _list_newest(ctx, self.kind)
+            for match in _list_newest(ctx, self.kinds)
             if match.short_id.startswith(incomplete)
         ]
 
 
 SOURCE, DRAFT, DELIVERY = IdType(IdKind.SOURCE), IdType(IdKind.DRAFT), IdType(IdKind.DELIVERY)
+STORY = IdType(IdKind.DRAFT, IdKind.ITEM)
+"""A story is given by the id of a draft or of an item."""
 RUN, EXPERIMENT, WEBHOOK = IdType(IdKind.RUN), IdType(IdKind.EXPERIMENT), IdType(IdKind.WEBHOOK)
 
 
 def resolve_ids(ctx: click.Context) -> None:
     """Replace the ends of ids among the command's arguments by the whole ids. An ambiguous one ends the program."""
     ends = {
-        parameter.name: (parameter.type.kind, _as_tuple(ctx.params[parameter.name]))
+        parameter.name: (parameter.type.kinds, _as_tuple(ctx.params[parameter.name]))
         for parameter in ctx.command.params
         if isinstance(parameter.type, IdType) and parameter.name
     }
-    ends = {name: (kind, values) for name, (kind, values) in ends.items() if any(map(parse_end, values))}
+    ends = {name: (kinds, values) for name, (kinds, values) in ends.items() if any(map(parse_end, values))}
     if not ends:
         return
 
     async def work(desk: "Desk") -> dict[str, tuple[str, ...]]:
-        return {name: await desk.ids.resolve(kind, values) for name, (kind, values) in ends.items()}
+        return {name: await _resolve(desk, kinds, values) for name, (kinds, values) in ends.items()}
 
     context = ctx.find_object(Context)
     assert context is not None
     for name, ids in context.run(work).items():
         ctx.params[name] = ids if isinstance(ctx.params[name], tuple) else ids[0]
+
+
+async def _resolve(desk: "Desk", kinds: Sequence[IdKind], ends: tuple[str, ...]) -> tuple[str, ...]:
+    for kind in kinds:
+        # What is a whole id by now stays as it is.
+        ends = await desk.ids.resolve(kind, ends)
+    return ends
 
 
 def _as_tuple(value: Any) -> tuple[str, ...]:
@@ -67,14 +76,14 @@ def _as_tuple(value: Any) -> tuple[str, ...]:
     return () if value is None else (value,)
 
 
-def _list_newest(ctx: click.Context, kind: IdKind) -> Sequence[IdMatch]:
+def _list_newest(ctx: click.Context, kinds: Sequence[IdKind]) -> Sequence[IdMatch]:
     """Return the newest ids of the desk that the command line names. Nothing is printed into the user's prompt."""
     options = ctx.find_root().params
     context = Context(home=options["home"], sample=options["sample"], debug=False, user=options["user"])
 
     async def load() -> Sequence[IdMatch]:
         async with context.desk() as desk:
-            return await desk.ids.list_newest(kind, 100)
+            return [match for kind in kinds for match in await desk.ids.list_newest(kind, 100)]
 
     try:
         # Completing must not create a desk.

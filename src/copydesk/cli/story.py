@@ -6,10 +6,11 @@ import click
 
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
-from copydesk.cli.ids import DRAFT
+from copydesk.cli.ids import STORY
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_time, print_table
 from copydesk.errors import NotFoundError
+from copydesk.model.ids import IdKind
 from copydesk.model.item import Item, StoryChange
 from copydesk.text.formatting import plural
 
@@ -26,26 +27,30 @@ def story() -> None:
 
 
 @story.command(examples=("copydesk story show 1f9c2a",))
-@click.argument("id", type=DRAFT)
+@click.argument("id", type=STORY)
 @json_options("id", "source", "published", "state", "title", "url")
 @pass_context
 def show(context: Context, id: str, *, as_json: bool) -> None:
     """List the items of a story, oldest first."""
 
-    async def load(desk: "Desk") -> tuple[Item, ...]:
-        return await desk.stories.get(await _item_id(desk, id))
+    async def load(desk: "Desk") -> tuple[tuple[Item, ...], dict[str, str]]:
+        members = await desk.stories.get(await _item_id(desk, id))
+        return members, await desk.ids.shorten(IdKind.ITEM, [item.id for item in members])
 
-    members = context.run(load)
+    members, short_ids = context.run(load)
     if as_json:
         print_json([_summary(item) for item in members])
         return
-    rows = [(item.id, item.source_name, format_time(item.published), item.state, item.entry.title) for item in members]
+    rows = [
+        (short_ids[item.id], item.source_name, format_time(item.published), item.state, item.entry.title)
+        for item in members
+    ]
     print_table(rows, empty="", cut=True)
 
 
 @story.command(examples=("copydesk story merge 1f9c2a 77e0b4",))
-@click.argument("id", type=DRAFT)
-@click.argument("other", type=DRAFT)
+@click.argument("id", type=STORY)
+@click.argument("other", type=STORY)
 @json_options(StoryChange)
 @pass_context
 def merge(context: Context, id: str, other: str, *, as_json: bool) -> None:
@@ -62,7 +67,7 @@ def merge(context: Context, id: str, other: str, *, as_json: bool) -> None:
 
 
 @story.command(examples=("copydesk story split 1f9c2a",))
-@click.argument("ids", type=DRAFT, metavar="ID...", nargs=-1, required=True)
+@click.argument("ids", type=STORY, metavar="ID...", nargs=-1, required=True)
 @json_options(StoryChange)
 @pass_context
 def split(context: Context, ids: tuple[str, ...], *, as_json: bool) -> None:

@@ -20,6 +20,7 @@ class IdKind(StrEnum):
     """The kind of record that an id belongs to."""
 
     SOURCE = "source"
+    ITEM = "item"
     DRAFT = "draft"
     DELIVERY = "delivery"
     RUN = "run"

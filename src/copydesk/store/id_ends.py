@@ -37,6 +37,7 @@ class _Rows(NamedTuple):
 _DRAFT_TEXT = "coalesce(nullif(draft.text, ''), draft.about)"
 _ROWS = {
     IdKind.SOURCE: _Rows("iif(source.enabled, source.health, 'off')", "source.name"),
+    IdKind.ITEM: _Rows("item.state", "item.title"),
     IdKind.DRAFT: _Rows("draft.status", _DRAFT_TEXT, hint="INDEXED BY ix_draft_user_id_id_end"),
     IdKind.DELIVERY: _Rows(
         "delivery.state",
