@@ -199,3 +199,19 @@ async def test_files_of_the_machine_are_named_in_the_log_only(service, tmp_path,
     assert (response.status_code, response.json()["type"]) == (503, "/problems/store")
     assert str(tmp_path) not in response.text
     assert str(tmp_path) in caplog.text
+
+
+async def test_bulk_action_names_no_file(service, tmp_path, caplog):
+    client = await service.client()
+    desk = await service.desks.get(service.desks.owner)
+    ids = await insert_drafts(desk, ["pending_review"] * 2)
+    database = desk._context.database
+    await database.write(lambda connection: connection.exec_driver_sql("PRAGMA query_only = ON"))
+    response = await client.post("/drafts/bulk", json={"action": "approve", "ids": [*ids, UNKNOWN]})
+    assert response.status_code == 200
+    outcome = response.json()
+    assert [failure["id"] for failure in outcome["results"]["failed"]] == [*ids, UNKNOWN]
+    assert {failure["error"] for failure in outcome["results"]["failed"]} == {outcome["stoppedBy"]}
+    assert "in the server's log" in outcome["stoppedBy"]
+    assert str(tmp_path) not in response.text
+    assert str(database.path) in caplog.text

@@ -1,5 +1,6 @@
 """Drafts: list, create, read, change, bulk, undo."""
 
+import logging
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
@@ -16,6 +17,7 @@ from copydesk.model.page import PageSize
 from copydesk.model.requests import (
     AttachImage,
     BulkChange,
+    BulkFailure,
     BulkOutcome,
     ChangeDraft,
     CreatedDrafts,
@@ -26,6 +28,8 @@ from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope
 
 operations = Operations("Drafts")
+LOG = logging.getLogger("copydesk.http")
+STORE_FAILED: Final = "The database could not be written. The reason is in the server's log."
 
 ACTION_SCOPES: Final[Mapping[Action, Scope]] = {
     Action.APPROVE: Scope.REVIEW,
@@ -198,9 +202,16 @@ async def change_drafts(call: Call) -> BulkOutcome:
     Approve, reject and archive need the scope `review`, the other actions `publish`.
     """
     outcome = await call.desk.drafts.bulk(call.body)
-    # Their hints name commands and keys.
-    failed = tuple(replace(failure, hint="") for failure in outcome.results.failed)
-    return replace(outcome, results=replace(outcome.results, failed=failed))
+    if outcome.stopped_by is not None:
+        LOG.error("%s", outcome.stopped_by)
+    failed = tuple(_public_failure(failure, outcome.stopped_by) for failure in outcome.results.failed)
+    stopped_by = outcome.stopped_by and STORE_FAILED
+    return replace(outcome, results=replace(outcome.results, failed=failed), stopped_by=stopped_by)
+
+
+def _public_failure(failure: BulkFailure, stopped_by: str | None) -> BulkFailure:
+    """Return the failure without its hint, which names commands and keys, and without what names files."""
+    return replace(failure, hint="", error=STORE_FAILED if failure.text == stopped_by else failure.error)
 
 
 @operations.add(
