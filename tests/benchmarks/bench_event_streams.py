@@ -11,7 +11,9 @@ from tempfile import TemporaryDirectory
 
 from table_row import Row
 
-STREAMS, STREAMS_PER_TOKEN = 1_000, 500
+from copydesk.http.event_stream import MAX_STREAMS
+
+STREAMS, STREAMS_PER_TOKEN = 1_000, MAX_STREAMS
 MEMORY_TARGET, TIME_TARGET = 60.0, 5.0
 COPYDESK = (sys.executable, "-m", "copydesk", "--home")
 FIRST_BYTES = b"retry: 2000\n\n"

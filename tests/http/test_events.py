@@ -112,6 +112,22 @@ async def test_stream_needs_a_token(service):
         assert stream.status == 401
 
 
+async def test_open_streams_of_a_token_are_limited(service, monkeypatch):
+    monkeypatch.setattr(event_stream, "MAX_STREAMS", 2)
+    client, other = await service.client(), await service.client()
+    async with open_stream(client), AsyncExitStack() as stack:
+        await stack.enter_async_context(open_stream(client))
+        async with open_stream(client) as refused, open_stream(other) as accepted:
+            problem = json.loads(await refused.body())
+            assert (refused.status, problem["type"]) == (429, "/problems/too-many-streams")
+            assert accepted.status == 200
+        assert service.service.open_streams.total == 2
+        await stack.aclose()
+        async with open_stream(client) as again:
+            assert again.status == 200
+    assert service.service.open_streams.total == 0
+
+
 async def test_head_does_not_wait(service):
     client = await service.client()
     async with asyncio.timeout(ANSWER_TIME):

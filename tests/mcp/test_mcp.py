@@ -191,6 +191,27 @@ async def test_http_needs_a_token_and_obeys_its_scope(service):
             assert (failed, problem["status"]) == (True, 403)
 
 
+async def test_http_requests_are_counted_and_logged_once(service, caplog):
+    extension = http_extension(service.service)
+    transport = httpx.ASGITransport(create_app(service.service, extensions=[extension]))
+    owner = await service.client()
+    caplog.set_level("INFO", logger="copydesk.http.access")
+    async with (
+        extension.lifespan(),
+        httpx.AsyncClient(transport=transport, headers=owner.headers, base_url=BASE_URL) as authorized,
+        Client(streamable_http_client(f"{BASE_URL}/mcp", http_client=authorized)) as client,
+    ):
+        await call(client, "list_drafts")
+    metrics = (await owner.get("/metrics")).text
+    logged = [record.request for record in caplog.records if hasattr(record, "request")][:-1]
+    assert {(entry["path"], entry["operation"], entry["user"], entry["token"]) for entry in logged} == {
+        ("/mcp", "mcp", "owner", "test 0")
+    }
+    counts = [line for line in metrics.splitlines() if line.startswith("copydesk_requests_total{")]
+    assert sum(int(line.split()[-1]) for line in counts) == len(logged)
+    assert all('operation="mcp"' in line for line in counts)
+
+
 async def test_reviewer_sees_who_proposes(service):
     async with agent(service) as client:
         source = {"url": "https://harbour.example/ferry", "text": "The ferry is back.", "start": 12, "end": 30}

@@ -36,10 +36,12 @@ def create_app(
     operations: Iterable[Operation] = OPERATIONS,
     allowed_hosts: Collection[str] | None = None,
     extensions: Sequence[Extension] = (),
+    is_observed: bool = True,
 ) -> Starlette:
     """Return the ASGI application, with all operations at `/` and at `/v1`.
 
-    `allowed_hosts` are the names under which it may be called; None allows any.
+    `allowed_hosts` are the names under which it may be called; None allows any. Without `is_observed` requests are
+    neither counted nor logged: they are part of another one that is.
     """
     table = tuple(operations)
     routes = [*meta_routes(service, table), *_create_routes(service, table)]
@@ -59,7 +61,13 @@ def create_app(
             Mount("/v1", Router(routes, redirect_slashes=False)),
             *routes,
         ],
-        middleware=[Middleware(RequestMiddleware, allowed_hosts=allowed_hosts, metrics=service.metrics)],
+        middleware=[
+            Middleware(
+                RequestMiddleware,
+                allowed_hosts=allowed_hosts,
+                metrics=service.metrics if is_observed else None,
+            )
+        ],
         exception_handlers={HTTPException: _routing_problem},
         lifespan=lifespan,
     )

@@ -1,6 +1,5 @@
 """One call of an operation: who calls, with which parameters, and the desk that it works on."""
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
@@ -10,6 +9,7 @@ from starlette.requests import Request
 
 from copydesk.desk import Desk
 from copydesk.http.errors import insufficient_scope
+from copydesk.http.event_stream import OpenStreams
 from copydesk.model.token import Scope
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Call:
         query: Mapping[str, object],
         body: Any,
         run_in_background: Callable[[Callable[[], Awaitable[object]]], None],
-        stopping: asyncio.Event,
+        open_streams: OpenStreams,
         is_token_valid: Callable[[], Awaitable[bool]],
     ) -> None:
         self.request = request
@@ -46,8 +46,7 @@ class Call:
         """
         self.run_in_background = run_in_background
         """Run work on the desk after the response, until the server stops."""
-        self.stopping = stopping
-        """Set when the server stops; a stream ends then."""
+        self.open_streams = open_streams
         self.is_token_valid = is_token_valid
         """Return False once the token is revoked or expired."""
         self.status: int | None = None

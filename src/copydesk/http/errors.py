@@ -104,6 +104,18 @@ def rate_limited(retry_after: int, limit: int) -> RefusedError:
     return RefusedError(problem, {"Retry-After": str(retry_after)})
 
 
+def too_many_streams(limit: int) -> RefusedError:
+    """Return the refusal of an event stream of a token that has too many of them open (429)."""
+    return RefusedError(
+        Problem(
+            type="/problems/too-many-streams",
+            title="Too many event streams",
+            status=429,
+            detail=f"This token has {limit} open event streams. Close one of them first.",
+        )
+    )
+
+
 def internal_error(request_id: str) -> RefusedError:
     """Return the response to an error that nobody foresaw (500); its traceback is in the log."""
     return RefusedError(

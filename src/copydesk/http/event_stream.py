@@ -1,15 +1,17 @@
 """Server-sent events: the events of one user as a stream that begins after any event and ends with the server."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import aclosing, suppress
 
 import msgspec
 from starlette.responses import StreamingResponse
-from starlette.types import Message, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError
+from copydesk.http.errors import too_many_streams
 from copydesk.model.event import Event, EventRange, EventType
 from copydesk.model.serialization import to_json
 
@@ -24,14 +26,51 @@ RESET = "reset"
 """Type of the event that tells a client that events are missing."""
 
 
+MAX_STREAMS = 100
+"""Open streams of one token."""
+
+
+class OpenStreams:
+    """The open streams: how many each token has. They end when `stopping` is set."""
+
+    def __init__(self, stopping: asyncio.Event) -> None:
+        self.stopping = stopping
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def total(self) -> int:
+        """Open streams of all tokens."""
+        return self._counts.total()
+
+    def add(self, token_id: str) -> None:
+        """Count a stream. Refuse it if the token has too many."""
+        if self._counts[token_id] >= MAX_STREAMS:
+            raise too_many_streams(MAX_STREAMS)
+        self._counts[token_id] += 1
+
+    def remove(self, token_id: str) -> None:
+        """Count a stream no longer."""
+        self._counts[token_id] -= 1
+        # What is left are the tokens with open streams.
+        self._counts += Counter()
+
+
 class EventStreamResponse(StreamingResponse):
-    """The response with a stream. It ends early if the client does not read."""
+    """The response with a stream. It ends early if the client does not read; `on_end` is called in any case."""
 
     body_iterator: AsyncGenerator[bytes, None]
 
-    def __init__(self, stream: "EventStream") -> None:
+    def __init__(self, stream: "EventStream", on_end: Callable[[], None]) -> None:
         # Not to be collected by a proxy before it is passed on.
         super().__init__(stream.read(), headers={"X-Accel-Buffering": "no"}, media_type=MEDIA_TYPE)
+        self._on_end = on_end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._on_end()
 
     async def stream_response(self, send: Send) -> None:
         """Send the stream."""

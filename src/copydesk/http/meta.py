@@ -68,7 +68,7 @@ async def _read_metrics(service: "Service", request: Request) -> Response:
     if not access.user.is_owner:
         # They count what all users do.
         raise errors.forbidden("Only a token of the owner can read the metrics.")
-    text = service.metrics.render(await service.desks.totals())
+    text = service.metrics.render(await service.desks.totals(), service.open_streams.total)
     return Response(text, media_type=METRICS_TYPE)
 
 

@@ -24,7 +24,6 @@ class RequestMetrics:
         self._buckets: dict[str, list[int]] = {}
         """By operation: requests for each of BUCKETS, and those that took longer than the last."""
         self._seconds: Counter[str] = Counter()
-        self.open_streams = 0
 
     def observe(self, operation: str | None, status: int, seconds: float) -> None:
         """Count a request whose response began after `seconds`."""
@@ -34,7 +33,7 @@ class RequestMetrics:
         buckets[bisect_left(BUCKETS, seconds)] += 1
         self._seconds[name] += seconds  # type: ignore[assignment] # a Counter of floats
 
-    def render(self, totals: Totals) -> str:
+    def render(self, totals: Totals, open_streams: int) -> str:
         """Return all metrics as text."""
         lines = [
             *_family("copydesk_requests_total", "counter", "Requests by operation and status."),
@@ -45,7 +44,7 @@ class RequestMetrics:
             *_family("copydesk_request_seconds", "histogram", "Time until the response began, by operation."),
             *self._histogram("copydesk_request_seconds"),
             *_family("copydesk_event_streams", "gauge", "Open event streams."),
-            _sample("copydesk_event_streams", self.open_streams),
+            _sample("copydesk_event_streams", open_streams),
             *_gauge("copydesk_drafts", "Drafts that are not archived, by status.", "status", totals.drafts),
             *_gauge("copydesk_deliveries", "Deliveries by state.", "state", totals.deliveries),
             *_family("copydesk_oldest_due_seconds", "gauge", "Time since the oldest draft or delivery was due."),

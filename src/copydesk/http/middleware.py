@@ -10,14 +10,12 @@ from urllib.parse import SplitResult, urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from copydesk.http import errors
-from copydesk.http.event_stream import MEDIA_TYPE as EVENT_STREAM
 from copydesk.http.log import ACCESS_LOG
 from copydesk.http.metrics import RequestMetrics
 from copydesk.http.responses import problem_response
 
 LOG = logging.getLogger("copydesk.http")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_EVENT_STREAM = EVENT_STREAM.encode()
 SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -29,9 +27,10 @@ SECURITY_HEADERS = [
 class RequestMiddleware:
     """Give each request an id, log it, check the host, and answer errors that nobody handled."""
 
-    def __init__(self, app: ASGIApp, *, allowed_hosts: Collection[str] | None, metrics: RequestMetrics) -> None:
+    def __init__(self, app: ASGIApp, *, allowed_hosts: Collection[str] | None, metrics: RequestMetrics | None) -> None:
         self._app = app
         self._metrics = metrics
+        """None if requests are neither counted nor logged."""
         self._allowed_hosts = allowed_hosts
         """Host names that requests may name; None for any."""
 
@@ -44,16 +43,15 @@ class RequestMiddleware:
         given_id = headers.get(b"x-request-id", "")
         request_id = given_id if _REQUEST_ID.fullmatch(given_id) else f"{getrandbits(128):032x}"
         scope.setdefault("state", {})["request_id"] = request_id
-        started, status, is_stream = time.perf_counter(), 0, False
+        started, status = time.perf_counter(), 0
         metrics, state = self._metrics, scope["state"]
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal status, is_stream
+            nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                metrics.observe(state.get("operation"), status, time.perf_counter() - started)
-                is_stream = any(value.startswith(_EVENT_STREAM) for _, value in message["headers"])
-                metrics.open_streams += is_stream
+                if metrics is not None:
+                    metrics.observe(state.get("operation"), status, time.perf_counter() - started)
                 present = {name.lower() for name, _ in message["headers"]}
                 extra = [header for header in SECURITY_HEADERS if header[0] not in present]
                 message["headers"] = [*message["headers"], *extra, (b"x-request-id", request_id.encode())]
@@ -72,19 +70,8 @@ class RequestMiddleware:
             refusal = errors.internal_error(request_id)
             await problem_response(refusal.problem, refusal.headers)(scope, receive, send_with_headers)
         finally:
-            metrics.open_streams -= is_stream
-            request = {
-                "requestId": request_id,
-                "method": scope["method"],
-                "path": scope["path"],
-                "operation": state.get("operation"),
-                "status": status,
-                "seconds": round(time.perf_counter() - started, 6),
-                "user": state.get("user"),
-                "token": state.get("token"),
-                "client": (scope.get("client") or ("",))[0],
-            }
-            ACCESS_LOG.info("", extra={"request": request})
+            if metrics is not None:
+                _log_request(scope, status, time.perf_counter() - started)
 
     def _is_own_page(self, headers: dict[bytes, str]) -> bool:
         """Return False for a request that a page of another origin makes, or under a host name that is not ours.
@@ -96,6 +83,22 @@ class RequestMiddleware:
             return False
         origin = headers.get(b"origin")
         return origin is None or (origin != "null" and _address(origin).netloc.lower() == host.lower())
+
+
+def _log_request(scope: Scope, status: int, seconds: float) -> None:
+    state = scope["state"]
+    request = {
+        "requestId": state["request_id"],
+        "method": scope["method"],
+        "path": scope["path"],
+        "operation": state.get("operation"),
+        "status": status,
+        "seconds": round(seconds, 6),
+        "user": state.get("user"),
+        "token": state.get("token"),
+        "client": (scope.get("client") or ("",))[0],
+    }
+    ACCESS_LOG.info("", extra={"request": request})
 
 
 def _address(text: str) -> SplitResult:

@@ -13,6 +13,7 @@ from copydesk.desk.idempotency import Outcome
 from copydesk.errors import CopydeskError
 from copydesk.http import errors, idempotency
 from copydesk.http.call import Call
+from copydesk.http.event_stream import OpenStreams
 from copydesk.http.metrics import RequestMetrics
 from copydesk.http.operations import Operation
 from copydesk.http.rate_limit import LIMIT, RateLimiter
@@ -43,6 +44,7 @@ class Service:
         self.stopping = asyncio.Event()
         """Set when the server stops; streams end then."""
         self.metrics = RequestMetrics()
+        self.open_streams = OpenStreams(self.stopping)
         self._rate_limiter = RateLimiter()
         self._monotonic = monotonic
         self._tasks: set[asyncio.Task[None]] = set()
@@ -120,7 +122,7 @@ class Service:
             query=query,
             body=body,
             run_in_background=self._run_in_background,
-            stopping=self.stopping,
+            open_streams=self.open_streams,
             is_token_valid=is_token_valid,
         )
         return call, content

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 PATH = "/mcp"
+OPERATION = "mcp"
+"""The name in the metrics and in the access log."""
 
 
 def http_extension(service: Service) -> Extension:
@@ -70,10 +72,11 @@ class _Endpoint:
             # Without sessions there is nothing to stream: such a stream would stay open until the server is killed.
             if scope["method"] != "POST":
                 raise method_not_allowed("POST")
-            await self._service.authenticate(Request(scope).headers.get("authorization", ""))
+            access = await self._service.authenticate(Request(scope).headers.get("authorization", ""))
         except RefusedError as refusal:
             await error_response(refusal)(scope, receive, send)
             return
+        scope["state"] |= {"operation": OPERATION, "user": access.user.name, "token": access.token_name}
         assert self._manager is not None, "requests come while the application runs"
         self._is_needed.set()
         manager = await asyncio.shield(self._manager)

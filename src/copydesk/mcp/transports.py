@@ -46,7 +46,8 @@ class InProcessConnection:
 
 
 def _client(service: Service, operations: Sequence[Operation]) -> httpx.AsyncClient:
-    app = create_app(service, operations=operations)
+    # What an agent calls is part of its request to `/mcp`.
+    app = create_app(service, operations=operations, is_observed=False)
     # The longest operation waits 30 seconds for platforms.
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=_BASE_URL, timeout=60)
 

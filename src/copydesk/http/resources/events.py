@@ -33,22 +33,23 @@ async def stream_events(call: Call) -> Response:
 
     The data of each is an Event. A stream begins with the next event; with Last-Event-ID after that one, so that a
     client which reconnects misses nothing. If events in between were deleted, an event `reset` comes first. A comment
-    is sent every 15 seconds, and the stream ends when the server stops.
+    is sent every 15 seconds, and the stream ends when the server stops. A token can have 100 open streams.
     """
     types = _parse_types(call.query.get("types"))
     requested = _parse_id(call.request.headers.get("last-event-id"), call.query.get("last_event_id"))
     start, is_reset = find_start(requested, await call.desk.events.range())
     if call.request.method == "HEAD":
         return Response(media_type=MEDIA_TYPE)
+    call.open_streams.add(call.access.token_id)
     stream = EventStream(
         call.desk,
         start,
         types,
-        stopping=call.stopping,
+        stopping=call.open_streams.stopping,
         is_token_valid=call.is_token_valid,
         missing_since=requested if is_reset else None,
     )
-    return EventStreamResponse(stream)
+    return EventStreamResponse(stream, on_end=lambda: call.open_streams.remove(call.access.token_id))
 
 
 def _parse_types(text: object) -> frozenset[EventType]:
