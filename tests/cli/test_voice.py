@@ -5,6 +5,10 @@ import json
 import pytest
 
 from cli_runner import assert_one_line_error, run_in_process
+from copydesk.desk.context import _LazyTransport
+from fake_pds import DID, PASSWORD, FakePds
+
+PLAIN_CREDENTIALS = {"copydesk_secrets__keyring": "false", "copydesk_secrets__plain": "true"}
 
 
 def run_json(home, *args, stdin=""):
@@ -118,3 +122,46 @@ def test_preview_without_items_is_refused_and_saves_nothing(tmp_path):
 
 def test_no_edited_texts_to_suggest(tmp_path):
     assert "No edited texts" in run_in_process(tmp_path, "voice", "examples").err
+
+
+@pytest.mark.parametrize("args", [(), ("posts.txt", "--account", "bluesky")])
+def test_import_takes_a_file_or_an_account(tmp_path, args):
+    (tmp_path / "posts.txt").write_text("A post that I wrote before.")
+    result = run_in_process(
+        tmp_path, "voice", "import", *(f"{tmp_path}/{arg}" if ".txt" in arg else arg for arg in args)
+    )
+    assert_one_line_error(result, 2)
+    assert "either FILE or --account" in result.err
+
+
+def test_import_from_unknown_account(tmp_path):
+    result = run_in_process(tmp_path, "voice", "import", "--account", "bluesky")
+    assert_one_line_error(result, 3)
+
+
+@pytest.fixture
+def bluesky(tmp_path, monkeypatch):
+    server = FakePds()
+    for number, text in enumerate(("A post that I wrote before.", "Another post of mine.")):
+        uri = f"at://{DID}/app.bsky.feed.post/{number}"
+        server.records[uri] = {"uri": uri, "cid": "bafy", "value": {"text": text}}
+    monkeypatch.setattr(
+        _LazyTransport,
+        "handle_async_request",
+        lambda _, request: server.transport.handle_async_request(request),
+    )
+    args = ("account", "connect", "bluesky", "--url", "https://pds.example", "--set", "handle=me.example")
+    assert run_in_process(tmp_path, *args, stdin=f"{PASSWORD}\n", **PLAIN_CREDENTIALS).code == 0
+
+
+def test_posts_of_an_account_are_shown_then_saved(tmp_path, bluesky):
+    result = run_in_process(tmp_path, "voice", "import", "--account", "bluesky", "--yes", **PLAIN_CREDENTIALS)
+    assert (result.code, result.out) == (0, "2 examples added of 2 posts.\n"), result
+    assert result.err == "Another post of mine.\n---\nA post that I wrote before.\n---\n"
+
+
+def test_posts_of_an_account_are_not_saved_unconfirmed(tmp_path, bluesky):
+    result = run_in_process(tmp_path, "voice", "import", "--account", "bluesky", **PLAIN_CREDENTIALS)
+    assert result.code != 0
+    assert "Another post of mine." in result.err
+    assert run_json(tmp_path, "show")["examples"] == []

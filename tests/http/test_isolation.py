@@ -99,6 +99,7 @@ STEPS = [
     ("POST /voice/preview", {"avoid": ["ferry"]}, {}),
     ("POST /voice/examples", {"content": "Written by {user} long ago."}, {}),
     ("GET /voice/examples", None, {}),
+    ("GET /voice/posts?account={other_source}", None, {}),
     ("POST /rules", {"kind": "avoid", "term": "synergy"}, {"rule": "id"}),
     ("GET /rules", None, {}),
     ("GET /drafts/{second}/rules", None, {}),

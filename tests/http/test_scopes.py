@@ -58,6 +58,7 @@ OPERATION_SCOPES = {
     "PUT /voice": "review",
     "POST /voice/preview": "read",
     "GET /voice/examples": "read",
+    "GET /voice/posts": "read",
     "POST /voice/examples": "review",
     "GET /voice/report": "read",
     "POST /voice/reset": "review",

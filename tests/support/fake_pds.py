@@ -68,6 +68,7 @@ class FakePds:
         public_methods = {
             "createSession": self._create_session,
             "getRecord": self._get_record,
+            "listRecords": self._list_records,
             "refreshSession": self._refresh_session,
         }
         if name in public_methods:
@@ -133,6 +134,12 @@ class FakePds:
             if record
             else error_response(400, "RecordNotFound", "Could not locate record")
         )
+
+    def _list_records(self, request: httpx.Request) -> httpx.Response:
+        params = request.url.params
+        prefix = f"at://{params['repo']}/{params['collection']}/"
+        newest_first = [self.records[uri] for uri in sorted(self.records, reverse=True) if uri.startswith(prefix)]
+        return httpx.Response(200, json={"records": newest_first[: int(params["limit"])]})
 
     def _upload_blob(self, request: httpx.Request) -> httpx.Response:
         link = _encode_cid(b"\x55", request.content)

@@ -129,25 +129,55 @@ def set_(
         _print_profile(changed)
 
 
-@voice.command(name="import", examples=("copydesk voice import posts.txt", "copydesk voice import outbox.json"))
-@click.argument("file", type=click.File("rb"))
+@voice.command(
+    name="import",
+    examples=(
+        "copydesk voice import posts.txt",
+        "copydesk voice import outbox.json",
+        "copydesk voice import --account bluesky",
+    ),
+)
+@click.argument("file", type=click.File("rb"), required=False)
+@click.option("--account", metavar="ACCOUNT", help="Read the newest posts of this connected account.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation before saving the posts of an account.")
 @json_options(ImportedPosts)
 @pass_context
-def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
+def import_(context: Context, *, file: BinaryIO | None, account: str | None, yes: bool, as_json: bool) -> None:
     """Add posts that you wrote elsewhere to the examples.
 
     FILE has posts separated by lines of hyphens, or is a JSON list or an archive: outbox.json of Mastodon, tweets.js of
-    X, or posts of Bluesky. Replies, reposts and very short posts are left out.
+    X, or posts of Bluesky. With --account the newest public posts of an account on Bluesky or Mastodon are shown, then
+    saved. Replies, reposts and very short posts are left out.
     """
-    try:
-        content = read_limited(file).decode()
-    except UnicodeDecodeError:
-        raise click.BadParameter("not UTF-8 text", param_hint="FILE") from None
+    if (file is None) is (account is None):
+        raise click.UsageError("Pass either FILE or --account.")
+    content = _read_account(context, account, yes=yes) if account is not None else _read_posts(file)
     imported = context.run(lambda desk: desk.voice.import_posts(content))
     if as_json:
         print_json(imported)
         return
     click.echo(f"{plural(imported.added, 'example')} added of {plural(imported.found, 'post')}.")
+
+
+def _read_posts(file: BinaryIO | None) -> str:
+    assert file is not None
+    try:
+        return read_limited(file).decode()
+    except UnicodeDecodeError:
+        raise click.BadParameter("not UTF-8 text", param_hint="FILE") from None
+
+
+def _read_account(context: Context, name: str, *, yes: bool) -> str:
+    """Return the posts of an account as a JSON list, after the user has seen them and confirmed."""
+    posts = context.run(lambda desk: desk.accounts.list_posts(name))
+    if not posts:
+        raise click.BadParameter("has no post that can be an example", param_hint="--account")
+    for post in posts:
+        # On stderr: the standard output is the result's.
+        click.echo(f"{clean_lines(post)}\n---", err=True)
+    if not yes:
+        confirm(f"Add {plural(len(posts), 'post')} to the examples?", declined="Nothing changed.")
+    return msgspec.json.encode(posts).decode()
 
 
 @voice.command(examples=("copydesk voice examples", "copydesk voice examples --add 1f9c2a"))

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -37,10 +37,15 @@ def parse_posts(content: str) -> tuple[str, ...]:
             raise InvalidError(FieldError("file", "is not valid JSON")) from None
     else:
         texts = _SEPARATOR.split(body)
-    posts = dict.fromkeys(post for text in texts if _is_example(post := clean_lines(text).strip()))
+    posts = select_examples(texts)
     if not posts:
         raise InvalidError(FieldError("file", "has no post that can be an example"))
-    return tuple(posts)
+    return posts
+
+
+def select_examples(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the texts that can be examples, cleaned, without duplicates, answers and very short or long ones."""
+    return tuple(dict.fromkeys(post for text in texts if _is_example(post := clean_lines(text).strip())))
 
 
 def _find_texts(value: object, depth: int) -> Iterator[str]:

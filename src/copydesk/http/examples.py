@@ -74,6 +74,7 @@ from copydesk.model.voice import (
     ExampleSuggestion,
     FormatVoice,
     ImportedPosts,
+    OwnPosts,
     VoiceComparison,
     VoiceProfile,
 )
@@ -381,6 +382,7 @@ _VALUES = (
         before=_TEXT,
         after=f"{_TEXT} #ferries",
     ),
+    OwnPosts(posts=(_TEXT,)),
     ExampleSuggestion(draft_id=EXAMPLE_ID, format=Format.SHORT, text=_TEXT),
     ImportedPosts(found=2, added=1, examples=(_TEXT,)),
     LearningReset(since=_AT, reset_at=_AT),

@@ -119,6 +119,13 @@ class ImportedPosts(Struct, frozen=True):
     """All examples of the voice profile."""
 
 
+class OwnPosts(Struct, frozen=True):
+    """Posts of a connected account that can be examples."""
+
+    posts: tuple[str, ...]
+    """Newest first."""
+
+
 class ImportPosts(Struct, frozen=True, forbid_unknown_fields=True):
     """Posts that the user wrote elsewhere."""
 

@@ -265,6 +265,18 @@ class PaidPlatform(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadablePlatform(Protocol):
+    """A platform whose accounts list the posts that their user wrote."""
+
+    async def list_posts(self, account: Account, limit: int) -> Sequence[str]:
+        """Return the texts of the account's newest posts, at most `limit`, without replies and reposts.
+
+        Raise `LoginError` or `NotSentError`.
+        """
+        ...
+
+
 def post_cost(platform: Platform, post: Post, account: Account) -> Cost | None:
     """Return the price of `post` on `platform`; None if it is free or unknown."""
     return platform.cost(post, account) if isinstance(platform, PaidPlatform) else None

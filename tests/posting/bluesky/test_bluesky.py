@@ -382,3 +382,31 @@ async def test_unsavable_token_is_not_used_without_password():
     )
     with pytest.raises(NotSentError, match="cannot be replaced"):
         await bluesky.check(ME)
+
+
+def add_post(setup: BlueskySetup, number: int, text: object, **fields: object) -> None:
+    uri = f"at://{DID}/app.bsky.feed.post/{number:03}"
+    setup.server.records[uri] = {"uri": uri, "cid": "bafy", "value": {"text": text, **fields}}
+
+
+async def test_own_posts_are_listed_newest_first_without_replies(setup):
+    add_post(setup, 1, "The oldest.")
+    add_post(setup, 2, "An answer.", reply={"root": {}, "parent": {}})
+    add_post(setup, 3, "The newest.")
+    assert await setup.bluesky.list_posts(ME, 100) == ["The newest.", "The oldest."]
+    assert setup.server.tokens == [""]
+
+
+async def test_at_most_the_limit_of_own_posts_is_listed(setup):
+    for number in range(5):
+        add_post(setup, number, f"Number {number}.")
+    assert await setup.bluesky.list_posts(ME, 2) == ["Number 4.", "Number 3."]
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>", b"[]", b'{"records": [{"value": {"text": 1}}]}', b'{"records": [{"value": null}]}']
+)
+async def test_unreadable_list_of_posts_is_an_error(setup, body):
+    setup.server.canned_responses["listRecords"] = httpx.Response(200, content=body)
+    with pytest.raises(NotSentError, match="Cannot read the account"):
+        await setup.bluesky.list_posts(ME, 100)

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from copydesk.posting.client import PlatformClient
 from copydesk.posting.delivery_states import DeliveryState
+from copydesk.posting.mastodon import Mastodon
 from copydesk.posting.mastodon.platform import MAX_PAGES, PAGE_SIZE, html_to_text, normalize_text
 from copydesk.posting.platform import Evidence, LoginError, NotSentError, StepResult, UnknownOutcomeError
 from delivery_runner import run_delivery
@@ -209,3 +211,22 @@ async def test_many_faults_post_nothing_twice(kind, sending, count):
         assert is_complete(setup.server, parts)
     else:
         assert delivery.state in (DeliveryState.NEEDS_USER, DeliveryState.ABANDONED)
+
+
+async def test_own_public_posts_are_listed_newest_first(setup):
+    first = setup.server.add_status("One line\nand <b>another</b>.\n\nA paragraph & more.")
+    setup.server.add_status("A reply.", parent=first.id)
+    setup.server.add_status("Of somebody else.", account="2000")
+    setup.server.add_status("Boosted.", reblog_of="000900")
+    setup.server.add_status("The newest.")
+    setup.server.add_status("For followers.").visibility = "private"
+    posts = await setup.platform.list_posts(setup.account, 100)
+    assert posts == ["The newest.", "One line\nand <b>another</b>.\n\nA paragraph & more."]
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"{}", b'[{"id": {}}]', b'[{"id": "1", "created_at": "x"}]'])
+async def test_unreadable_list_of_posts_is_an_error(setup, body):
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body))
+    platform = Mastodon(PlatformClient(transport), setup.secrets, clock=setup.clock)
+    with pytest.raises(NotSentError):
+        await platform.list_posts(setup.account, 100)

@@ -22,6 +22,7 @@ from copydesk.posting.platform import (
     LoginError,
     NotSentError,
     Platform,
+    ReadablePlatform,
     SignIn,
 )
 from copydesk.store import accounts, deliveries
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 LEASE_ATTEMPTS, LEASE_RETRY_SECONDS = 60, 0.5
 """Attempts, and seconds between them, to get the lease of an account that is being connected again."""
+
+MAX_LISTED_POSTS = 100
+"""Newest posts of an account that are read as examples of the user's voice."""
 
 
 @runtime_checkable
@@ -141,6 +145,23 @@ class Accounts:
                 raise LoginError(message) from None
             await self._ctx.write(accounts.update_details, account.id, details, self._ctx.clock())
         return await self._resolve_account(account.id)
+
+    @operation
+    async def list_posts(self, name: str) -> tuple[str, ...]:
+        """Return the account's newest posts that can be examples of the user's voice. Nothing is stored.
+
+        Raise NotFoundError for an unknown account, InvalidError if its platform does not list posts, LoginError or
+        NotSentError if its server cannot be read.
+        """
+        from copydesk.drafting.own_posts import select_examples  # noqa: PLC0415 - only needed here
+
+        account = await self._resolve_account(name)
+        platform = self._ctx.platform(account.details.platform)
+        if not isinstance(platform, ReadablePlatform):
+            message = f"is on {platform.info.label}, whose posts cannot be read; import a file instead"
+            raise InvalidError(FieldError("account", message))
+        posts = await platform.list_posts(account.details, MAX_LISTED_POSTS)
+        return await asyncio.to_thread(select_examples, posts[:MAX_LISTED_POSTS])
 
     @operation
     async def remove(self, name: str) -> ConnectedAccount:

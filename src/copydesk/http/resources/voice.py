@@ -1,18 +1,22 @@
 """The voice profile."""
 
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.http.call import Call
 from copydesk.http.operations import Operations
 from copydesk.model.draft import Format
 from copydesk.model.learning import LearningReport, LearningReset
+from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope
 from copydesk.model.voice import (
     ChangeVoice,
     ExampleSuggestion,
     ImportedPosts,
     ImportPosts,
+    OwnPosts,
     VoiceComparison,
     VoiceProfile,
 )
@@ -73,6 +77,22 @@ async def import_posts(call: Call) -> ImportedPosts:
     if not isinstance(content, str):
         raise InvalidError(FieldError("content", "takes a text"))
     return await call.desk.voice.import_posts(content)
+
+
+class PostsQuery(Struct, frozen=True):
+    """The account."""
+
+    account: Annotated[str, Meta(min_length=1, max_length=200)]
+    """Its id or name, or its platform if there is only one account of it."""
+
+
+@operations.add("GET", "/voice/posts", scope=Scope.READ, query=PostsQuery, response=OwnPosts, errors=(404,))
+async def list_own_posts(call: Call) -> OwnPosts:
+    """List the newest posts of a connected account that can be examples; `POST /voice/examples` adds them."""
+    if "account" not in call.query:
+        raise InvalidError(FieldError("account", "is missing"))
+    account: Any = call.query["account"]
+    return OwnPosts(posts=await call.desk.accounts.list_posts(account))
 
 
 @operations.add("GET", "/voice/report", scope=Scope.READ, response=LearningReport)

@@ -74,6 +74,25 @@ class GetRecordResponse(Struct, frozen=True):
     value: dict[str, object]
 
 
+class ListedPost(Struct, frozen=True):
+    """The part of a post record that shows how its author writes."""
+
+    text: str = ""
+    reply: object = None
+
+
+class ListedRecord(Struct, frozen=True):
+    """A record in a list."""
+
+    value: ListedPost
+
+
+class ListRecordsResponse(Struct, frozen=True):
+    """The response of com.atproto.repo.listRecords."""
+
+    records: list[ListedRecord]
+
+
 class PostCounts(Struct, frozen=True):
     """The counters of one post."""
 
@@ -150,6 +169,8 @@ def text_problem(text: str, *, may_be_empty: bool) -> str:
 
 MAX_PARTS = 100
 """Limited by `tid_key`; the server would accept 200 posts at once."""
+MAX_RECORDS = 100
+"""Records per request; the maximum of listRecords."""
 MAX_IDS_PER_REQUEST = 25
 """Posts per request for metrics (app.bsky.feed.getPosts)."""
 
@@ -291,6 +312,19 @@ class Bluesky:
             if await self._get_record(account, uri.rpartition("/")[2]):
                 metrics[uri] = PostMetrics()
         return metrics
+
+    async def list_posts(self, account: Account, limit: int) -> Sequence[str]:
+        """Return the newest posts from the account's repository, without replies. Reposts are other records."""
+        params = {"repo": account.id, "collection": COLLECTION, "limit": f"{min(limit, MAX_RECORDS)}"}
+        url = f"{account.server}/xrpc/com.atproto.repo.listRecords"
+        try:
+            answer = await self._client.request("GET", url, params=params)
+            if not answer.is_success:
+                raise self._sessions.error_for_read(account.server, answer)
+            listed = answer.decode(ListRecordsResponse).records
+        except UnknownOutcomeError as error:
+            raise NotSentError(f"Cannot read the account: {error.message}") from None
+        return [record.value.text for record in listed[:limit] if record.value.reply is None]
 
     async def _upload_image(self, account: Account, image: PostImage) -> None:
         """Upload an image. Any failure means that no post was created."""

@@ -53,13 +53,15 @@ from copydesk.posting.platform import (
     uuid_key,
 )
 from copydesk.posting.registry import PLATFORMS
-from copydesk.text.html_tags import strip_tags, unescape_html
+from copydesk.text.html_tags import BLANK_LINE_MARK, LINE_MARK, strip_tags, unescape_html
 from copydesk.text.length import mastodon_length
 from copydesk.text.links import MENTION
 
 PAGE_SIZE = 40
 """Statuses per request; Mastodon's maximum."""
 MAX_PAGES = 25
+PUBLIC = frozenset({"public", "unlisted"})
+"""Visibilities of posts that anyone may read."""
 
 
 async def find_status(server: Server, account: str, text: str, parent: str | None, since: datetime) -> Status | None:
@@ -102,6 +104,12 @@ async def _source_text(server: Server, status: Status) -> str:
 def html_to_text(content: str) -> str:
     """Return the text of a status's HTML. Links are complete in it, although partly in invisible elements."""
     return unescape_html(strip_tags(content))
+
+
+def html_to_lines(content: str) -> str:
+    """Return the text of a status's HTML with its line breaks."""
+    text = html_to_text(content).replace(BLANK_LINE_MARK, "\n\n").replace(LINE_MARK, "\n")
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 def normalize_text(text: str) -> str:
@@ -324,6 +332,17 @@ class Mastodon:
             if status_id not in metrics:
                 metrics[status_id] = await self._load_metrics(server, status_id)
         return {status_id: metrics[status_id] for status_id in ids}
+
+    async def list_posts(self, account: Account, limit: int) -> Sequence[str]:
+        """Return the account's newest public posts, without replies and boosts."""
+        server = await self._open_server(account)
+        query = {"limit": f"{min(limit, PAGE_SIZE)}", "exclude_reblogs": "true", "exclude_replies": "true"}
+        path = f"/api/v1/accounts/{quote(account.id, safe='')}/statuses?{urlencode(query)}"
+        statuses = await server.get_json(path, list[Status])
+        # Some servers ignore the parameters.
+        own = (status for status in statuses if status.reblog is None and status.in_reply_to_id is None)
+        public = [status for status in own if status.visibility in PUBLIC]
+        return [status.text or html_to_lines(status.content) for status in public[:limit]]
 
     async def _load_metrics(self, server: Server, status_id: str) -> PostMetrics | None:
         answer = await server.get(_status_path(status_id))

@@ -60,6 +60,7 @@ class Status(ApiModel, frozen=True):
     text: str | None = None
     """The source text; only GoToSocial includes it, for the author."""
     reblog: object = None
+    visibility: str = ""
 
 
 class StatusSource(ApiModel, frozen=True):
