@@ -6,7 +6,6 @@ This is the only module that may import such names, so that an upgrade can break
 from collections.abc import Iterable
 from contextvars import ContextVar
 from functools import cache, lru_cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -58,6 +57,8 @@ def release_closed_widgets() -> None:
     that may be long closed: 28 MB after 100 command palettes. The result depends on the two colours alone; with
     `@staticmethod` above `@lru_cache`, and without the first parameter, nothing is kept.
     """
+    from importlib.metadata import version  # noqa: PLC0415 - imports the email package: after the first paint
+
     if version("textual") != TEXTUAL_WITH_LEAK:
         return
     from textual._styles_cache import StylesCache  # noqa: PLC0415 - may be missing in other releases
