@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Generator
-from itertools import groupby
+from itertools import count, groupby
 from operator import attrgetter
 from pathlib import Path
 
@@ -46,6 +46,17 @@ def pytest_collection_finish() -> None:
         from shared_results import share_results
 
         share_results()
+
+
+_folder_numbers = count()
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an empty folder. pytest's own looks for a free number among those of all tests before, for each test."""
+    folder = tmp_path_factory.getbasetemp() / f"test-{next(_folder_numbers)}"
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 PROOF_FOLDERS = {"proof", "scheduling"}

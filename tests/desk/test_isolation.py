@@ -155,11 +155,14 @@ async def test_ids_of_another_user_do_not_exist(shared_home, operation):
     async with open_working_desks(shared_home) as desks:
         owner, anna = await open_both(desks)
         before = rows_of(shared_home, owner.user.id)
+        to_unknown_id, to_unknown_name = [
+            [await outcome(anna, operation, kwargs, unknown) for kwargs in arguments(operation, unknown)]
+            for unknown in (new_id(NOW), "nobody")
+        ]
         for found in foreign_ids(shared_home, owner.user.id):
-            unknown = new_id(NOW) if "-" in found else "nobody"
-            for for_found, for_unknown in zip(arguments(operation, found), arguments(operation, unknown), strict=True):
-                answer = await outcome(anna, operation, for_found, found)
-                assert answer == await outcome(anna, operation, for_unknown, unknown), for_found
+            expected = to_unknown_id if "-" in found else to_unknown_name
+            for kwargs, answer in zip(arguments(operation, found), expected, strict=True):
+                assert await outcome(anna, operation, kwargs, found) == answer, kwargs
         assert rows_of(shared_home, owner.user.id) == before
 
 

@@ -170,6 +170,7 @@ async def test_echoed_credential_is_redacted(case, monkeypatch, caplog):
     for status in STATUSES:
         for name, encode in ENCODINGS.items() if status == 400 else [("plain", str)]:
             server = EchoServer(case, status, encode)
+            caplog.clear()
             text = await describe_errors(case, server) + caplog.text
             secrets = [*case.planted, *filter(None, server.sent)]
             assert secrets

@@ -37,14 +37,14 @@ def assert_bounded(make_input: Callable[[int], T], run: Callable[[T], object], s
 
 def _assert_at_most(ratio: float, small: "_Work[T]", large: "_Work[T]") -> None:
     """Measure both sizes alternately and compare the best times: one undisturbed round is enough."""
-    best_small = best_large = math.inf
-    repeats = small.count_repeats()
+    best_large = math.inf
+    repeats, best_small = small.count_repeats()
     for _ in range(_ROUNDS):
         # On a virtual machine the clock may advance in jumps; a run between two of them was not measured.
-        best_small = min(best_small, small.measure(repeats) or math.inf)
         best_large = min(best_large, large.measure(max(1, repeats // FACTOR)) or math.inf)
-        if best_large <= ratio * best_small < math.inf:
+        if best_large <= ratio * best_small:
             return
+        best_small = min(best_small, small.measure(repeats) or math.inf)
     factor, seconds = best_large / best_small, f"{best_large:.2g} s instead of {best_small:.2g}"
     raise AssertionError(f"{FACTOR} times as much took {factor:.0f} times as long: {seconds}")
 
@@ -55,13 +55,16 @@ class _Work(Generic[T]):
     def __init__(self, make: Callable[[int], T], do: Callable[[T], object], size: int) -> None:
         self._make, self._do, self._size = make, do, size
 
-    def count_repeats(self) -> int:
-        """Return the repetitions needed for a measurable time. Runs once beforehand, for what is loaded only once."""
+    def count_repeats(self) -> tuple[int, float]:
+        """Return the repetitions needed for a measurable time, and the seconds per run.
+
+        Runs once beforehand, for what is loaded only once.
+        """
         self._do(self._make(self._size))
         repeats = 1
         while (seconds := self.measure(repeats) * repeats) < _MIN_DURATION:
             repeats *= 2 if seconds > _MIN_DURATION / 10 else 8
-        return repeats
+        return repeats, seconds / repeats
 
     def measure(self, repeats: int) -> float:
         """Return the seconds of process time per run.
