@@ -10,7 +10,10 @@ define install
 endef
 PYTEST = $(BIN)/python -m pytest
 # More workers than the two cores of a small machine: a part of the time is spent waiting for other processes.
-TESTS = $(PYTEST) -n 3 --dist loadgroup
+# Each gets a third of the modules and prepares their fixtures once; one that is done takes tests over from the others.
+TESTS = $(PYTEST) -n 3 --dist worksteal
+# Tests that share a server stay together; how long it takes to choose the next test grows with their number.
+SERVER_TESTS = $(PYTEST) -n 3 --dist loadgroup
 # Images for containers switch the cache of compiled modules off; the tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -68,14 +71,14 @@ test: .venv/test ## every check, and every test that needs no server: minutes
 	wait $$checks; checks=$$?; cat .venv/check.log; exit $$((tests | checks))
 
 test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon) and a browser; built once, in ~/.cache
-	$(TESTS) -m servers
+	$(SERVER_TESTS) -m servers
 
 # Without the tests in a terminal: only this process is measured, not those that tests start.
 coverage: .venv/test ## the branches that the tests without servers cover: at least 95 %
 	$(TESTS) -m "not servers" --ignore-glob="*/test_tmux_*" --cov --cov-report=term:skip-covered --cov-fail-under=95
 
 prove: .venv/servers ## all cases and examples of which `make test` has a sample: up to an hour
-	COPYDESK_PROVE=1 $(TESTS) -m "proof or hypothesis"
+	COPYDESK_PROVE=1 $(SERVER_TESTS) -m "proof or hypothesis"
 
 prove-network: .venv/servers ## the metrics from a whole Bluesky network, where PostgreSQL is installed
 	COPYDESK_NETWORK_PROOF=1 $(PYTEST) tests/proof/test_bluesky_network.py
