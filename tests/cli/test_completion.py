@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_runner import make_environment, run_command, run_in_process
+from cli_runner import make_environment, run_in_process
 from copydesk.cli.commands import COMMANDS
 from copydesk.cli.help_topics import TOPICS
 
@@ -34,8 +34,7 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & {"sqlalchemy", "
 def complete(home: Path, *words: str) -> list[tuple[str, str]]:
     """Return what is offered for the last word, with its description, as zsh gets it."""
     options = {"comp_words": " ".join(["copydesk", *words]), "comp_cword": str(len(words))}
-    # In a process of its own, because click writes bytes.
-    result = run_command(home, _copydesk_complete="zsh_complete", **options)
+    result = run_in_process(home, _copydesk_complete="zsh_complete", **options)
     assert (result.code, result.err) == (0, ""), result
     lines = result.out.splitlines()
     fields = (lines[start::3] for start in range(3)) if any(lines) else ((), (), ())

@@ -52,7 +52,7 @@ def run_command(
 
 def run_in_process(home: Path, *args: str, stdin: str = "", **variables: str) -> CommandResult:
     """Run `copydesk` in this process, which is much faster. Not from within an event loop."""
-    out, err = StringIO(), StringIO()
+    out, err = TextIOWrapper(BytesIO(), encoding="utf-8", write_through=True), StringIO()
     code: object = 0
     with (
         patch.object(sys, "argv", ["copydesk", *args]),
@@ -66,7 +66,8 @@ def run_in_process(home: Path, *args: str, stdin: str = "", **variables: str) ->
             main()
         except SystemExit as exit_error:
             code = exit_error.code
-    return CommandResult(code if isinstance(code, int) else 0 if code is None else 1, out.getvalue(), err.getvalue())
+    text = out.buffer.getvalue().decode()
+    return CommandResult(code if isinstance(code, int) else 0 if code is None else 1, text, err.getvalue())
 
 
 def assert_one_line_error(result: CommandResult, code: int) -> None:
