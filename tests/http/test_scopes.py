@@ -56,7 +56,7 @@ OPERATION_SCOPES = {
     "DELETE /rules/{id}": "review",
     "GET /voice": "read",
     "PUT /voice": "review",
-    "POST /voice/preview": "read",
+    "POST /voice/preview": "draft",
     "GET /voice/examples": "read",
     "GET /voice/posts": "read",
     "POST /voice/examples": "review",

@@ -278,7 +278,7 @@ def _print_comparison(compared: Sequence[VoiceComparison], *, as_json: bool) -> 
         print_json(compared)
         return
     for found in compared:
-        click.echo(f"\n{clean(found.title)}")
+        click.echo(f"\n{clean(found.title)} ({clean(found.writer)})")
         if found.before == found.after:
             click.echo("  unchanged")
             continue

@@ -1,15 +1,17 @@
 """Voice profile of the user: read, update, and try out on a real item while it is being edited."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.desk.operation import operation
-from copydesk.errors import DeclinedError, NotFoundError, WriterError
+from copydesk.errors import DeclinedError, NotFoundError
 from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Format
 from copydesk.model.item import Item
@@ -26,9 +28,13 @@ from copydesk.model.voice import (
     merge,
     validate_voice_change,
 )
+from copydesk.model.writer import OFFLINE
 from copydesk.store import confidence, items, users
 from copydesk.store.database import Transaction
 from copydesk.store.ids import creation_time
+
+if TYPE_CHECKING:
+    from copydesk.drafting.writer import Brief, WriterResult
 
 COMPARED_ITEMS = 3
 """Recent items that show what a change of the voice does."""
@@ -78,14 +84,32 @@ class Voices:
 
     @operation
     async def compare(
-        self, changes: ChangeVoice | Mapping[str, object], format: Format, *, merge_formats: bool = False
+        self,
+        changes: ChangeVoice | Mapping[str, object],
+        format: Format,
+        *,
+        merge_formats: bool = False,
+        offline: bool = False,
     ) -> tuple[VoiceComparison, ...]:
-        """Return what the writer makes of three recent items with the voice as it is, and as it would be.
+        """Return what the user's writer makes of three recent items with the voice as it is, and as it would be.
 
-        Nothing is stored. Raise InvalidError as `update` does, NotFoundError if there is no item.
+        With `offline` the offline writer is asked, whoever is chosen. Nothing is stored but the cost of a language
+        model. Raise InvalidError as `update` does, NotFoundError if there is no item, or WriterError if a language
+        model cannot be asked.
         """
+        from copydesk.desk.writers.open_writer import open_writer, write_recorded  # noqa: PLC0415 - only needed here
+        from copydesk.drafting.writer import get_writer  # noqa: PLC0415 - as above
+
         recent, before, after = await self._ctx.read(_load_comparison, changes, merge_formats=merge_formats)
-        return await asyncio.to_thread(lambda: asyncio.run(_compare(recent, format, before, after)))
+        writer = get_writer() if offline else await open_writer(self._ctx)
+        briefs = [(_build_brief(item, format, before), _build_brief(item, format, after)) for item in recent]
+        if writer.name == OFFLINE:
+            # In a thread: analyzing the articles takes long enough to delay key presses.
+            pairs = await asyncio.to_thread(lambda: asyncio.run(_write_pairs(writer.write, briefs)))
+        else:
+            # In this loop, to which the connections belong.
+            pairs = await _write_pairs(partial(write_recorded, self._ctx, writer), briefs)
+        return tuple(_comparison(item, *pair, writer.name) for item, pair in zip(recent, pairs, strict=True))
 
     @operation
     async def import_posts(self, content: str) -> ImportedPosts:
@@ -147,25 +171,35 @@ def _load_comparison(
     return tuple(recent), before, msgspec.structs.replace(before, **changed)
 
 
-async def _compare(recent: Iterable[Item], format: Format, before: Voice, after: Voice) -> tuple[VoiceComparison, ...]:
-    return tuple(
-        [
-            VoiceComparison(
-                title=item.entry.title,
-                item_id=item.id,
-                before=await _try_to_write(item, format, before),
-                after=await _try_to_write(item, format, after),
-            )
-            for item in recent
-        ]
-    )
+async def _write_pairs(
+    write: "Callable[[Brief], Awaitable[WriterResult]]", briefs: "Iterable[tuple[Brief, Brief]]"
+) -> "list[tuple[WriterResult | None, WriterResult | None]]":
+    """Return the drafts of each pair of briefs, None for one that the writer declines. Raise WriterError."""
+    return [
+        (await _write_unless_declined(write, now), await _write_unless_declined(write, then)) for now, then in briefs
+    ]
 
 
-async def _try_to_write(item: Item, format: Format, voice: Voice) -> str | None:
+async def _write_unless_declined(
+    write: "Callable[[Brief], Awaitable[WriterResult]]", brief: "Brief"
+) -> "WriterResult | None":
     try:
-        return (await _write_preview(item, format, voice)).text
-    except WriterError:
+        return await write(brief)
+    except DeclinedError:
         return None
+
+
+def _comparison(
+    item: Item, before: "WriterResult | None", after: "WriterResult | None", writer: str
+) -> VoiceComparison:
+    result = after or before
+    return VoiceComparison(
+        title=item.entry.title,
+        item_id=item.id,
+        before=before.text if before else None,
+        after=after.text if after else None,
+        writer=(result.model if result else "") or writer,
+    )
 
 
 def _update(
@@ -202,13 +236,9 @@ async def _write_first_preview(items: Sequence[Item], format: Format, voice: Voi
 
 async def _write_preview(item: Item, format: Format, voice: Voice) -> VoicePreview:
     from copydesk.drafting.checks import build_check_context, check  # noqa: PLC0415 - heavy, and only needed here
-    from copydesk.drafting.writer import build_brief, get_writer  # noqa: PLC0415 - as above
+    from copydesk.drafting.writer import get_writer  # noqa: PLC0415 - as above
 
-    writer = get_writer()
-    # Like a pipeline run, seed the writer's choices with the source's own id, so that the preview matches a real draft.
-    source_type = get_source_type(item.source_type) if item.source_type else None
-    brief = build_brief(item, format, voice, source_type=source_type, platforms=platforms_of_draft(format, voice))
-    brief = msgspec.structs.replace(brief, item_id=item.entry.ident)
+    writer, brief = get_writer(), _build_brief(item, format, voice)
     result = await writer.write(brief)
     return VoicePreview(
         title=item.entry.title,
@@ -218,6 +248,15 @@ async def _write_preview(item: Item, format: Format, voice: Voice) -> VoicePrevi
         checks=check(result.text, build_check_context(brief)),
         tags=item.entry.tags,
     )
+
+
+def _build_brief(item: Item, format: Format, voice: Voice) -> "Brief":
+    from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - as above
+
+    source_type = get_source_type(item.source_type) if item.source_type else None
+    brief = build_brief(item, format, voice, source_type=source_type, platforms=platforms_of_draft(format, voice))
+    # Like a pipeline run, seed the writer's choices with the source's own id, so that the preview matches a real draft.
+    return msgspec.structs.replace(brief, item_id=item.entry.ident)
 
 
 def _load_items_and_voice(conn: Transaction, user_id: str, item_id: str) -> tuple[Sequence[Item], Voice]:

@@ -12,6 +12,7 @@ from copydesk.errors import FieldError
 from copydesk.model.draft import Checks, Format
 from copydesk.model.serialization import Struct
 from copydesk.model.validation import CONTROL_EXCEPT_BREAKS, FieldReader, wire_fields
+from copydesk.model.writer import OFFLINE
 
 MAX_STYLE_LENGTH = MAX_EXAMPLE_LENGTH = MAX_INSTRUCTIONS_LENGTH = 5_000
 MAX_AVOIDED, MAX_AVOIDED_LENGTH = 200, 100
@@ -98,6 +99,8 @@ class VoiceComparison(Struct, frozen=True):
     before: str | None
     """Null if the writer declines the item."""
     after: str | None
+    writer: str = OFFLINE
+    """The model that wrote them, or `offline`."""
 
 
 class ExampleSuggestion(Struct, frozen=True):

@@ -1773,6 +1773,10 @@ VOICE_PLACEHOLDERS = {
 VOICE_PREVIEW = "Preview"
 VOICE_SAMPLE_WITHOUT_TAGS = "This item has no tags, so no hashtags are added."
 VOICE_SAMPLE_OF = "from"
+VOICE_COMPARED = "What the change does to recent items"
+VOICE_NOW, VOICE_THEN = "now", "then"
+VOICE_UNCHANGED = "unchanged"
+VOICE_DECLINED = "the writer declines it"
 VOICE_SAVED = "Saved your voice. New drafts will follow it."
 VOICE_SETTINGS = {"maxLength": "max length", "maxParts": "max posts", "targetWords": "target words"}
 """Labels of settings whose label differs from their name."""
@@ -2083,6 +2087,14 @@ def sign_in_failed(error: str) -> str:
 
 def voice_preview_title(kind: str, writer: str) -> str:
     return f"{VOICE_PREVIEW}: {kind}, {writer} writer"
+
+
+def voice_preview_waits(writer: str) -> str:
+    return f"Asking {writer} for drafts of recent items…"
+
+
+def voice_preview_hint(writer: str) -> str:
+    return f"{key_label('voice.try')} asks {writer} what the change does."
 
 
 def voice_unsupported(aspects: Sequence[str]) -> str:

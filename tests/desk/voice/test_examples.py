@@ -1,13 +1,17 @@
 """Tests for examples from the user's own posts and edits, and for the preview of a change."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from copydesk.errors import NotFoundError
+from copydesk.desk import Desk, open_desk
+from copydesk.drafting.fake_writer import FakeWriter
+from copydesk.errors import NotFoundError, WriterError
 from copydesk.model.draft import Format
 from copydesk.model.voice import MAX_EXAMPLES
-from desk_fixtures import URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at
+from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at, settings_at
 from draft_consistency import dump_tables
 
 POST = "A post that I wrote before, number {}."
@@ -66,3 +70,38 @@ async def test_comparison_needs_an_item(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path, FakeWeb()) as desk:
         with pytest.raises(NotFoundError):
             await desk.voice.compare({"avoid": ["x"]}, Format.SHORT)
+
+
+@asynccontextmanager
+async def open_desk_with_item(home: Path, writer: FakeWriter) -> AsyncIterator[Desk]:
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1)))
+    async with open_desk(settings_at(home), clock=lambda: NOW, transport=web, writer=writer) as desk:
+        await create_source(desk)
+        await desk.pipeline.run()
+        yield desk
+
+
+async def test_change_is_shown_with_the_chosen_writer(tmp_path: Path) -> None:
+    writer = FakeWriter()
+    async with open_desk_with_item(tmp_path, writer) as desk:
+        writer.answers = ["Before.", "After."]
+        (found,) = await desk.voice.compare({"style": "Dry."}, Format.SHORT)
+    assert (found.before, found.after, found.writer) == ("Before.", "After.", "fake")
+    assert [brief.voice.style for brief in writer.briefs[-2:]] == ["", "Dry."]
+
+
+async def test_change_is_shown_with_the_offline_writer_on_request(tmp_path: Path) -> None:
+    writer = FakeWriter()
+    async with open_desk_with_item(tmp_path, writer) as desk:
+        asked = len(writer.briefs)
+        (found,) = await desk.voice.compare({"style": "Dry."}, Format.SHORT, offline=True)
+    assert (found.writer, len(writer.briefs)) == ("offline", asked)
+
+
+async def test_writer_that_fails_is_no_declined_item(tmp_path: Path) -> None:
+    writer = FakeWriter()
+    async with open_desk_with_item(tmp_path, writer) as desk:
+        writer.fail("The server does not answer.")
+        with pytest.raises(WriterError, match="does not answer"):
+            await desk.voice.compare({"style": "Dry."}, Format.SHORT)

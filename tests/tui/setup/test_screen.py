@@ -19,7 +19,6 @@ from setup_driver import (
     type_answer,
     wait_for_prompt,
     wait_for_text,
-    wait_until_absent,
 )
 from sign_in_platforms import CODE, authorize
 from x_sign_in import CLIENT_SECRETS, open_page, serve_x
@@ -221,7 +220,10 @@ async def test_voice_is_previewed_and_saved_on_request(tmp_path: Path) -> None:
             await ui.press("right")
         assert "‹never›" in next(line for line in ui.lines if " link " in line)
         await ui.press("ctrl+t")
-        await wait_until_absent(ui, "https://stories.example/1")
+        await wait_for_text(ui, "What the change does to recent items")
+        (now, then) = ui.text.partition("What the change does")[2].split(" then ")[0:2]
+        assert "https://stories.example/" in now
+        assert "https://stories.example/" not in then.partition(" now ")[0]
         assert "Preview: SHORT, offline writer" in ui.text
         await ui.press("ctrl+s")
         await wait_for_text(ui, "Saved your voice.")
@@ -230,6 +232,20 @@ async def test_voice_is_previewed_and_saved_on_request(tmp_path: Path) -> None:
         voice = await desk.voice.get()
         assert voice.style == "Plain words.\nNo hype."
         assert len(voice.examples) == 2
+
+
+async def test_chosen_model_previews_a_voice_on_request(tmp_path: Path) -> None:
+    async def choose_model(desk: Desk) -> None:
+        await add_sample_setup(desk)
+        endpoint = {"name": "local", "baseUrl": "http://127.0.0.1:9/v1", "model": "tiny"}
+        await desk.writers.add(endpoint)
+        await desk.writers.use(["local"])
+
+    async with open_setup(tmp_path, choose_model) as ui:
+        await ui.press("j", "e")
+        await wait_for_text(ui, "asks local what the change does.")
+        await ui.press("ctrl+t")
+        await wait_for_text(ui, "127.0.0.1")
 
 
 async def test_preview_explains_missing_hashtags(tmp_path: Path) -> None:

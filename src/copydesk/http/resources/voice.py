@@ -46,14 +46,18 @@ async def update_voice(call: Call) -> VoiceProfile:
 @operations.add(
     "POST",
     "/voice/preview",
-    scope=Scope.READ,
+    # A language model costs money.
+    scope=Scope.DRAFT,
     body=ChangeVoice,
     response=tuple[VoiceComparison, ...],
     errors=(404,),
     example={"formats": {"SHORT": {"hashtags": 1}}},
 )
 async def preview_voice(call: Call) -> tuple[VoiceComparison, ...]:
-    """Return what a change of the voice does to the SHORT of three recent items. Nothing is saved."""
+    """Return what a change of the voice does to the SHORT of three recent items. Nothing is saved.
+
+    The chosen writer is asked; a language model may cost money.
+    """
     return await call.desk.voice.compare(call.body, Format.SHORT)
 
 

@@ -14,7 +14,7 @@ from copydesk.model.learning import LearningReport
 from copydesk.model.ranking import RankingProfile
 from copydesk.model.rule import Rule
 from copydesk.model.serialization import to_json_value
-from copydesk.model.voice import FormatVoice, VoicePreview, VoiceProfile
+from copydesk.model.voice import FormatVoice, VoiceComparison, VoicePreview, VoiceProfile
 from copydesk.model.writer import OFFLINE, WriterInfo, Writers
 from copydesk.text import reveal
 from copydesk.text.formatting import format_relative, format_utc
@@ -281,6 +281,23 @@ def voice_sample_page(sample: VoicePreview) -> list[Block]:
         paragraph(labels.checks_passed(sample.checks.ran - failed, sample.checks.ran), "dim" if failed else "good")
     )
     return [*blocks, *(Paragraph(Content.styled(safe_line(finding.message), "warn"), indent=2) for finding in findings)]
+
+
+def voice_comparison_page(compared: Sequence[VoiceComparison]) -> list[Block]:
+    """Return the page with what a change of the voice does to recent items."""
+    blocks: list[Block] = [paragraph(labels.VOICE_COMPARED, "strong")]
+    for found in compared:
+        blocks += [paragraph(), paragraph(safe_line(found.title), "dim")]
+        if found.before == found.after:
+            blocks.append(paragraph(labels.VOICE_UNCHANGED, "dim"))
+            continue
+        texts = ((labels.VOICE_NOW, found.before), (labels.VOICE_THEN, found.after))
+        rows = [
+            (Content.styled(label, "dim"), Content(labels.VOICE_DECLINED if text is None else reveal(text)))
+            for label, text in texts
+        ]
+        blocks.append(Table(rows))
+    return blocks
 
 
 def _key_hints(*hints: tuple[str, str]) -> Block:

@@ -1,11 +1,12 @@
-"""The voice form, with a sample beside it: a real item as the writer renders it with the values in the form.
+"""The voice form, with a sample beside it: a real item as the offline writer renders it with the values in the form,
+and what the change does to recent items. A chosen language model is asked only on request, because it costs money.
 
 The form is autosaved while typing, and restored when it is opened again. Its state and its request to the desk are
 pure functions of the fields.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -22,14 +23,15 @@ from copydesk.editor import Autosave
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import Format
 from copydesk.model.serialization import to_json_value
-from copydesk.model.voice import Emoji, Link, Voice, VoicePreview
+from copydesk.model.voice import Emoji, Link, Voice, VoiceComparison, VoicePreview
+from copydesk.model.writer import OFFLINE
 from copydesk.text import clean, clean_lines
 from copydesk.tui import labels
 from copydesk.tui.dialogs.autosaved_form import AutosavedForm, AutosavedText
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.layout import paragraph
+from copydesk.tui.layout import Block, paragraph
 from copydesk.tui.runtime.coalescer import Coalescer
-from copydesk.tui.setup.pages import voice_sample_page
+from copydesk.tui.setup.pages import voice_comparison_page, voice_sample_page
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
 from copydesk.tui.widgets.key_hints import KeyHints
@@ -75,6 +77,8 @@ class VoiceSession(NamedTuple):
     restored: VoiceFields | None = None
     """The autosaved form of an earlier session."""
     notice: str = ""
+    writer: str = OFFLINE
+    """Name of the writer that is asked first."""
 
 
 def dump_fields(fields: VoiceFields) -> str:
@@ -166,6 +170,8 @@ class SampleRequest(NamedTuple):
     desk: "Desk"
     changes: dict[str, object]
     format: Format
+    writer: str
+    """Name of the writer to ask."""
     edit_id: int
     """`VoiceDialog._edit_id` at the time of the request: a sample of an earlier edit is dropped."""
 
@@ -188,11 +194,16 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         """A sample was written, or failed with `error`."""
 
         def __init__(
-            self, request: SampleRequest, sample: VoicePreview | None, error: CopydeskError | None = None
+            self,
+            request: SampleRequest,
+            sample: VoicePreview | None = None,
+            compared: Sequence[VoiceComparison] = (),
+            error: CopydeskError | None = None,
         ) -> None:
             super().__init__()
             self.request = request
             self.sample = sample
+            self.compared = compared
             self.error = error
 
     def __init__(self) -> None:
@@ -319,18 +330,22 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
             self._sample_timer.stop()
         self._sample_timer = self.set_timer(SAMPLE_DELAY, self._request_sample)
 
-    def _request_sample(self) -> None:
+    def _request_sample(self, writer: str = OFFLINE) -> None:
         if self.app.desk is not None:
-            request = SampleRequest(self.app.desk, self._changes, self._format, self._edit_id)
+            request = SampleRequest(self.app.desk, self._changes, self._format, writer, self._edit_id)
             self.app.run_desk_task(lambda _: self._samples.submit(request))
 
     async def _write_sample(self, request: SampleRequest) -> None:
+        voice, changes, kind = request.desk.voice, request.changes, request.format
         try:
-            self.post_message(
-                self.SampleReady(request, await request.desk.voice.preview(request.changes, request.format))
-            )
+            if request.writer != OFFLINE:
+                self.post_message(self.SampleReady(request, compared=await voice.compare(changes, kind)))
+                return
+            sample = await voice.preview(changes, kind)
+            compared = await voice.compare(changes, kind, offline=True) if changes else ()
+            self.post_message(self.SampleReady(request, sample, compared))
         except CopydeskError as error:
-            self.post_message(self.SampleReady(request, None, error))
+            self.post_message(self.SampleReady(request, error=error))
 
     @on(SampleReady)
     def _show_sample(self, message: SampleReady) -> None:
@@ -338,17 +353,36 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         # Samples for an earlier edit or for another format arrive too late.
         if message.request.edit_id != self._edit_id or kind is not self._format:
             return
-        if message.sample is not None:
-            set_title(self.sample_pane, labels.voice_preview_title(kind.value, clean(message.sample.writer)))
-            self.sample_pane.show_more(voice_sample_page(message.sample))
-        elif message.error is not None:
+        if message.error is None:
+            written = message.sample or next(iter(message.compared), None)
+            name = written.writer if written else message.request.writer
+            set_title(self.sample_pane, labels.voice_preview_title(kind.value, clean(name)))
+            self.sample_pane.show_more(self._sample_blocks(message))
+        else:
             # The title may still name the format of an earlier sample.
             set_title(self.sample_pane, labels.VOICE_PREVIEW)
             self.sample_pane.show([paragraph(clean(str(message.error)), "warn")])
 
+    def _sample_blocks(self, message: SampleReady) -> list[Block]:
+        blocks = voice_sample_page(message.sample) if message.sample else []
+        if message.compared:
+            blocks += [*([paragraph()] if blocks else []), *voice_comparison_page(message.compared)]
+        if message.sample and self._writer != OFFLINE:
+            blocks += [paragraph(), paragraph(labels.voice_preview_hint(clean(self._writer)), "dim")]
+        return blocks
+
+    @property
+    def _writer(self) -> str:
+        """Name of the writer that is asked first."""
+        return self._request.writer if self._request is not None else OFFLINE
+
     def action_try_now(self) -> None:
-        """Write a sample without waiting."""
-        self._request_sample()
+        """Write a sample without waiting; with a language model, if one is chosen."""
+        if self._sample_timer is not None:
+            self._sample_timer.stop()
+        if self._writer != OFFLINE:
+            self.sample_pane.show([paragraph(labels.voice_preview_waits(clean(self._writer)), "dim")])
+        self._request_sample(self._writer)
 
     async def action_save(self) -> None:
         """Save if anything was changed; otherwise close."""
@@ -379,7 +413,7 @@ async def edit_voice(
 ) -> None:
     """Open the voice form, or continue with what was typed and not saved."""
     app, autosave = base.app, AutosavedText(Autosave(desk.settings.data_home / VOICE), VOICE)
-    saved = await autosave.load()
+    saved, writer = await autosave.load(), (await desk.writers.list()).writers[0].name
     typed = parse_fields(saved.text) if saved else None
 
     async def save(entered: VoiceFields) -> None:
@@ -391,4 +425,4 @@ async def edit_voice(
     screen = app.get_screen(VOICE)
     assert isinstance(screen, VoiceDialog)
     if app.push_if_current(base, screen, callback):
-        screen.start(VoiceSession(voice, save, autosave.delete, typed, notice))
+        screen.start(VoiceSession(voice, save, autosave.delete, typed, notice, writer))
