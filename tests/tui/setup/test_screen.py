@@ -338,7 +338,7 @@ async def test_hostile_names_are_harmless(tmp_path: Path) -> None:
 async def test_learning_is_forgotten_and_restored(tmp_path: Path) -> None:
     async with open_setup(tmp_path) as ui:
         await ui.press("F")
-        assert ui.toasts == ["F works in Learning."]
+        assert ui.toasts == ["F works in Learning and Ranking."]
         await ui.press("j", "j")
         await wait_for_text(ui, "Not known yet: 0 of 20 decisions.")
         await ui.press("F")
@@ -387,6 +387,8 @@ async def test_saved_ranking_is_reset(tmp_path: Path) -> None:
         await wait_for_text(ui, "in place of the settings file: recency.")
         await ui.press("F", "y")
         await wait_for_text(ui, "These are from the settings file.")
+        await ui.press("F")
+        assert ui.toasts[-1] == "These are from the settings file."
 
 
 async def test_rule_is_switched_off(tmp_path: Path) -> None:

@@ -314,7 +314,10 @@ class SetupScreen(DeskScreen):
         """Forget what is learnt from decisions, or the saved ranking, after a confirmation; or take the former back."""
         if self._setup is None:
             return
-        if self.section is Section.RANKING and self._setup.ranking.saved:
+        if self.section is Section.RANKING and not self._setup.ranking.saved:
+            self.app.notify(labels.RANKING_FROM_FILE)
+            return
+        if self.section is Section.RANKING:
             dialog = ConfirmDialog(labels.RESET_RANKING_PROMPT, yes=labels.RESET)
             self.app.push_screen(dialog, self._reset_ranking_if_confirmed)
             return
