@@ -21,7 +21,7 @@ TITLES = (
 TEXTS = (
     "Swimmers may use the old basin of Marl from June to September.",
     "Readers borrowed forty nets and nine rods in the first week.",
-    "Two orchestras play on a pontoon between the cranes on Sunday.",
+    "Two orchestras will play on a pontoon between the cranes on Sunday.",
     "Engineers found cracks in eleven rails near the final stop.",
 )
 URLS = tuple(f"https://{name}.example/feed" for name in ("one", "two", "three", "four"))

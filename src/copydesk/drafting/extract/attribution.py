@@ -38,6 +38,10 @@ _QUOTATION_MARKS = {
 _ENGLISH_MARKS = "“”‘’"
 _SPACED_MARKS = frozenset({"fr"})
 """Languages with a no-break space inside the marks."""
+_USER_NAME = re.compile(r"/?u/[\w-]{3,}|[a-z][\w-]{2,29}")
+_NOT_PEOPLE = frozenset(
+    {"admin", "administrator", "editor", "editorial", "staff", "redaktion", "newsroom", "webmaster"}
+)
 _OPENING = re.compile(r"(?:^|(?<=[\s(\[—–-]))\"")
 _ENGLISH_WORDS = "the of and to in is that for on with as at by from it are was be this its has have not"
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
@@ -67,6 +71,9 @@ def get_source_name(brief: Brief) -> str:
 def get_author(brief: Brief) -> str:
     """Return the author if the field holds a person's name: no address, no remark."""
     author = make_readable(brief.author or "")
+    # The name of a user is a name where a forum's users write.
+    if _USER_NAME.fullmatch(author) and author.casefold() not in _NOT_PEOPLE:
+        return author.removeprefix("/")
     not_a_name = re.search(r"[@()/:,\d<>]", author) or author.islower() or not 1 <= author.count(" ") <= 4
     return "" if not_a_name or len(author) > MAX_NAME_LENGTH else author
 

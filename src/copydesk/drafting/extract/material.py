@@ -27,9 +27,13 @@ _BEGINNING = 60
 """Characters by which a summary is recognized as the beginning of the text."""
 _PREFIX = re.compile(
     r"(?:(?:Show|Ask|Tell|Launch) HN|(?:UPDATE|RPT|WRAPUP) \d(?:-)?)\s*:?\s+|\[PDF\]\s+|#\d+\s+[–—:-]\s+"
+    r"|(?:BRIEF|EXCLUSIVE|FACTBOX|CORRECTED|REFILE|BREAKING)\s*[-–—:]\s*"
+    r"|[A-ZÀ-Þ]{2,}(?: [A-ZÀ-Þ]{2,}){1,3}\.\s+(?=\S+ \S)"
 )
 _REGIONS = "Africa|Asia|Europe|World|Middle East|Americas|Latin America|Caribbean|Oceania"
 _REGION = re.compile(rf"(?:{_REGIONS}): (?=\S+ \S+ \S)")
+_NO_STORY_URL = re.compile(r"https?://status\.|https?://[^/]+/(?:.*/)?(?:jobs?|careers?|tenders?|sponsored)/")
+_EPISODE = re.compile(r"#\d+\s+[–—:-]\s+")
 _ELLIPSIS = ("…", "...", "..")
 
 Fits = Callable[[str], bool]
@@ -96,6 +100,14 @@ class Material(NamedTuple):
     def is_own_text(self) -> bool:
         """True if the words are the user's own: nobody is to be credited, and nothing is wrong with them."""
         return not self.name
+
+    @property
+    def headline_suffices(self) -> bool:
+        """True if the headline can be posted alone: it states something, and an author is credited who says "I"."""
+        if self.is_own_text:
+            return True
+        says_who = bool(self.author) or not is_first_person(self.headline.text, self.language)
+        return self.title_flaw is None and says_who
 
     @property
     def english(self) -> bool:
@@ -186,7 +198,7 @@ def read_material(brief: Brief, revision: Revision | None = None) -> Material:
         author="" if author.casefold() in name.casefold() else author,
         link=link,
         language=language,
-        title_flaw=TitleFlaw.NO_STATEMENT if headline.is_wordless else find_title_flaw(headline.text, language),
+        title_flaw=_find_title_flaw(headline, brief, link, language),
         passages=allowed,
         avoided_word=avoided,
         revision=revision,
@@ -290,6 +302,14 @@ def _read_headline(brief: Brief, name: str, *, emoji: bool) -> Headline:
     text = make_readable(links.replace_spans(text, links.spans(text), ""))
     signs = [(position, position + 1) for position, _ in links.hashtag_spans(text)]
     return Headline(links.replace_spans(text, signs, ""), start, end)
+
+
+def _find_title_flaw(headline: Headline, brief: Brief, link: str | None, language: str | None) -> TitleFlaw | None:
+    if link and _NO_STORY_URL.match(link):
+        return TitleFlaw.NO_STORY
+    if _EPISODE.match(brief.title):
+        return TitleFlaw.TEASER
+    return TitleFlaw.NO_STATEMENT if headline.is_wordless else find_title_flaw(headline.text, language)
 
 
 def _names_source(tail: str, brief: Brief, name: str) -> bool:

@@ -57,7 +57,7 @@ _PAGE_REFERENCE = re.compile(
     \b(?:(?:this|that|previous|last|earlier|above|following|next)\ (?:\w+\ )?(?:post|article|essay|piece|blog|section
         |chapter|video|page|list|table|figure|chart|image|photo|screenshot|snippet|example|paragraph)s?\b
     | (?:see|shown|listed|mentioned|described|outlined|as)\ (?:above|below)\b | (?:below|above)[.:]?$
-    | here[,)] | (?:found|listed|posted|read\ it|available|go)\ here\b)
+    | (?:in|see)\ the\ attached\b | here[,)] | (?:found|listed|posted|read\ it|available|go)\ here\b)
     """
 )
 _CODE = re.compile(r"[{}\\]|=>|\(\)|;\s*\Z|\.\w+\(|<[\w/]|_\w+_|\|\s*\||::\w|(?:^|\s)(?:[$>%]\s|--)\w")
@@ -65,7 +65,8 @@ _SPEAKER_LABEL = re.compile(r"^(?:[A-Z]{2,}|Q|A)\s?:\s")
 _AGENCY = r"\((?:AP|AFP|Reuters|UPI|CNN|EFE|dpa|ANI|PTI|Xinhua|IPS)\)"
 _DATELINE = re.compile(
     r"^(?:\[[^\]\n]{2,40}\]\s+)?"  # [Premium Times]
-    rf"(?:(?:[A-Z][\w.'’-]*[, ]+){{1,5}}(?:\d{{1,2}} )?{_AGENCY}\s*(?:--|[—–-])\s*|{_AGENCY}\s*(?:--|[—–-])?\s*"
+    r"(?:[A-ZÄÖÜ][\w./-]*(?: [\w./-]+){0,4} \((?:dpa|AFP|AP|APA|KNA|epd|ANSA|Lusa|EFE)(?:[-/]\w+)*\)\s*[-–—]\s*"
+    rf"|(?:[A-Z][\w.'’-]*[, ]+){{1,5}}(?:\d{{1,2}} )?{_AGENCY}\s*(?:--|[—–-])\s*|{_AGENCY}\s*(?:--|[—–-])?\s*"
     r"|[A-Z]{3}[A-Z .,'’/-]{0,40}(?:, \w{3,9}\.? \d{1,2})?\s*(?:--|[—–])\s+"  # GENEVA, Feb. 17 —
     r"|[A-Z][\w'’]+(?: [A-Z][\w'’]+){0,2}\s--\s)?"  # Gaborone --
 )
@@ -101,6 +102,9 @@ MAX_TEXT_LENGTH = 30_000
 """Characters of a text that are read; the rest of a longer one would hardly change the selection."""
 WORD_RANGE = (6, 45)
 """Minimum and maximum words of a quotable sentence: fewer say too little, more quote too much of one text."""
+
+_MAX_WITHOUT_STOP = 200
+"""Characters of a summary's sentence without a full stop: feeds cut longer ones inside of a word."""
 
 _TAG = re.compile(
     r"</?(?:a|abbr|b|big|blockquote|br|center|code|div|em|embed|figure|font|h[1-6]|hr|html|i|iframe|img|input|li|link|mark"
@@ -196,6 +200,7 @@ def _is_quotable(sentence: str, *, raw: str, may_lack_stop: bool) -> bool:
         return False
     has_full_stop = sentence.rstrip(_CLOSERS)[-1:] in _SENTENCE_ENDS
     # Titles and summaries often end without a full stop; a sentence of the text that does is probably incomplete.
+    may_lack_stop = may_lack_stop and len(sentence) <= _MAX_WITHOUT_STOP
     if is_truncated(sentence) or not (has_full_stop or may_lack_stop) or not _is_balanced(sentence):
         return False
     if _is_heading(sentence) or _has_link_or_mention(sentence) or is_boilerplate_sentence(sentence):

@@ -163,9 +163,8 @@ def _candidate_texts(material: Material) -> Iterator[ComposedText]:
         quotes = rank_quotes(material, title, _MIN_BELOW_TITLE)
         for passage in quotes:
             yield templates.compose(_frame(material, passage), template_values(material, passage))
-        states_something = material.is_own_text or material.title_flaw is None
         # Leaving out the quotation does not make another version, only a shorter one.
-        if states_something and material.repeats_quotations and not (quotes and material.keeps_quotations):
+        if material.headline_suffices and material.repeats_quotations and not (quotes and material.keeps_quotations):
             yield templates.compose(choose_template(templates.TITLE, material), template_values(material))
     # Without the headline, for brevity or because it says the same.
     shrinks = material.revision is not None and material.revision.growth < 0
@@ -185,7 +184,7 @@ def _frame(material: Material, passage: Passage) -> str:
 def _truncated_headlines(material: Material) -> Iterator[ComposedText]:
     """Yield the headline alone, first complete and then ever shorter and marked as cut, as a last resort."""
     title = material.headline.text
-    if material.headline.is_wordless or material.brief.previous or (material.title_flaw and not material.is_own_text):
+    if material.headline.is_wordless or material.brief.previous or not material.headline_suffices:
         return
     text_template = "{title} ({name})" if material.name else "{title}"
     pieces = template_values(material)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from copydesk.drafting.extract.passages import Passage, refers_to_page
-from copydesk.drafting.extract.standalone import find_flaw, is_first_person
+from copydesk.drafting.extract.standalone import find_flaw, is_first_person, is_time_bound
 from copydesk.drafting.writer import Field
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -28,23 +28,21 @@ _COMMON_WORDS = (
 STOP_WORDS = frozenset(_COMMON_WORDS.split())
 """English stop words."""
 _SUFFIXES = ("'s", "’s", "ing", "edly", "ed", "ies", "es", "s", "ly")
-_RELATIVE_DAY = re.compile(
-    r"\b(?:today|yesterday|tomorrow|tonight|(?:last|next|this)\ (?:week|weekend|month|morning|evening|night)|heute"
-    r"|gestern|morgen|aujourd['’]hui|hier|hoy|ayer|mañana|hoje|ontem|amanhã)\b"
-)
 _DEFINITE_START = re.compile(r"The ([a-z]+ ?[a-z]*)")
 _LEAD_SENTENCES = 3
 _MIN_TITLE_WORDS = 2
 """Significant words of a title that tells what the text is about."""
-_FIRST_PERSON, _RELATIVE, _BESIDE_TITLE, _OUT_OF_CONTEXT = 0.75, 0.6, 0.6, 0.4
+_FIRST_PERSON, _RELATIVE, _BESIDE_TITLE, _OUT_OF_CONTEXT = 0.75, 0.65, 0.6, 0.4
 """Fitness of sentences that say "I" or "today", of first ones about something else than the title, and of those that
 need the ones before them."""
 _MIN_KEYWORD = 4
 """Characters of a word that is more than a particle, whatever the language."""
 _STEM = 6
 """Characters by which keywords are compared, so that inflections agree."""
-_COVERED = 0.7
+_COVERED = 0.5
 """Share of the title's keywords in a sentence that makes the title needless."""
+_MIN_COVERED = 3
+"""Keywords of a title, at least, that such a sentence has."""
 _MIN_ADDED = 3
 """Keywords that a sentence adds to a title."""
 _SUBJECT = re.compile(r"([A-Z][\w’'-]{2,}) (?=[a-z])")
@@ -81,8 +79,9 @@ def standalone_fitness(passage: Passage, title: str, language: str | None, earli
     if not _continues_title(passage, title):
         return _BESIDE_TITLE if _is_lead(passage) else _OUT_OF_CONTEXT
     if not is_first_person(text, language):
-        return _RELATIVE if _RELATIVE_DAY.search(text) else 1.0
-    return _FIRST_PERSON if _is_lead(passage) else _OUT_OF_CONTEXT
+        return _RELATIVE if is_time_bound(text) else 1.0
+    is_near = _is_lead(passage) and len(keywords(text) & keywords(title)) >= min(_MIN_TITLE_WORDS, len(keywords(title)))
+    return _FIRST_PERSON if is_near and not is_time_bound(text) else _OUT_OF_CONTEXT
 
 
 def _is_lead(passage: Passage) -> bool:
@@ -144,7 +143,8 @@ def select_best(choices: list[ScoredPassage], count: int, *, max_similarity: flo
 def covers_title(text: str, title: str) -> bool:
     """Return True if `text` says what `title` says, so that a post needs only one of them."""
     title_words = keywords(title)
-    return bool(title_words) and len(title_words & keywords(text)) >= _COVERED * len(title_words)
+    shared = len(title_words & keywords(text))
+    return shared >= min(_MIN_COVERED, len(title_words)) and shared >= _COVERED * len(title_words) > 0
 
 
 def repeats_title(text: str, title: str) -> bool:

@@ -22,6 +22,7 @@ class Flaw(StrEnum):
     SPEAKS_AS_GROUP = "says “we”"
     OFFENSIVE = "contains a slur or a swear word"
     LEFTOVER = "contains what is left of markup"
+    FRAGMENT = "has no verb"
 
 
 class TitleFlaw(StrEnum):
@@ -107,7 +108,9 @@ _DANGLING_WORDS = {
         |as\ (?:mentioned|noted|described|discussed|above)|(?:did|do|does|doing)\ so|such\ (?:an?|things?|cases?
         |moves?|plans?|claims?)|of\ (?:them|it)|aforementioned|mentioned\ (?:above|earlier|before))\b|\b(?:too
         |as\ well|so|here|there|either|again|though|this|that|it|them|him|her|one|ones|respectively)[.!]
-        |\b(?:such\ (?!as\b)\w|equally\b|as\ usual\b|(?:part|one|all)\ of\ that\b|that\ \w+ing\ \w+
+        |\b(?:such\ (?!as\b)\w|(?:all|the|other)\ (?:\d+|two|three|four|five|six|seven|eight|nine|ten)\ (?:that|who
+        |which
+        |had|have|was|were|are)\b|equally\b|as\ usual\b|(?:part|one|all)\ of\ that\b|that\ \w+ing\ \w+
         |in\ the\ \w+\ example|(?:one|an?|another)\ (?:\w+\ )?example\b(?!\ of)|similar\b(?!.*\ to\b)
         |to\ put\ it|at\ the\ (?:beginning|start|time)\b(?!\ of)|(?:first|previously)\ reported
         |the\ (?:first|second|third|last|next|others?)\ (?:is|was|are|were|one)\b
@@ -142,7 +145,8 @@ _ANNOUNCEMENTS = {
         \b(?:in|for)\ (?:this|today['’]s|the\ latest|our\ latest|my\ latest)\ (?:\w+\ ){0,2}(?:post|article|essay
         |piece|episode|video|issue|edition|newsletter|guide|tutorial|series|podcast|report|column|roundup|interview
         |conversation|talk|session|update)\b|\b(?:we|I)(?:['’]ll|['’]m\ going\ to|['’]re\ going\ to|\ will
-        |\ want(?:ed)?\ to|['’]d\ like\ to|\ would\ like\ to|\ am\ going\ to)\b|^(?:Below|Welcome|Hello|Hi|Hey|Dear
+        |\ want(?:ed)?\ to|['’]d\ like\ to|\ would\ like\ to|\ am\ going\ to)\b|^(?:What|How|Why|Below|Welcome
+        |Hello|Hi|Hey|Dear
         |Greetings|Thanks|Thank\ you|Happy|Congrat|Introducing|Announcing|Presenting|Today\ we|Just\ (?:some|a)
         |Various|Some\ (?:quick\ )?(?:news|notes|updates|thoughts|links)|(?:A|An|The)\ (?:\w+\ ){0,2}(?:look
         |round-?up|list|collection|guide|recap|summary|overview|introduction|deep\ dive|review|tour|selection|video
@@ -156,7 +160,8 @@ _ANNOUNCEMENTS = {
         |newsletter)|\bI(?:['’]m|\ am)\ (?:so\ |very\ )?(?:excited|thrilled|happy|pleased|proud|delighted)
         |\b(?:stay\ tuned|coming\ soon|read\ on|watch\ the\ video|listen\ to|find\ out|here['’]s|here\ (?:is|are
         |you)|keep\ reading|min(?:ute)?s?\ read|table\ of\ contents|step-by-step\ guide|update\ (?:about|on)\ the
-        |sneak\ peek|guest\ post|time\ I\ wrote|I\ (?:recently\ )?wrote\ about|blog\ post|let['’]s|let\ us)\b""",
+        |sneak\ peek|guest\ post|time\ I\ wrote|blog\ post|(?:is\ now|slides\ are|videos?\ (?:is|are)
+        |tickets\ are)\ available|I\ (?:recently|just|finally|sat\ down|wrote\ about)|let['’]s|let\ us)\b""",
     "de": r"""
         \b(?:in\ diesem|im\ heutigen|in\ unserem)\ (?:Artikel|Beitrag|Video|Post|Podcast|Newsletter|Blog\w*|Text
         |Tutorial)|^(?:Hier|Wir\ (?:zeigen|stellen|erklären|haben|präsentieren|verraten)|Alles,?\ was
@@ -260,12 +265,20 @@ _PROMOTION = re.compile(
     r"""(?ix)
         \b(?:sponsored|advertorial|advertisement|giveaway|promo\ codes?|coupons?|\d+\s?%\ (?:off|rabatt|sconto
         |de\ descuento|de\ réduction)|(?:best|top|today['’]s)\ (?:\w+\ ){0,3}deals|deals?\ of\ the|black\ friday
-        |cyber\ monday|prime\ day|gift\ guide|anzeige|werbung|gewinnspiel|schnäppchen|bons?\ plans?|publirreportaje
-        |patrocinad[oa]|contenuto\ sponsorizzato)\b|\[(?:ad|paid|sponsor\w*)\]|プレゼントキャンペーン|【PR】"""
+        |cyber\ monday|prime\ day|gift\ guide|anzeige|werbung|gewinnspiel|schnäppchen|bons?\ plans?
+        |jeu[-\ ]concours|gagnez|sorteo|verlosung|publirreportaje
+        |patrocinad[oa]|contenuto\ sponsorizzato)\b|\[(?:ad|paid|sponsor\w*)\]|^ad\s*[|:]|^win\ an?\b
+        |プレゼントキャンペーン
+        |【PR】"""
 )
 _NO_STORY = re.compile(
     r"""(?ix)
-        (?:en\ directo|en\ vivo|en\ direct|liveticker|live\ updates)\W*$|メンテナンス|アクセスランキング|^お知らせ
+        \b(?:horóscopos?|horoskop\w*|horoscopes?|oroscopo|is\ hiring|now\ hiring
+        |nominations?\ (?:are\ )?(?:now\ )?open|registration\ (?:is\ )?(?:now\ )?open|call\ for\ (?:papers|entries
+        |applications|nominations)|public\ notice|notice\ (?:under|of)|AMA|build\ log|development\ update)\b
+        |^\d{1,2}/\d{1,2}\b|(?:en\ directo|en\ vivo|en\ direct|liveticker|live\ updates)\W*$
+        |メンテナンス|アクセスランキング
+        |^お知らせ
         |\b(?:maintenance\ (?:window|notice|mode)|lott(?:o|ery)\ (?:numbers|results)|winning\ numbers|lottozahlen
         |euromill(?:ions|ones|ion)|euromilhões|wartungsarbeiten|most\ read|meistgelesen|les\ plus\ lus)\b
         |^(?:tenders?|ausschreibung|appel\ d['’]offres|licitación|job\ (?:offer|opening)|we(?:['’]re|\ are)\ hiring
@@ -294,7 +307,7 @@ _NO_STORY = re.compile(
 _CLICKBAIT = re.compile(
     r"""(?ix)
         \b(?:won['’]t\ believe|will\ (?:shock|blow)|what\ happen(?:s|ed)\ next|mind-?blowing|jaw-dropping|genius
-        |weird\ trick|one\ (?:simple|weird)\ trick|people\ are\ (?:divided|obsessed|losing)
+        |weird\ trick|one\ (?:simple|weird)\ trick|slammed|claps\ back|people\ are\ (?:divided|obsessed|losing)
         |(?:the\ )?internet\ is\ (?:obsessed|losing|divided)|doctors\ hate|no\.\ \d+\ (?:is|will)|goes\ viral
         |go\ viral|number\ \d+\ will|this\ is\ why\ you|la\ incroyable|vous\ n['’]allez\ pas\ (?:le\ )?croire
         |no\ vas\ a\ creer|das\ glaubst\ du|du\ wirst\ nicht\ glauben)\b"""
@@ -302,9 +315,11 @@ _CLICKBAIT = re.compile(
 _TEASER = re.compile(
     r"""(?ix)
         [?？؟]["'”’»]?$|(?:…|\.\.\.)$|^(?:\#|ep(?:isode|\.)?\s*\#?|folge\s*|épisode\s*|episodio\s*)\d|:\ (?:how|why
-        |what|wie|warum|so|comment|pourquoi|cómo|por\ qué)\b|^(?:how|why|what|when|where|who|which|here|this|these
+        |what|inside|meet|wie|warum|so|comment|pourquoi|cómo|por\ qué)\b
+        |^(?:how|why|what|when|where|who|which|here|this|these
         |those|that|watch|listen|video|podcast|gallery|photos?|pictures?|in\ pictures|in\ photos|opinion|quiz|review
-        |interview|explain(?:er|ed)|everything|all\ the|meet|inside|see|read|he|she|they|it|you|your|so|and|but
+        |interview|explain(?:er|ed)|everything|all\ (?:the|about)|meet|inside|see|read|he|she|they|it|you|your|so|and
+        |but
         |\d+\ (?:\w+\ ){0,4}(?:things|ways|tips|reasons|facts|photos|books|signs|tricks|lessons|steps|questions
         |ideas|mistakes|tools|examples|best|most)|the\ (?:\w+\ ){0,3}(?:best|worst|top|ultimate|complete|definitive)
         |top\ \d+|best\ \w+|wie|warum|weshalb|was|wer|wo|welche\w*|diese\w*|darum|deshalb|video|bilder|kommentar
@@ -317,6 +332,7 @@ _TEASER = re.compile(
         |\b(?:you\ (?:need|should|must|can|will|won['’]t)
         |you(?:['’]ll|['’]re)|your|here(?:['’]s|\ is|\ are)|this\ is|mind-?(?:boggling|blowing)|won['’]t\ believe
         |jaw-dropping|shock(?:ing|s|ed)|unbelievable|incredible|what\ (?:to\ know|happened|it\ means|we\ know|you)
+        |(?:shares?|reveals?|explains?|shows?|tells?)\ (?:how|why|what)|what['’]s
         |explained|revealed|the\ secrets?\ (?:of|to)|goes\ viral|internet\ reacts|in\ (?:photos|pictures|charts|maps
         |numbers)|photos?\ of\ the)\b"""
 )
@@ -332,9 +348,17 @@ _STATEMENT_WORDS = re.compile(
         |launch(?:es)?|adds?|lit|sent|spent|paid|heard|felt|flew|threw|drove|wrote|spoke|chose|froze|stole|sank
         |swept|caught|sought|thought|fought|shot|shook|hurt|split|quit|struck|spread|shut|now|out|available
         |[a-z]{3,}ed|[a-z]{2,}ing\ (?:to|for|in|with|under|on|at|from|into)|[a-zA-Z][a-z]{2,}(?:es
-        |[bdgklmnprtwy]s)\ (?!(?:of|and|or|on|for|from|vs|are|were)\b))\b"""
+        |[bdgklmnprtwy]s)\ (?!(?:of|and|or|on|for|from|vs|are|were|that|who|which|we|i|with|without|by|about)\b))\b"""
 )
+_RELEASED = re.compile(r"(?i)\b(?:released|out|available|arrives|ships|tagged|turns|returns)\b")
 _DESCRIPTION = re.compile(r"(?:\s[–—|-]+|:)\s")
+_TIME_BOUND = re.compile(
+    r"""(?ix)
+        \b(?:today|yesterday|tomorrow|tonight|(?:last|next|this)\ (?:week|weekend|month|morning|evening|afternoon|night)
+        |heute|gestern|(?:diese|nächste|letzte)\ Woche|aujourd['’]hui|hier|demain|cette\ semaine|hoy|ayer|esta\ semana
+        |oggi|ieri|domani|questa\ settimana|hoje|ontem|amanhã|vandaag|gisteren|deze\ week)\b
+        |今日|昨日|明日|本日|今天|昨天|明天"""
+)
 _MIN_STATEMENT_WORDS = 4
 _MIN_WORDS = 5
 """Words of a title that states something, in English and where verbs are not known."""
@@ -383,6 +407,13 @@ def _flaws(sentence: str, language: str | None) -> Iterator[Flaw]:
         yield Flaw.QUESTION
     if _is_nested_quotation(sentence):
         yield Flaw.NESTED_QUOTATION
+    yield from _language_flaws(sentence, language)
+    # A sentence with a full stop more often has a verb that is not known here.
+    if language == "en" and sentence[-1:].isalnum() and not _STATEMENT_WORDS.search(sentence):
+        yield Flaw.FRAGMENT
+
+
+def _language_flaws(sentence: str, language: str | None) -> Iterator[Flaw]:
     rules = _language_rules(language)
     if rules is None:
         return
@@ -423,9 +454,19 @@ def _states_something(title: str, language: str | None) -> bool:
     if language not in {"en", None}:
         return words >= _MIN_WORDS
     # "Comments are back" states something, but nobody knows of what.
-    is_specific = words >= _MIN_STATEMENT_WORDS or any(map(str.isdigit, title))
+    is_specific = words >= _MIN_STATEMENT_WORDS or _tells_release(title)
     describes = words >= _MIN_DESCRIBED_WORDS and _DESCRIPTION.search(title) is not None
     return describes or (is_specific and _STATEMENT_WORDS.search(title) is not None)
+
+
+def _tells_release(title: str) -> bool:
+    """Return True if a title says that a version is out, which needs few words."""
+    return any(map(str.isdigit, title)) and _RELEASED.search(title) is not None
+
+
+def is_time_bound(text: str) -> bool:
+    """Return True if `text` names a day that only its date tells, such as "today"."""
+    return _TIME_BOUND.search(text) is not None
 
 
 def is_first_person(text: str, language: str | None) -> bool:
