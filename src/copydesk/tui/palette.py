@@ -1,5 +1,6 @@
 """The command palette: the actions of every screen, and drafts and sources by name."""
 
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
-from textual.fuzzy import Matcher
+from textual.fuzzy import FuzzySearch
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
@@ -21,7 +22,35 @@ if TYPE_CHECKING:
 MAX_DRAFTS = 10
 MAX_NAME_LENGTH = 60
 """Characters of a draft's text that identify it."""
-_BEST_SCORE = 1.0
+OFFERED_ELSEWHERE = frozenset(
+    {
+        "review.undo",
+        "review.redo",
+        "review.run",
+        "review.cancel_run",
+        "review.why",
+        "schedule.auto",
+        "schedule.zone",
+        "schedule.accept_clock",
+        "sources.new",
+        "sources.import",
+        "sources.export",
+        "experiments.new",
+        "engagement.fetch",
+        "setup.connect",
+    }
+)
+"""Actions that are offered on other screens too: they do not act on a row, which the user would not see there."""
+_WHOLE_WORDS, _BEGINNINGS, _PARTS = 4.0, 3.0, 2.0
+"""Scores of a match of all words of the query. Scattered letters get 1 at most."""
+
+
+class Match(NamedTuple):
+    """A query found in a text."""
+
+    score: float
+    offsets: tuple[int, ...]
+    """Of the characters to highlight."""
 
 
 class Command(NamedTuple):
@@ -47,24 +76,57 @@ class PaletteApp(Protocol):
 
 
 def list_commands(app: PaletteApp) -> Iterable[Command]:
-    """Yield the actions of the current screen, then global ones, then those of other screens; no cursor movement."""
+    """Yield the actions of the current screen, then global ones, then those of other screens; no cursor movement.
+
+    An action that works on the selected row is offered only on its own screen.
+    """
     current = app.current_mode.upper()
     order = [current, KeyContext.CONSOLE.name, *(name.upper() for name in SCREEN_NAMES if name.upper() != current)]
     used_titles: set[str] = set()
     for key in sorted(
         (key for key in app.keys if key.context.name in order), key=lambda key: order.index(key.context.name)
     ):
-        title = _title(key, current)
-        if title not in used_titles:
+        is_here = key.context.name in (current, KeyContext.CONSOLE.name)
+        title = key.description if is_here else f"{key.context.value}: {key.description}"
+        if title not in used_titles and (is_here or key.id in OFFERED_ELSEWHERE):
             used_titles.add(title)
             yield Command(title, format_keys(key)[0], partial(app.run_key_action, key))
     yield Command(labels.CHANGE_THEME, "", app.action_change_theme)
 
 
-def _title(key: Key, current: str) -> str:
-    if key.context.name in (current, KeyContext.CONSOLE.name):
-        return key.description
-    return f"{key.context.value}: {key.description}"
+def match_words(query: str, text: str) -> Match | None:
+    """Return where the query is in the text, None if it is not.
+
+    Words rank above beginnings of words, these above parts of words, and those above letters that are scattered.
+    """
+    words = query.split()
+    if not words:
+        return None
+    found = [_find_word(word, text) for word in words]
+    if all(found):
+        matches = [match for match in found if match]
+        offsets = {offset for match in matches for offset in range(match.start, match.start + match.length)}
+        # Earlier words break ties, so that an action that begins with the query comes first.
+        score = min(match.score for match in matches) - matches[0].start / (len(text) + 1) / 2
+        return Match(score, tuple(sorted(offsets)))
+    score, scattered = FuzzySearch().match(query, text)
+    # The fuzzy score has no upper bound.
+    return Match(score / (score + 1), tuple(scattered)) if score else None
+
+
+class _WordMatch(NamedTuple):
+    score: float
+    start: int
+    length: int
+
+
+def _find_word(word: str, text: str) -> _WordMatch | None:
+    """Return the best occurrence of a word, the first one among equals."""
+    escaped = re.escape(word)
+    for score, pattern in ((_WHOLE_WORDS, rf"\b{escaped}\b"), (_BEGINNINGS, rf"\b{escaped}"), (_PARTS, escaped)):
+        if match := re.search(pattern, text, re.IGNORECASE):
+            return _WordMatch(score, match.start(), match.end() - match.start())
+    return None
 
 
 class CommandProvider(Provider):
@@ -81,23 +143,22 @@ class CommandProvider(Provider):
 
     async def search(self, query: str) -> Hits:
         """Yield the actions, sources and drafts that match the query."""
-        matcher = self.matcher(query)
         for command in list_commands(self._console):
-            if score := matcher.match(command.title):
-                line = _line(_highlighted(command.title, matcher), command.keys)
-                yield Hit(score, line, command.run, text=command.title)
+            if match := match_words(query, command.title):
+                line = _line(_highlight(command.title, match), command.keys)
+                yield Hit(match.score, line, command.run, text=command.title)
         if (desk := self._console.desk) is not None:
-            async for hit in self._sources(desk, matcher):
+            async for hit in self._sources(desk, query):
                 yield hit
             async for hit in self._drafts(desk, query):
                 yield hit
 
-    async def _sources(self, desk: "Desk", matcher: Matcher) -> Hits:
+    async def _sources(self, desk: "Desk", query: str) -> Hits:
         for source in await desk.sources.list():
             name = clean(source.name)
-            if score := matcher.match(name):
-                line = _line(_highlighted(name, matcher), labels.PALETTE_SOURCE)
-                yield Hit(score, line, partial(self._console.show_source, source.id), text=name)
+            if match := match_words(query, name):
+                line = _line(_highlight(name, match), labels.PALETTE_SOURCE)
+                yield Hit(match.score, line, partial(self._console.show_source, source.id), text=name)
 
     async def _drafts(self, desk: "Desk", query: str) -> Hits:
         drafts: Iterable[ListedDraft] = ()
@@ -105,19 +166,21 @@ class CommandProvider(Provider):
             drafts = (await desk.drafts.search(query, half_typed=True, limit=MAX_DRAFTS)).items
         for draft in drafts:
             name = clean(draft.text)[:MAX_NAME_LENGTH]
-            line = _line(Content(name), labels.palette_draft(draft.status))
-            # The desk's search matched all words, which is as good as a match gets.
-            yield Hit(_BEST_SCORE, line, partial(self._console.show_draft, draft.id), text=name)
+            # The desk's search has matched all words, but some may be further down in the text.
+            match = max(match_words(query, name) or _IN_TEXT, _IN_TEXT)
+            line = _line(_highlight(name, match), labels.palette_draft(draft.status))
+            yield Hit(match.score, line, partial(self._console.show_draft, draft.id), text=name)
+
+
+_IN_TEXT = Match(_PARTS, ())
 
 
 def _line(title: Content, aside: str) -> Content:
     return Content.assemble(title, (f"  {aside}" if aside else "", "$text-muted"))
 
 
-def _highlighted(text: str, matcher: Matcher) -> Content:
-    """Highlight the match as Textual's matcher does, which would parse the text as markup."""
-    _, offsets = matcher.fuzzy_search.match(matcher.query, text)
+def _highlight(text: str, match: Match) -> Content:
     content = Content(text)
-    for offset in offsets:
-        content = content.stylize(matcher.match_style, offset, offset + 1)
+    for offset in match.offsets:
+        content = content.stylize("bold underline", offset, offset + 1)
     return content

@@ -6,17 +6,20 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.command import CommandPalette
 from textual.pilot import Pilot
 
 from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.tui.app import Console
 from copydesk.tui.compose.dialog import ComposeDialog
-from copydesk.tui.keys import KEYS, SCREEN_NAMES, KeyContext
-from copydesk.tui.palette import list_commands
+from copydesk.tui.keys import KEYS, KeyContext
+from copydesk.tui.palette import OFFERED_ELSEWHERE, list_commands, match_words
 from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.setup.connect_dialogs import PlatformDialog
 from copydesk.tui.sources.screen import SourcesScreen
+from copydesk.tui.sources.source_dialogs import SourceDialog
 from delayed_responses import WAIT_TIMEOUT
 from desk_fixtures import NOW, URL_ONE, URL_TWO, create_source, open_desk_at
 from schedule_fixtures import insert_drafts
@@ -68,11 +71,41 @@ async def test_palette_lists_actions_once(tmp_path: Path) -> None:
     async with open_palette_console(tmp_path) as (ui, _, _):
         titles = [command.title for command in list_commands(ui.app)]
     assert len(titles) == len(set(titles))
-    screens = {name.upper() for name in SCREEN_NAMES}
     for key in KEYS:
-        if key.context.name in screens | {KeyContext.CONSOLE.name}:
-            expected = {key.description, f"{key.context.value}: {key.description}"}
-            assert not expected.isdisjoint(titles), key.id
+        is_here = key.context in {KeyContext.REVIEW, KeyContext.CONSOLE}
+        if is_here or key.id in OFFERED_ELSEWHERE:
+            assert {key.description, f"{key.context.value}: {key.description}"} & set(titles), key.id
+
+
+async def test_action_on_a_row_is_offered_on_its_screen_only(tmp_path: Path) -> None:
+    async with open_palette_console(tmp_path) as (ui, _, _):
+        await ui.press("6")
+        titles = [command.title for command in list_commands(ui.app)]
+    assert not any("Approve" in title for title in titles)
+    assert "Review: Run the pipeline" in titles
+
+
+@pytest.mark.parametrize(
+    ("query", "better", "worse"),
+    [
+        ("iran", "Tehran and Iran agree", "Mark a range"),
+        ("post", "Post now", "Repost it"),
+        ("post", "Show posts", "Repost it"),
+        ("next draft", "Next draft, from any pane", "Next drafty thing"),
+        ("approve", "Approve", "Schedule, or approve"),
+        ("apr", "April is near", "A pair of runs"),
+    ],
+)
+def test_words_rank_above_parts_and_scattered_letters(query: str, better: str, worse: str) -> None:
+    first, second = match_words(query, better), match_words(query, worse)
+    assert first is not None
+    assert second is None or first.score > second.score
+
+
+@given(st.text(max_size=12), st.text(max_size=30))
+def test_match_highlights_characters_of_the_text(query: str, text: str) -> None:
+    match = match_words(query, text)
+    assert match is None or all(0 <= offset < len(text) for offset in match.offsets)
 
 
 async def test_theme_command_is_found_by_synonym(tmp_path: Path) -> None:
@@ -83,10 +116,9 @@ async def test_theme_command_is_found_by_synonym(tmp_path: Path) -> None:
 
 async def test_action_of_other_screen_switches_first(tmp_path: Path) -> None:
     async with open_palette_console(tmp_path) as (ui, pilot, _):
-        await choose(ui, pilot, "sources: enable or disable the source")
+        await choose(ui, pilot, "sources: add a source")
         assert ui.app.current_mode == "sources"
-        assert ui.app.desk is not None
-        assert [source.enabled for source in await ui.app.desk.sources.list()].count(False) == 1
+        assert isinstance(ui.app.screen, SourceDialog)
 
 
 async def test_action_of_current_screen_runs(tmp_path: Path) -> None:
