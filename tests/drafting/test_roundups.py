@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from copydesk.drafting.checks import build_check_context, check
 from copydesk.drafting.offline_writer import OfflineWriter
@@ -260,3 +261,39 @@ def test_any_items_make_a_traced_draft_without_errors(items: list[SourceItem], t
     assert not [finding for finding in findings if finding.severity is Severity.ERROR]
     assert draft.text.count("\n> ") == len(re.findall("^> ", draft.text, re.MULTILINE))
     assert "evil.example)" not in re.sub(r"\\.", "", draft.text)
+
+
+NAMES = (
+    *("Salt & Marl", "404 Media", "9to5Mac", "n-tv.de", "heise online", "Yahoo! News", "U.K. News", "The 19th"),
+    *("500ish", "*Star* Tribune", "_underscore_", "Fox 5 New York", "St. Louis Post", "r/python", "kottke.org"),
+)
+AUTHORS = ("Bea", "J. K. Rowe", "Dr. Ann Lee", "Jean-Luc d'Arc", "Bea van der Berg", "AFP", "李明")
+
+
+@pytest.mark.parametrize("topic", ["", "libraries"])
+@pytest.mark.parametrize("name", NAMES)
+def test_credit_line_is_no_claim(name: str, topic: str) -> None:
+    items = tuple(
+        replace(item, publisher=name, source_name=name, author=author, published=NOW)
+        if number == 1
+        else replace(item, author=author)
+        for number, (item, author) in enumerate(zip(make_items(4), AUTHORS, strict=False))
+    )
+    for author in AUTHORS:
+        changed = tuple(replace(item, author=author) for item in items)
+        brief = make_brief(Format.BLOG, other_items=changed, topic=topic, published=NOW)
+        text = write(brief).text
+        checks = check(text, build_check_context(brief))
+        lines = [line for line in text.split("\n") if line.endswith(":") or line.startswith(("From", "Reported"))]
+        claimed = [text[claim.start : claim.end] for claim in checks.claims]
+        assert not [line for line in lines if any(claim in line or line in claim for claim in claimed)]
+        assert not [finding for finding in checks.findings if finding.rule in {"contradiction", "unsupported"}]
+
+
+@pytest.mark.parametrize(
+    "line", ["500ish, by Mallory Oak and Peter Ash:", "500ish says that Bea closed 900 libraries:"]
+)
+def test_line_that_does_more_than_credit_is_a_claim(line: str) -> None:
+    item = replace(make_item("9"), publisher="500ish", source_name="500ish", author="Bea")
+    context = build_check_context(make_brief(Format.BLOG, other_items=(item,)))
+    assert [finding.rule for finding in check(line, context).findings if finding.rule == "unsupported"]

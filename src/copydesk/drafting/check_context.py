@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 
 from copydesk.drafting.claims.source_index import Material
 from copydesk.drafting.extract.attribution import format_day, get_source_name
+from copydesk.drafting.extract.passages import make_readable
 from copydesk.drafting.rules.analyzed_text import AnalyzedText, ngrams, split_words
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import DraftImage, Field, Format, Severity
@@ -84,6 +85,8 @@ class CheckContext(Struct, frozen=True):
     """The texts of the items, with which its claims are compared."""
     names: tuple[str, ...] = ()
     """Names of the sources and their authors, which a draft may credit."""
+    days: tuple[str, ...] = ()
+    """Days on which the items were published, as a credit writes them."""
     language: str | None = None
     voice: Voice = Voice()
     recent: RecentTexts | None = None
@@ -112,6 +115,7 @@ def build_check_context(
         other_urls=tuple(item.url for item in others if item.url),
         materials=(*_materials(brief), *(text for item in others for text in _materials(item, item.item_id))),
         names=tuple(dict.fromkeys(name for item in (brief, *others) for name in _names(item))),
+        days=tuple(dict.fromkeys(day for item in (brief, *others) for day in _days(item))),
         language=brief.language,
         voice=brief.voice,
         recent=recent,
@@ -122,13 +126,19 @@ def build_check_context(
 
 def _source_text(brief: Brief) -> str:
     """Return all text of the brief's own item, with what else is known of it."""
-    # In both notations, so that the check of numbers accepts the date in either.
-    dates = [format_day(brief.published, english=english) for english in (True, False)] if brief.published else []
-    return "\n\n".join(filter(None, [brief.title, brief.summary, brief.text, *_names(brief), *brief.tags, *dates]))
+    return "\n\n".join(
+        filter(None, [brief.title, brief.summary, brief.text, *_names(brief), *brief.tags, *_days(brief)])
+    )
+
+
+def _days(brief: Brief) -> list[str]:
+    """Return the day of publication in both notations, so that a draft may have either."""
+    return [format_day(brief.published, english=english) for english in (True, False)] if brief.published else []
 
 
 def _names(brief: Brief) -> list[str]:
-    names = (brief.source_name, get_source_name(brief), brief.publisher, brief.author, *brief.other_sources)
+    author = make_readable(brief.author or "")
+    names = (brief.source_name, get_source_name(brief), brief.publisher, brief.author, author, *brief.other_sources)
     return [name for name in names if name]
 
 

@@ -48,6 +48,16 @@ def test_requests_of_the_author_are_in_the_system_turn() -> None:
         assert text not in prompt.user
 
 
+def test_roundup_names_the_interest_and_has_every_source() -> None:
+    brief = make_brief(Format.BLOG, topic="libraries")
+    prompt = build_prompt(brief, delimiter="Q1", schema=True)
+    assert "Write a round-up about libraries of all sources" in prompt.system
+    for number, item in enumerate(brief.other_items, 2):
+        assert f"<<<Q1 SOURCE {number}\n" in prompt.user
+        assert item.title in prompt.user
+        assert item.url in prompt.urls
+
+
 def test_new_version_gets_source_previous_version_and_findings() -> None:
     brief = make_brief(previous="Before.", feedback="Shorter.", findings=("“Ten” not found in the source.",))
     user = build_prompt(brief, delimiter="Q1", schema=True).user

@@ -28,20 +28,24 @@ MAX_SOURCE_LENGTH = 1000
 _MIN_DETECTED_WORDS = 6
 """Words from which the language of a sentence can be told."""
 _QUESTION = re.compile(r"[?？]\s*[\"”’»)]*\s*$")
+_CREDIT_WORDS = re.compile(r"\b(?:and|by|from|reported|source|via)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
 
 
 # Cached, because two rules and the draft itself ask for the same claims.
 @lru_cache(maxsize=64)
-def find_claims(text: str, materials: tuple[Material, ...], names: tuple[str, ...] = ()) -> tuple[Claim, ...]:
+def find_claims(
+    text: str, materials: tuple[Material, ...], names: tuple[str, ...] = (), days: tuple[str, ...] = ()
+) -> tuple[Claim, ...]:
     """Return the claims of `text`, in order.
 
     `text` has spaces in the place of links, hashtags and other text that states nothing. `names` are those of the
-    source itself, which a draft may credit.
+    source itself and `days` those on which it was published, which a draft may credit.
     """
     if not materials:
         return ()
     claims = []
+    text = _blank_credits(text, names, days)
     previous = ""
     for start, end in list(_claim_spans(text))[:MAX_SENTENCES]:
         verdict = _judge_sentence(text[start:end], previous, materials, names)
@@ -50,6 +54,27 @@ def find_claims(text: str, materials: tuple[Material, ...], names: tuple[str, ..
             source = _claim_source(verdict.evidence)
             claims.append(Claim(start=start, end=end, verdict=verdict.verdict, reason=verdict.reason, source=source))
     return tuple(claims)
+
+
+def _blank_credits(text: str, names: tuple[str, ...], days: tuple[str, ...]) -> str:
+    """Return `text` with spaces for lines that only credit: "Salt & Marl, by Bea, 17 February 2026:"."""
+    # By lines and not by sentences: names have full stops and exclamation marks, too.
+    credited = _credits_pattern(names, days)
+    return "\n".join(" " * len(line) if credited and _is_credit(line, credited) else line for line in text.split("\n"))
+
+
+def _is_credit(line: str, credited: re.Pattern[str]) -> bool:
+    rest, count = credited.subn(" ", line)
+    return count > 0 and not _WORD.search(_CREDIT_WORDS.sub(" ", rest))
+
+
+@lru_cache(maxsize=32)
+def _credits_pattern(names: tuple[str, ...], days: tuple[str, ...]) -> re.Pattern[str] | None:
+    # The longest first: "Salt" would leave "& Marl". Markdown puts backslashes before marks.
+    credited = sorted({*names, *days}, key=len, reverse=True)
+    patterns = (r"\\?".join(re.escape(char) for char in name) for name in credited if _WORD.search(name))
+    joined = "|".join(rf"\\?{pattern}" for pattern in patterns)
+    return re.compile(rf"(?<!\w)(?:{joined})(?!\w)", re.IGNORECASE) if joined else None
 
 
 def _claim_spans(text: str) -> Iterator[tuple[int, int]]:

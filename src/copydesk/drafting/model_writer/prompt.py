@@ -197,7 +197,12 @@ def _voice_section(brief: Brief) -> str:
 
 
 def _request_section(brief: Brief) -> str:
-    lines = ["Write a round-up of all sources, the first one as the lead."] if brief.other_items else []
+    subject = f" about {brief.topic}" if brief.topic else ""
+    lines = (
+        [f"Write a round-up{subject} of all sources, the first one as the lead. Say of each what it says itself."]
+        if brief.other_items
+        else []
+    )
     lines += [f"{name}: {value}" for name, value in instructed_parameters(brief.parameters).items()]
     if brief.instructions:
         lines.append(f"The author asks for this post: {brief.instructions}")

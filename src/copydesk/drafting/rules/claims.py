@@ -10,7 +10,9 @@ from copydesk.model.draft import Claim, ClaimVerdict
 
 def draft_claims(analyzed: AnalyzedText, context: CheckContext) -> tuple[Claim, ...]:
     """Return the claims of a draft. A prompt of the user's own is no source to compare with."""
-    return () if context.is_prompt_only else find_claims(analyzed.statements, context.materials, context.names)
+    if context.is_prompt_only:
+        return ()
+    return find_claims(analyzed.statements, context.materials, context.names, context.days)
 
 
 def _contradiction(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
