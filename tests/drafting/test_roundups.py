@@ -13,7 +13,7 @@ from copydesk.drafting.checks import build_check_context, check
 from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Brief, SourceItem, WriterResult, find_linked_items
 from copydesk.errors import TooFewSourcesError, WriterError
-from copydesk.model.draft import Format, Severity
+from copydesk.model.draft import ClaimVerdict, Format, Severity
 from copydesk.model.voice import Link
 from drafting_fixtures import NOW, OTHER_ITEMS, assert_traced, make_brief, make_item, make_voice
 from sampling import sample_size
@@ -297,3 +297,35 @@ def test_line_that_does_more_than_credit_is_a_claim(line: str) -> None:
     item = replace(make_item("9"), publisher="500ish", source_name="500ish", author="Bea")
     context = build_check_context(make_brief(Format.BLOG, other_items=(item,)))
     assert [finding.rule for finding in check(line, context).findings if finding.rule == "unsupported"]
+
+
+BRIDGE, SCHOOL = "https://bridge.example/1", "https://school.example/2"
+
+
+def judge(draft: str, **fields: str) -> dict[str, ClaimVerdict]:
+    """Return the verdicts on the sentences of a text about a bridge and a school."""
+    bridge, school = (replace(item, url=url) for item, url in zip(make_items(2), (BRIDGE, SCHOOL), strict=True))
+    brief = make_brief(Format.BLOG, other_items=(bridge, replace(school, **fields)))
+    claims = check(draft, build_check_context(brief)).claims
+    return {draft[claim.start : claim.end]: claim.verdict for claim in claims}
+
+
+CYCLISTS, PUPILS = (text for _, text in STORIES[:2])
+
+
+@pytest.mark.parametrize(
+    "template", ["## [The old bridge reopens]({})\n\n{}", "Read on ({}).\n{}", "## {}\n\nIn short.\n\n> {}"]
+)
+def test_sentence_is_supported_by_the_source_that_is_linked_beside_it(template: str) -> None:
+    assert judge(template.format(BRIDGE, CYCLISTS))[CYCLISTS] is ClaimVerdict.SUPPORTED
+    assert judge(template.format(SCHOOL, CYCLISTS))[CYCLISTS] is ClaimVerdict.CANNOT_TELL
+
+
+def test_sentence_that_both_sources_have_is_supported_by_the_linked_one() -> None:
+    verdicts = judge(f"## {SCHOOL}\n\n{CYCLISTS}", text=f"{PUPILS} {CYCLISTS}")
+    assert verdicts[CYCLISTS] is ClaimVerdict.SUPPORTED
+
+
+@pytest.mark.parametrize("text", [f"{CYCLISTS}\n\n{SCHOOL}", f"{CYCLISTS} ({BRIDGE}, {SCHOOL})"])
+def test_sentence_beside_no_link_or_several_may_rest_on_any_source(text: str) -> None:
+    assert ClaimVerdict.SUPPORTED in judge(text).values()

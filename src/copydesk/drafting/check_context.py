@@ -81,6 +81,8 @@ class CheckContext(Struct, frozen=True):
     other_titles: tuple[str, ...] = ()
     other_urls: tuple[str, ...] = ()
     """Titles and URLs of the further items, which a draft may repeat and link to."""
+    item_urls: tuple[tuple[str | None, str], ...] = ()
+    """The id and URL of each item, None as the id of the draft's own."""
     materials: tuple[Material, ...] = ()
     """The texts of the items, with which its claims are compared."""
     names: tuple[str, ...] = ()
@@ -113,6 +115,10 @@ def build_check_context(
         url=brief.url,
         other_titles=tuple(item.title for item in others),
         other_urls=tuple(item.url for item in others if item.url),
+        item_urls=(
+            *([(None, brief.url)] if brief.url else []),
+            *((item.item_id, item.url) for item in others if item.url),
+        ),
         materials=(*_materials(brief), *(text for item in others for text in _materials(item, item.item_id))),
         names=tuple(dict.fromkeys(name for item in (brief, *others) for name in _names(item))),
         days=tuple(dict.fromkeys(day for item in (brief, *others) for day in _days(item))),
