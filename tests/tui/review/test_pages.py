@@ -219,6 +219,16 @@ def test_row_next_to_draft_may_have_bar(width: int, zone: tzinfo | None, bars: i
     assert draft_row(make_draft(1), NOW, width, zone).plain.count("━━━━╌") == bars
 
 
+@pytest.mark.parametrize("width", [40, 80])
+def test_unknown_confidence_is_one_dash_in_the_same_columns(width: int) -> None:
+    known = make_draft(1)
+    known_row = draft_row(known, NOW, width).plain
+    row = draft_row(msgspec.structs.replace(known, confidence_known=False), NOW, width).plain
+    assert "╌" not in row
+    assert row[:5] == "N~  –"
+    assert row.index(" s ") == known_row.index(" s ")
+
+
 async def test_rows_have_bar_from_80_columns() -> None:
     # A single pane is wide enough for the source, too.
     for width, start in ((80, "The Lighthouse"), *((width, "A missing") for width in (100, 120, 150, 200))):

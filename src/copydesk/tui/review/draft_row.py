@@ -17,6 +17,7 @@ AGE_WIDTH, TIME_WIDTH = 3, 9
 """Cells of a draft's age, and of a time of day."""
 MIN_WIDTH_FOR_BAR = 42
 """Rows of at least this many cells show a confidence bar; rows with a time need `TIME_WIDTH - AGE_WIDTH` more."""
+BAR_WIDTH = 5
 MIN_WIDTH_FOR_SOURCE = 72
 """Rows of at least this many cells show the source, too."""
 SOURCE_WIDTH = 16
@@ -56,9 +57,11 @@ def draft_row(draft: ListedDraft, now: datetime, width: int, zone: tzinfo | None
 
 def confidence_gauge(share: float | None, *, with_bar: bool) -> Content:
     """Return the draft's confidence (0 to 1, None if not known yet) as a percentage, optionally with a bar."""
-    full, empty = progress_bar(share or 0.0, 5) if with_bar else ("", "")
-    number = ("  –", "dim") if share is None else f"{share * 100:3.0f}"
-    return Content.assemble(number, " " * with_bar, (full, "accent"), (empty, "faint"))
+    if share is None:
+        # As wide as a known one, so that the columns after it stay in line.
+        return Content.styled("  –" + " " * (1 + BAR_WIDTH if with_bar else 0), "dim")
+    full, empty = progress_bar(share, BAR_WIDTH) if with_bar else ("", "")
+    return Content.assemble(f"{share * 100:3.0f}", " " * with_bar, (full, "accent"), (empty, "faint"))
 
 
 def worst_finding_sign(draft: ListedDraft) -> Badge | None:
