@@ -25,7 +25,7 @@ from copydesk.tui.terminal.cells import fit, safe_line
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.tui.setup.screen import SetupScreen
+    from copydesk.tui.desk_screen import DeskScreen
 
 MAX_KEY_LENGTH = 4_000
 
@@ -64,7 +64,7 @@ def endpoint_blocks(writer: WriterInfo, writers: Writers, now: datetime) -> list
 class WriterActions:
     """The actions on the writer under the cursor."""
 
-    def __init__(self, screen: "SetupScreen") -> None:
+    def __init__(self, screen: "DeskScreen") -> None:
         self._screen = screen
         self._app = screen.app
 
