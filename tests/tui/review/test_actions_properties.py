@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from copydesk.model.draft import ListedDraft
 from copydesk.tui.review.draft_queue import DraftQueue
 from review_driver import ReviewDriver, open_review
+from sampling import sample_size
 
 KEYS = ("a", "x", "u", "ctrl+r", "k", "g", "r")
 PROMPTING_KEY = "r"
 """The key that opens a prompt."""
 
 
-@settings(max_examples=6, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=sample_size(24), phases=(Phase.explicit, Phase.generate))
 @given(
     st.lists(st.tuples(st.sampled_from(KEYS), st.booleans()), min_size=3, max_size=14),
 )
