@@ -22,6 +22,7 @@ from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
 from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.setup.connect_dialogs import SignInDialog
+from copydesk.tui.setup.ranking_dialogs import RehearsalDialog
 from copydesk.tui.setup.screen import SetupScreen
 from copydesk.tui.setup.voice_dialog import VoiceDialog
 from copydesk.tui.sources.feed_transfer import FeedImportDialog
@@ -49,6 +50,7 @@ OWNERS = {
     KeyContext.ENGAGEMENT: EngagementScreen,
     KeyContext.SETUP: SetupScreen,
     KeyContext.VOICE: VoiceDialog,
+    KeyContext.REHEARSAL: RehearsalDialog,
     KeyContext.SIGN_IN: SignInDialog,
     KeyContext.COMPOSE: ComposeDialog,
     KeyContext.FIELDS: FieldsDialog,

@@ -15,6 +15,7 @@ import copydesk.tui
 from console_driver import NOW, ConsoleDriver, FakeDesk, make_draft, open_console
 from copydesk.desk.accounts.service import ConnectMethod
 from copydesk.model.filters import DraftView
+from copydesk.model.rehearsal import Hits, Rehearsal
 from copydesk.model.schedule import AutoSchedule
 from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.dialogs.base import ExitDialog, PageDialog, WaitDialog
@@ -25,6 +26,7 @@ from copydesk.tui.layout import paragraph
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog, ParsedTime, PostDialog, PostPlan, TimePrompt
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
 from copydesk.tui.setup.connect_dialogs import PlatformDialog, SignInDialog
+from copydesk.tui.setup.ranking_dialogs import RehearsalDialog
 from copydesk.tui.setup.voice_dialog import VoiceDialog
 from copydesk.tui.sources.feed_transfer import FeedImportDialog
 from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
@@ -49,6 +51,8 @@ async def _save(*_: object) -> str:
     return "Taken."
 
 
+NO_HITS = Hits(0, 0, 0.0, 0.0)
+NO_REHEARSAL = Rehearsal(30, 0, 0, 0, (), 0, (), 0, 20, NO_HITS, NO_HITS, NO_HITS)
 DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: PromptDialog("Why?"): "Enter confirm  Esc cancel",
     lambda: TimePrompt("When?", _parse_time): "Enter confirm  Esc cancel",
@@ -69,6 +73,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     SourceDialog: "Enter next  Ctrl+S save untested  Tab field  Esc cancel",
     lambda: SourceTestDialog(make_source()): "j k scroll  Esc close",
     VoiceDialog: "Ctrl+S save  Ctrl+T preview  Tab next  Esc cancel",
+    lambda: RehearsalDialog(NO_REHEARSAL): "j k scroll  Ctrl+S save  q back",
     HelpDialog: "j k scroll  q close",
     CommandPalette: "",
 }
