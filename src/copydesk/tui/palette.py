@@ -44,6 +44,9 @@ OFFERED_ELSEWHERE = frozenset(
 _WHOLE_WORDS, _BEGINNINGS, _PARTS = 4.0, 3.0, 2.0
 """Scores of a match of all words of the query. Scattered letters get 1 at most."""
 
+_FUZZY_SEARCH = FuzzySearch()
+"""One for all texts, because it caches what was matched."""
+
 
 class Match(NamedTuple):
     """A query found in a text."""
@@ -102,14 +105,13 @@ def match_words(query: str, text: str) -> Match | None:
     words = query.split()
     if not words:
         return None
-    found = [_find_word(word, text) for word in words]
-    if all(found):
-        matches = [match for match in found if match]
+    matches = [match for word in words if (match := _find_word(word, text))]
+    if len(matches) == len(words):
         offsets = {offset for match in matches for offset in range(match.start, match.start + match.length)}
         # Earlier words break ties, so that an action that begins with the query comes first.
         score = min(match.score for match in matches) - matches[0].start / (len(text) + 1) / 2
         return Match(score, tuple(sorted(offsets)))
-    score, scattered = FuzzySearch().match(query, text)
+    score, scattered = _FUZZY_SEARCH.match(query, text)
     # The fuzzy score has no upper bound.
     return Match(score / (score + 1), tuple(scattered)) if score else None
 
