@@ -134,7 +134,7 @@ class AnySteps(TwoDeskMachine):
     def schedule_all(self, which) -> None:
         # The model does not predict how the checks rate an edited text.
         for draft_id, row in load_drafts(self.home).items():
-            self.model.drafts[draft_id].confidence = row["confidence"]
+            self.model.drafts[draft_id].confidence = row["confidence"] if row["confidence_known"] else None
         predicted = self.model.auto_schedule(self.clock())
         outcome = self.runner.run(self.desks[which].schedule.auto_schedule())
         assert {failure.draft_id: failure.scheduled_at for failure in outcome.scheduled} == predicted

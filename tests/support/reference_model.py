@@ -59,7 +59,8 @@ class Event:
 class ModelDraft:
     values: Values
     format: str
-    confidence: float
+    confidence: float | None
+    """None if not known."""
     position: int
     version: int = 1
     events: list[Event] = field(default_factory=list)
@@ -170,17 +171,23 @@ class ModelDesk:
         return {draft_id: refusal for draft_id, refusal in results.items() if refusal}
 
     def auto_schedule(self, now: datetime) -> dict[str, datetime]:
-        """Schedule every approved draft in the next slot, the most confident first, then the oldest."""
+        """Schedule every approved draft in the next slot: the most confident first if all are known, then the oldest."""
         self.sequence += 1
         bulk = self.sequence
-        ranked = [
-            (-draft.confidence, draft.position, draft_id)
+        approved = {
+            draft_id: draft
             for draft_id, draft in self.drafts.items()
             if draft.values.status == APPROVED and not draft.values.archived
-        ]
-        for _, _, draft_id in sorted(ranked):
+        }
+        # The order by score, which applies otherwise, is that by age: these drafts have no scores.
+        all_known = all(draft.confidence is not None for draft in approved.values())
+        ranked = sorted(
+            (-(draft.confidence or 0.0) if all_known else 0.0, draft.position, draft_id)
+            for draft_id, draft in approved.items()
+        )
+        for _, _, draft_id in ranked:
             assert self.change(draft_id, now, action="schedule", bulk=bulk) is None
-        return {draft_id: self.drafts[draft_id].values.scheduled_at for _, _, draft_id in ranked}  # type: ignore[misc]
+        return {draft_id: draft.values.scheduled_at for draft_id, draft in approved.items()}  # type: ignore[misc]
 
     def next_slot(self, now: datetime, not_before: datetime | None) -> datetime:
         """Return the first slot without a draft."""
