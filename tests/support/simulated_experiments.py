@@ -5,7 +5,6 @@ docs/ranking-and-drafting.md. The posts are not distributed as the estimates ass
 400, σ 1), the rates of posts lognormal around 3 % with a coefficient of variation of 0.7.
 """
 
-import re
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -184,15 +183,12 @@ def _percent(share: float) -> str:
 
 def write_tables() -> None:
     """Replace the tables in the document."""
-    text = DOCUMENT.read_text(encoding="utf-8")
+    before, start, rest = DOCUMENT.read_text(encoding="utf-8").partition("<!-- simulations -->\n")
+    _, end, after = rest.partition("<!-- /simulations -->")
+    if not (start and end):
+        raise ValueError(f"No markers for the tables in {DOCUMENT}.")
     tables = "\n".join(_tables())
-    marked = re.sub(
-        r"(<!-- simulations -->\n).*(<!-- /simulations -->)",
-        lambda match: f"{match[1]}{tables}\n{match[2]}",
-        text,
-        flags=re.DOTALL,
-    )
-    DOCUMENT.write_text(marked, encoding="utf-8")
+    DOCUMENT.write_text(f"{before}{start}{tables}\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
