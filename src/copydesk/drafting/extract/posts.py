@@ -29,8 +29,6 @@ from copydesk.drafting.rules.voice import find_avoided
 from copydesk.drafting.writer import Field, WriterResult
 from copydesk.errors import DeclinedError, DeclineReason, WriterError
 from copydesk.model.voice import Link
-from copydesk.text import links
-from copydesk.text.length import graphemes
 from copydesk.text.thread import join_parts
 
 MAX_QUOTES = 8
@@ -58,7 +56,7 @@ def write_short(material: Material) -> WriterResult:
         attempts.append((material._replace(link=None), with_full_links))
     has_candidates = False
     for attempt, (variant, fits) in enumerate(attempts):
-        for composed in chain(_candidate_texts(variant), _truncated_headlines(variant) if attempt else ()):
+        for composed in chain(_candidate_texts(variant), _bare_headline(variant) if attempt else ()):
             has_candidates = True
             finished = add_hashtags(composed, variant, fits)
             if is_acceptable(finished, fits, material.brief.voice.avoid) and is_new_version(material, finished.text):
@@ -181,23 +179,10 @@ def _frame(material: Material, passage: Passage) -> str:
     return choose_template(templates.QUOTE if is_left_out else templates.TITLE_AND_QUOTE, material)
 
 
-def _truncated_headlines(material: Material) -> Iterator[ComposedText]:
-    """Yield the headline alone, first complete and then ever shorter and marked as cut, as a last resort."""
-    title = material.headline.text
-    if material.headline.is_wordless or material.brief.previous or not material.headline_suffices:
-        return
-    text_template = "{title} ({name})" if material.name else "{title}"
-    pieces = template_values(material)
-    words = title.split(" ") if title.count(" ") > 2 else graphemes(title)
-    separator = " " if title.count(" ") > 2 else ""
-    unbreakable = set(links.unbreakable_spans(title))
-    for count in range(len(words), 0, -1):
-        beginning = separator.join(words[:count])
-        headline = beginning if count == len(words) else beginning.rstrip(",;:–—- ") + "…"
-        if not unbreakable.issuperset(links.unbreakable_spans(headline)):
-            continue  # the cut went through a handle or address, or produced one
-        pieces["title"] = material.title_value(headline)
-        yield templates.compose(text_template, pieces)
+def _bare_headline(material: Material) -> Iterator[ComposedText]:
+    """Yield the headline alone in the shortest form, as a last resort; it is never cut."""
+    if not (material.headline.is_wordless or material.brief.previous) and material.headline_suffices:
+        yield templates.compose("{title} ({name})" if material.name else "{title}", template_values(material))
 
 
 DEFAULT_PARTS = 6
