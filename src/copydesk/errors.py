@@ -406,6 +406,8 @@ def describe_system_error(error: Exception) -> str | None:
     # SQLAlchemy wraps the errors of the driver.
     if isinstance(getattr(error, "orig", None) or error, MemoryError):
         return OUT_OF_MEMORY
+    if isinstance(error, RuntimeError) and "allocate lock" in str(error):
+        return OUT_OF_MEMORY
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return "The system refuses: no more threads. End other programs or raise the limit."
     if not isinstance(error, OSError) or error.errno is None:

@@ -236,6 +236,7 @@ def test_full_disk_under_output_is_reported() -> None:
         (OSError(errno.EMFILE, "Too many open files"), "The system refuses: too many open files."),
         (RuntimeError("can't start new thread"), "The system refuses: no more threads."),
         (MemoryError(), "Out of memory."),
+        (RuntimeError("can't allocate lock"), "Out of memory."),
         (StatementError("", None, None, MemoryError()), "Out of memory."),
     ],
 )
