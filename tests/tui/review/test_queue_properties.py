@@ -41,6 +41,7 @@ def _small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 @example(
     ["j", "j", "space", "G", "ctrl+u", "approved elsewhere", "full_stop", "v", "ctrl+u", "came new", "full_stop"], False
 )
+@example(["g", "came new"], True)
 @given(st.lists(STEPS, min_size=5, max_size=12), st.booleans())
 def test_queue_is_consistent_after_random_steps(steps: list[str], searched: bool) -> None:
     with TemporaryDirectory() as home:

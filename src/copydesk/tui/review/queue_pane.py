@@ -203,7 +203,12 @@ class QueuePane(Container):
         self._show_title()
 
     def _is_filling(self) -> bool:
-        """Return True if the list was empty until recently and the user has not moved in it."""
+        """Return True if the list was empty until recently and the user has not moved in it.
+
+        A search that matched nothing while it was typed says nothing about the list.
+        """
+        if self.view.is_filtered:
+            return False
         since, is_untouched = self._filling_since, not self.queue.cursor and not self.queue.marked_count
         return since is not None and is_untouched and self.app.clock() - since < AUTO_SHOW_DURATION
 
