@@ -12,15 +12,16 @@ MANY_ROUNDS = 50
 
 
 class ChangedDesk(FakeDesk):
-    """A desk that another process changes before each check."""
+    """A desk that another process changes before each check, once `is_changing`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_changing: bool = True) -> None:
         super().__init__(3)
         self.checks = 0
+        self.is_changing = is_changing
 
     async def change_counter(self) -> int:
         self.checks += 1
-        return self.checks
+        return self.checks if self.is_changing else 0
 
 
 @pytest.fixture
@@ -49,8 +50,9 @@ async def test_changes_are_not_loaded_between_keys(idle_time: list[float], monke
 @pytest.mark.usefixtures("idle_time")
 async def test_changes_are_loaded_however_fast_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk_app, "MAX_POLL_DELAY", 0.001)
-    app = make_console(ChangedDesk())
+    desk = ChangedDesk(is_changing=False)
+    app = make_console(desk)
     async with app.run_test() as pilot:
         await wait_until_idle(pilot)
-        changes = app.change_count
+        changes, desk.is_changing = app.change_count, True
         await wait_until(lambda: app.change_count > changes, lambda: pass_round(app))
