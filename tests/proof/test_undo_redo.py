@@ -80,7 +80,7 @@ class RandomUser:
     def _request(self, action: Action) -> dict[str, object]:
         request: dict[str, object] = {"action": action}
         if action in (Action.REJECT, Action.UNAPPROVE):
-            request["feedback"] = self.rng.choice([None, "Too long.", "Who says so?"])
+            request["feedback"] = self.rng.choice([None, "Too long.", "Another sentence, please."])
         if action is Action.RESCHEDULE or (action is Action.SCHEDULE and self.rng.random() < 0.5):
             request["scheduled_at"] = NOW + timedelta(hours=self.rng.randrange(1, 200))
         return request

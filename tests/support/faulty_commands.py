@@ -158,12 +158,13 @@ COMMANDS: dict[str, CommandCase] = {
     "source import": CommandCase(("source", "import", "{opml}"), has_rows("SELECT 1 FROM source WHERE name = 'Other'")),
     "source remove": CommandCase(("source", "remove", "{source}", "--yes"), lacks_rows("SELECT 1 FROM source")),
     "run-pipeline": CommandCase(("--run-pipeline",), has_rows("SELECT 1 FROM draft WHERE origin = 'pipeline'")),
-    # A job that failed is not started again within a minute.
+    # A job that failed is not started again within a minute, one that was interrupted not before its interval is over.
     "daemon": CommandCase(
         ("daemon", "--once"),
         has_rows(
             "SELECT 1 FROM draft WHERE origin = 'pipeline'"
-            " UNION SELECT 1 FROM job WHERE name = 'pipeline' AND failed_at IS NOT NULL"
+            " UNION SELECT 1 FROM job WHERE name = 'pipeline' AND ended_at IS NOT NULL"
+            " AND NOT EXISTS (SELECT 1 FROM run WHERE status = 'succeeded')"
         ),
     ),
     "account connect": CommandCase(

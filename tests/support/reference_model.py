@@ -171,7 +171,7 @@ class ModelDesk:
         return {draft_id: refusal for draft_id, refusal in results.items() if refusal}
 
     def auto_schedule(self, now: datetime) -> dict[str, datetime]:
-        """Schedule every approved draft in the next slot: the most confident first if all are known, then the oldest."""
+        """Schedule each approved draft in the next slot, the most confident first if all are known, then the oldest."""
         self.sequence += 1
         bulk = self.sequence
         approved = {
