@@ -1,4 +1,4 @@
-"""The engagement summary over a thousand and over a million records, from totals that the writes maintain."""
+"""The engagement summary and trends of a thousand and of a million records, from totals that the writes maintain."""
 
 import asyncio
 import sqlite3
@@ -17,7 +17,11 @@ RECORDS = (1_000, 1_000_000)
 PLATFORMS = ("x", "bluesky", "mastodon", "linkedin")
 TARGET = 20.0
 """Milliseconds for the larger number."""
+TRENDS_TARGET = 500.0
+"""Milliseconds for the trends of all time, including the permutation test."""
 ROUNDS = 20
+YEARS = 3
+"""The records are of posts spread over the quarters of an hour of these years."""
 ITEM = "01890000-0000-7000-8000-000000000000"
 
 _ITEM = """
@@ -34,11 +38,11 @@ FROM number
 """
 _RECORDS = """
 INSERT INTO engagement (id, user_id, draft_id, platform, format, status, likes, replies, reposts, impressions, clicks,
-    measured_at, created_at)
+    measured_at, created_at, published_at)
 SELECT printf('01890000-0000-7000-%04d-%012d', 8001 + platform.place, draft.rid), draft.user_id, draft.id,
     platform.name, draft.format, iif(draft.rid % 50 = 0, 'failed', 'posted'), draft.rid * 7919 % 400,
     draft.rid * 31 % 40, draft.rid * 57 % 60, iif(platform.place = 2, NULL, 500 + draft.rid * 104729 % 9000),
-    draft.rid * 13 % 90, 0, 0
+    draft.rid * 13 % 90, 0, 0, (unixepoch() / 900 - draft.rid * 7919 % :quarters) * 900000000
 FROM draft CROSS JOIN (SELECT key AS place, value AS name FROM json_each(:platforms)) AS platform
 WHERE draft.id >= :from AND draft.id < :to
 """
@@ -52,6 +56,7 @@ def measure() -> list[Row]:
 
 async def _measure() -> list[Row]:
     times: dict[int, float] = {}
+    trends: dict[int, dict[int, float]] = {}
     with TemporaryDirectory() as folder:
         home, existing = Path(folder), 0
         for records in RECORDS:
@@ -59,6 +64,7 @@ async def _measure() -> list[Row]:
                 _fill(desk.settings.database_file, existing // len(PLATFORMS), records // len(PLATFORMS))
                 existing = records
                 times[records] = await _time_summary(desk)
+                trends[records] = {days: await _time_trends(desk, days) for days in (30, 0)}
                 scan = _time_scan(desk)
     small, large = (times[records] for records in RECORDS)
     small_row = Row(f"Engagement summary, {RECORDS[0]:,} records", f"{small:.2f} ms", "", "", "", None)
@@ -68,6 +74,23 @@ async def _measure() -> list[Row]:
     return [
         small_row,
         Row(f"Engagement summary, {RECORDS[1]:,} records", duration, scan_duration, ratio, target, large <= TARGET),
+        *(row for records in RECORDS for row in _trend_rows(records, trends[records])),
+    ]
+
+
+def _trend_rows(records: int, times: dict[int, float]) -> list[Row]:
+    is_large = records == RECORDS[1]
+    target = f"at most {TRENDS_TARGET:g} ms" if is_large else ""
+    return [
+        Row(
+            f"Engagement trends of {f'{days} days' if days else 'all time'}, {records:,} records",
+            f"{time_taken:.0f} ms",
+            "",
+            "",
+            target,
+            time_taken <= TRENDS_TARGET if is_large else None,
+        )
+        for days, time_taken in times.items()
     ]
 
 
@@ -82,7 +105,7 @@ def _fill(path: Path, first: int, last: int) -> None:
             connection.execute(_DRAFTS, {"first": start, "last": stop, "item": ITEM})
             names = "[" + ", ".join(f'"{name}"' for name in PLATFORMS) + "]"
             id_range = {"from": f"01890000-0000-7000-9000-{start:012}", "to": f"01890000-0000-7000-9000-{stop:012}"}
-            connection.execute(_RECORDS, {"platforms": names, **id_range})
+            connection.execute(_RECORDS, {"platforms": names, "quarters": YEARS * 365 * 96, **id_range})
 
 
 async def _time_summary(desk: Desk) -> float:
@@ -93,6 +116,17 @@ async def _time_summary(desk: Desk) -> float:
         summary = await desk.engagement.summary()
         times.append(1000 * (time.perf_counter() - started))
     assert len(summary.top_posts) == 10
+    return statistics.median(times)
+
+
+async def _time_trends(desk: Desk, days: int) -> float:
+    """Return the median milliseconds of the trends of the last `days` days; 0 is all time."""
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        trends = await desk.engagement.trends(days)
+        times.append(1000 * (time.perf_counter() - started))
+    assert trends.figures.posts
     return statistics.median(times)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,7 +27,9 @@ STATUSES = ("pending", "posted", "posted", "failed")
 engagement_table = tables.engagement
 metric = st.one_of(st.none(), st.integers(0, 50))
 record_values = st.fixed_dictionaries({"status": st.sampled_from(STATUSES), **dict.fromkeys(METRICS, metric)})
-step = st.tuples(st.sampled_from(["write", "write", "write", "delete", "drop"]), st.integers(0, 5), record_values)
+step = st.tuples(
+    st.sampled_from(["write", "write", "write", "publish", "delete", "drop"]), st.integers(0, 5), record_values
+)
 
 
 def write_record(conn: Connection, user: str, draft: str, platform: str, values: dict[str, Any], format: str) -> None:
@@ -72,7 +75,7 @@ def scan_best(rows: Iterable[Any], limit: int) -> list[tuple[str, str]]:
         if row.status == "posted" and interactions:
             rate = engagement_rate(metrics)
             candidates.append(
-                ((-1.0 if rate is None else rate, sum(interactions), row.id), (row.draft_id, row.platform))
+                ((sum(interactions), -1.0 if rate is None else rate, row.id), (row.draft_id, row.platform))
             )
     return [post for _, post in sorted(candidates, reverse=True)[:limit]]
 
@@ -85,11 +88,30 @@ def assert_totals_match(conn: Connection, user: str) -> None:
         if total.posts
     }
     assert stored == scan_totals(rows)
+    for quarter in {None, *(row.published_at for row in rows)}:
+        assert_quarter_matches(conn, user, quarter, [row for row in rows if row.published_at == quarter])
     for row in rows:
+        assert row.published_at == conn.scalar(
+            select(tables.draft.c.posted_at).where(tables.draft.c.id == row.draft_id)
+        )
         assert row.engagement_rate == engagement_rate({name: getattr(row, name) for name in METRICS})
     for limit in (1, 3, 50):
         top = [(post.draft_id, post.platform) for post in engagement.list_top(conn, user, limit)]
         assert top == scan_best(rows, limit)
+
+
+def assert_quarter_matches(conn: Connection, user: str, time: datetime | None, rows: list[Any]) -> None:
+    number = engagement.NO_QUARTER if time is None else int(time.timestamp()) // 900
+    sums = {
+        (kind.platform, kind.format.value): kind.sums
+        for kind in engagement.sum_by_kind(conn, user, (number, number + 1))
+    }
+    expected = scan_totals(rows)
+    assert {key: {name: getattr(value, name) for name in SUMS} for key, value in sums.items()} == expected
+    live = [row for row in rows if row.status == "posted"]
+    for name in (*METRICS, "interactions"):
+        known = sum(getattr(row, name) is not None for row in live)
+        assert known == sum(getattr(value, f"with_{name}") for value in sums.values())
 
 
 async def run_steps(store: Database, steps: list[tuple[str, int, dict[str, Any]]]) -> None:
@@ -103,6 +125,9 @@ async def run_steps(store: Database, steps: list[tuple[str, int, dict[str, Any]]
                 if action == "write":
                     if conn.execute(select(tables.draft.c.id).where(tables.draft.c.id == draft)).first():
                         write_record(conn, user, draft, platform, values, kind)
+                elif action == "publish":
+                    posted_at = NOW + timedelta(minutes=20 * position) if position else None
+                    conn.execute(update(tables.draft).where(tables.draft.c.id == draft).values(posted_at=posted_at))
                 elif action == "delete":
                     conn.execute(
                         delete(engagement_table).where(

@@ -18,6 +18,7 @@ from copydesk.store.database import Database, open_database
 from copydesk.store.database_file import list_migration_backups
 from copydesk.store.migrate import PreparedDatabase, prepare_database
 from copydesk.store.triggers import TRIGGERS
+from released_schemas import unpack
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user, list_files, open_store
 
 SetNextVersion = Callable[[str], None]
@@ -120,12 +121,20 @@ def fetch_value(path: Path, query: str) -> object:
 ROW_COUNTS = "SELECT (SELECT count(*) FROM source) || (SELECT count(*) FROM item) || (SELECT count(*) FROM draft)"
 
 
+def read_triggers(path: Path) -> dict[str, str]:
+    """Return the triggers of a database."""
+    with closing(sqlite3.connect(path)) as connection:
+        return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
+
+
 async def test_first_tables_are_upgraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = open_database(tmp_path / "desk.db")
     with monkeypatch.context() as patch:
         patch.setattr(migrate, "HEAD_REVISION", "0001")
-        for name in [name for name in TRIGGERS if name.startswith(("send_", "event_"))]:  # added by 0005 and 0006
+        for name in list(TRIGGERS):
             patch.delitem(TRIGGERS, name)
+        for name, statement in read_triggers(unpack("0001", tmp_path / "released.db")).items():
+            patch.setitem(TRIGGERS, name, statement)
         await old.upgrade(migrate._run_migrations)
     await old.write(add_source_with_draft)
     await old.close()
@@ -140,14 +149,28 @@ async def test_first_tables_are_upgraded(tmp_path: Path, monkeypatch: pytest.Mon
             connection.execute("UPDATE source SET health = 'splendid'")
 
 
+async def test_engagement_over_time_is_summed_from_older_posts(tmp_path: Path) -> None:
+    old = unpack("0015", tmp_path / "desk.db")
+    with closing(sqlite3.connect(old)) as connection, connection:
+        (draft,) = connection.execute("SELECT id FROM draft WHERE status = 'posted'").fetchone()
+        connection.execute("UPDATE engagement SET likes = 3, impressions = 60 WHERE draft_id = ?", (draft,))
+    await upgrade(old)
+
+    columns = "platform, posts, rated, likes, clicks, with_likes, with_clicks, rated_interactions, rated_impressions"
+    with closing(sqlite3.connect(old)) as connection:
+        (sent_at,) = connection.execute("SELECT sent_at FROM delivery WHERE draft_id = ?", (draft,)).fetchone()
+        sums = connection.execute(f"SELECT quarter_hour, {columns} FROM engagement_quarter_hour").fetchall()
+    assert sums == [(sent_at // 900_000_000, "fake", 1, 1, 3, 0, 1, 0, 3, 60)]
+
+
 async def test_recreated_table_keeps_its_triggers(old_database: Path, set_next_version: SetNextVersion) -> None:
     # SQLite silently drops them with the old table, and the counts are wrong from then on.
     set_next_version(RECREATE_TABLES)
 
     await upgrade(old_database)
 
+    assert read_triggers(old_database) == TRIGGERS
     with closing(sqlite3.connect(old_database)) as connection, connection:
-        assert dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")) == TRIGGERS
         connection.execute("DELETE FROM item")
         assert connection.execute("SELECT item_count FROM source").fetchone() == (0,)
 

@@ -92,7 +92,7 @@ async def open_posted_desk(
     """Open the desk in `home`; a new one is filled."""
     platforms = {"fake": FakePlatform(server or FakeServer())}
     async with open_desk(load({}, home), clock=clock, platforms=platforms) as desk:
-        if not await desk.engagement.posts():
+        if not await desk.engagement.top_posts():
             await desk.schedule.set_zone(ZONE)
             if fill is not None:
                 await desk._context.write(lambda conn, user: (fill(conn, user), 0)[1])

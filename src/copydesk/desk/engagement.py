@@ -1,17 +1,17 @@
 """Engagement metrics: collected, recorded per draft and platform, summed up by platform and format and over time.
 
-The store sums by quarter of an hour, the finest offset of any time zone; the sums by day, week, month and hour of the
-week in the user's time zone are derived from these. Metrics are collected from the platforms soon after publishing,
-then less and less often.
+The store keeps sums by quarter of an hour, the finest offset of any time zone; a day, week or month in the user's time
+zone is a range of them. Metrics are collected from the platforms soon after publishing, then less and less often.
 """
 
+import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta
 from itertools import chain, groupby
+from math import log1p
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -20,98 +20,53 @@ from copydesk.desk.accounts.credentials import login_error_hint
 from copydesk.desk.context import DeskContext
 from copydesk.desk.leases import account_lease
 from copydesk.desk.operation import operation
+from copydesk.engagement.best_time import MAX_POSTS as MAX_TESTED_POSTS
+from copydesk.engagement.best_time import TimedValue, find_best_time
+from copydesk.engagement.trends import (
+    build_figures,
+    choose_metric,
+    choose_step,
+    day_of_quarter,
+    group_by_format,
+    group_by_platform,
+    quarters_between,
+    split_period,
+    start_of_day,
+)
 from copydesk.errors import CopydeskError, FieldError, InvalidError, NotFoundError, StoreError
 from copydesk.model.delivery import ConnectedAccount, PostMetrics
 from copydesk.model.engagement import (
+    EngagementMetric,
     EngagementRecord,
     EngagementSummary,
+    EngagementTrends,
     FormatEngagement,
-    FormatSummary,
-    HourSummary,
     Interval,
     LivePost,
-    PeriodSummary,
+    PeriodDays,
+    PeriodFigures,
     PlatformEngagement,
-    RateSummary,
+    PostSums,
     RecordEngagement,
     TopPost,
     update_record,
     validate_record,
 )
 from copydesk.model.experiment import METRICS_AGE_HOURS
+from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
 from copydesk.posting.platform import LoginError, NotSentError
 from copydesk.store import accounts, deliveries, engagement, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow
-from copydesk.store.engagement import QUARTER_HOUR_SECONDS, EngagementTotal, QuarterHour
+from copydesk.store.engagement import EngagementTotal, Kind, MeasuredPost
 from copydesk.store.ids import new_id
 
 MAX_TOP_POSTS = 50
+PERMILLE = 1000
+"""A rate in thousandths has the size of a number of interactions, for which the scale of the test is made."""
 TopCount = Annotated[
     int, msgspec.Meta(ge=1, le=MAX_TOP_POSTS, description=f"takes a whole number from 1 to {MAX_TOP_POSTS}")
 ]
-
-
-def metrics_by_span(
-    quarters: Iterable[QuarterHour], zone: tzinfo, first: date | None, last: date, step: Interval
-) -> tuple[PeriodSummary, ...]:
-    """Return the metrics per span from `first` (default: the day of the first post) to `last`, oldest first.
-
-    The first and last spans are cut off at these dates and may be shorter than the step.
-    """
-    days: defaultdict[date, RateSummary] = defaultdict(RateSummary)
-    for quarter in quarters:
-        days[_local(quarter, zone).date()] += quarter.rate
-    if first is None:
-        if not days:
-            return ()
-        first = min(days)
-    last = max(last, *days) if days else last
-    totals: defaultdict[date, RateSummary] = defaultdict(RateSummary)
-    for day, rate in days.items():
-        totals[_span_start(day, step)] += rate
-    return tuple(
-        PeriodSummary(
-            first=max(begin, first),
-            last=min(_next_span_start(begin, step) - timedelta(days=1), last),
-            rate=totals[begin],
-        )
-        for begin in _iter_span_starts(first, last, step)
-    )
-
-
-def metrics_by_hour(quarters: Iterable[QuarterHour], zone: tzinfo) -> tuple[HourSummary, ...]:
-    """Return the metrics per hour of the week for hours with posts, Sunday first."""
-    hours: defaultdict[tuple[int, int], RateSummary] = defaultdict(RateSummary)
-    for quarter in quarters:
-        at = _local(quarter, zone)
-        # isoweekday() is 7 on Sunday; here Sunday is 0.
-        hours[at.isoweekday() % 7, at.hour] += quarter.rate
-    return tuple(HourSummary(day_of_week=day, hour=hour, rate=rate) for (day, hour), rate in sorted(hours.items()))
-
-
-def _local(quarter: QuarterHour, zone: tzinfo) -> datetime:
-    return datetime.fromtimestamp(quarter.number * QUARTER_HOUR_SECONDS, UTC).astimezone(zone)
-
-
-def _iter_span_starts(first: date, last: date, step: Interval) -> Iterable[date]:
-    start = _span_start(first, step)
-    while start <= last:
-        yield start
-        start = _next_span_start(start, step)
-
-
-def _span_start(day: date, step: Interval) -> date:
-    if step is Interval.MONTH:
-        return day.replace(day=1)
-    return day - timedelta(days=day.weekday()) if step is Interval.WEEK else day
-
-
-def _next_span_start(start: date, step: Interval) -> date:
-    if step is Interval.MONTH:
-        # 31 days after the first of a month is always in the next month.
-        return (start + timedelta(days=31)).replace(day=1)
-    return start + timedelta(days=7 if step is Interval.WEEK else 1)
 
 
 class Engagements:
@@ -137,37 +92,29 @@ class Engagements:
         return summarize(totals, best)
 
     @operation
-    async def period_start(self, days: int) -> datetime:
-        """Return the start (UTC) of the last `days` days in the user's time zone; today is the last of them."""
-        zone = await self._ctx.read(schedule.get_time_zone)
-        # From the local date, not in hours: a day with a clock change has 23 or 25.
-        first = self._ctx.clock().astimezone(zone).date() - timedelta(days=days - 1)
-        return datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(UTC)
+    async def trends(self, days: PeriodDays = 30, metric: EngagementMetric | None = None) -> EngagementTrends:
+        """Return the engagement of the posts of the last `days` days, today included; 0 is all time.
+
+        By default the hours compare rates if every post with metrics has one, else interactions.
+        """
+        inputs = await self._ctx.read(_load_trends, days, metric, self._ctx.clock())
+        # In a thread: the permutation test takes a noticeable time.
+        return await asyncio.to_thread(_build_trends, inputs)
 
     @operation
-    async def by_platform_and_format(self, since: datetime | None = None) -> tuple[FormatSummary, ...]:
-        """Return sums of the posts published since then, or of all, by platform and format."""
-        return await self._ctx.read(engagement.sum_by_kind, since)
+    async def top_posts(
+        self,
+        days: PeriodDays = 0,
+        limit: TopCount = MAX_TOP_POSTS,
+        metric: EngagementMetric = EngagementMetric.INTERACTIONS,
+    ) -> tuple[LivePost, ...]:
+        """Return the best posts of the last `days` days; 0 is all time. Posts without the metric come last."""
+        return await self._ctx.read(_load_top_posts, days, limit, metric, self._ctx.clock())
 
     @operation
-    async def over_time(
-        self, since: datetime | None = None, step: Interval = Interval.DAY
-    ) -> tuple[PeriodSummary, ...]:
-        """Return sums per step (day, week, …) since then, or over all dated posts, including empty spans."""
-        zone, quarters = await self._ctx.read(_load_quarters, since)
-        first = since.astimezone(zone).date() if since else None
-        return metrics_by_span(quarters, zone, first, self._ctx.clock().astimezone(zone).date(), step)
-
-    @operation
-    async def by_hour(self, since: datetime | None = None) -> tuple[HourSummary, ...]:
-        """Return sums of the same posts by hour of the week; hours without posts are left out."""
-        zone, quarters = await self._ctx.read(_load_quarters, since)
-        return metrics_by_hour(quarters, zone)
-
-    @operation
-    async def posts(self, since: datetime | None = None, limit: int = MAX_TOP_POSTS) -> tuple[LivePost, ...]:
-        """Return the posts published since then, or all, best first; posts without metrics come last."""
-        return await self._ctx.read(engagement.list_posts, since, limit)
+    async def posts(self, limit: PageSize = 25, cursor: str | None = None, days: PeriodDays = 0) -> Page[LivePost]:
+        """Return a page of the posts of the last `days` days, newest records first; 0 is all time."""
+        return await self._ctx.read(_load_page, limit, cursor, days, self._ctx.clock())
 
 
 def summarize(totals: Iterable[EngagementTotal], top: tuple[TopPost, ...]) -> EngagementSummary:
@@ -217,10 +164,116 @@ def _load_summary(conn: Transaction, user_id: str, top: int) -> tuple[tuple[Enga
     return engagement.list_totals(conn, user_id), engagement.list_top(conn, user_id, top)
 
 
-def _load_quarters(
-    conn: Transaction, user_id: str, since: datetime | None
-) -> tuple[ZoneInfo, tuple[engagement.QuarterHour, ...]]:
-    return schedule.get_time_zone(conn, user_id), engagement.sum_by_quarter_hour(conn, user_id, since)
+class _TrendInputs(NamedTuple):
+    """Everything that trends are computed from."""
+
+    zone: ZoneInfo
+    metric: EngagementMetric
+    first: date | None
+    last: date
+    kinds: tuple[Kind, ...]
+    step: Interval
+    spans: tuple[tuple[date, date], ...]
+    sums: tuple[PostSums, ...]
+    """By span; then those of the period before, if there is one."""
+    before: tuple[date, date] | None
+    measured: tuple[MeasuredPost, ...]
+
+
+def _load_trends(
+    conn: Transaction, user_id: str, days: int, metric: EngagementMetric | None, now: datetime
+) -> _TrendInputs:
+    zone = schedule.get_time_zone(conn, user_id)
+    last = now.astimezone(zone).date()
+    first = last - timedelta(days=days - 1) if days else _first_day(conn, user_id, zone)
+    step = choose_step(first or last, last)
+    spans = split_period(first, last, step) if first else ()
+    before = (first - timedelta(days=days), first - timedelta(days=1)) if first and days else None
+    quarters = [quarters_between(begin, end, zone) for begin, end in (*spans, *([before] if before else ()))]
+    whole = quarters_between(first or last, last, zone)
+    kinds = engagement.sum_by_kind(conn, user_id, whole if days else (engagement.NO_QUARTER, whole[1]))
+    chosen = metric or choose_metric(build_figures(_sum_kinds(kinds)))
+    since = start_of_day(first or last, zone)
+    # The metrics of newer posts still change: compared with older ones they would make their hour look worse.
+    until = now - timedelta(hours=METRICS_AGE_HOURS)
+    return _TrendInputs(
+        zone=zone,
+        metric=chosen,
+        first=first,
+        last=last,
+        kinds=kinds,
+        step=step,
+        spans=spans,
+        sums=engagement.sum_by_span(conn, user_id, quarters),
+        before=before,
+        measured=engagement.list_measured(conn, user_id, chosen, since, until, MAX_TESTED_POSTS),
+    )
+
+
+def _first_day(conn: Transaction, user_id: str, zone: ZoneInfo) -> date | None:
+    number = engagement.get_first_quarter(conn, user_id)
+    return day_of_quarter(number, zone) if number is not None else None
+
+
+def _sum_kinds(kinds: Iterable[Kind]) -> PostSums:
+    return sum((kind.sums for kind in kinds), PostSums())
+
+
+def _build_trends(inputs: _TrendInputs) -> EngagementTrends:
+    total = _sum_kinds(inputs.kinds)
+    spans = list(zip(inputs.spans, inputs.sums, strict=False))
+    values = [_timed_value(post, inputs.metric, inputs.zone) for post in inputs.measured]
+    best_time, hours = find_best_time(values, inputs.metric)
+    return EngagementTrends(
+        time_zone=inputs.zone.key,
+        metric=inputs.metric,
+        first=inputs.first,
+        last=inputs.last,
+        figures=build_figures(total),
+        undated=total.posts - sum(sums.posts for _, sums in spans),
+        before=_period(inputs.before, inputs.sums[-1]) if inputs.before else None,
+        step=inputs.step,
+        over_time=tuple(_period(span, sums) for span, sums in spans),
+        by_platform=group_by_platform((kind.platform, kind.sums) for kind in inputs.kinds),
+        by_format=group_by_format((kind.format, kind.sums) for kind in inputs.kinds),
+        hours=hours,
+        best_time=best_time,
+    )
+
+
+def _period(span: tuple[date, date], sums: PostSums) -> PeriodFigures:
+    return PeriodFigures(first=span[0], last=span[1], figures=build_figures(sums))
+
+
+def _timed_value(post: MeasuredPost, metric: EngagementMetric, zone: ZoneInfo) -> TimedValue:
+    """Return the post's metric on the scale of the test, where ratios count and a value of 0 is possible."""
+    value = post.interactions if metric is EngagementMetric.INTERACTIONS else PERMILLE * (post.engagement_rate or 0.0)
+    return TimedValue(post.published_at.astimezone(zone), post.platform, post.format.value, log1p(value or 0))
+
+
+def _period_start(conn: Transaction, user_id: str, days: int, now: datetime) -> datetime | None:
+    """Return the start of the last `days` days in the user's time zone, or None for all time."""
+    if not days:
+        return None
+    zone = schedule.get_time_zone(conn, user_id)
+    # From the local date, not in hours: a day with a clock change has 23 or 25.
+    return start_of_day(now.astimezone(zone).date() - timedelta(days=days - 1), zone)
+
+
+def _load_top_posts(
+    conn: Transaction, user_id: str, days: int, limit: int, metric: EngagementMetric, now: datetime
+) -> tuple[LivePost, ...]:
+    return engagement.list_posts(conn, user_id, metric, _period_start(conn, user_id, days, now), limit)
+
+
+def _load_page(
+    conn: Transaction, user_id: str, limit: int, cursor: str | None, days: int, now: datetime
+) -> Page[LivePost]:
+    scope = ("engagement", user_id, days)
+    before = decode_cursor(cursor, *scope) if cursor else None
+    found = engagement.list_page(conn, user_id, _period_start(conn, user_id, days, now), before, limit + 1)
+    items = found[:limit]
+    return Page(items=items, next_cursor=encode_cursor(items[-1].id, *scope) if len(found) > limit else None)
 
 
 def _save_record(conn: Transaction, user_id: str, request: RecordEngagement, now: datetime) -> EngagementRecord:

@@ -13,7 +13,8 @@ from random import Random
 from statistics import fmean, median, pstdev
 from typing import NamedTuple
 
-from copydesk.model.engagement import BestTime, HourLift, TimeBlock
+from copydesk.engagement.sentences import describe_best_time
+from copydesk.model.engagement import BestTime, EngagementMetric, HourLift, TimeBlock
 from copydesk.statistics.permutation import permutation_p
 from copydesk.statistics.shrinkage import GroupEstimate, shrink_means
 
@@ -46,7 +47,7 @@ class _Block(NamedTuple):
     number: int
 
 
-def find_best_time(posts: Iterable[TimedValue]) -> tuple[BestTime, tuple[HourLift, ...]]:
+def find_best_time(posts: Iterable[TimedValue], metric: EngagementMetric) -> tuple[BestTime, tuple[HourLift, ...]]:
     """Return the time that stands out, if one does, and the estimate of each hour of the week with posts."""
     recent = sorted(posts, key=lambda post: post.at)[-MAX_POSTS:]
     strata: defaultdict[tuple[str, str], list[TimedValue]] = defaultdict(list)
@@ -63,13 +64,18 @@ def find_best_time(posts: Iterable[TimedValue]) -> tuple[BestTime, tuple[HourLif
         HourLift(day_of_week=day, hour=hour, posts=estimate.size, lift=exp(estimate.mean) - 1)
         for (day, hour), estimate in sorted(shrink_means(hours).items())
     )
-    if len(recent) < MIN_POSTS or len(blocks) < 2:
-        return BestTime(posts=len(recent), needed=MIN_POSTS), lifts
+    if len(recent) < MIN_POSTS:
+        return _result(len(recent), None, None, metric), lifts
     numbers = {block: number for number, block in enumerate(sorted(blocks))}
     grouped = [_group(stratum, values[key], numbers) for key, stratum in sorted(strata.items())]
     p_value = permutation_p(grouped, Random(_SEED))  # noqa: S311 - no secret; the same posts give the same sentence
     best = _best_block(shrink_means(blocks)) if p_value <= MAX_P_VALUE else None
-    return BestTime(posts=len(recent), needed=MIN_POSTS, p_value=p_value, best=best), lifts
+    return _result(len(recent), p_value, best, metric), lifts
+
+
+def _result(posts: int, p_value: float | None, best: TimeBlock | None, metric: EngagementMetric) -> BestTime:
+    sentence = describe_best_time(posts, MIN_POSTS, p_value, best, metric)
+    return BestTime(posts=posts, needed=MIN_POSTS, p_value=p_value, best=best, sentence=sentence)
 
 
 def _block(at: datetime) -> _Block:

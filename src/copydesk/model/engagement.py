@@ -3,7 +3,7 @@
 Sums carry the number of posts they are based on.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated
@@ -133,7 +133,7 @@ class EngagementSummary(Struct, frozen=True):
     total_reposts: int
     total_impressions: int
     top_posts: tuple[TopPost, ...]
-    """By rate, then those without a rate by interactions; newer records first among equals. Only posts with metrics."""
+    """By interactions, then by rate; newer records first among equals. Only posts with interactions."""
     by_format: tuple[FormatEngagement, ...]
     by_platform: tuple[PlatformEngagement, ...]
     """Both by count, descending, then by name."""
@@ -227,67 +227,102 @@ class Interval(StrEnum):
     MONTH = "month"
 
 
-class RateSummary(Struct, frozen=True):
-    """A number of posts, and the sums behind their average engagement rate."""
+MAX_PERIOD_DAYS = 3_650
+PeriodDays = Annotated[
+    int, Meta(ge=0, le=MAX_PERIOD_DAYS, description=f"takes a whole number from 0 to {MAX_PERIOD_DAYS}")
+]
+"""Days of a period that ends today; 0 is all time."""
+
+
+class EngagementMetric(StrEnum):
+    """The metric by which posts are compared."""
+
+    INTERACTIONS = "interactions"
+    """Likes, replies, reposts and clicks per post."""
+    RATE = "rate"
+    """Interactions / impressions, known only where a platform reports impressions."""
+
+
+class PostSums(Struct, frozen=True):
+    """Sums over a number of posts. `with_` a metric is the number of posts for which it is known."""
 
     posts: int = 0
+    measured: int = 0
+    """Posts with at least one known metric."""
     rated: int = 0
-    """Posts with a known rate; the sums are over these."""
-    interactions: int = 0
+    """Posts with a known rate; the next two sums are over these."""
+    rated_interactions: int = 0
+    rated_impressions: int = 0
+    likes: int = 0
+    replies: int = 0
+    reposts: int = 0
     impressions: int = 0
+    clicks: int = 0
+    with_interactions: int = 0
+    with_likes: int = 0
+    with_replies: int = 0
+    with_reposts: int = 0
+    with_impressions: int = 0
+    with_clicks: int = 0
 
-    @property
-    def rate(self) -> float | None:
-        """Interactions / impressions, so posts are weighted by impressions; None if no post has a rate."""
-        # The mean of the posts' rates would let a post with few impressions dominate.
-        return self.interactions / self.impressions if self.impressions else None
-
-    def __add__(self, other: "RateSummary") -> "RateSummary":
-        return RateSummary(
-            posts=self.posts + other.posts,
-            rated=self.rated + other.rated,
-            interactions=self.interactions + other.interactions,
-            impressions=self.impressions + other.impressions,
-        )
+    def __add__(self, other: "PostSums") -> "PostSums":
+        names = self.__struct_fields__
+        return PostSums(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
-class MetricSum(Struct, frozen=True):
-    """Sum of a metric over the posts for which it is known. With `posts` 0 the sum is unknown, not zero."""
+class EngagementFigures(Struct, frozen=True):
+    """Figures of a number of posts. A sum or mean over posts that do not report it is None, not zero."""
 
-    total: int = 0
-    posts: int = 0
-
-    def __add__(self, other: "MetricSum") -> "MetricSum":
-        return MetricSum(total=self.total + other.total, posts=self.posts + other.posts)
-
-
-class FormatSummary(Struct, frozen=True):
-    """Posts of one format on one platform."""
-
-    platform: str
-    format: Format
+    posts: int
     measured: int
     """Posts with at least one known metric."""
-    rate: RateSummary
-    metrics: Mapping[str, MetricSum]
-    """Keys are the names in METRICS."""
+    interactions: int | None
+    """Likes, replies, reposts and clicks, as far as they are reported."""
+    interactions_per_post: float | None
+    """Mean over the posts with interactions."""
+    with_interactions: int
+    """Posts with at least one known interaction."""
+    engagement_rate: float | None
+    """Interactions / impressions over the posts that have a rate, so weighted by impressions."""
+    rated: int
+    """Posts with a rate."""
+    likes: int | None
+    replies: int | None
+    reposts: int | None
+    impressions: int | None
+    clicks: int | None
+
+    def value(self, metric: EngagementMetric) -> float | None:
+        """Return the metric's value per post."""
+        return self.interactions_per_post if metric is EngagementMetric.INTERACTIONS else self.engagement_rate
+
+    def known(self, metric: EngagementMetric) -> int:
+        """Return the number of posts behind `value`."""
+        return self.with_interactions if metric is EngagementMetric.INTERACTIONS else self.rated
 
 
-class PeriodSummary(Struct, frozen=True):
+class PeriodFigures(Struct, frozen=True):
     """Posts published from the start of `first` to the end of `last`, in the user's time zone."""
 
     first: date
     last: date
-    rate: RateSummary
+    figures: EngagementFigures
 
 
-class HourSummary(Struct, frozen=True):
-    """Posts published in one hour of the week, in the user's time zone."""
+class PlatformFigures(Struct, frozen=True):
+    """Posts on one platform."""
 
-    day_of_week: int
-    """0 is Sunday, as in a slot."""
-    hour: int
-    rate: RateSummary
+    platform: str
+    figures: EngagementFigures
+    not_reported: tuple[str, ...]
+    """Metrics that none of the posts has; empty if none has any metric yet."""
+
+
+class FormatFigures(Struct, frozen=True):
+    """Posts of one format."""
+
+    format: Format
+    figures: EngagementFigures
 
 
 class LivePost(Struct, frozen=True):
@@ -306,8 +341,9 @@ class LivePost(Struct, frozen=True):
     reposts: int | None
     impressions: int | None
     clicks: int | None
+    interactions: int | None
     engagement_rate: float | None
-    at: datetime | None
+    published_at: datetime | None
     """When it was published; None if only its metrics were recorded."""
     measured_at: datetime | None
     url: str
@@ -317,11 +353,6 @@ class LivePost(Struct, frozen=True):
     def target_label(self) -> str:
         """The platform, with the account if there is one: `bluesky:me.example`."""
         return f"{self.platform}:{self.account}" if self.account else self.platform
-
-
-def sum_rates(summaries: Iterable[RateSummary]) -> RateSummary:
-    """Return the sum of the summaries."""
-    return sum(summaries, RateSummary())
 
 
 class HourLift(Struct, frozen=True):
@@ -361,3 +392,31 @@ class BestTime(Struct, frozen=True):
     """Share of random assignments of the posts to their times that differ as much; None if nothing was tested."""
     best: TimeBlock | None = None
     """The time that stands out; None if no time does."""
+    sentence: str = ""
+    """The result in words."""
+
+
+class EngagementTrends(Struct, frozen=True):
+    """Engagement of the posts published in a period, over time and by platform, format and hour of the week."""
+
+    time_zone: str
+    """The user's, which decides where a day begins."""
+    metric: EngagementMetric
+    """The metric of the hours: the one asked for, or else the rate if every post with metrics has one."""
+    first: date | None
+    """None if nothing was published yet, in a period of all time."""
+    last: date
+    figures: EngagementFigures
+    undated: int
+    """Posts whose time is unknown; they count in a period of all time."""
+    before: PeriodFigures | None
+    """The period of the same length before; None for all time."""
+    step: Interval
+    """Of `over_time`: days up to 45 days, weeks up to 180, else months."""
+    over_time: tuple[PeriodFigures, ...]
+    """Oldest first, without gaps; the first and the last may be cut."""
+    by_platform: tuple[PlatformFigures, ...]
+    by_format: tuple[FormatFigures, ...]
+    """Both by posts, descending, then by name."""
+    hours: tuple[HourLift, ...]
+    best_time: BestTime

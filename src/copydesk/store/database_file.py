@@ -33,6 +33,7 @@ FINGERPRINTS: Final = {
     "0014": "1b508e6a9f235c0d",
     "0015": "cf630b02cf2f1062",
     "0016": "c3904cdff0ae3cbf",
+    "0017": "8479dd82796360dd",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

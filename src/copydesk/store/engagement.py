@@ -1,23 +1,19 @@
 """Engagement of posts: their delivery status, and their metrics in total and by publication time.
 
-Triggers maintain the totals, see `triggers`. A delivery was published when it was sent, a post recorded by hand when
-its draft was marked as posted.
+Triggers maintain the totals and the times of publication, see `triggers`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 from sqlalchemy import (
-    BigInteger,
     Column,
     ColumnElement,
     Connection,
-    FromClause,
-    Row,
     RowMapping,
     Select,
-    Subquery,
     Text,
     bindparam,
     func,
@@ -25,8 +21,6 @@ from sqlalchemy import (
     or_,
     select,
     text,
-    type_coerce,
-    union_all,
     update,
 )
 
@@ -34,16 +28,16 @@ from copydesk.model.delivery import Delivery, Intent, PostMetrics
 from copydesk.model.draft import Format
 from copydesk.model.engagement import (
     METRICS,
+    EngagementMetric,
     EngagementRecord,
-    FormatSummary,
     LivePost,
-    MetricSum,
-    RateSummary,
+    PostSums,
     RecordEngagement,
     TopPost,
 )
 from copydesk.model.serialization import Struct
 from copydesk.store.column_types import ID, UtcDateTime
+from copydesk.store.raw_sql import execute_sql
 from copydesk.store.tables import delivery, draft, engagement, engagement_reading, engagement_total
 
 _COLUMNS = tuple(engagement.c[name] for name in EngagementRecord.__struct_fields__ if name != "engagement_rate")
@@ -65,7 +59,7 @@ _UPDATE = (
     .where(engagement.c.id == bindparam("b_id"), engagement.c.user_id == bindparam("b_user"))
     .values({column.name: bindparam(column.name) for column in _COLUMNS if column.name != "id"})
 )
-# As literals, as in the partial index: with bound values SQLite would not use it.
+# As literals, as in the partial indexes: with bound values SQLite would not use it.
 _TOP = (
     select(
         engagement.c.draft_id,
@@ -77,7 +71,7 @@ _TOP = (
     .join(draft, draft.c.id == engagement.c.draft_id)
     .where(engagement.c.user_id == bindparam("user"), text("engagement.status = 'posted'"))
     .where(text("engagement.interactions IS NOT NULL"))
-    .order_by(engagement.c.engagement_rate.desc(), engagement.c.interactions.desc(), engagement.c.id.desc())
+    .order_by(engagement.c.interactions.desc(), engagement.c.engagement_rate.desc(), engagement.c.id.desc())
     .limit(bindparam("most"))
 )
 _TOTALS = select(*(column for column in engagement_total.c if column.name != "user_id"))
@@ -147,7 +141,7 @@ def list_totals(conn: Connection, user_id: str) -> tuple[EngagementTotal, ...]:
 
 
 def list_top(conn: Connection, user_id: str, limit: int) -> tuple[TopPost, ...]:
-    """Return the user's best posts by engagement rate, then interactions; see EngagementSummary."""
+    """Return the user's best posts by interactions, then engagement rate; see EngagementSummary."""
     return tuple(TopPost(**row._mapping) for row in conn.execute(_TOP, {"user": user_id, "most": limit}))
 
 
@@ -155,153 +149,140 @@ def _record_values(record: EngagementRecord) -> dict[str, object]:
     return {column.name: getattr(record, column.name) for column in _COLUMNS}
 
 
-QUARTER_HOUR_SECONDS = 15 * 60
-"""Seconds. The offsets of all time zones are multiples of it, so sums by quarter can be mapped to any local day."""
 MAX_POST_TEXT_LENGTH = 500
 """Characters."""
 
+_SUM_COLUMNS = ", ".join(f"sum({name})" for name in PostSums.__struct_fields__)
+# From the spans to the rows: each span is a range of the primary key.
+_SPAN_SUMS: Final = f"""SELECT span.key, {_SUM_COLUMNS} FROM json_each(?) AS span
+    CROSS JOIN engagement_quarter_hour ON user_id = ?
+        AND quarter_hour >= span.value ->> 0 AND quarter_hour < span.value ->> 1
+    GROUP BY span.key"""  # noqa: S608 - names of fields
+_KIND_SUMS: Final = f"""SELECT platform, format, {_SUM_COLUMNS} FROM engagement_quarter_hour
+    WHERE user_id = ? AND quarter_hour >= ? AND quarter_hour < ? GROUP BY platform, format
+    HAVING sum(posts) > 0 ORDER BY platform, format"""  # noqa: S608 - names of fields
+_FIRST_QUARTER: Final = """SELECT min(quarter_hour) FROM engagement_quarter_hour
+    WHERE user_id = ? AND quarter_hour >= 0 AND posts > 0"""
+NO_QUARTER: Final = -1
+"""Number under which the posts without a time are summed."""
+
 _USER = bindparam("owner", type_=ID)
 _SINCE = bindparam("since", type_=UtcDateTime)
-_POST_COLUMNS = (
-    "id",
-    "draft_id",
-    "platform",
-    "account",
-    "format",
-    *METRICS,
-    "interactions",
-    "engagement_rate",
-    "measured_at",
+_POST_COLUMNS = tuple(engagement.c[name] for name in LivePost.__struct_fields__ if name not in {"text", "url"})
+# A literal, as in the partial indexes: with a bound value SQLite would not use them.
+_IS_LIVE = (engagement.c.user_id == _USER, engagement.c.status == text("'posted'"))
+_ORDERS = {
+    EngagementMetric.RATE: ("engagement_rate", "interactions", "id"),
+    EngagementMetric.INTERACTIONS: ("interactions", "engagement_rate", "id"),
+}
+_VALUES = (
+    select(*(engagement.c[name] for name in ("published_at", "platform", "format", "interactions", "engagement_rate")))
+    .where(*_IS_LIVE, engagement.c.published_at >= _SINCE)
+    .where(engagement.c.published_at < bindparam("until", type_=UtcDateTime))
+    .order_by(engagement.c.published_at.desc())
+    .limit(bindparam("most"))
 )
+VALUE_QUERIES = {
+    EngagementMetric.RATE: _VALUES.where(engagement.c.engagement_rate.is_not(None)),
+    EngagementMetric.INTERACTIONS: _VALUES.where(engagement.c.interactions.is_not(None)),
+}
 
 
-class QuarterHour(Struct, frozen=True):
-    """The posts published within a quarter of an hour."""
-
-    number: int
-    """Quarters of an hour since 1970."""
-    rate: RateSummary
-
-
-def _published(tables: FromClause, at: ColumnElement[Any], *conditions: ColumnElement[bool]) -> Select[Any]:
-    """Return the published posts of the user in `tables`, with their publication time."""
-    columns = (engagement.c[name] for name in _POST_COLUMNS)
-    # A literal, as in the partial index: with a bound value SQLite would not use it.
-    posted = (engagement.c.user_id == _USER, engagement.c.status == text("'posted'"))
-    return select(*columns, at.label("at")).select_from(tables).where(*posted, *conditions)
-
-
-def _all_posts() -> Subquery:
-    tables = engagement.join(draft, draft.c.id == engagement.c.draft_id)
-    tables = tables.join(delivery, delivery.c.id == engagement.c.id, isouter=True)
-    return _published(tables, func.coalesce(delivery.c.sent_at, draft.c.posted_at, type_=UtcDateTime)).subquery("post")
-
-
-def _posts_since() -> Subquery:
-    """Return the posts published since a time, as the union of two queries with an index each."""
-    sent = _published(
-        delivery.join(engagement, engagement.c.id == delivery.c.id),
-        delivery.c.sent_at,
-        delivery.c.user_id == _USER,
-        delivery.c.sent_at >= _SINCE,
-    )
-    tables = draft.join(engagement, engagement.c.draft_id == draft.c.id)
-    by_hand = _published(
-        tables.join(delivery, delivery.c.id == engagement.c.id, isouter=True),
-        draft.c.posted_at,
-        draft.c.user_id == _USER,
-        draft.c.posted_at >= _SINCE,
-        delivery.c.sent_at.is_(None),
-    )
-    return union_all(sent, by_hand).subquery("post")
-
-
-def _rate_columns(post: Subquery) -> tuple[ColumnElement[Any], ...]:
-    """Return the sums over rated posts, computed as by the triggers: interactions count up to the impressions."""
-    rated = post.c.engagement_rate.is_not(None)
-    # A platform may report interactions before the impressions they belong to.
-    interactions = func.min(post.c.interactions, post.c.impressions)
-    return (
-        func.count().label("posts"),
-        func.count(post.c.engagement_rate).label("rated"),
-        func.coalesce(func.sum(interactions).filter(rated), 0).label("rated_interactions"),
-        func.coalesce(func.sum(post.c.impressions).filter(rated), 0).label("rated_impressions"),
-    )
-
-
-def _kinds_query(post: Subquery) -> Select[Any]:
-    measured = func.count(func.coalesce(post.c.interactions, post.c.impressions)).label("measured")
-    sums = [func.coalesce(func.sum(post.c[name]), 0).label(name) for name in METRICS]
-    count_columns = [func.count(post.c[name]).label(f"known_{name}") for name in METRICS]
-    kind = (post.c.platform, post.c.format)
-    return select(*kind, *_rate_columns(post), measured, *sums, *count_columns).group_by(*kind).order_by(*kind)
-
-
-def _quarters_query(post: Subquery) -> Select[Any]:
-    number = (type_coerce(post.c.at, BigInteger) // (QUARTER_HOUR_SECONDS * 1_000_000)).label("number")
-    return select(number, *_rate_columns(post)).where(post.c.at.is_not(None)).group_by(number).order_by(number)
-
-
-def _posts_query(post: Subquery) -> Select[Any]:
-    best = select(post).order_by(post.c.engagement_rate.desc(), post.c.interactions.desc(), post.c.id.desc())
+def _posts_query(order: Iterable[str], *conditions: ColumnElement[bool]) -> Select[Any]:
+    ranked = select(*_POST_COLUMNS).where(*_IS_LIVE, *conditions)
     # Limit first: the texts and payloads are then read for the rows returned only.
-    best_posts = best.limit(bindparam("most")).subquery("best")
+    best = ranked.order_by(*(engagement.c[name].desc() for name in order)).limit(bindparam("most")).subquery("best")
     url_columns: tuple[Column[Any], ...] = (delivery.c.progress, delivery.c.intent)
     return (
-        select(best_posts, func.substr(draft.c.text, 1, MAX_POST_TEXT_LENGTH).label("text"), *url_columns)
-        .join(draft, draft.c.id == best_posts.c.draft_id)
-        .join(delivery, delivery.c.id == best_posts.c.id, isouter=True)
-        .order_by(best_posts.c.engagement_rate.desc(), best_posts.c.interactions.desc(), best_posts.c.id.desc())
+        select(best, func.substr(draft.c.text, 1, MAX_POST_TEXT_LENGTH).label("text"), *url_columns)
+        .join(draft, draft.c.id == best.c.draft_id)
+        .join(delivery, delivery.c.id == best.c.id, isouter=True)
+        .order_by(*(best.c[name].desc() for name in order))
     )
 
 
-KIND_QUERIES = {False: _kinds_query(_all_posts()), True: _kinds_query(_posts_since())}
-"""By `since is not None`. Built once."""
-QUARTER_QUERIES = {False: _quarters_query(_all_posts()), True: _quarters_query(_posts_since())}
-POST_QUERIES = {False: _posts_query(_all_posts()), True: _posts_query(_posts_since())}
+_IS_RECENT = engagement.c.published_at >= _SINCE
+POST_QUERIES = {
+    (metric, is_limited): _posts_query(order, *((_IS_RECENT,) if is_limited else ()))
+    for metric, order in _ORDERS.items()
+    for is_limited in (False, True)
+}
+"""By metric and `since is not None`. Built once."""
+_OLDER = engagement.c.id < bindparam("before", type_=ID)
+PAGE_QUERIES = {
+    (is_limited, is_continued): _posts_query(
+        ("id",), *((_IS_RECENT,) if is_limited else ()), *((_OLDER,) if is_continued else ())
+    )
+    for is_limited in (False, True)
+    for is_continued in (False, True)
+}
+"""By `since is not None` and `before is not None`."""
 
 
-def sum_by_kind(conn: Connection, user_id: str, since: datetime | None) -> tuple[FormatSummary, ...]:
-    """Return the sums of the posts published since `since`, or of all posts, by platform and format."""
-    sums = []
-    for row in conn.execute(KIND_QUERIES[since is not None], _bind_values(user_id, since)):
-        values = row._mapping
-        metrics = {name: MetricSum(total=values[name], posts=values[f"known_{name}"]) for name in METRICS}
-        sums.append(
-            FormatSummary(
-                platform=row.platform,
-                format=row.format,
-                measured=row.measured,
-                rate=_rate_of(row),
-                metrics=metrics,
-            )
-        )
-    return tuple(sums)
+class Kind(Struct, frozen=True):
+    """Sums of the posts of one format on one platform."""
+
+    platform: str
+    format: Format
+    sums: PostSums
 
 
-def sum_by_quarter_hour(conn: Connection, user_id: str, since: datetime | None) -> tuple[QuarterHour, ...]:
-    """Return the posts published since `since`, or all with a known time, by quarter of an hour, ascending."""
-    rows = conn.execute(QUARTER_QUERIES[since is not None], _bind_values(user_id, since))
-    return tuple(QuarterHour(number=row.number, rate=_rate_of(row)) for row in rows)
+class MeasuredPost(Struct, frozen=True):
+    """A post with the metrics by which times are compared."""
+
+    published_at: datetime
+    platform: str
+    format: Format
+    interactions: int | None
+    engagement_rate: float | None
 
 
-def list_posts(conn: Connection, user_id: str, since: datetime | None, limit: int) -> tuple[LivePost, ...]:
-    """Return at most `limit` posts published since `since`, or of all posts, best first.
+def get_first_quarter(conn: Connection, user_id: str) -> int | None:
+    """Return the first quarter of an hour with a post, or None without any."""
+    number: int | None = execute_sql(conn, _FIRST_QUARTER, (user_id,)).fetchone()[0]
+    return number
 
-    Ordered by rate, then by interactions; posts without metrics come last, newest first.
-    """
-    rows = conn.execute(POST_QUERIES[since is not None], _bind_values(user_id, since) | {"most": limit})
+
+def sum_by_span(conn: Connection, user_id: str, spans: Sequence[tuple[int, int]]) -> tuple[PostSums, ...]:
+    """Return the sums of each span, from its first quarter of an hour up to the second, which is not included."""
+    rows = execute_sql(conn, _SPAN_SUMS, (msgspec.json.encode(spans).decode(), user_id))
+    sums = {number: PostSums(*values) for number, *values in rows}
+    return tuple(sums.get(number, PostSums()) for number in range(len(spans)))
+
+
+def sum_by_kind(conn: Connection, user_id: str, span: tuple[int, int]) -> tuple[Kind, ...]:
+    """Return the sums of the span by platform and format."""
+    rows = execute_sql(conn, _KIND_SUMS, (user_id, *span))
+    return tuple(
+        Kind(platform=platform, format=Format(name), sums=PostSums(*values)) for platform, name, *values in rows
+    )
+
+
+def list_measured(
+    conn: Connection, user_id: str, metric: EngagementMetric, since: datetime, until: datetime, limit: int
+) -> tuple[MeasuredPost, ...]:
+    """Return the newest posts with the metric that were published from `since` to before `until`."""
+    values = {"owner": user_id, "since": since, "until": until, "most": limit}
+    return tuple(MeasuredPost(**row._mapping) for row in conn.execute(VALUE_QUERIES[metric], values))
+
+
+def list_posts(
+    conn: Connection, user_id: str, metric: EngagementMetric, since: datetime | None, limit: int
+) -> tuple[LivePost, ...]:
+    """Return the best posts published since `since`, or of all; those without the metric come last."""
+    values = {"owner": user_id, "most": limit} | ({"since": since} if since is not None else {})
+    rows = conn.execute(POST_QUERIES[metric, since is not None], values)
     return tuple(_post(row._mapping) for row in rows)
 
 
-def _bind_values(user_id: str, since: datetime | None) -> dict[str, object]:
-    return {"owner": user_id} | ({"since": since} if since is not None else {})
-
-
-def _rate_of(row: Row[Any]) -> RateSummary:
-    return RateSummary(
-        posts=row.posts, rated=row.rated, interactions=row.rated_interactions, impressions=row.rated_impressions
-    )
+def list_page(
+    conn: Connection, user_id: str, since: datetime | None, before: str | None, limit: int
+) -> tuple[LivePost, ...]:
+    """Return posts published since `since`, or any, whose record is older than `before`; newest records first."""
+    optional = {"since": since, "before": before}
+    values = {"owner": user_id, "most": limit} | {name: value for name, value in optional.items() if value is not None}
+    rows = conn.execute(PAGE_QUERIES[since is not None, before is not None], values)
+    return tuple(_post(row._mapping) for row in rows)
 
 
 def _post(row: RowMapping) -> LivePost:

@@ -519,6 +519,8 @@ _INTERACTIONS = (
     "THEN coalesce(likes, 0) + coalesce(replies, 0) + coalesce(reposts, 0) + coalesce(clicks, 0) END"
 )
 
+_IS_LIVE = partial_index("status = 'posted'")
+
 engagement = Table(
     "engagement",
     metadata,
@@ -552,18 +554,16 @@ engagement = Table(
         Float,
         Computed(f"CASE WHEN impressions > 0 THEN min(1.0, ({_INTERACTIONS}) * 1.0 / impressions) END", persisted=True),
     ),
+    # When the post was published, maintained by triggers; NULL if only its metrics were recorded.
+    Column("published_at", UtcDateTime),
     allowed_values("format", Format),
     allowed_values("status", RecordStatus),
     UniqueConstraint("draft_id", "platform", "account"),
     Index(None, "user_id", "status", "retry_after"),
-    Index(
-        "ix_engagement_top",
-        "user_id",
-        "engagement_rate",
-        "interactions",
-        "id",
-        **partial_index("status = 'posted' AND interactions IS NOT NULL"),
-    ),
+    Index("ix_engagement_top_by_rate", "user_id", "engagement_rate", "interactions", "id", **_IS_LIVE),
+    Index("ix_engagement_top_by_interactions", "user_id", "interactions", "engagement_rate", "id", **_IS_LIVE),
+    Index("ix_engagement_user_id_published_at", "user_id", "published_at", **_IS_LIVE),
+    Index("ix_engagement_user_id_id_live", "user_id", "id", **_IS_LIVE),
 )
 
 # Readings of metrics, from the platform or by hand; `engagement` has the latest value of each metric.
@@ -678,6 +678,25 @@ engagement_total = Table(
         for name in (
             *("posts", "measured", "rated", "likes", "replies", "reposts", "impressions", "clicks"),
             *("rated_interactions", "rated_impressions"),
+        )
+    ),
+    sqlite_with_rowid=False,
+)
+
+# The same by quarter of an hour of publication, the finest offset of any time zone; -1 if the time is unknown.
+engagement_quarter_hour = Table(
+    "engagement_quarter_hour",
+    metadata,
+    user_id_column(primary_key=True),
+    required_column("quarter_hour", Integer, primary_key=True),
+    required_column("platform", Text, primary_key=True),
+    required_column("format", Choice(Format), primary_key=True),
+    *(
+        required_column(name, Integer, server_default=text("0"))
+        for name in (
+            *("posts", "measured", "rated", "likes", "replies", "reposts", "impressions", "clicks"),
+            *("rated_interactions", "rated_impressions", "with_interactions"),
+            *("with_likes", "with_replies", "with_reposts", "with_impressions", "with_clicks"),
         )
     ),
     sqlite_with_rowid=False,

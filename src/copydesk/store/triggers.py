@@ -4,26 +4,63 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+_METRICS: Final = ("likes", "replies", "reposts", "impressions", "clicks")
 _SUMS: Final = {
     "posts": "1",
     "measured": "coalesce({0}.interactions, {0}.impressions) IS NOT NULL",
     "rated": "{0}.engagement_rate IS NOT NULL",
-    **{name: f"coalesce({{0}}.{name}, 0)" for name in ("likes", "replies", "reposts", "impressions", "clicks")},
+    **{name: f"coalesce({{0}}.{name}, 0)" for name in _METRICS},
     "rated_interactions": "iif({0}.engagement_rate IS NULL, 0, min({0}.interactions, {0}.impressions))",
     "rated_impressions": "iif({0}.engagement_rate IS NULL, 0, {0}.impressions)",
 }
 """The contribution of a post to the totals of its platform and format."""
-_ADD = f"""    INSERT INTO engagement_total (user_id, platform, format, {", ".join(_SUMS)})
-    SELECT new.user_id, new.platform, new.format, {", ".join(value.format("new") for value in _SUMS.values())}
+_QUARTER_HOUR_SUMS: Final = _SUMS | {
+    "with_interactions": "{0}.interactions IS NOT NULL",
+    **{f"with_{name}": f"{{0}}.{name} IS NOT NULL" for name in _METRICS},
+}
+_KIND: Final = {name: f"{{0}}.{name}" for name in ("user_id", "platform", "format")}
+# Quarters of an hour since 1970; posts whose time of publication is unknown have one of their own.
+_QUARTER_HOUR: Final = {"quarter_hour": "coalesce({0}.published_at / 900000000, -1)"}
+
+
+def _add(table: str, key: dict[str, str], sums: dict[str, str]) -> str:
+    """Return the statement that adds the new post to its row of the totals."""
+    values = ", ".join(value.format("new") for value in (key | sums).values())
+    return f"""    INSERT INTO {table} ({", ".join(key | sums)})
+    SELECT {values}
     WHERE new.status = 'posted'
-    ON CONFLICT DO UPDATE SET {", ".join(f"{name} = {name} + excluded.{name}" for name in _SUMS)};
+    ON CONFLICT DO UPDATE SET {", ".join(f"{name} = {name} + excluded.{name}" for name in sums)};
 """
-_TOTAL_ROW = "user_id = old.user_id AND platform = old.platform AND format = old.format"
-_SUBTRACT = f"""    UPDATE engagement_total
-    SET {", ".join(f"{name} = {name} - ({value.format('old')})" for name, value in _SUMS.items())}
-    WHERE {_TOTAL_ROW} AND old.status = 'posted';
+
+
+def _subtract(table: str, key: dict[str, str], sums: dict[str, str]) -> str:
+    """Return the statement that subtracts the old post from its row of the totals."""
+    return f"""    UPDATE {table}
+    SET {", ".join(f"{name} = {name} - ({value.format('old')})" for name, value in sums.items())}
+    WHERE {" AND ".join(f"{name} = {value.format('old')}" for name, value in key.items())} AND old.status = 'posted';
 """  # noqa: S608 - made of the words above
-_TOTAL_INPUTS = "user_id, platform, format, status, likes, replies, reposts, impressions, clicks"
+
+
+_ADD = _add("engagement_total", _KIND, _SUMS) + _add(
+    "engagement_quarter_hour", _KIND | _QUARTER_HOUR, _QUARTER_HOUR_SUMS
+)
+_SUBTRACT = _subtract("engagement_total", _KIND, _SUMS) + _subtract(
+    "engagement_quarter_hour", _KIND | _QUARTER_HOUR, _QUARTER_HOUR_SUMS
+)
+_TOTAL_INPUTS = "user_id, platform, format, status, likes, replies, reposts, impressions, clicks, published_at"
+# A delivery was published when it was sent, a post recorded by hand when its draft was marked as posted.
+_DATE_RECORD = """    UPDATE engagement SET published_at = (SELECT posted_at FROM draft WHERE id = new.draft_id)
+    WHERE id = new.id AND new.published_at IS NULL
+        AND (SELECT posted_at FROM draft WHERE id = new.draft_id) IS NOT NULL;
+"""
+_DATE_SENT = """    UPDATE engagement
+    SET published_at = coalesce(new.sent_at, (SELECT posted_at FROM draft WHERE id = new.draft_id))
+    WHERE id = new.id;
+"""
+_DATE_RECORDS = """    UPDATE engagement SET published_at = new.posted_at
+    WHERE draft_id = new.id
+        AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.id = engagement.id AND sent_at IS NOT NULL);
+"""
 
 _COUNT = """    INSERT INTO draft_count (user_id, source_id, status, archived, drafts)
     VALUES (new.user_id, coalesce(new.source_id, ''), new.status, new.archived_at IS NOT NULL, 1)
@@ -207,7 +244,16 @@ END""",  # noqa: S608 - the words above
 WHEN old.ended_at IS NOT NULL OR new.ended_at IS NOT NULL BEGIN
 {_RUN_SUBTRACT}{_RUN_ADD}END""",
     "run_removed": f"CREATE TRIGGER run_removed AFTER DELETE ON run BEGIN\n{_RUN_SUBTRACT}END",
-    "engagement_added": f"CREATE TRIGGER engagement_added AFTER INSERT ON engagement BEGIN\n{_ADD}END",
+    "engagement_added": f"CREATE TRIGGER engagement_added AFTER INSERT ON engagement BEGIN\n{_ADD}{_DATE_RECORD}END",
+    "engagement_delivery_sent": f"""CREATE TRIGGER engagement_delivery_sent AFTER INSERT ON delivery
+WHEN new.sent_at IS NOT NULL BEGIN
+{_DATE_SENT}END""",
+    "engagement_delivery_changed": f"""CREATE TRIGGER engagement_delivery_changed AFTER UPDATE OF sent_at ON delivery
+WHEN new.sent_at IS NOT old.sent_at BEGIN
+{_DATE_SENT}END""",
+    "engagement_draft_posted": f"""CREATE TRIGGER engagement_draft_posted AFTER UPDATE OF posted_at ON draft
+WHEN new.posted_at IS NOT old.posted_at BEGIN
+{_DATE_RECORDS}END""",
     "engagement_changed": f"""CREATE TRIGGER engagement_changed AFTER UPDATE OF {_TOTAL_INPUTS} ON engagement BEGIN
 {_SUBTRACT}{_ADD}END""",
     "send_removed": """CREATE TRIGGER send_removed AFTER DELETE ON delivery_event WHEN old.what = 'sending' BEGIN

@@ -1,5 +1,6 @@
 """Charts made of characters. Each has a numeric scale and is readable without colours."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from math import floor, log10
 from typing import NamedTuple
@@ -23,6 +24,10 @@ MAX_COLUMN_WIDTH = 4
 """Cells of a column including the gap behind it."""
 MIN_BAR_WIDTH, MAX_BAR_WIDTH = 6, 30
 MIN_SCALE_WIDTH, MAX_SCALE_WIDTH = 12, 60
+LIFT_STEPS = (-0.1, 0.1, 0.3)
+"""Differences from the mean at which the shade of an hour changes."""
+MIN_TILE_WIDTH = 17
+MAX_COURSE_WIDTH = 16
 _AXIS_STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
@@ -231,39 +236,80 @@ def _to_cell(value: float, top: float, room: int) -> int:
 class HeatMap(NamedTuple):
     """A heat map of the hours of a week, Monday first, with a legend of the shades."""
 
-    hours: Mapping[tuple[int, int], float | None]
-    """Values by (day, hour), Monday is 0. None if an hour has data but no value."""
-    unit: Callable[[float], str] = format_percent
+    hours: Mapping[tuple[int, int], float]
+    """Difference from the mean by (day, hour), Monday is 0: 0.2 is a fifth more."""
 
     def lines(self, width: int) -> list[Content]:
         """Render a line per day."""
         # 5 cells of day names, then 24 hours of one or two cells.
         hour_width = 2 if width >= 5 + 48 else 1
-        top = max((value for value in self.hours.values() if value), default=0.0)
-        days = [self._day(day, hour_width, top) for day in range(7)]
-        return [self._head(hour_width), *days, *self._legend(top, width)]
+        days = [self._day(day, hour_width) for day in range(7)]
+        return [self._head(hour_width), *days, *self._legend(width)]
 
     def _head(self, hour_width: int) -> Content:
         step = 3 if hour_width > 1 else 6
         marks = "".join(f"{hour:<{step * hour_width}}" for hour in range(0, 24, step))
         return Content.styled(f"{'':5}{marks.rstrip()}", "dim")
 
-    def _day(self, day: int, hour_width: int, top: float) -> Content:
-        marks = "".join(self._draw(day, hour, top) * hour_width for hour in range(24))
+    def _day(self, day: int, hour_width: int) -> Content:
+        marks = "".join(self._draw(day, hour) * hour_width for hour in range(24))
         return Content.assemble((f"{labels.DAYS[day]:<5}", "dim"), (marks, "accent"))
 
-    def _draw(self, day: int, hour: int, top: float) -> str:
+    def _draw(self, day: int, hour: int) -> str:
         if (day, hour) not in self.hours:
             return " "
-        value = self.hours[day, hour]
-        return NO_VALUE if value is None else SHADES[_level(value, top, len(SHADES)) - 1]
+        return SHADES[bisect_right(LIFT_STEPS, self.hours[day, hour])]
 
-    def _legend(self, top: float, width: int) -> list[Content]:
-        """Return the upper bound that each shade stands for."""
-        parts = [f"{NO_VALUE} {labels.NO_RATE}"]
-        if top:
-            parts += [f"{shade} ≤{self.unit(top * level / 4)}" for level, shade in enumerate(SHADES, 1)]
+    def _legend(self, width: int) -> list[Content]:
+        """Return the range of each shade. They are fixed, so that hours without a difference look alike."""
+        parts = [f"{shade} {name}" for shade, name in zip(SHADES, labels.lift_ranges(LIFT_STEPS), strict=True)]
         return Content.styled(f"{'':5}{'  '.join(parts)}", "dim").wrap(max(width, 1))
+
+
+class Tile(NamedTuple):
+    """A value with its name, its change against the period before, and its course."""
+
+    name: str
+    value: str
+    change: str
+    course: Sequence[float | None]
+    """None where the value is unknown."""
+
+
+class Tiles(NamedTuple):
+    """Tiles side by side, in rows of two where they are too narrow."""
+
+    tiles: Sequence[Tile]
+
+    def lines(self, width: int) -> list[Content]:
+        """Render the tiles in rows of equal columns."""
+        columns = len(self.tiles) if width >= len(self.tiles) * MIN_TILE_WIDTH else 2
+        tile_width = max(width // columns, 1)
+        lines: list[Content] = []
+        for start in range(0, len(self.tiles), columns):
+            if start:
+                lines.append(Content(""))
+            rendered = [_tile_lines(tile, tile_width) for tile in self.tiles[start : start + columns]]
+            lines += [Content("").join(cells).rstrip() for cells in zip(*rendered, strict=True)]
+        return lines
+
+
+def _tile_lines(tile: Tile, width: int) -> list[Content]:
+    room = max(width - 2, 1)
+    course = _merge_neighbours(tile.course, min(room, MAX_COURSE_WIDTH))
+    # A zero is drawn as the lowest step: a blank is an unknown value.
+    known = [value for value in course if value is not None]
+    marks = iter(sparkline([max(value, 1e-9) for value in known]) if any(known) else EIGHTHS[0] * len(known))
+    line = "".join(" " if value is None else next(marks) for value in course)
+    parts = ((tile.name, "dim"), (tile.value, "strong"), (tile.change, "dim"), (line, "accent"))
+    return [Content.styled(fit(text, room), role).pad_right(width - room) for text, role in parts]
+
+
+def _merge_neighbours(values: Sequence[float | None], count: int) -> list[float | None]:
+    """Return at most `count` values, the means of neighbours."""
+    size = -(-len(values) // max(count, 1)) or 1
+    groups = [[value for value in values[i : i + size] if value is not None] for i in range(0, len(values), size)]
+    return [sum(group) / len(group) if group else None for group in groups]
 
 
 def _level(value: float, largest: float, levels: int) -> int:

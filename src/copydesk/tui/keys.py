@@ -244,6 +244,7 @@ KEYS = (
     Key("experiments.back", KeyContext.EXPERIMENTS, "escape", "back", "Back to the list"),
     Key("engagement.longer", KeyContext.ENGAGEMENT, "+,=", "period(1)", "Longer period", "period"),
     Key("engagement.shorter", KeyContext.ENGAGEMENT, "-", "period(-1)", "Shorter period", "period"),
+    Key("engagement.metric", KeyContext.ENGAGEMENT, "v", "metric", "Compare by rate or by interactions", "metric"),
     Key("engagement.record", KeyContext.ENGAGEMENT, "m", "record", "Record metrics by hand", "record"),
     Key("engagement.fetch", KeyContext.ENGAGEMENT, "r", "fetch", "Fetch metrics now", "fetch"),
     Key("engagement.open_link", KeyContext.ENGAGEMENT, "o", "open_link", "Open the post in the browser"),

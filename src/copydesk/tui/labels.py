@@ -1,7 +1,7 @@
 """Every text a user sees in the console."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.model.draft import (
@@ -15,7 +15,7 @@ from copydesk.model.draft import (
     Severity,
     Status,
 )
-from copydesk.model.engagement import Interval
+from copydesk.model.engagement import EngagementMetric, Interval
 from copydesk.model.experiment import ExperimentPlan, ExperimentStatus, LiftNeed, Metric
 from copydesk.model.run import RunStatus
 from copydesk.model.source import Health
@@ -1535,7 +1535,6 @@ FIELD_ACCOUNT = "account"
 FIELD_LINK = "link"
 FIELD_POSTED = "posted"
 FORMAT_NAMES = {Format.SHORT: "short", Format.THREAD: "thread", Format.BLOG: "blog"}
-IMPRESSIONS_MISSING = "no impressions"
 INTERACTIONS_MISSING = "no interactions"
 """Why a post has no rate."""
 INTERVAL_NAMES = {Interval.DAY: "day", Interval.WEEK: "week", Interval.MONTH: "month"}
@@ -1549,8 +1548,6 @@ METRIC_NAMES = {
     "clicks": "clicks",
 }
 """The names of the metrics, in the order of the tables."""
-METRIC_POSTS = "posts"
-METRIC_RATE = "rate"
 METRICS_FORM_HINT = "Empty fields stay unchanged."
 NO_LINK = "none"
 NO_LINK_TO_OPEN = "This post has no link"
@@ -1558,15 +1555,24 @@ NO_POSTS = "No posts yet"
 NO_POSTS_HINT = ("Metrics appear here after a draft is posted. ", " opens Review, where ", " posts a draft.")
 """Around the keys of the review and of posting."""
 NO_RATE = "no rate"
+NO_RATE_WITHOUT_IMPRESSIONS = "no impressions, so no rate"
 NOT_RECORDED = "not recorded"
-NOT_REPORTED = "not reported"
 POST = "Post"
 POSTS = "Posts"
 POST_WITHOUT_METRICS = "No metrics yet"
-RATE_BY_HOUR = "Rate by hour"
-RATE_OVER_TIME = "Rate over time"
-RATE_WEIGHTING = "rate, weighted by impressions"
-RATE_WITHOUT_BASIS = "no post reports both impressions and interactions"
+TILE_INTERACTIONS = "interactions"
+TILE_PER_POST = "per post"
+TILE_POSTS = "posts"
+TILE_RATE = "rate"
+TIMES = "Hours of the week"
+VALUE_NAMES = {
+    EngagementMetric.INTERACTIONS: "Interactions per post",
+    EngagementMetric.RATE: "Engagement rate",
+}
+VALUE_BASIS = {
+    EngagementMetric.INTERACTIONS: "likes, replies, reposts and clicks",
+    EngagementMetric.RATE: "interactions / impressions",
+}
 VALUE_UNKNOWN = "unknown"
 
 
@@ -1585,9 +1591,10 @@ def metrics_title(period: str) -> str:
     return f"Metrics · {period}"
 
 
-def posts_title(count: int, *, is_limited: bool) -> str:
+def posts_title(count: int, metric: EngagementMetric, *, is_limited: bool) -> str:
     """Return the title of the list of posts; `is_limited` if only the best are listed."""
-    return list_title(POSTS, count) if not is_limited else f"{POSTS} · top {count:,}"
+    title = list_title(POSTS, count) if not is_limited else f"{POSTS} · top {count:,}"
+    return f"{title} · {posts_by(metric)}" if count else title
 
 
 def no_posts_in(period: str) -> str:
@@ -1600,21 +1607,6 @@ def platform_name(platform: str) -> str:
     from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - as in `source_type_label`
 
     return PLATFORMS[platform].label if platform in PLATFORMS else platform
-
-
-def measured(count: int) -> str:
-    """Return how many posts have metrics."""
-    return f"{count:,} measured"
-
-
-def rate_basis(posts: int) -> str:
-    """Return the number of posts behind the rate of a period."""
-    return f"{plural(posts, 'post')} with a rate, weighted by impressions"
-
-
-def reported_by(reported: int, posts: int) -> str:
-    """Return how many of the posts report a metric."""
-    return f"reported by {reported:,} of {plural(posts, 'post')}"
 
 
 def by_interval(interval: Interval) -> str:
@@ -1632,31 +1624,68 @@ def posts_without_time(count: int) -> str:
     return f"{plural(count, 'post')} without a posting time"
 
 
-def rated_posts(posts: int, rated: int) -> str:
-    """Return the number of posts behind a bar, and how many have a rate."""
-    return plural(posts, "post") if rated == posts else f"{plural(posts, 'post')}, {rated or 'none'} with a rate"
+def posts_behind(posts: int, known: int, metric: EngagementMetric) -> str:
+    """Return the number of posts behind a bar, and for how many the metric is known."""
+    name = "interactions" if metric is EngagementMetric.INTERACTIONS else "a rate"
+    return plural(posts, "post") if known == posts else f"{plural(posts, 'post')}, {known or 'none'} with {name}"
 
 
-def no_metrics_from(platform: str) -> str:
-    """Return that a platform has reported nothing."""
-    return f"No metrics from {platform} yet"
+def totals_line(totals: Sequence[tuple[str, int]]) -> str:
+    """Return the sum of each reported metric."""
+    return " · ".join(f"{total:,} {METRIC_NAMES[name]}" for name, total in totals)
 
 
-def not_reported_by(platform: str, metrics: Sequence[str] = ()) -> str:
-    """Return that a platform does not report a metric, or some metrics by name."""
-    if metrics:
-        return f"Not reported by {platform}: {', '.join(metrics)}"
+def coverage(measured: int, posts: int, missing: Sequence[tuple[str, Sequence[str]]], without: Sequence[str]) -> str:
+    """Return how many posts have metrics, which metrics the platforms in `missing` lack, and who reports nothing."""
+    parts = [f"{measured:,} of {plural(posts, 'post')} measured"]
+    parts += [f"{', '.join(platforms)}: no {' or '.join(metrics.split())}" for metrics, platforms in missing]
+    parts += [f"{', '.join(without)}: no metrics yet"] if without else []
+    return " · ".join(parts)
+
+
+def change(difference: float) -> str:
+    """Return the change of a value against the period before."""
+    if abs(difference) < 0.005:
+        return "no change"
+    return f"{'▲' if difference > 0 else '▼'} {abs(difference):.0%}"
+
+
+def period_before(first: date, last: date, posts: int) -> str:
+    """Return the period that the changes are measured against."""
+    days = plural((last - first).days + 1, "day")
+    if not posts:
+        return f"No posts in the {days} before to compare with"
+    return f"▲ ▼ against the {days} before, {_day(first)} to {_day(last)}: {plural(posts, 'post')}"
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {MONTHS[day.month - 1]}"
+
+
+def lift_ranges(steps: Sequence[float]) -> tuple[str, str, str, str]:
+    """Return the names of the four ranges between the steps."""
+    low, _, high = (f"{abs(step):.0%}" for step in steps)
+    return f"over {low} less", "average", "more", f"over {high} more"
+
+
+def hours_hint(posts: int, zone: str) -> str:
+    """Return the posts of the heat map and their time zone."""
+    return f"{plural(posts, 'post')} against similar ones, {zone_name(zone)}"
+
+
+def not_reported_by(platform: str) -> str:
+    """Return that a platform does not report a metric."""
     return f"not reported by {platform}"
-
-
-def best_hours(hours: Sequence[str]) -> str:
-    """Return the hours with the highest rates."""
-    return f"Best hours: {', '.join(hours)}"
 
 
 def post_counts(impressions: str, likes: str) -> str:
     """Return the metrics in the row of a post."""
     return f"{impressions} impr {likes} likes "
+
+
+def posts_by(metric: EngagementMetric) -> str:
+    """Return the order of the list of posts."""
+    return "by interactions" if metric is EngagementMetric.INTERACTIONS else "by rate"
 
 
 def record_hint() -> tuple[tuple[str, str], str]:
@@ -1677,6 +1706,11 @@ def updated(time_ago: str) -> str:
 def rate(percent: str) -> str:
     """Return the rate of a post."""
     return f"{RATE} {percent}"
+
+
+def interactions(count: int) -> str:
+    """Return the interactions of a post."""
+    return plural(count, "interaction")
 
 
 def interactions_per_impressions(interactions: int, impressions: int) -> str:

@@ -21,7 +21,7 @@ async def test_metrics_are_read_now_and_when_due(tmp_path: Path) -> None:
             server.metrics[post_id or ""] = PostMetrics(likes=3)
 
         assert await desk.posting.refresh_metrics([refreshed]) == 1
-        (refreshed_post, other_post) = await desk.engagement.posts()
+        (refreshed_post, other_post) = await desk.engagement.top_posts()
         assert (refreshed_post.draft_id, refreshed_post.likes, refreshed_post.account) == (refreshed, 3, "me")
         assert (other_post.draft_id, other_post.likes) == (other, None)
         assert await desk.posting.collect_metrics() == 0
@@ -40,7 +40,7 @@ async def test_metrics_can_be_read_after_last_scheduled_reading(tmp_path: Path) 
         server.metrics[post_id or ""] = PostMetrics(likes=9)
 
         assert await desk.posting.refresh_metrics([draft_id]) == 1
-        assert (await desk.engagement.posts())[0].likes == 9
+        assert (await desk.engagement.top_posts())[0].likes == 9
 
 
 async def test_unsent_draft_is_not_read(tmp_path: Path) -> None:

@@ -234,20 +234,20 @@ async def test_average_rate_is_weighted_by_impressions(desk):
     ]
 
 
-async def test_top_posts_by_rate_then_interactions(desk):
+async def test_top_posts_by_interactions(desk):
     top = (await record_samples(desk)).top_posts
 
     assert [(post.draft_text, post.platform, post.engagement_rate) for post in top] == [
+        ("Short words.", "mastodon", None),
         ("Long words.", "x", 0.1),
         ("Short words.", "x", 0.01),
-        ("Short words.", "mastodon", None),
     ]
-    assert top[1].posted_at == NOW
-    assert list(to_json_value(top[2])) == [
+    assert top[2].posted_at == NOW
+    assert list(to_json_value(top[0])) == [
         *("draftId", "draftText", "format", "platform", "likes", "replies", "reposts", "impressions"),
         *("engagementRate", "postedAt"),
     ]
-    assert (top[2].likes, top[2].impressions) == (40, None)
+    assert (top[0].likes, top[0].impressions) == (40, None)
 
 
 async def test_unknown_metrics_of_top_post_are_null(desk):

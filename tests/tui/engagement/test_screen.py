@@ -32,14 +32,41 @@ async def open_engagement(
         yield ui
 
 
-async def test_totals_name_their_post_counts(tmp_path: Path) -> None:
-    async with open_engagement(tmp_path, (80, 60)) as ui:
-        assert "11  10 measured" in ui.text
-        assert "3.33%  7 posts with a rate, weighted by impressions" in ui.text
-        assert "14,375  reported by 7 of 11 posts" in ui.text
-        assert "Not reported by Mastodon: impressions, clicks" in ui.text
-        assert "Rate by hour  of posting, Europe/Prague" in ui.text
-        assert "Tue 07:00 6.94% (1 post)" in ui.text
+async def test_tiles_and_coverage(tmp_path: Path) -> None:
+    async with open_engagement(tmp_path, (80, 70)) as ui:
+        tiles = next(number for number, line in enumerate(ui.lines) if "per post" in line)
+        assert ui.lines[tiles].split() == ["posts", "interactions", "per", "post", "rate"]
+        assert ui.lines[tiles + 1].split() == ["11", "563", "56.3", "3.33%"]
+        assert ui.lines[tiles + 2].split() == ["▲", "1000%", "▲", "716%", "▼", "18%", "▲", "25%"]
+        assert "against the 30 days before, 14 Dec to 12 Jan: 1 post" in ui.text
+        assert "10 of 11 posts measured · Bluesky, Mastodon: no impressions or clicks" in ui.text
+        assert "LinkedIn: no metrics yet" in ui.text
+        assert "No time stands out yet: 9 of 40 posts needed for a test." in ui.text
+        assert "9 posts against similar ones, Europe/Prague" in ui.text
+
+
+async def test_key_changes_metric(tmp_path: Path) -> None:
+    """Platforms without impressions have a value by default; the order of the posts follows."""
+    async with open_engagement(tmp_path, (120, 70)) as ui:
+        assert "Interactions per post  by day" in ui.text
+        assert "Posts · 11 · by interactions" in ui.text
+        (bluesky,) = [line for line in ui.lines if "2 posts" in line and "Bluesky" in line]
+        assert "28.0" in bluesky
+        await ui.press("v")
+        assert "Engagement rate  by day" in ui.text
+        assert "Posts · 11 · by rate" in ui.text
+        assert "2 posts, none with a rate" in ui.text
+        await ui.press("v", "plus")
+        assert "Interactions per post  by week" in ui.text
+
+
+async def test_rate_is_shown_if_every_post_has_one(tmp_path: Path) -> None:
+    def fill(conn: Any, user: str) -> None:
+        insert_post(conn, user, POSTS[0])
+
+    async with open_engagement(tmp_path, fill=fill) as ui:
+        assert "Engagement rate  by day" in ui.text
+        assert "No posts in the 30 days before to compare with" in ui.text
 
 
 async def test_plus_and_minus_change_period(tmp_path: Path) -> None:
@@ -62,8 +89,8 @@ async def test_plus_and_minus_change_period(tmp_path: Path) -> None:
 
 async def test_post_lists_unreported_metrics_and_address(tmp_path: Path) -> None:
     async with open_engagement(tmp_path) as ui:
-        await ui.press("tab", *"jjjjjjj")
-        assert "No rate  no impressions" in ui.text
+        await ui.press("tab", *"jjjj")
+        assert "41 interactions  no impressions, so no rate" in ui.text
         assert "not reported by Bluesky" in ui.text
         assert "https://bluesky.example/2" in ui.text
         assert "posted   Mon 09 Feb 2026 08:30" in ui.text
@@ -79,7 +106,7 @@ async def test_recording_metrics_keeps_cursor_on_post(tmp_path: Path) -> None:
         assert "not reported by LinkedIn" in ui.text
         assert "LinkedIn" in next(line for line in ui.lines if "▌" in line)
     async with open_posted_desk(tmp_path) as desk:
-        (post,) = [post for post in await desk.engagement.posts() if post.platform == "linkedin"]
+        (post,) = [post for post in await desk.engagement.top_posts() if post.platform == "linkedin"]
         assert (post.likes, post.impressions, post.replies) == (31, 900, None)
 
 
@@ -152,7 +179,7 @@ async def test_empty_period_suggests_longer_one(tmp_path: Path) -> None:
             "This post has no link",
         ]
         await ui.press("plus")
-        assert "100  reported by 1 of 1 post" in ui.text
+        assert "100 impressions · 5 likes" in ui.text
 
 
 async def test_posts_without_date_are_counted(tmp_path: Path) -> None:
@@ -181,9 +208,9 @@ async def test_hostile_text_is_harmless(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [(40, 10), (40, 24), (80, 24), (100, 12), (200, 60)])
 async def test_metrics_and_posts_fit_size(tmp_path: Path, size: tuple[int, int]) -> None:
     async with open_engagement(tmp_path, size) as ui:
-        assert "measured" in ui.text
+        assert "interactions" in ui.text
         await ui.press("tab")
-        assert "6.94% " in ui.text
+        assert "192 " in ui.text
         assert all(len(line) <= size[0] for line in ui.lines)
 
 

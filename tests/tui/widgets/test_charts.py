@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from copydesk.tui.charts import (
     CHART_HEIGHT,
     EIGHTHS,
+    MIN_TILE_WIDTH,
     NO_VALUE,
     SHADES,
     Bar,
@@ -17,6 +18,8 @@ from copydesk.tui.charts import (
     EstimateChart,
     HeatMap,
     Point,
+    Tile,
+    Tiles,
     axis_maximum,
     format_percent,
     progress_bar,
@@ -102,14 +105,13 @@ def test_bars_fit_width(bars: list[Bar], width: int) -> None:
 
 
 def test_heat_map_shades_and_legend() -> None:
-    hours = {(0, 0): 0.01, (0, 1): 0.04, (6, 23): None, (2, 12): 0.0}
-    head, monday, *rest = render(HeatMap(hours))
+    head, monday, *rest = render(HeatMap({(0, 0): -0.2, (0, 1): 0.5, (6, 23): 0.0, (2, 12): 0.15}), 80)
 
     assert head.split() == ["0", "3", "6", "9", "12", "15", "18", "21"]
     assert monday.rstrip() == f"Mon  {SHADES[0] * 2}{SHADES[3] * 2}"
-    assert rest[5].endswith(NO_VALUE * 2)
-    assert rest[1][5 + 24 : 5 + 26] == SHADES[0] * 2
-    assert f"{SHADES[3]} ≤4.00%" in rest[6]
+    assert rest[5].endswith(SHADES[1] * 2)
+    assert rest[1][5 + 24 : 5 + 26] == SHADES[2] * 2
+    assert rest[6].strip() == "░ over 10% less  ▒ average  ▓ more  █ over 30% more"
 
 
 @pytest.mark.parametrize("width", [30, 52, 53, 120])
@@ -121,8 +123,31 @@ def test_heat_map_has_24_hours_at_any_width(width: int) -> None:
     assert all(cell_len(line) <= width for line in lines)
 
 
-def test_heat_map_without_rates_has_no_legend() -> None:
-    assert render(HeatMap({(0, 0): None}))[-1].strip() == f"{NO_VALUE} no rate"
+TILE_ROW = [Tile("posts", "12", "▲ 20%", [1, 2, 4]), Tile("rate", "–", "", [None, None, None])]
+
+
+def test_tiles_side_by_side() -> None:
+    assert [line.rstrip() for line in render(Tiles(TILE_ROW), 40)] == [
+        "posts               rate",
+        "12                  –",
+        "▲ 20%",
+        "▂▄█",
+    ]
+
+
+def test_course_keeps_unknown_values_blank() -> None:
+    (*_, course) = render(Tiles([Tile("rate", "1%", "", [0.0, None, 2.0, 1.0]), TILE_ROW[1]]), 40)
+    assert course.rstrip() == "▁ █▄"
+
+
+tiles = st.builds(Tile, st.text(max_size=9), st.text(max_size=9), st.text(max_size=30), st.lists(shares, max_size=400))
+
+
+@given(st.lists(tiles, min_size=4, max_size=4), st.integers(20, 200))
+def test_tiles_fit_width(tile_list: list[Tile], width: int) -> None:
+    lines = render(Tiles(tile_list), width)
+    assert all(cell_len(line) <= width for line in lines)
+    assert len(lines) == (4 if width >= 4 * MIN_TILE_WIDTH else 9)
 
 
 def test_estimates_share_one_scale() -> None:

@@ -1,74 +1,60 @@
 """Pages of the engagement screen.
 
-The page of a period has its totals, and its rate over time, by platform and format, and by hour of the week. A
-published post has a row in the list and a page of its own.
+The page of a period has its totals with their change, and a metric over time, by hour of the week, by platform and by
+format. A published post has a row in the list and a page of its own.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from itertools import groupby
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from textual.content import Content
 
 from copydesk.model.engagement import (
-    INTERACTION_METRICS,
     METRICS,
-    FormatSummary,
-    HourSummary,
+    EngagementFigures,
+    EngagementMetric,
+    EngagementTrends,
     Interval,
     LivePost,
-    MetricSum,
-    PeriodSummary,
-    RateSummary,
-    sum_rates,
+    PeriodFigures,
 )
 from copydesk.text import reveal
-from copydesk.text.formatting import format_age, format_relative, plural
+from copydesk.text.formatting import format_age, format_relative
 from copydesk.tui import labels
 from copydesk.tui.browser import is_link
-from copydesk.tui.charts import Bar, BarChart, ColumnChart, HeatMap, Point, format_percent
+from copydesk.tui.charts import Bar, BarChart, ColumnChart, HeatMap, Point, Tile, Tiles, format_percent
 from copydesk.tui.keys import key_label
 from copydesk.tui.labels import FORMAT
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import first_line
 from copydesk.tui.terminal.cells import fit, safe_line
 
-MAX_BEST_HOURS = 3
+MIN_WHOLE_MEAN = 100
+"""Means from here on are shown without a decimal."""
 PLATFORM_WIDTH = 9
 MIN_WIDTH_FOR_METRICS = 60
 """Rows of at least this many cells show impressions and likes."""
 
 
 class Period(NamedTuple):
-    """A period that ends today, and the step of its chart over time."""
+    """A period that ends today."""
 
-    days: int | None
-    """None for all time."""
-    step: Interval
+    days: int
+    """0 for all time."""
     label: str
 
 
-PERIODS = (
-    Period(7, Interval.DAY, labels.last_days(7)),
-    Period(30, Interval.DAY, labels.last_days(30)),
-    Period(90, Interval.WEEK, labels.last_days(90)),
-    Period(365, Interval.MONTH, labels.last_days(365)),
-    Period(None, Interval.MONTH, labels.ALL_TIME),
-)
+PERIODS = (*(Period(days, labels.last_days(days)) for days in (7, 30, 90, 365)), Period(0, labels.ALL_TIME))
 
 
 class EngagementReport(NamedTuple):
-    """The metrics of a period, as loaded from the desk."""
+    """The engagement of a period, as loaded from the desk."""
 
     period: Period
-    kinds: Sequence[FormatSummary]
-    spans: Sequence[PeriodSummary]
-    hours: Sequence[HourSummary]
+    trends: EngagementTrends
     posts: Sequence[LivePost]
-    zone: str
-    """The IANA name of the user's time zone."""
 
 
 def no_posts() -> tuple[Block, ...]:
@@ -90,135 +76,141 @@ def no_posts_in(period: Period) -> tuple[Block, ...]:
 
 def engagement_page(report: EngagementReport) -> list[Block]:
     """Return the whole page."""
-    if not report.kinds:
+    trends = report.trends
+    if not trends.figures.posts:
         return list(no_posts_in(report.period) if report.period.days else no_posts())
-    parts = (_totals(report.kinds), _over_time(report), _by_group(report.kinds), _by_hour(report))
     blocks: list[Block] = []
-    for part in parts:
+    for part in (_totals(trends), _over_time(trends), _by_hour(trends), _by_group(trends)):
         blocks += [*([paragraph()] if blocks else []), *part]
     return blocks
 
 
-def _totals(kinds: Sequence[FormatSummary]) -> Iterator[Block]:
-    overall, measured = sum_rates(kind.rate for kind in kinds), sum(kind.measured for kind in kinds)
-    rate = format_percent(overall.rate) if overall.rate is not None else labels.VALUE_UNKNOWN
-    basis = labels.rate_basis(overall.rated) if overall.rated else labels.RATE_WITHOUT_BASIS
-    rows = [
-        _metric_row(labels.METRIC_POSTS, f"{overall.posts:,}", labels.measured(measured)),
-        _metric_row(labels.METRIC_RATE, rate, basis),
-        *(_total_row(label, _sum_metric(kinds, name), overall.posts) for name, label in labels.METRIC_NAMES.items()),
-    ]
-    yield Table(rows, right_aligned=frozenset({1}))
-
-
-def _metric_row(name: str, value: str, explanation: str) -> tuple[Content, ...]:
-    return Content.styled(name, "dim"), Content.styled(value, "strong"), Content.styled(explanation, "dim")
-
-
-def _total_row(name: str, metric: MetricSum, posts: int) -> tuple[Content, ...]:
-    """Return the row of a sum and the number of posts behind it.
-
-    A metric that no platform reports is not shown as zero.
-    """
-    if not metric.posts:
-        return (
-            Content.styled(name, "dim"),
-            Content.styled(labels.UNKNOWN_VALUE, "dim"),
-            Content.styled(labels.NOT_REPORTED, "dim"),
+def _totals(trends: EngagementTrends) -> Iterator[Block]:
+    yield Tiles(
+        (
+            _tile(trends, labels.TILE_POSTS, lambda figures: figures.posts, _format_count),
+            _tile(trends, labels.TILE_INTERACTIONS, lambda figures: figures.interactions, _format_count),
+            _tile(trends, labels.TILE_PER_POST, lambda figures: figures.interactions_per_post, _format_mean),
+            _tile(trends, labels.TILE_RATE, lambda figures: figures.engagement_rate, format_percent),
         )
-    return _metric_row(name, f"{metric.total:,}", labels.reported_by(metric.posts, posts))
+    )
+    if trends.before is not None:
+        before = trends.before
+        yield paragraph(labels.period_before(before.first, before.last, before.figures.posts), "dim")
+    totals = [(name, total) for name in labels.METRIC_NAMES if (total := getattr(trends.figures, name)) is not None]
+    if totals:
+        yield paragraph(labels.totals_line(totals), "dim")
+    yield paragraph(_coverage(trends), "dim")
 
 
-def _sum_metric(kinds: Iterable[FormatSummary], name: str) -> MetricSum:
-    return sum((kind.metrics[name] for kind in kinds), MetricSum())
+def _tile(
+    trends: EngagementTrends,
+    name: str,
+    get: Callable[[EngagementFigures], float | None],
+    unit: Callable[[float], str],
+) -> Tile:
+    value, before = get(trends.figures), get(trends.before.figures) if trends.before else None
+    return Tile(
+        name,
+        labels.UNKNOWN_VALUE if value is None else unit(value),
+        labels.change(value / before - 1) if value is not None and before else "",
+        [get(span.figures) for span in trends.over_time],
+    )
 
 
-def _over_time(report: EngagementReport) -> Iterator[Block]:
-    step = report.period.step
+def _format_count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _format_mean(value: float) -> str:
+    return f"{value:,.1f}" if value < MIN_WHOLE_MEAN else f"{value:,.0f}"
+
+
+VALUE_UNITS = {EngagementMetric.INTERACTIONS: _format_mean, EngagementMetric.RATE: format_percent}
+
+
+def _coverage(trends: EngagementTrends) -> str:
+    """Return which posts have metrics, with platforms that lack the same ones named together."""
+    missing: dict[str, list[str]] = {}
+    for group in trends.by_platform:
+        if group.not_reported:
+            names = " ".join(labels.METRIC_NAMES[name] for name in group.not_reported)
+            missing.setdefault(names, []).append(_platform_name(group.platform))
+    without = [_platform_name(group.platform) for group in trends.by_platform if not group.figures.measured]
+    return labels.coverage(trends.figures.measured, trends.figures.posts, list(missing.items()), without)
+
+
+def _platform_name(platform: str) -> str:
+    return safe_line(labels.platform_name(platform))
+
+
+def _over_time(trends: EngagementTrends) -> Iterator[Block]:
+    yield _section_title(labels.VALUE_NAMES[trends.metric], labels.by_interval(trends.step))
+    if trends.over_time:
+        points = [
+            Point(_span_label(span, trends.step), span.figures.value(trends.metric), span.figures.posts)
+            for span in trends.over_time
+        ]
+        yield ColumnChart(points, VALUE_UNITS[trends.metric])
     # Posts recorded by hand may have no time: they count in the totals but in no span.
-    undated = sum(kind.rate.posts for kind in report.kinds) - sum(span.rate.posts for span in report.spans)
-    yield _section_title(labels.RATE_OVER_TIME, labels.by_interval(step))
-    if report.spans:
-        yield ColumnChart([Point(_span_label(span, step), span.rate.rate, span.rate.posts) for span in report.spans])
-    if undated:
-        yield paragraph(labels.posts_without_time(undated), "dim")
+    if trends.undated:
+        yield paragraph(labels.posts_without_time(trends.undated), "dim")
 
 
-def _span_label(span: PeriodSummary, step: Interval) -> str:
+def _span_label(span: PeriodFigures, step: Interval) -> str:
     month = labels.MONTHS[span.first.month - 1]
     return f"{month} {span.first.year}" if step is Interval.MONTH else f"{span.first.day} {month}"
 
 
-def _by_group(kinds: Sequence[FormatSummary]) -> Iterator[Block]:
-    yield _section_title(labels.BY_PLATFORM, labels.RATE_WEIGHTING)
-    yield BarChart(_bars((labels.platform_name(kind.platform), kind) for kind in kinds))
-    # `groupby` relies on the desk's order by platform.
-    for name, own in groupby(kinds, key=lambda kind: kind.platform):
-        if missing := _unreported_metrics(safe_line(labels.platform_name(name)), list(own)):
-            yield paragraph(missing, "dim")
+def _by_group(trends: EngagementTrends) -> Iterator[Block]:
+    unit, basis = VALUE_UNITS[trends.metric], labels.VALUE_BASIS[trends.metric]
+    yield _section_title(labels.BY_PLATFORM, basis)
+    platforms = [_bar(labels.platform_name(group.platform), group.figures, trends) for group in trends.by_platform]
+    yield BarChart(platforms, unit)
     yield paragraph()
-    yield _section_title(labels.BY_FORMAT, labels.RATE_WEIGHTING)
-    yield BarChart(_bars((labels.FORMAT_NAMES[kind.format], kind) for kind in kinds))
+    yield _section_title(labels.BY_FORMAT, basis)
+    yield BarChart([_bar(labels.FORMAT_NAMES[group.format], group.figures, trends) for group in trends.by_format], unit)
 
 
-def _bars(pairs: Iterable[tuple[str, FormatSummary]]) -> list[Bar]:
-    """Return one bar per name, most posts first."""
-    sums: dict[str, RateSummary] = {}
-    for name, kind in pairs:
-        sums[name] = sums.get(name, RateSummary()) + kind.rate
-    return [
-        Bar(name, rate.rate, _basis(rate))
-        for name, rate in sorted(sums.items(), key=lambda item: (-item[1].posts, item[0]))
-    ]
+def _bar(name: str, figures: EngagementFigures, trends: EngagementTrends) -> Bar:
+    note = labels.posts_behind(figures.posts, figures.known(trends.metric), trends.metric)
+    return Bar(name, figures.value(trends.metric), note)
 
 
-def _basis(rate: RateSummary) -> str:
-    return labels.rated_posts(rate.posts, rate.rated)
-
-
-def _unreported_metrics(platform: str, kinds: Sequence[FormatSummary]) -> str:
-    """Return a sentence naming the metrics that none of the platform's posts has, or an empty string."""
-    if not sum(kind.measured for kind in kinds):
-        return labels.no_metrics_from(platform)
-    missing = [labels.METRIC_NAMES[name] for name in METRICS if not _sum_metric(kinds, name).posts]
-    return labels.not_reported_by(platform, missing) if missing else ""
-
-
-def _by_hour(report: EngagementReport) -> Iterator[Block]:
+def _by_hour(trends: EngagementTrends) -> Iterator[Block]:
+    yield _section_title(labels.TIMES, labels.hours_hint(trends.best_time.posts, trends.time_zone))
+    yield paragraph(trends.best_time.sentence)
     # The model counts weekdays from Sunday (0), the chart from Monday.
-    rates = {((bucket.day_of_week - 1) % 7, bucket.hour): bucket.rate for bucket in report.hours}
-    yield _section_title(labels.RATE_BY_HOUR, labels.by_hour(report.zone))
-    yield HeatMap({hour: rate.rate for hour, rate in rates.items()})
-    best = sorted((hour for hour in rates if rates[hour].rated), key=lambda hour: -(rates[hour].rate or 0.0))
-    best_hours = [
-        f"{labels.DAYS[day]} {hour:02}:00 {format_percent(rates[day, hour].rate or 0.0)}"
-        f" ({plural(rates[day, hour].rated, 'post')})"
-        for day, hour in best[:MAX_BEST_HOURS]
-    ]
-    if best_hours:
-        yield paragraph(labels.best_hours(best_hours), "dim")
+    yield HeatMap({((hour.day_of_week - 1) % 7, hour.hour): hour.lift for hour in trends.hours})
 
 
 def _section_title(title: str, subtitle: str) -> Block:
     return Paragraph(Content.assemble((title, "strong"), "  ", (subtitle, "dim")))
 
 
-def post_row(post: LivePost, now: datetime, width: int) -> Content:
-    """Return the row in `width` cells: rate, its basis, platform, format, age and first line."""
-    rate = format_percent(post.engagement_rate) if post.engagement_rate is not None else labels.NO_RATE
+def post_row(post: LivePost, metric: EngagementMetric, now: datetime, width: int) -> Content:
+    """Return the row in `width` cells: the metric, others, platform, format, age and first line."""
+    value = _row_value(post, metric)
     metrics = (
         labels.post_counts(_format_metric(post.impressions), _format_metric(post.likes))
         if width >= MIN_WIDTH_FOR_METRICS
         else ""
     )
     head = Content.assemble(
-        (f"{rate:>7} ", "" if post.engagement_rate is not None else "dim"),
+        (f"{value or labels.UNKNOWN_VALUE:>7} ", "" if value else "dim"),
         (metrics, "dim"),
         f"{fit(safe_line(labels.platform_name(post.platform)), PLATFORM_WIDTH)} ",
         (FORMAT[post.format].letter, FORMAT[post.format].role),
-        (f" {format_age(post.at, now) if post.at else '':>3} ", "dim"),
+        (f" {format_age(post.published_at, now) if post.published_at else '':>3} ", "dim"),
     )
     return head + fit(first_line(post.text), width - head.cell_length)
+
+
+def _row_value(post: LivePost, metric: EngagementMetric) -> str:
+    """Return the metric of a post, empty if it is unknown."""
+    if metric is EngagementMetric.INTERACTIONS:
+        return f"{post.interactions:,}" if post.interactions is not None else ""
+    return format_percent(post.engagement_rate) if post.engagement_rate is not None else ""
 
 
 def _format_metric(value: int | None) -> str:
@@ -264,25 +256,27 @@ def _metric_cells(post: LivePost, value: int | None) -> tuple[Content, Content]:
 
 
 def _rate_line(post: LivePost) -> Content:
-    # Leave out metrics that the platform does not report: they are unknown, not zero.
-    counts = [value for name in INTERACTION_METRICS if (value := getattr(post, name)) is not None]
     if post.engagement_rate is None:
-        missing = labels.INTERACTIONS_MISSING if post.impressions else labels.IMPRESSIONS_MISSING
-        return Content.assemble((labels.NO_RATE.capitalize(), "strong"), "  ", (missing, "dim"))
-    # A post without impressions has no rate.
+        if post.interactions is None:
+            return Content.assemble((labels.NO_RATE.capitalize(), "strong"), "  ", (labels.INTERACTIONS_MISSING, "dim"))
+        return Content.assemble(
+            (labels.interactions(post.interactions), "strong"), "  ", (labels.NO_RATE_WITHOUT_IMPRESSIONS, "dim")
+        )
+    # A post has a rate only with both.
     assert post.impressions
-    basis = labels.interactions_per_impressions(sum(counts), post.impressions)
+    assert post.interactions is not None
+    basis = labels.interactions_per_impressions(post.interactions, post.impressions)
     return Content.assemble((labels.rate(format_percent(post.engagement_rate)), "strong"), "  ", (basis, "dim"))
 
 
 def _facts(post: LivePost, now: datetime, zone: str) -> Iterator[tuple[Content, ...]]:
     yield Content.styled(labels.FIELD_ACCOUNT, "dim"), Content(safe_line(post.target_label))
-    if post.at is not None:
-        local = post.at.astimezone(ZoneInfo(zone))
+    if post.published_at is not None:
+        local = post.published_at.astimezone(ZoneInfo(zone))
         day = f"{labels.DAYS[local.weekday()]} {local:%d} {labels.MONTHS[local.month - 1]} {local.year}"
         yield (
             Content.styled(labels.FIELD_POSTED, "dim"),
-            Content(f"{day} {local:%H:%M} · {format_relative(post.at, now)}"),
+            Content(f"{day} {local:%H:%M} · {format_relative(post.published_at, now)}"),
         )
     else:
         yield Content.styled(labels.FIELD_POSTED, "dim"), Content(labels.VALUE_UNKNOWN)

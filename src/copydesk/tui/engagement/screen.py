@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
-from copydesk.model.engagement import METRICS, LivePost
+from copydesk.model.engagement import METRICS, EngagementMetric, LivePost
 from copydesk.tui import empty_states, labels
 from copydesk.tui.browser import is_link, open_or_show_link
 from copydesk.tui.desk_screen import DeskScreen
@@ -60,6 +60,8 @@ class EngagementScreen(DeskScreen):
     def __init__(self) -> None:
         super().__init__()
         self._period_index = DEFAULT_PERIOD_INDEX
+        self._chosen_metric: EngagementMetric | None = None
+        """None for the one that suits the posts."""
         self._report: EngagementReport | None = None
         self._displayed_post: LivePost | None = None
         self._loader = Coalescer(self._load_report)
@@ -69,7 +71,7 @@ class EngagementScreen(DeskScreen):
         yield Vertical(LineList(self._draw_post, shows_times=True, id="posts"), Page(id="post"), id="right")
 
     def _draw_post(self, post: LivePost, width: int) -> Content:
-        return post_row(post, self.app.clock(), width)
+        return post_row(post, self.metric, self.app.clock(), width)
 
     def on_mount(self) -> None:
         self._show_pane("metrics")
@@ -80,28 +82,29 @@ class EngagementScreen(DeskScreen):
     def period(self) -> Period:
         return PERIODS[self._period_index]
 
-    def refresh_data(self) -> None:
-        """Load the report of the selected period."""
-        self.load_with_retry(lambda desk: self._loader.submit((desk, self.period)))
+    @property
+    def metric(self) -> EngagementMetric:
+        """The metric of the displayed report."""
+        return self._report.trends.metric if self._report else EngagementMetric.INTERACTIONS
 
-    async def _load_report(self, request: "tuple[Desk, Period]") -> None:
-        desk, period = request
-        since = await desk.engagement.period_start(period.days) if period.days else None
-        report = EngagementReport(
-            period=period,
-            kinds=await desk.engagement.by_platform_and_format(since),
-            spans=await desk.engagement.over_time(since, period.step),
-            hours=await desk.engagement.by_hour(since),
-            posts=await desk.engagement.posts(since, MAX_POSTS),
-            zone=await desk.schedule.zone(),
-        )
+    def refresh_data(self) -> None:
+        """Load the report of the selected period and metric."""
+        self.load_with_retry(lambda desk: self._loader.submit((desk, self.period, self._chosen_metric)))
+
+    async def _load_report(self, request: "tuple[Desk, Period, EngagementMetric | None]") -> None:
+        desk, period, metric = request
+        trends = await desk.engagement.trends(period.days, metric)
+        posts = await desk.engagement.top_posts(period.days, MAX_POSTS, trends.metric)
+        report = EngagementReport(period, trends, posts)
         self.post_message(self.Loaded(report))
 
     @on(Loaded)
     def _show_report(self, message: Loaded) -> None:
         """Show the report. The cursor stays on its post, and the scroll position is kept."""
-        # The user may have changed the period while this one was loading.
+        # The user may have changed the period or the metric while this one was loading.
         if message.report.period != self.period or message.report == self._report:
+            return
+        if self._chosen_metric not in {None, message.report.trends.metric}:
             return
         previous, self._report, self.is_loaded = self._report, message.report, True
         pane = self.metrics_pane
@@ -119,7 +122,7 @@ class EngagementScreen(DeskScreen):
     def _update_titles(self) -> None:
         set_title(self.metrics_pane, labels.metrics_title(self.period.label))
         posts = self._report.posts if self._report else ()
-        set_title(self.posts_pane, labels.posts_title(len(posts), is_limited=len(posts) >= MAX_POSTS))
+        set_title(self.posts_pane, labels.posts_title(len(posts), self.metric, is_limited=len(posts) >= MAX_POSTS))
 
     @on(LineList.Moved)
     def _show_current(self) -> None:
@@ -128,7 +131,7 @@ class EngagementScreen(DeskScreen):
         if post is not None and post == self._displayed_post:
             return
         self._displayed_post = post
-        zone = self._report.zone if self._report else "UTC"
+        zone = self._report.trends.time_zone if self._report else "UTC"
         self.post_pane.show((lambda: post_page(post, self.app.clock(), zone)) if post else ())
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
@@ -175,6 +178,14 @@ class EngagementScreen(DeskScreen):
             if self.app.desk is not None:
                 self.refresh_data()
 
+    def action_metric(self) -> None:
+        """Compare by the other metric."""
+        # From the metric chosen last: keys typed ahead act on what the user chose, not on what is loaded.
+        shown = self._chosen_metric or self.metric
+        self._chosen_metric = next(metric for metric in EngagementMetric if metric is not shown)
+        if self.app.desk is not None:
+            self.refresh_data()
+
     def action_refresh(self) -> None:
         """Load the data again, or retry to open the desk."""
         if self.app.desk is None:
@@ -208,7 +219,7 @@ class EngagementScreen(DeskScreen):
         else:
             self.app.notify(labels.no_platform_answered(), severity="warning")
         # The user may have changed the period while the metrics were fetched.
-        await self._loader.submit((desk, self.period))
+        await self._loader.submit((desk, self.period, self._chosen_metric))
 
     def action_record(self) -> None:
         """Prompt for the post's metrics, to record them by hand."""
