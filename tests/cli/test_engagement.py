@@ -1,5 +1,6 @@
 """Tests for the engagement commands."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -89,6 +90,43 @@ def test_summary_without_posts(home):
     assert "unknown" in result.out
 
 
+def test_trends_as_text_and_json(home):
+    run_in_process(home, "engagement", "record", DRAFT_ID, "x", "--likes", "3", "--impressions", "100")
+    execute_sql(home, "UPDATE draft SET posted_at = unixepoch() * 1000000")
+    result = run_in_process(home, "engagement", "trends", "--days", "7")
+
+    assert (result.code, result.err) == (0, "")
+    lines = [line.split() for line in result.out.splitlines()]
+    assert ["posts", "1"] in lines
+    assert ["engagement", "rate", "3.00%"] in lines
+    assert ["clicks", "not", "reported"] in lines
+    assert ["x", "1", "post", "3.0", "interactions", "per", "post", "3.00%"] in lines
+    assert "No time stands out yet: 0 of 40 posts needed for a test." in result.out
+    trends = json.loads(run_in_process(home, "engagement", "trends", "--days", "0", "--metric", "rate", "--json").out)
+    assert (trends["metric"], trends["before"], trends["figures"]["likes"]) == ("rate", None, 3)
+
+
+def test_export_as_csv_and_json(home, tmp_path):
+    execute_sql(home, "UPDATE draft SET text = '=HYPERLINK(1)\x1b[31m', posted_at = 1767258000000000")
+    run_in_process(home, "engagement", "record", DRAFT_ID, "x", "--likes", "3", "--impressions", "100")
+    result = run_in_process(home, "engagement", "export")
+
+    assert (result.code, result.err) == (0, "")
+    (row,) = csv.DictReader(result.out.splitlines())
+    assert (row["draftId"], row["likes"], row["clicks"], row["interactions"]) == (DRAFT_ID, "3", "", "3")
+    assert (row["engagementRate"], row["publishedAt"]) == ("0.03", "2026-01-01T09:00:00.000Z")
+    assert row["text"] == "'=HYPERLINK(1)"
+    target = tmp_path / "posts.json"
+    assert run_in_process(home, "engagement", "export", str(target)).out == ""
+    (post,) = json.loads(target.read_text())
+    assert (post["likes"], post["clicks"], list(post)) == (3, None, list(row))
+
+
+def test_export_of_no_posts_has_a_header(home):
+    assert run_in_process(home, "engagement", "export").out.startswith("id,draftId,text,")
+    assert run_in_process(home, "engagement", "export", "-f", "json").out == "[]\n"
+
+
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
@@ -98,6 +136,8 @@ def test_summary_without_posts(home):
         (("record", DRAFT_ID, " "), 2, "platform takes 1 to 50"),
         (("record", DRAFT_ID), 2, "PLATFORM"),
         (("record", UNKNOWN_ID, "x", "--likes", "1"), 3, "No draft"),
+        (("trends", "--days", "-1"), 2, "days takes a whole number from 0 to 3650"),
+        (("export", "--days", "9999"), 2, "days takes a whole number from 0 to 3650"),
         (("show", "--top", "51"), 2, "top takes a whole number from 1 to 50"),
     ],
 )

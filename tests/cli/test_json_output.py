@@ -55,9 +55,10 @@ def walk_commands():
 
 
 def test_every_command_that_prints_offers_json_and_jq():
-    # An OPML file, a script and a help text are no JSON, and servers print nothing but messages.
+    # Files, a script and a help text are no output for jq, and servers print nothing but messages.
     without = {words for words, command in walk_commands() if not {"--json", "--jq"} <= option_names(command)}
-    assert without == {("source", "export"), ("serve",), ("mcp",), ("completion",), ("help",)}
+    exports = {("source", "export"), ("engagement", "export")}
+    assert without == {*exports, ("serve",), ("mcp",), ("completion",), ("help",)}
 
 
 def option_names(command):

@@ -85,6 +85,8 @@ STEPS = [
     ("GET /pipeline/runs", None, {}),
     ("GET /pipeline/stats", None, {}),
     ("GET /engagement", None, {}),
+    ("GET /engagement/trends", None, {}),
+    ("GET /engagement/posts", None, {}),
     ("GET /experiments", None, {}),
     ("GET /experiments/plan", None, {}),
     ("PATCH /experiments/{experiment}", {"action": "conclude", "reason": "Enough seen."}, {}),
@@ -119,8 +121,10 @@ STEPS = [
     ("DELETE /sources/{source}", None, {}),
     ("GET /drafts?limit=100", None, {}),
 ]
-# Times of events are the database's.
-VOLATILE = re.compile(r'("(?:nextCursor|secret|postId|timestamp|nextAttemptAt)":)"[^"]*"|"stageTiming":\{[^}]*\}')
+# Times of events are the database's; the fake platform's addresses contain the id of the post.
+VOLATILE = re.compile(
+    r'("(?:nextCursor|secret|postId|timestamp|nextAttemptAt)":)"[^"]*"|"stageTiming":\{[^}]*\}|"https://fake\.[^"]*"'
+)
 VOLATILE_HEADERS = {"x-request-id", "ratelimit", "content-length"}
 
 

@@ -64,6 +64,8 @@ OPERATION_SCOPES = {
     "POST /voice/reset": "review",
     "DELETE /voice/reset": "review",
     "GET /engagement": "read",
+    "GET /engagement/trends": "read",
+    "GET /engagement/posts": "read",
     "POST /engagement": "review",
     "GET /experiments": "read",
     "GET /experiments/plan": "read",

@@ -171,6 +171,7 @@ STEPS = {
         {"draftId": "$draft", "platform": "x", "likes": 3, "impressions": 90},
     ),
     "summary": Step(lambda desk, _: desk.engagement.summary(), "engagement|show", "GET", "/engagement"),
+    "trends": Step(lambda desk, _: desk.engagement.trends(), "engagement|trends", "GET", "/engagement/trends"),
     "sources": Step(lambda desk, _: desk.sources.list(), "source|list", "GET", "/sources"),
     "runs": Step(lambda desk, _: _page(desk, "runs"), "run|list", "GET", "/pipeline/runs"),
     "statistics": Step(lambda desk, _: desk.pipeline.statistics(), "run|stats", "GET", "/pipeline/stats"),

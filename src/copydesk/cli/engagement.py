@@ -1,30 +1,43 @@
-"""`copydesk engagement`: show, record."""
+"""`copydesk engagement`: show, trends, export, record."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import IO, TYPE_CHECKING, Final
 
 import click
+import msgspec
 
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, print_table
+from copydesk.cli.paging import MAX_LIMIT, Paging, load_pages
 from copydesk.model.engagement import (
     METRICS,
+    EngagementFigures,
+    EngagementMetric,
     EngagementRecord,
     EngagementSummary,
+    EngagementTrends,
     FormatEngagement,
+    LivePost,
     PlatformEngagement,
     RecordStatus,
     TopPost,
 )
 from copydesk.model.ids import IdKind
+from copydesk.model.serialization import format_iso, to_json_value
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+
+EXPORT_FORMATS: Final = ("csv", "json")
+FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 @group()
@@ -62,6 +75,119 @@ def show(context: Context, *, top: int, as_json: bool) -> None:
     _print_groups("format", summary.by_format)
     _print_groups("platform", summary.by_platform)
     _print_top(summary.top_posts, short_ids)
+
+
+days_option = click.option(
+    "--days", type=int, default=30, show_default=True, help="Days of the period, today included; 0 is all time."
+)
+
+
+@engagement.command(examples=("copydesk engagement trends --days 90", "copydesk engagement trends --metric rate"))
+@days_option
+@click.option(
+    "--metric",
+    type=click.Choice([metric.value for metric in EngagementMetric]),
+    help="Metric by which times are compared. By default one that all posts have.",
+)
+@json_options(EngagementTrends)
+@pass_context
+def trends(context: Context, *, days: int, metric: str | None, as_json: bool) -> None:
+    """Compare a period with the one before, and platforms, formats and times of posting."""
+    chosen = EngagementMetric(metric) if metric else None
+    report = context.run(lambda desk: desk.engagement.trends(days, chosen))
+    if as_json:
+        print_json(report)
+        return
+    before = report.before.figures if report.before else None
+    print_table([("", *row) for row in _figure_rows(report.figures, before)], empty="")
+    if before is not None and report.before is not None:
+        click.echo(f"Changes are against {report.before.first} to {report.before.last}.")
+    _print_figures("platform", [(entry.platform, entry.figures) for entry in report.by_platform])
+    _print_figures("format", [(entry.format.value, entry.figures) for entry in report.by_format])
+    click.echo(f"\n{report.best_time.sentence} Time zone: {report.time_zone}.")
+
+
+@engagement.command(
+    examples=("copydesk engagement export posts.csv", "copydesk engagement export --days 30 posts.json")
+)
+@click.argument("file", type=click.File("w", encoding="utf-8", lazy=True), default="-")
+@click.option(
+    "-f", "--format", "name", type=click.Choice(EXPORT_FORMATS), help="Default: by the name of FILE, else csv."
+)
+@click.option("--days", type=int, default=0, help="Days of the period, today included; all time by default.")
+@pass_context
+def export(context: Context, *, file: IO[str], name: str | None, days: int) -> None:
+    """Write a row of metrics for each published post to FILE, or to standard output.
+
+    A metric that a platform does not report is empty, not 0.
+    """
+
+    async def work(desk: "Desk") -> tuple[LivePost, ...]:
+        page = await load_pages(
+            Paging(MAX_LIMIT, None, all=True), lambda limit, at: desk.engagement.posts(limit, at, days)
+        )
+        return page.items
+
+    posts = context.run(work)
+    as_json = name == "json" or (name is None and str(file.name).lower().endswith(".json"))
+    if as_json:
+        file.write(json.dumps(to_json_value(posts), ensure_ascii=False, indent=2) + "\n")
+    else:
+        write_csv(file, posts)
+
+
+def write_csv(file: IO[str], posts: Sequence[LivePost]) -> None:
+    """Write the posts as CSV with a header."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(LivePost.__struct_encode_fields__)
+    for post in posts:
+        values = msgspec.structs.astuple(post)
+        writer.writerow([_csv_cell(format_iso(value) if isinstance(value, datetime) else value) for value in values])
+
+
+def _csv_cell(value: object) -> object:
+    """Return the cell; a text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    if not isinstance(value, str):
+        return value
+    text = clean(value)
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def _figure_rows(figures: EngagementFigures, before: EngagementFigures | None) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each figure, its value, and its change against the period before."""
+    units: tuple[tuple[str, Callable[[float], str]], ...] = (
+        ("posts", _format_count),
+        ("interactions", _format_count),
+        ("interactions_per_post", "{:,.1f}".format),
+        ("engagement_rate", "{:.2%}".format),
+        *((name, _format_count) for name in METRICS),
+    )
+    for name, unit in units:
+        value, earlier = getattr(figures, name), getattr(before, name) if before else None
+        label = name.replace("_", " ")
+        change = f"{value / earlier - 1:+.0%}" if value is not None and earlier else ""
+        yield label, "not reported" if value is None else unit(value), change
+
+
+def _format_count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _print_figures(attribute: str, groups: Sequence[tuple[str, EngagementFigures]]) -> None:
+    if groups:
+        click.echo(f"\nBy {attribute}")
+        print_table([_group_row(name, figures) for name, figures in groups], empty="")
+
+
+def _group_row(label: str, figures: EngagementFigures) -> tuple[str, ...]:
+    mean, rate = figures.interactions_per_post, figures.engagement_rate
+    return (
+        "",
+        label,
+        plural(figures.posts, "post"),
+        "no interactions reported" if mean is None else f"{mean:,.1f} interactions per post",
+        "no rate" if rate is None else f"{rate:.2%}",
+    )
 
 
 @engagement.command(examples=("copydesk engagement record 1f9c2a x --likes 3 --impressions 100",))

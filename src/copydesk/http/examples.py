@@ -1,7 +1,7 @@
 """Examples of responses and problems in the OpenAPI document, as values of the types that they are examples of."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from msgspec.structs import asdict
@@ -12,6 +12,7 @@ from copydesk.http import errors
 from copydesk.http.operations import MAX_BODY
 from copydesk.http.rate_limit import LIMIT
 from copydesk.http.resources.drafts import EXAMPLE_ID, DraftList
+from copydesk.http.resources.engagement import PostList
 from copydesk.http.resources.images import StoredImage
 from copydesk.http.resources.pipeline import QueuedRun, RunList
 from copydesk.http.resources.sources import Deleted
@@ -34,10 +35,20 @@ from copydesk.model.draft import (
     Status,
 )
 from copydesk.model.engagement import (
+    BestTime,
+    EngagementFigures,
+    EngagementMetric,
     EngagementRecord,
     EngagementSummary,
+    EngagementTrends,
     FormatEngagement,
+    FormatFigures,
+    HourLift,
+    Interval,
+    LivePost,
+    PeriodFigures,
     PlatformEngagement,
+    PlatformFigures,
     RecordStatus,
     TopPost,
 )
@@ -172,6 +183,20 @@ _SOURCE = Source(
     created_at=_AT - timedelta(days=30),
     updated_at=_AT,
     item_count=118,
+)
+_FIGURES = EngagementFigures(
+    posts=1,
+    measured=1,
+    interactions=12,
+    interactions_per_post=12.0,
+    with_interactions=1,
+    engagement_rate=12 / 840,
+    rated=1,
+    likes=12,
+    replies=None,
+    reposts=None,
+    impressions=840,
+    clicks=None,
 )
 _RECORD = EngagementRecord(
     id="019a6a10-0c00-7f31-8a90-77c1d2e3f405",
@@ -402,6 +427,44 @@ _VALUES = (
             brier_of_base_rate=0.241,
             bins=(ConfidenceBin(low=0.6, high=0.8, drafts=17, predicted=0.7, approved=12 / 17),),
         ),
+    ),
+    EngagementTrends(
+        time_zone="Europe/Prague",
+        metric=EngagementMetric.RATE,
+        first=date(2026, 11, 17),
+        last=date(2026, 11, 23),
+        figures=_FIGURES,
+        undated=0,
+        before=PeriodFigures(first=date(2026, 11, 10), last=date(2026, 11, 16), figures=_FIGURES),
+        step=Interval.DAY,
+        over_time=(PeriodFigures(first=date(2026, 11, 17), last=date(2026, 11, 17), figures=_FIGURES),),
+        by_platform=(PlatformFigures(platform="linkedin", figures=_FIGURES, not_reported=("clicks",)),),
+        by_format=(FormatFigures(format=Format.SHORT, figures=_FIGURES),),
+        hours=(HourLift(day_of_week=1, hour=9, posts=1, lift=0.0),),
+        best_time=BestTime(posts=1, needed=40, sentence="No time stands out yet: 1 of 40 posts needed for a test."),
+    ),
+    PostList(
+        posts=(
+            LivePost(
+                id=EXAMPLE_ID,
+                draft_id=EXAMPLE_ID,
+                text=_TEXT,
+                format=Format.SHORT,
+                platform="linkedin",
+                account="",
+                likes=12,
+                replies=None,
+                reposts=None,
+                impressions=840,
+                clicks=None,
+                interactions=12,
+                engagement_rate=12 / 840,
+                published_at=_SLOT_AT,
+                measured_at=_SLOT_AT,
+                url="",
+            ),
+        ),
+        next_cursor=None,
     ),
     _RECORD,
     EngagementSummary(
