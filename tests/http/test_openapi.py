@@ -4,8 +4,8 @@ import msgspec
 import pytest
 import schemathesis
 
-from copydesk.http.docs_page import render_page
 from copydesk.http.examples import EXAMPLES, PROBLEMS
+from copydesk.http.meta import render_page
 from copydesk.http.openapi import error_statuses
 from copydesk.http.table import OPERATIONS
 from copydesk.model.draft import Draft

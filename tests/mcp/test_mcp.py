@@ -18,8 +18,7 @@ from mcp.shared.exceptions import MCPError
 from copydesk.http.app import create_app
 from copydesk.http.table import OPERATIONS
 from copydesk.mcp.endpoint import http_extension
-from copydesk.mcp.server import create_server
-from copydesk.mcp.transports import InProcessConnection
+from copydesk.mcp.server import Connection, create_server
 from copydesk.model.token import Scope
 from desks_fixtures import open_desks_at
 from http_service import BASE_URL, run_service
@@ -39,7 +38,7 @@ async def agent(service, scope=Scope.DRAFT):
     client = await service.client(scope)
 
     async def connect(_):
-        return InProcessConnection(client, scope, {})
+        return Connection(client, scope, {})
 
     async with Client(create_server(OPERATIONS, connect)) as connected:
         yield connected

@@ -15,8 +15,7 @@ from copydesk.desk import Desk, open_desk
 from copydesk.errors import CopydeskError
 from copydesk.http.operations import Operation
 from copydesk.http.table import OPERATIONS
-from copydesk.mcp.server import create_server
-from copydesk.mcp.transports import InProcessConnection
+from copydesk.mcp.server import Connection, create_server
 from copydesk.model.serialization import to_json_value
 from copydesk.model.token import Scope
 from copydesk.problems import to_problem
@@ -226,8 +225,8 @@ def run_mcp(home: Path) -> list[Json]:
         async with run_service(home) as service:
             client = await service.client()
 
-            async def connect(_: object) -> InProcessConnection:
-                return InProcessConnection(client, Scope.PUBLISH, {})
+            async def connect(_: object) -> Connection:
+                return Connection(client, Scope.PUBLISH, {})
 
             async with Client(create_server(OPERATIONS, connect)) as agent:
                 for step in STEPS.values():

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from copydesk.experiments.analysis import Arms, difference_p, estimate_means, take_looks
 from copydesk.experiments.observations import Observation
 from copydesk.experiments.planning import plan_looks
-from copydesk.experiments.result_warnings import MAX_P
+from copydesk.experiments.results import MAX_P
 from copydesk.model.experiment import MIN_POSTS, Metric
 from copydesk.statistics.permutation import assignment_p
 

@@ -31,7 +31,7 @@ def mcp(context: Context) -> None:
 
 
 async def _serve(context: Context) -> None:
-    from copydesk.mcp.transports import run_stdio  # noqa: PLC0415 - an extra
+    from copydesk.mcp.server import run_stdio  # noqa: PLC0415 - an extra
 
     async with context.desks() as desks:
         token = os.environ.get(TOKEN_VARIABLE)

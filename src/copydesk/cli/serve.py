@@ -65,8 +65,10 @@ def serve(
         if error.name not in {"starlette", "uvicorn", "multipart", "python_multipart"}:
             raise
         raise click.UsageError(f"The HTTP service is not installed. {EXTRA_HINT}") from None
+    from copydesk.http.log import print_log  # noqa: PLC0415 - an extra
+
     options = server.ServerOptions(host=host, port=port, allowed_hosts=allowed_hosts, trusted_proxies=trusted_proxies)
-    import_module("copydesk.http.log").print_log(requests=access_log)
+    print_log(requests=access_log)
     context.run_without_desk(lambda: _serve(context, options, with_jobs=with_jobs))
 
 

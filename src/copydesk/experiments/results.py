@@ -1,6 +1,9 @@
-"""The results of an experiment: counts and raw rates at any time, estimates and a verdict only at the planned looks."""
+"""The results of an experiment: counts and raw rates at any time, estimates and a verdict only at the planned looks.
 
-from collections.abc import Mapping, Sequence
+Reasons to doubt the comparison are warnings.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from random import Random
 from statistics import fmean, median
@@ -10,7 +13,6 @@ import msgspec
 from copydesk.experiments.analysis import Arms, LookAnalysis, take_looks
 from copydesk.experiments.observations import Observation, between_post_cv, have_impressions, observe, to_rate
 from copydesk.experiments.planning import measure, plan_looks, smallest_lift
-from copydesk.experiments.result_warnings import find_warnings
 from copydesk.experiments.sentences import describe_verdict
 from copydesk.model.experiment import (
     METRICS_AGE_HOURS,
@@ -23,12 +25,17 @@ from copydesk.model.experiment import (
     Metric,
     MetricDefinition,
     Participant,
+    ResultWarning,
     Variant,
     VariantResults,
     Verdict,
     VerdictKind,
 )
+from copydesk.statistics.permutation import assignment_p, permutation_p
 
+MAX_P = 0.05
+MAX_EDIT_RATIO = 0.3
+MAX_POST_SHARE = 0.5
 _FINAL = (VerdictKind.BETTER, VerdictKind.BEST_UNCLEAR, VerdictKind.NO_DIFFERENCE_SEEN)
 
 
@@ -70,7 +77,7 @@ def build_results(
     )
     if analysis is not None:
         results = msgspec.structs.replace(results, arms=_with_estimates(results.arms, analysis))
-    warnings = find_warnings(results, drafts, posts, Random(experiment_id))  # noqa: S311 - nothing secret
+    warnings = _find_warnings(results, drafts, posts, Random(experiment_id))  # noqa: S311 - nothing secret
     results = msgspec.structs.replace(results, warnings=tuple(warnings))
     return msgspec.structs.replace(results, sentence=describe_verdict(results, min(map(len, arms))))
 
@@ -180,3 +187,65 @@ def _mean(values: Sequence[float]) -> float | None:
 def _largest_share(posts: Sequence[Observation]) -> float | None:
     total = sum(post.value for post in posts)
     return max(post.value for post in posts) / total if total else None
+
+
+def _find_warnings(
+    results: ExperimentResults,
+    arms: Sequence[Sequence[Participant]],
+    posts: Sequence[Observation],
+    random: Random,
+) -> Iterator[ResultWarning]:
+    """Yield the warnings; `arms` are the drafts of each variant, `posts` those with metrics."""
+    yield from _assignment_warnings(arms, random)
+    if results.plan.metric is Metric.ENGAGEMENT:
+        yield from _review_warnings(arms, random)
+        yield from _post_warnings(results, arms, posts)
+    writers = sorted({draft.writer for arm in arms for draft in arm if draft.writer})
+    if len(writers) > 1:
+        yield ResultWarning("model_changed", f"The writer changed during the experiment: {', '.join(writers)}.")
+
+
+def _assignment_warnings(arms: Sequence[Sequence[Participant]], random: Random) -> Iterator[ResultWarning]:
+    counts = [len(arm) for arm in arms]
+    p = assignment_p(counts, random)
+    if p < MAX_P:
+        split = " : ".join(f"{count:,}" for count in counts)
+        yield ResultWarning(
+            "assignment_ratio",
+            f"The drafts are split {split}, which does not happen by chance (p = {p:.2g}): the comparison is not fair.",
+        )
+
+
+def _review_warnings(arms: Sequence[Sequence[Participant]], random: Random) -> Iterator[ResultWarning]:
+    decided = [[float(draft.is_accepted) for draft in arm if draft.decided_at] for arm in arms]
+    if all(decided):
+        p = permutation_p([decided], random)
+        if p < MAX_P:
+            shares = ", ".join(f"{sum(arm) / len(arm):.0%}" for arm in decided)
+            yield ResultWarning(
+                "acceptance_differs",
+                f"You accept the variants differently often ({shares}; p = {p:.2g}): the posts of the one accepted"
+                " less are a stricter selection, and look better for that alone.",
+            )
+    ratios = [[draft.edit_ratio for draft in arm if draft.is_accepted] for arm in arms]
+    if any(fmean(arm) > MAX_EDIT_RATIO for arm in ratios if arm):
+        yield ResultWarning("heavy_edits", "Drafts are edited heavily: what was posted is not what was tested.")
+
+
+def _post_warnings(
+    results: ExperimentResults, arms: Sequence[Sequence[Participant]], posts: Sequence[Observation]
+) -> Iterator[ResultWarning]:
+    if results.largest_post_share is not None and results.largest_post_share > MAX_POST_SHARE and len(posts) > 2:
+        yield ResultWarning("one_post_dominates", f"One post has {results.largest_post_share:.0%} of all interactions.")
+    missing = sorted({post.stratum.partition(":")[2] for post in posts if not post.impressions})
+    if missing:
+        yield ResultWarning(
+            "missing_impressions",
+            f"No impressions from {', '.join(missing)}: interactions per post are compared instead of rates.",
+        )
+    mixes = [{draft.published_on for draft in arm if draft.metrics} for arm in arms]
+    if len(set().union(*mixes)) > 1 and results.verdict.kind is not VerdictKind.NOT_ENOUGH_DATA:
+        yield ResultWarning(
+            "mixed_platforms",
+            "The posts went to different platforms: they are compared within each, the rates mix them.",
+        )

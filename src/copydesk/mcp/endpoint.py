@@ -56,7 +56,7 @@ class _Endpoint:
         if self._is_stopped.is_set():
             return
         try:
-            transports = await asyncio.to_thread(import_module, "copydesk.mcp.transports")
+            transports = await asyncio.to_thread(import_module, "copydesk.mcp.server")
             created = transports.create_session_manager(self._service)
             async with created.run():
                 manager.set_result(created)

@@ -1,12 +1,17 @@
-"""The MCP server: tools for operations, resources for drafts, sources and the voice profile."""
+"""The MCP server: tools for operations, resources for drafts, sources and the voice profile.
+
+It speaks on standard input and output of a process, or at `/mcp` of the HTTP service.
+"""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, Protocol
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
     INVALID_PARAMS,
@@ -23,11 +28,18 @@ from mcp.types import (
     TextContent,
     TextResourceContents,
 )
+from starlette.requests import Request
 
+from copydesk.http.app import create_app
 from copydesk.http.operations import Operation
+from copydesk.http.service import Service
+from copydesk.http.table import OPERATIONS
 from copydesk.mcp.tools import ToolTable
-from copydesk.model.token import Scope
+from copydesk.model.token import Access, Scope
 from copydesk.version import __version__
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desks
 
 INSTRUCTIONS: Final = """\
 Copydesk is an inbox in which drafts wait for a person. Propose drafts with create_drafts and name their sources;
@@ -38,17 +50,28 @@ RESOURCES: Final = {"voice": "/voice", "sources": "/sources", "drafts": "/drafts
 """Resources by the last part of their URI, and their paths in the service."""
 SCHEME: Final = "copydesk://"
 _JSON: Final = "application/json"
+PATH: Final = "/mcp"
+_BASE_URL: Final = "http://copydesk.invalid"
 
 
-class Connection(Protocol):
-    """The service, as one agent reaches it."""
+class Connection:
+    """The service in this process, called with one token or, without headers, as the local user."""
 
-    @property
-    def scope(self) -> Scope:
+    def __init__(self, client: httpx.AsyncClient, scope: Scope, headers: dict[str, str]) -> None:
+        self._client = client
+        self._headers = headers
+        self.scope = scope
         """The scope of the agent's token."""
 
     async def send(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send a request with the agent's token."""
+        headers = {**options.pop("headers", {}), **self._headers}
+        try:
+            request = self._client.build_request(method, path, headers=headers, **options)
+        except (httpx.InvalidURL, ValueError) as error:
+            # Too long for an address, or a number that JSON does not have.
+            raise MCPError(code=INVALID_PARAMS, message=f"The arguments cannot be sent: {error}.") from None
+        return await self._client.send(request)
 
 
 Connect = Callable[[ServerRequestContext[Any]], Awaitable[Connection]]
@@ -129,3 +152,46 @@ def _agent(ctx: ServerRequestContext[Any], given: object) -> object:
     client = ctx.session.client_params.client_info if ctx.session.client_params else None
     name = {"name": f"{client.name} {client.version}".strip()[:100]} if client else {}
     return name | (given or {})
+
+
+def _client(service: Service, operations: Sequence[Operation]) -> httpx.AsyncClient:
+    # What an agent calls is part of its request to `/mcp`.
+    app = create_app(service, operations=operations, is_observed=False)
+    # The longest operation waits 30 seconds for platforms.
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=_BASE_URL, timeout=60)
+
+
+async def run_stdio(desks: "Desks", access: Access, token: str | None = None) -> None:
+    """Serve one agent on standard input and output, until the input ends.
+
+    `access` is that of the `token`, which is checked with each request, or without one that of the local user.
+    """
+    service = Service(desks, local_access=None if token else access)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with _client(service, OPERATIONS) as client:
+        connection = Connection(client, access.scope, headers)
+
+        async def connect(_: ServerRequestContext[Any]) -> Connection:
+            return connection
+
+        server = create_server(OPERATIONS, connect)
+        try:
+            async with stdio_server() as (read_stream, write_stream):
+                await server.run(read_stream, write_stream, server.create_initialization_options())
+        finally:
+            await service.close()
+
+
+def create_session_manager(service: Service) -> StreamableHTTPSessionManager:
+    """Return the MCP server for requests to the service that have a token."""
+    client = _client(service, OPERATIONS)
+
+    async def connect(ctx: ServerRequestContext[Any]) -> Connection:
+        request = ctx.request
+        assert isinstance(request, Request)
+        authorization = request.headers.get("authorization", "")
+        access = await service.authenticate(authorization)
+        return Connection(client, access.scope, {"Authorization": authorization})
+
+    # Stateless: any process can answer any request, and a restart ends no session.
+    return StreamableHTTPSessionManager(create_server(OPERATIONS, connect), json_response=True, stateless=True)
