@@ -15,10 +15,12 @@ import pytest
 from sqlalchemy import Connection, Engine, event, select, update
 from sqlalchemy.exc import IntegrityError
 
+from copydesk.desk import open_desk
 from copydesk.errors import StoreBusyError, StoreError, StoreMissingError
 from copydesk.store import tables
 from copydesk.store.connection_pool import ConnectionPool, file_system_type, shield_to_completion
 from copydesk.store.database import Database, open_database
+from desk_fixtures import settings_at
 from store_fixtures import (
     add_source,
     add_user,
@@ -836,3 +838,16 @@ async def test_error_while_closing_does_not_fail_finished_work(
     monkeypatch.setattr(Connection, "close", fail)
     await late.close()
     assert caplog.messages == ["Closing the database failed: disk I/O error"]
+
+
+async def test_second_desk_of_a_process_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
+    """A process that finds no locks removes the log when it closes the database."""
+    file = tmp_path / "copydesk.db"
+    script = f"import sqlite3; c = sqlite3.connect({str(file)!r}); c.execute('SELECT 1 FROM draft'); c.close()"
+    async with open_desk(settings_at(tmp_path)) as first:
+        await first.drafts.create({"text": "A new thing."})
+        async with open_desk(settings_at(tmp_path)) as second:
+            await second.drafts.counts()
+        await asyncio.to_thread(subprocess.run, (sys.executable, "-c", script), check=True)
+        assert file.with_name("copydesk.db-wal").exists()
+        await first.drafts.create({"text": "Another thing."})

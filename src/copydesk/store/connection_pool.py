@@ -4,6 +4,7 @@ The file they open is private to its owner, on a local disk, and still the one t
 """
 
 import asyncio
+import errno
 import logging
 import os
 import shutil
@@ -39,14 +40,25 @@ def create_private_file(path: Path) -> None:
     """Create an empty database and its folder, private to their owner, if missing. Raise StoreError if that fails."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            os.close(os.open(path, os.O_RDWR))
-        except FileNotFoundError:
+        if path.exists():
+            _check_writable(path)
+        else:
             _create_empty_database(path)
     except OSError as error:
         raise StoreError(
             f"Cannot open or write {path}: {error.strerror}.", hint="Check the owner of the file and its folder."
         ) from error
+
+
+def _check_writable(path: Path) -> None:
+    """Raise OSError if this process cannot write the file.
+
+    Not tried by opening it: closing a file releases the locks of all connections of this process to it.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def _create_empty_database(path: Path) -> None:
