@@ -24,7 +24,7 @@ from copydesk.tui.keys import KEYS, Key, first_key_label
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, FirstPageLoaded, JobFinished, RunChanged
 from copydesk.tui.runtime.desk_tasks import DeskTask, DeskTasks, DeskWork, to_copydesk_error
 from copydesk.tui.runtime.gc_tuning import GcTuning, trim_memory
-from copydesk.tui.runtime.key_buffer import Hold, TypeAhead
+from copydesk.tui.runtime.key_buffer import Hold, TypeAhead, as_input
 from copydesk.tui.runtime.notifications import NotifyingApp
 
 if TYPE_CHECKING:
@@ -307,8 +307,10 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         """Delay typed or pasted input until the result of the previous key is available."""
         if isinstance(event, InputEvent):
             self._gc_tuning.record_key()
-        if isinstance(event, KeyPress | Paste) and not event.is_forwarded and self.type_ahead.intercept(event):
-            return
+        if isinstance(event, KeyPress | Paste) and not event.is_forwarded:
+            event = as_input(event)
+            if self.type_ahead.intercept(event):
+                return
         await super().on_event(event)
 
     def key_label(self, action_id: str) -> str:

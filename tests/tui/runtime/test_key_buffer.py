@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from textual._xterm_parser import XTermParser
 from textual.events import Paste
 
 from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
@@ -16,11 +17,21 @@ from copydesk.tui.schedule.screen import ScheduleScreen
 from review_driver import TEXTS, open_review
 from schedule_driver import fill_schedule, open_schedule
 
+JOINED_TEXTS = ("👩\u200d👩\u200d👧", "می\u200cخواهم", "10\u00a0km", "東京\u3000大阪", "🏳️\u200d🌈")
+"""Texts with characters that Python does not count as printable."""
+
 
 async def burst(ui: ConsoleDriver, *keys: str) -> None:
     """Press keys as fast as a terminal can send them."""
     for key in keys:
         ui.app.simulate_key(textual_key_name(key))
+    await ui.wait()
+
+
+async def type_bytes(ui: ConsoleDriver, text: str) -> None:
+    """Feed the bytes that a terminal sends for a text to the console."""
+    for event in XTermParser().feed(text):
+        ui.app.post_message(event)
     await ui.wait()
 
 
@@ -74,6 +85,25 @@ async def test_paste_keeps_its_order_among_keys(tmp_path: Path) -> None:
         review.app.post_message(Paste("PASTE"))
         await burst(review, "c", "ctrl+s")
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text}abPASTEc"
+
+
+@pytest.mark.parametrize("text", JOINED_TEXTS)
+async def test_all_typed_characters_are_kept(tmp_path: Path, text: str) -> None:
+    async with open_review(tmp_path, texts=TEXTS[:1]) as review:
+        first = review.current
+        await review.press("e")
+        await type_bytes(review, text)
+        await review.press("ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == f"{first.text}{text}"
+
+
+@pytest.mark.parametrize("text", JOINED_TEXTS)
+async def test_all_characters_typed_into_one_line_are_kept(tmp_path: Path, text: str) -> None:
+    async with open_review(tmp_path, texts=TEXTS[:1]) as review:
+        await review.press("r")
+        await type_bytes(review, text)
+        await review.press("enter")
+        assert (await review.desk.drafts.get(review.current.id)).rejection_feedback == text
 
 
 async def test_key_after_search_acts_on_hit(tmp_path: Path) -> None:

@@ -64,6 +64,22 @@ def test_reason_may_be_typed_before_prompt_opens(home: Path) -> None:
     assert count_by_status(home) == {"pending_review": SAMPLE_DRAFTS}
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)], ids=str)
+def test_joined_characters_are_kept(home: Path, size: tuple[int, int]) -> None:
+    text = "👩\u200d👩\u200d👧 می\u200cخواهم"
+    with open_terminal(size) as terminal:
+        open_console(terminal, home)
+        terminal.press("c")
+        terminal.wait_for("New draft")
+        terminal.type_text(text)
+        terminal.tmux("set-buffer", f" {text}")
+        terminal.tmux("paste-buffer", "-p")
+        terminal.press("C-s")
+        terminal.wait_for(rf"To review {SAMPLE_DRAFTS + 1}")
+    with sqlite3.connect(home / "sample" / "copydesk.db") as database:
+        assert database.execute("SELECT count(*) FROM draft WHERE text = ?", [f"{text} {text}"]).fetchone() == (1,)
+
+
 def test_bulk_names_failure_and_keeps_its_mark(home: Path) -> None:
     with open_terminal() as terminal:
         open_console(terminal, home)

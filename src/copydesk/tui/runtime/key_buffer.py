@@ -17,6 +17,7 @@ from textual.message_pump import MessagePump
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
+from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.keymap import textual_key_name
 from copydesk.tui.keys import Key as KeyAction
@@ -42,6 +43,16 @@ _QUIET_ROUNDS = 2
 
 KeyInput = Key | Paste
 """A paste counts as one key."""
+
+
+def as_input(key: KeyInput) -> KeyInput:
+    """Return a key that types a character which Python does not count as printable as a paste of that character.
+
+    Textual's inputs ignore such a key: joiners (ZWJ, ZWNJ), no-break and ideographic spaces, emoji newer than Python.
+    """
+    character = key.character if isinstance(key, Key) else None
+    is_ignored_text = character and not character.isprintable() and clean(character) == character
+    return Paste(character) if character and is_ignored_text else key
 
 
 class Hold(Enum):
