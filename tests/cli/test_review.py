@@ -530,3 +530,14 @@ def test_check_prints_findings_and_stores_nothing(tmp_path):
     checked = run_json(tmp_path, "draft", "check", draft_id, "--text", "Read more")
     assert [finding["rule"] for finding in checked["findings"]] == ["read-on"]
     assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "The harbour opens on Monday."
+
+
+def test_archived_drafts_are_restored(tmp_path):
+    first, second = create_draft(tmp_path), create_draft(tmp_path, "Other words.")
+    run_ok(tmp_path, "draft", "approve", first)
+    run_ok(tmp_path, "draft", "archive", first, second)
+    assert run_ok(tmp_path, "draft", "restore", first, second) == "2 restored.\n"
+    assert statuses(tmp_path) == ["approved", "awaiting_review"]
+    assert query_db(tmp_path, "SELECT count(*) FROM draft WHERE archived_at IS NOT NULL") == [(0,)]
+    refused = run_in_process(tmp_path, "draft", "restore", first, "--json")
+    assert (refused.code, list(json.loads(refused.out))) == (1, BULK_FIELDS)

@@ -88,7 +88,7 @@ def test_archived_draft_refuses_actions(action, status):
     with pytest.raises(ConflictError) as caught:
         next_status(action, status, archived=True)
     verb = "unschedule" if action is Action.CANCEL_SCHEDULE else action
-    assert str(caught.value) == f"Cannot {verb} an archived draft. Undo the archiving first."
+    assert str(caught.value) == f"Cannot {verb} an archived draft. Restore it first: copydesk draft restore"
     assert (caught.value.current_status, caught.value.allowed_actions) == (status, ())
 
 
@@ -105,7 +105,7 @@ def test_edit_follows_table_or_is_refused(status):
 @pytest.mark.parametrize("status", Status)
 def test_archived_draft_refuses_edits(status):
     assert not can_edit(status, archived=True)
-    with pytest.raises(ConflictError, match="Undo the archiving first"):
+    with pytest.raises(ConflictError, match="Restore it first"):
         status_after_edit(status, archived=True)
 
 

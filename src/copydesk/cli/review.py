@@ -1,5 +1,5 @@
-"""`copydesk draft`: approve, reject, regenerate, unapprove, archive, schedule, reschedule, unschedule, post, undo,
-redo, resume, history, diff.
+"""`copydesk draft`: approve, reject, regenerate, unapprove, archive, restore, schedule, reschedule, unschedule, post,
+undo, redo, resume, history, diff.
 """
 
 import asyncio
@@ -163,8 +163,25 @@ def unapprove(context: Context, *, feedback: str | None, **selection: Unpack[Dra
 @with_draft_selection
 @pass_context
 def archive(context: Context, **selection: Unpack[DraftSelection]) -> None:
-    """Archive drafts; undo restores them."""
+    """Archive drafts: no list of the console but Archived shows them. `copydesk draft restore` brings them back."""
     run_action(context, ChangeDraft(action=Action.ARCHIVE), **selection)
+
+
+@command(examples=("copydesk draft restore 1f9c2a",))
+@click.argument("ids", nargs=-1, required=True, type=DRAFT, metavar="ID...")
+@json_options(BulkOutcome)
+@pass_context
+def restore(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
+    """Restore archived drafts.
+
+    They get the status that they had. `copydesk draft list --archived only` lists the archived ones.
+    """
+    result = context.run(lambda desk: desk.drafts.restore(ids))
+    if as_json:
+        print_json(bulk_response(result))
+    else:
+        print_outcome("restored", result.succeeded, result.failed, result.stopped_by)
+    sys.exit(1 if result.failed else 0)
 
 
 @command(
@@ -412,6 +429,6 @@ def _format_piece(kind: str, text: str, *, coloured: bool) -> str:
 
 
 COMMANDS = (
-    *(approve, reject, regenerate, unapprove, archive, schedule, reschedule, unschedule, post),
+    *(approve, reject, regenerate, unapprove, archive, restore, schedule, reschedule, unschedule, post),
     *(undo, redo, resume, history, diff),
 )

@@ -160,7 +160,9 @@ class Tab(StrEnum):
     REJECTED = "rejected"
     FAILED = "failed"
     ALL = "all"
-    """Drafts in any state, including archived ones, which no other tab contains."""
+    """Drafts in any state that are not archived."""
+    ARCHIVED = "archived"
+    """Archived drafts in any state, which no other tab contains."""
 
 
 class Order(StrEnum):
@@ -183,6 +185,7 @@ TAB_STATUSES: Final[Mapping[Tab, tuple[Status, ...]]] = {
     Tab.REJECTED: (Status.REJECTED,),
     Tab.FAILED: (Status.GENERATION_FAILED,),
     Tab.ALL: (),
+    Tab.ARCHIVED: (),
 }
 """Statuses of a tab's drafts; an empty tuple means any."""
 _ORDERS: Final = {Tab.TO_REVIEW: Order.BEST, Tab.SCHEDULED: Order.SOONEST}
@@ -195,14 +198,16 @@ def get_order(tab: Tab) -> Order:
 
 def tab_contains(tab: Tab, draft: ListedDraft) -> bool:
     """Return True if the tab contains the draft."""
-    return tab is Tab.ALL or (draft.archived_at is None and draft.status in TAB_STATUSES[tab])
+    if (draft.archived_at is not None) is not (tab is Tab.ARCHIVED):
+        return False
+    return not TAB_STATUSES[tab] or draft.status in TAB_STATUSES[tab]
 
 
 def count_in_tab(tab: Tab, counts: DraftCounts) -> int:
     """Return the number of drafts in the tab."""
-    if tab is Tab.ALL:
-        return sum(counts.by_status.values()) + counts.archived
-    return counts.total_in(TAB_STATUSES[tab])
+    if tab is Tab.ARCHIVED:
+        return counts.archived
+    return counts.total_in(TAB_STATUSES[tab] or Status)
 
 
 class DraftView(Struct, frozen=True, forbid_unknown_fields=True):

@@ -100,6 +100,7 @@ COMMAND_NAMES: Mapping[str, str] = {
     Action.CANCEL_SCHEDULE: "unschedule",
 }
 """Action -> the name of its command."""
+RESTORE_HINT = "Restore it first: copydesk draft restore"
 _VERBS = {**COMMAND_NAMES, "edit": "edit"}
 # A second press of a key, or a second client: told apart from a mistake in the message.
 _REPETITIONS = {
@@ -156,7 +157,7 @@ def _conflict(attempted: str, status: Status, *, archived: bool, scheduled_for: 
     verb, label = _VERBS.get(attempted, "update"), STATUS_LABELS[status]
     hint = _WAIT.get(status) or alternatives_hint(allowed)
     if archived:
-        message, hint = f"Cannot {verb} an archived draft.", "Undo the archiving first."
+        message, hint = f"Cannot {verb} an archived draft.", RESTORE_HINT
     elif (attempted, status) in _REPETITIONS:
         message = f"Already {label}{f' for {scheduled_for}' if scheduled_for and status is _S.SCHEDULED else ''}."
     else:

@@ -121,13 +121,16 @@ def arrived_since_sql(tab: Tab, count: int) -> str:
     The first event since then has the state before it, or is the creation of the draft.
     """
     states = ", ".join(f"'{status.value}'" for status in TAB_STATUSES[tab])
-    was_elsewhere = f" OR status NOT IN ({states}) OR archived_at IS NOT NULL" if states else ""
+    was_elsewhere = f" OR status NOT IN ({states})" if states else ""
+    # As JSON: null if it was not archived before, missing if the event did not change that.
+    was_archived = "= 'null'" if tab is Tab.ARCHIVED else "<> 'null'"
     among = ", ".join(f":each{index}" for index in range(count))
     first_events = (
-        "SELECT draft_id, min(rid), action, before ->> 'status' AS status, before ->> 'archived_at' AS archived_at"  # noqa: S608
+        "SELECT draft_id, min(rid), action, before ->> 'status' AS status, before -> 'archived_at' AS archived_at"  # noqa: S608
         f" FROM draft_event WHERE draft_id IN ({among}) AND +rid > :than AND +user_id = :user GROUP BY draft_id"
     )
-    return f"SELECT draft_id FROM ({first_events}) WHERE action = '{CREATE}'{was_elsewhere}"  # noqa: S608
+    conditions = f"action = '{CREATE}'{was_elsewhere} OR archived_at {was_archived}"
+    return f"SELECT draft_id FROM ({first_events}) WHERE {conditions}"  # noqa: S608
 
 
 @lru_cache
@@ -165,13 +168,17 @@ def _branches(shape: WindowShape) -> list[str]:
 
 def _state_conditions(shape: WindowShape) -> list[list[str]]:
     """Return the conditions for each of the tab's states."""
-    states = [[f"status = :status{index}", "archived_at IS NULL"] for index in range(len(TAB_STATUSES[shape.tab]))]
-    return [["user_id = :user", *state] for state in states or [[]]]
+    states = [[f"status = :status{index}"] for index in range(len(TAB_STATUSES[shape.tab]))]
+    return [["user_id = :user", *state, _archived_condition(shape)] for state in states or [[]]]
+
+
+def _archived_condition(shape: WindowShape) -> str:
+    return f"archived_at IS {'NOT NULL' if shape.tab is Tab.ARCHIVED else 'NULL'}"
 
 
 def _tab_conditions(shape: WindowShape, plus: str = "+") -> list[str]:
     states = ", ".join(f":status{index}" for index in range(len(TAB_STATUSES[shape.tab])))
-    return [f"{plus}draft.status IN ({states})", f"{plus}draft.archived_at IS NULL"] if states else []
+    return [f"{plus}draft.status IN ({states})"] * bool(states) + [f"{plus}draft.{_archived_condition(shape)}"]
 
 
 def _search_from(shape: WindowShape, among: str = "") -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from textual.binding import Binding, BindingType
 
+from copydesk.model.transitions import RESTORE_HINT
 from copydesk.tui.terminal.private_api import active_app
 
 
@@ -90,6 +91,7 @@ KEYS = (
     Key("review.schedule_at", KeyContext.REVIEW, "S", "schedule_at", "Schedule at a time: tomorrow 9, fri 14:30"),
     Key("review.post", KeyContext.REVIEW, "p", "post", "Post now; asks for confirmation"),
     Key("review.archive", KeyContext.REVIEW, "x", "archive", "Archive"),
+    Key("review.restore", KeyContext.REVIEW, "Z", "restore", "Restore from the archive"),
     Key("review.undo", KeyContext.REVIEW, "u", "undo", "Undo your last change", "undo"),
     Key("review.redo", KeyContext.REVIEW, "ctrl+r", "redo", "Redo the last undone change"),
     Key("review.merge_stories", KeyContext.REVIEW, "M", "merge_stories", "Merge the stories of the marked drafts"),
@@ -395,7 +397,9 @@ def _alternative_keys(hint: re.Match[str]) -> str:
 
 def replace_commands_with_keys(text: str) -> str:
     """Replace a command mentioned in `text` by the keys that do the same in the console."""
-    text = _ALTERNATIVES.sub(_alternative_keys, text)
+    text = _ALTERNATIVES.sub(_alternative_keys, text).replace(
+        RESTORE_HINT, f"{key_label('review.restore')} restores it."
+    )
     if "copydesk slot" not in text:
         return text
     from copydesk.model.schedule import SET_SLOTS_COMMAND  # noqa: PLC0415 - not for the first paint

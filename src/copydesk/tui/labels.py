@@ -25,6 +25,7 @@ from copydesk.text.formatting import format_count, format_duration, format_relat
 from copydesk.tui.keys import key_label
 
 if TYPE_CHECKING:
+    from copydesk.model.draft import Draft
     from copydesk.model.writer import ModelRequest, Spending, WriterInfo, WriterTest
 
 
@@ -50,6 +51,8 @@ STATUS = {
     Status.MISSED: Badge("M", "bad", STATUS_LABELS[Status.MISSED]),
     Status.POSTED: Badge("P", "dim", STATUS_LABELS[Status.POSTED]),
 }
+ARCHIVED = Badge("X", "dim", "archived")
+"""The state of an archived draft, whatever its status."""
 SEVERITY = {
     Severity.ERROR: Badge("E", "bad", "error"),
     Severity.WARNING: Badge("W", "warn", "warning"),
@@ -71,6 +74,13 @@ FORMAT = {
     Format.THREAD: Badge("t", "dim", "thread"),
     Format.BLOG: Badge("b", "dim", "blog post"),
 }
+
+
+def status_badge(draft: "Draft") -> Badge:
+    """Return the badge of a draft's state."""
+    return ARCHIVED if draft.archived_at is not None else STATUS[draft.status]
+
+
 MANUAL_SOURCE = "No source"
 # Not strftime's names, which depend on the machine's locale.
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -158,8 +168,8 @@ def empty_tab(tab: str) -> str:
     return f"No drafts in {tab}"
 
 
-def palette_draft(status: Status) -> str:
-    return f"draft, {STATUS[status].text}"
+def palette_draft(draft: "Draft") -> str:
+    return f"draft, {status_badge(draft).text}"
 
 
 def redone(description: str) -> str:
@@ -264,6 +274,7 @@ TABS = {
     "rejected": ("Rejected", "R"),
     "failed": ("Failed", "F"),
     "all": ("All", "All"),
+    "archived": ("Archived", "X"),
 }
 """Each tab's name, and its abbreviation for narrow terminals: the letter of its drafts' status."""
 NEEDS_YOU_TAB = "needs_you"
@@ -409,6 +420,11 @@ def queue_title(total: str, filters: str, marked: str, new_count: int, *, is_ran
         f"{new_count:,} new, press {key_label('review.refresh')}" if new_count else "",
     )
     return " · ".join(part for part in parts if part)
+
+
+def restore_hint(status: Status) -> str:
+    """Return the key that restores an archived draft, and the status that it has then."""
+    return f"{key_label('review.restore')} restores it as {STATUS[status].text}"
 
 
 def filtered_by_source(name: str) -> str:

@@ -170,7 +170,7 @@ class CommandProvider(Provider):
             name = clean(draft.text)[:MAX_NAME_LENGTH]
             # The desk's search has matched all words, but some may be further down in the text.
             match = max(match_words(query, name) or _IN_TEXT, _IN_TEXT)
-            line = _line(_highlight(name, match), labels.palette_draft(draft.status))
+            line = _line(_highlight(name, match), labels.palette_draft(draft))
             yield Hit(match.score, line, partial(self._console.show_draft, draft.id), text=name)
 
 

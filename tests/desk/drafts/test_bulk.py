@@ -47,7 +47,11 @@ async def test_results_keep_request_order(desk, tmp_path):
         "results": {
             "succeeded": [first],
             "failed": [
-                {"id": third, "error": "Cannot reject an archived draft.", "hint": "Undo the archiving first."},
+                {
+                    "id": third,
+                    "error": "Cannot reject an archived draft.",
+                    "hint": "Restore it first: copydesk draft restore",
+                },
                 {
                     "id": UNKNOWN_ID,
                     "error": f"No draft '{UNKNOWN_ID}'.",

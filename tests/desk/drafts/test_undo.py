@@ -574,3 +574,28 @@ async def test_undone_reschedule_names_the_time_it_is_back_to(desk):
     assert (await desk.drafts.undo(draft_id)).scheduled_for == "Wed 25 Nov 09:00"
     await desk.drafts.edit(draft_id, "Another.")
     assert (await desk.drafts.undo()).scheduled_for == ""
+
+
+async def test_restoring_undoes_archiving_of_several_drafts(desk):
+    approved, rejected, live = await create_drafts(desk, 3)
+    await desk.drafts.approve(approved)
+    await desk.drafts.reject(rejected, "Old news")
+    await desk.drafts.bulk_all(Action.ARCHIVE, [approved, rejected])
+    await desk.drafts.approve(live)
+    result = await desk.drafts.restore([rejected, approved, live, rejected, "unknown"])
+    assert result.succeeded == (rejected, approved)
+    assert [(failure.id, failure.error) for failure in result.failed] == [
+        (live, "Not archived."),
+        ("unknown", "No draft 'unknown'."),
+    ]
+    restored = [await desk.drafts.get(draft_id) for draft_id in (approved, rejected)]
+    assert [(draft.status, draft.archived_at) for draft in restored] == [("approved", None), ("rejected", None)]
+    assert set((await desk.drafts.redo()).succeeded) == {approved, rejected}
+    assert (await desk.drafts.counts()).archived == 2
+
+
+async def test_replaced_version_is_not_restored(desk):
+    (draft_id,) = await create_drafts(desk, 1)
+    await apply_system_change(desk, draft_id, "new_version_written", archived_at=NOW)
+    result = await desk.drafts.restore([draft_id])
+    assert (result.succeeded, result.failed[0].error) == ((), "Cannot restore it: a newer version has replaced it.")

@@ -88,7 +88,8 @@ class DraftSet:
         return sorted(positions, key=cmp_to_key(lambda first, second: -1 if precedes(view.order, first, second) else 1))
 
     def _matches(self, view: DraftView, draft: dict) -> bool:
-        in_tab = view.tab is Tab.ALL or (draft["archived_at"] is None and draft["status"] in TAB_STATUSES[view.tab])
+        in_tab = (draft["archived_at"] is not None) is (view.tab is Tab.ARCHIVED)
+        in_tab &= not TAB_STATUSES[view.tab] or draft["status"] in TAB_STATUSES[view.tab]
         fields_match = view.format in (None, draft["format"]) and view.source_id in (None, draft["source_id"])
         query_matches = not view.query or view.query in draft["text"]
         return in_tab and fields_match and query_matches and draft["tags"] >= set(view.tags)
@@ -316,7 +317,7 @@ async def test_counts_per_tab(desk: Desk):
     for tab in Tab:
         page = await desk.drafts.views.window(DraftView(tab=tab))
         assert count_in_tab(tab, counts) == len(page.drafts) == await desk.drafts.views.total(DraftView(tab=tab))
-    assert count_in_tab(Tab.ALL, counts) == 11
+    assert (count_in_tab(Tab.ALL, counts), count_in_tab(Tab.ARCHIVED, counts)) == (10, 1)
 
 
 async def test_new_drafts_are_counted(desk: Desk):
@@ -354,9 +355,12 @@ async def test_new_in_tab_since_a_time(desk: Desk):
     all_ids = (*ids, created_id)
     assert await desk.drafts.views.entered_since(earlier, Tab.TO_REVIEW, all_ids) == {ids[0], created_id}
     assert await desk.drafts.views.entered_since(earlier, Tab.ALL, all_ids) == {created_id}
+    assert await desk.drafts.views.entered_since(earlier, Tab.ARCHIVED, [ids[3]]) == {ids[3]}
     later = await desk.drafts.views.event_number()
     await desk.drafts.undo(ids[3])
     assert await desk.drafts.views.entered_since(later, Tab.TO_REVIEW, all_ids) == {ids[3]}
+    assert await desk.drafts.views.entered_since(later, Tab.ALL, all_ids) == {ids[3]}
+    assert await desk.drafts.views.entered_since(later, Tab.ARCHIVED, all_ids) == frozenset()
     assert (
         await desk.drafts.views.entered_since(await desk.drafts.views.event_number(), Tab.TO_REVIEW, all_ids)
         == frozenset()

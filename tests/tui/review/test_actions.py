@@ -301,3 +301,32 @@ async def test_interrupted_bulk_is_said_at_the_start(tmp_path: Path, monkeypatch
     async with open_review(tmp_path) as review:
         await review.wait_for(lambda: review.toasts)
         assert review.toasts == [bulk.summary]
+
+
+async def test_archived_drafts_are_not_marked_with_their_list(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        archived = review.current
+        await review.press("x", "asterisk")
+        assert review.screen.queue.marked_count == 4
+        await review.press("escape", "g", "space")
+        assert review.current.id != archived.id
+        assert not review.screen.queue.marked_count
+        await review.press("g", "v", "G", "v")
+        assert review.screen.queue.marked_count == 4
+
+
+async def test_archived_row_and_page_say_so(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        archived = review.current
+        await review.press("x", "k")
+        assert review.current.id == archived.id
+        assert review.current.archived_at is not None
+        assert "archived · Z restores it as needs review" in review.text
+        await review.press("left_square_bracket")
+        assert review.screen.queue_pane.tab == "archived"
+        assert review.current.id == archived.id
+        await review.press("Z")
+        assert review.toasts[-1] == "Undid archiving of “A postmortem that names no culprit.” · Ctrl+R redo"
+        assert (await review.desk.drafts.get(archived.id)).archived_at is None
+        await review.press("ctrl+r")
+        assert (await review.desk.drafts.get(archived.id)).archived_at is not None

@@ -101,6 +101,29 @@ def test_bulk_names_failure_and_keeps_its_mark(home: Path) -> None:
         terminal.wait_for("3 archived · u undo")
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
+def test_archived_drafts_have_their_own_tab(home: Path, size: tuple[int, int]) -> None:
+    with open_terminal(size) as terminal:
+        open_console(terminal, home)
+        terminal.press("a", "x", "x")
+        terminal.wait_for(r"Archived 2[\s\S]*\n  X")
+        terminal.press(*["]"] * 7)
+        terminal.wait_for(rf"Queue · {SAMPLE_DRAFTS - 2} ")
+        terminal.press("*")
+        terminal.wait_for(rf"{SAMPLE_DRAFTS - 2} marked")
+        terminal.press("Escape", "]")
+        terminal.wait_for(r"Queue · 2 [\s\S]*▌ X")
+        terminal.press("a")
+        terminal.wait_for("Cannot")
+        terminal.press("Z")
+        terminal.wait_for("Undid archiving of")
+        terminal.wait_for("Archived 1")
+        terminal.press("*", "Z")
+        terminal.wait_for(rf"To review {SAMPLE_DRAFTS - 1}  Approved 1 ")
+        assert "Traceback" not in terminal.quit_console()
+    assert count_by_status(home) == {"pending_review": SAMPLE_DRAFTS - 1, "approved": 1}
+
+
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=str)
 def test_decisions_survive_sigkill(home: Path, size: tuple[int, int]) -> None:
     with open_terminal(size) as terminal:

@@ -346,6 +346,14 @@ class Drafts:
         return await self._undo_redo.redo(draft_id, is_cancelled=is_cancelled)
 
     @operation
+    async def restore(self, draft_ids: Sequence[str], *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
+        """Restore archived drafts: undo their archiving, whatever else happened since, as one that can be redone.
+
+        Drafts that are not archived, or that a newer version replaced, are reported as failed. Stops as `undo` does.
+        """
+        return await self._undo_redo.restore(draft_ids, is_cancelled=is_cancelled)
+
+    @operation
     async def history_position(self, *, skip: Collection[int] = ()) -> HistoryPosition:
         """Return the events that `undo` with this `skip`, and `redo`, would revert next."""
         return await self._ctx.read(load_history_position, frozenset(skip))

@@ -16,7 +16,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.history_text import describe_action
 from copydesk.desk.drafts.review import format_wall_time, record_bulk
 from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, StoreError, UndoNotAllowedError
-from copydesk.model.draft import Status
+from copydesk.model.draft import Action, Status
 from copydesk.model.requests import MAX_IDS, BulkFailure
 from copydesk.model.serialization import Struct, format_iso
 from copydesk.model.transitions import EventKind, HistoryPosition, UndoResult, allowed_actions
@@ -63,6 +63,13 @@ class UndoRedo:
     async def run_bulk(self, kind: EventKind, bulk_id: str) -> UndoResult:
         """Undo or redo a bulk action, as far as its drafts were not changed since. Raise as `undo` and `redo` do."""
         return await self._apply(await self._ctx.read(_plan_bulk, kind, bulk_id), kind, lambda: False)
+
+    async def restore(self, draft_ids: Sequence[str], *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
+        """Implement `Drafts.restore`, which documents it."""
+        plan = await self._ctx.read(_plan_restoring, tuple(dict.fromkeys(draft_ids)))
+        if not plan.steps:
+            return UndoResult(action=plan.action, bulk_id=None, succeeded=(), failed=plan.failed)
+        return await self._apply(plan, EventKind.UNDO, is_cancelled)
 
     async def _apply(self, plan: "_UndoPlan", kind: EventKind, stopped: IsCancelled) -> UndoResult:
         now = self._ctx.clock()
@@ -254,6 +261,31 @@ def _plan_bulk(conn: Transaction, user_id: str, kind: EventKind, bulk_id: str) -
         was_interrupted=bulk_actions.exists(conn, user_id, bulk_id),
         failed=tuple(failed),
     )
+
+
+def _plan_restoring(conn: Transaction, user_id: str, draft_ids: Sequence[str]) -> _UndoPlan:
+    snapshots = draft_updates.load_snapshots(conn, user_id, draft_ids)
+    steps, failed = [], list[BulkFailure]()
+    for draft_id in draft_ids:
+        snapshot = snapshots.get(draft_id)
+        try:
+            if snapshot is None:
+                raise draft_updates.draft_not_found(draft_id)
+            steps.append((snapshot, _archiving_event(conn, user_id, snapshot)))
+        except CopydeskError as error:
+            failed.append(BulkFailure(id=draft_id, error=error.message, hint=error.hint))
+    sent = draft_updates.list_sent(conn, user_id, list(snapshots))
+    return _UndoPlan(action=Action.ARCHIVE, bulk=True, steps=tuple(steps), sent=sent, failed=tuple(failed))
+
+
+def _archiving_event(conn: Transaction, user_id: str, snapshot: DraftSnapshot) -> EventRow:
+    """Return the event that archived the draft. Raise ConflictError if it is not archived, or not by the user."""
+    if not snapshot.archived:
+        raise _conflict(snapshot, "Not archived.")
+    event = draft_events.get(conn, user_id, snapshot.undo_rid) if snapshot.undo_rid is not None else None
+    if event is None or event.action != Action.ARCHIVE:
+        raise _conflict(snapshot, "Cannot restore it: a newer version has replaced it.")
+    return event
 
 
 def _top_event(snapshot: DraftSnapshot, kind: EventKind) -> int | None:

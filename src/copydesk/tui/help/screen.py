@@ -13,7 +13,7 @@ from copydesk.text.formatting import format_relative, format_utc
 from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, format_keys
-from copydesk.tui.labels import FLAG, FORMAT, HEALTH, SOURCE_DISABLED, STATUS, Badge
+from copydesk.tui.labels import ARCHIVED, FLAG, FORMAT, HEALTH, SOURCE_DISABLED, STATUS, Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import confidence_gauge
 from copydesk.tui.themes import stylesheet_path
@@ -72,7 +72,7 @@ def _signs(contexts: Iterable[KeyContext]) -> Iterator[Badge]:
     if KeyContext.REVIEW in contexts or KeyContext.SCHEDULE in contexts:
         yield from STATUS.values()
     if KeyContext.REVIEW in contexts:
-        yield from FLAG.values()
+        yield from (ARCHIVED, *FLAG.values())
     if KeyContext.REVIEW in contexts or KeyContext.ENGAGEMENT in contexts:
         yield from FORMAT.values()
 

@@ -4,7 +4,7 @@ The row changes at once, the desk follows, and a failure restores the row.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +22,7 @@ from copydesk.tui import labels
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.messages import WorkStatusChanged
 from copydesk.tui.review.local_changes import DraftState, LocalChanges
-from copydesk.tui.review.marks import Selection
+from copydesk.tui.review.marks import ResolvedDrafts, Selection
 from copydesk.tui.review.queue_pane import QueuePane
 from copydesk.tui.runtime.desk_tasks import DRAFT_DELETED_MESSAGE, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
@@ -140,11 +140,11 @@ class ActionResult(NamedTuple):
     """The result of an action on drafts, or of its undo."""
 
     outcome: Outcome
-    statuses: Mapping[str, Status] = {}
-    """The new statuses by draft id, as far as known."""
+    states: Mapping[str, DraftState] = {}
+    """The new states by draft id, as far as known."""
     is_bulk: bool = False
-    displayed_status: Status | None = None
-    """The status that the row of a single draft already displays."""
+    displayed_state: DraftState | None = None
+    """The state that the row of a single draft already displays."""
     on_success: OnSuccess | None = None
     """Called with the ids of the drafts that were changed."""
     on_unchanged: Callable[[Sequence[str] | None], None] | None = None
@@ -194,16 +194,16 @@ class ActionRunner:
             )
             return
         draft = selection.draft
-        status = self._status_after(draft, steps)
+        state = self._state_after(draft, steps)
         on_finished = None
-        if status is not None:
+        if state is not None:
             # Before the write, so that the effect is visible at once.
-            self.queue.fade([draft.id], status)
-            self.changes.pending.add(draft.id, status)
+            self.queue.fade([draft.id], state.status, archived=state.archived)
+            self.changes.pending.add(draft.id, state)
             on_finished = partial(self.changes.pending.remove_first, draft.id)
             self._move_on(draft)
         self.app.enqueue_write(
-            lambda desk: self._change_one(desk, draft, steps, status, on_success), on_finished=on_finished
+            lambda desk: self._change_one(desk, draft, steps, state, on_success), on_finished=on_finished
         )
 
     def _move_on(self, draft: ListedDraft) -> None:
@@ -212,8 +212,8 @@ class ActionRunner:
         if current is not None and current.id == draft.id:
             self.queue.action_move(1)
 
-    def _status_after(self, draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Status | None:
-        """Return the status after the steps; None if the draft's status does not seem to allow them."""
+    def _state_after(self, draft: ListedDraft, steps: Sequence[ChangeDraft]) -> DraftState | None:
+        """Return the state after the steps; None if the draft's state does not seem to allow them."""
         status, archived = self.changes.current_state(draft)
         try:
             for step in steps:
@@ -221,16 +221,17 @@ class ActionRunner:
                     status = status_after_edit(status, archived=archived)
                 if step.action is not None:
                     status = next_status(step.action, status, archived=archived, feedback=step.feedback)
+                    archived = step.action is Action.ARCHIVE
         except ConflictError:
             return None
-        return status
+        return DraftState(status, archived)
 
     async def _change_one(
         self,
         desk: "Desk",
         draft: ListedDraft,
         steps: Sequence[ChangeDraft],
-        displayed_status: Status | None,
+        displayed_state: DraftState | None,
         then: OnSuccess | None,
     ) -> None:
         request, names = steps[-1], {draft.id: labels.draft_name(draft.text)}
@@ -246,7 +247,7 @@ class ActionRunner:
         self.changes.record(draft, changed)
         outcome = Outcome(change_name(request.action), (draft.id,), detail=time_text, names=names)
         self.finish(
-            ActionResult(outcome, {draft.id: changed.status}, displayed_status=displayed_status, on_success=then)
+            ActionResult(outcome, {draft.id: DraftState.of(changed)}, displayed_state=displayed_state, on_success=then)
         )
 
     async def _apply_steps(self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Draft:
@@ -300,8 +301,7 @@ class ActionRunner:
         self, desk: "Desk", request: ChangeDraft, selection: Selection, then: OnSuccess | None
     ) -> None:
         assert request.action is not None
-        assert selection.resolve is not None
-        ids, skipped = await selection.resolve(desk)
+        ids, skipped = await _resolve(desk, selection)
         action = request.action.value
 
         def on_progress(count: int) -> None:
@@ -335,11 +335,33 @@ class ActionRunner:
         if description := await run(desk, lambda: self.app.stopping):
             self.app.notify(description)
 
+    def restore(self) -> None:
+        """Restore the selection from the archive."""
+        if selection := self.pane.selection():
+            if self.app.desk is not None:
+                selection.on_start()
+            self.app.enqueue_write(lambda desk: self._restore(desk, selection), hold_keys=Hold.RESULT)
+
+    async def _restore(self, desk: "Desk", selection: Selection) -> None:
+        try:
+            ids = [selection.draft.id] if selection.draft else (await _resolve(desk, selection)).ids
+            result = await desk.drafts.restore(ids, is_cancelled=lambda: self.app.stopping)
+        except BaseException:
+            self.screen.call_later(selection.on_finish, None)
+            raise
+        self.screen.call_later(selection.on_finish, tuple(failure.id for failure in result.failed))
+        await self._finish_undo(desk, result, EventKind.UNDO)
+
     async def _undo_or_redo_drafts(self, desk: "Desk", kind: EventKind) -> None:
         undo, should_stop = kind is EventKind.UNDO, lambda: self.app.stopping
         result = await (
             self.undo_stack.skip_list.undo(desk, should_stop) if undo else desk.drafts.redo(is_cancelled=should_stop)
         )
+        await self._finish_undo(desk, result, kind)
+
+    async def _finish_undo(self, desk: "Desk", result: UndoResult, kind: EventKind) -> None:
+        """Show what was undone, redone or restored."""
+        undo = kind is EventKind.UNDO
         if result.left:
             self.app.exit_message = self.app.qualify_commands(describe_interrupted_undo(result, undo=undo))
         failed = {failure.id: failure.text for failure in result.failed}
@@ -358,7 +380,7 @@ class ActionRunner:
         for draft in drafts:
             self.changes.update(draft)
         self.finish(
-            ActionResult(outcome, {draft.id: draft.status for draft in drafts}, is_bulk=result.bulk_id is not None)
+            ActionResult(outcome, {draft.id: DraftState.of(draft) for draft in drafts}, is_bulk=bool(result.bulk_id))
         )
 
     # Results.
@@ -380,8 +402,8 @@ class ActionRunner:
     def _show_changed(self, result: ActionResult) -> None:
         outcome = result.outcome
         # Usually the row displays the new status already.
-        if result.displayed_status is None or set(result.statuses.values()) != {result.displayed_status}:
-            self._show_rows(outcome.succeeded, result.statuses, outcome.status)
+        if result.displayed_state is None or set(result.states.values()) != {result.displayed_state}:
+            self._show_rows(result)
         for draft_id in outcome.failed:
             self.restore_row(draft_id)
         if result.is_bulk:
@@ -395,22 +417,25 @@ class ActionRunner:
         if result.on_success is not None and outcome.succeeded:
             result.on_success(outcome.succeeded)
 
-    def _show_rows(self, ids: Sequence[str], statuses: Mapping[str, Status], default: Status | None) -> None:
-        by_status: dict[Status, list[str]] = {}
-        for draft_id in ids:
-            if status := statuses.get(draft_id, default):
-                by_status.setdefault(status, []).append(draft_id)
-        for status, draft_ids in by_status.items():
-            self.queue.fade(draft_ids, status)
+    def _show_rows(self, result: ActionResult, excluded: Collection[str] = ()) -> None:
+        outcome, by_state = result.outcome, dict[DraftState | None, list[str]]()
+        for draft_id in outcome.succeeded:
+            if draft_id not in excluded:
+                by_state.setdefault(result.states.get(draft_id), []).append(draft_id)
+        # Of a bulk only the action is known.
+        for draft_id in by_state.pop(None, ()):
+            self.queue.fade([draft_id], outcome.status, archived=outcome.action == Action.ARCHIVE)
+        for state, draft_ids in by_state.items():
+            assert state is not None
+            self.queue.fade(draft_ids, state.status, archived=state.archived)
 
     def _show_undone(self, result: ActionResult) -> None:
         outcome = result.outcome
-        unchanged = [draft_id for draft_id in outcome.succeeded if self.changes.is_reverted(draft_id)]
-        undone = outcome.kind is EventKind.UNDO and not result.statuses
+        unchanged = {draft_id for draft_id in outcome.succeeded if self.changes.is_reverted(draft_id)}
+        undone = outcome.kind is EventKind.UNDO and not result.states
         self.queue.unfade(outcome.succeeded if undone else unchanged)
         if not undone:
-            changed = [draft_id for draft_id in outcome.succeeded if draft_id not in set(unchanged)]
-            self._show_rows(changed, result.statuses, outcome.status)
+            self._show_rows(result, unchanged)
         # Only for a single draft: a bulk has no one row to return to.
         if outcome.kind is EventKind.UNDO and len(outcome.succeeded) == 1:
             self.pane.move_cursor_to(outcome.succeeded[0])
@@ -420,8 +445,8 @@ class ActionRunner:
     def restore_row(self, draft_id: str) -> None:
         """Restore the row of a draft that was not changed."""
         # Another change of the same draft may still be pending, or already written.
-        if status := self.changes.pending.final_status(draft_id) or self.changes.changed_status(draft_id):
-            self.queue.fade([draft_id], status)
+        if state := self.changes.pending.final_state(draft_id) or self.changes.changed_state(draft_id):
+            self.queue.fade([draft_id], state.status, archived=state.archived)
         else:
             self.queue.unfade([draft_id])
 
@@ -445,6 +470,11 @@ class ActionRunner:
             self._toast_timer = self.screen.set_timer(TOAST_INTERVAL, self._notify_rest)
         else:
             self._recent_actions.clear()
+
+
+async def _resolve(desk: "Desk", selection: Selection) -> ResolvedDrafts:
+    assert selection.resolve is not None, "several drafts"
+    return await selection.resolve(desk)
 
 
 async def _change(desk: "Desk", draft: ListedDraft, request: ChangeDraft, expected_version: int | None = None) -> Draft:

@@ -150,13 +150,14 @@ class DraftQueue(LineList["ListedDraft | None"]):
 
     # Changed drafts.
 
-    def fade(self, ids: "Iterable[str]", status: "Status | None" = None) -> None:
-        """Show these drafts with a new status, dimmed, until the list is reloaded."""
+    def fade(self, ids: "Iterable[str]", status: "Status | None" = None, *, archived: bool = False) -> None:
+        """Show these drafts with a new state, dimmed, until the list is reloaded; without a status they keep theirs."""
         from msgspec.structs import replace  # noqa: PLC0415 - not needed for the first paint
 
         def faded(row: "ListedDraft") -> "ListedDraft":
             self._faded.setdefault(row.id, row)
-            return replace(row, status=status) if status is not None else row
+            archived_at = (row.archived_at or self._clock()) if archived else None
+            return replace(row, status=status or row.status, archived_at=archived_at)
 
         self._refresh_rows(self.window.update_rows(ids, faded))
 
@@ -209,7 +210,8 @@ class DraftQueue(LineList["ListedDraft | None"]):
         self.end_range()
         position = self.window.position_at(self.cursor)
         if position is not None:
-            self.marks.toggle(position)
+            if not self._is_put_away(self.current):
+                self.marks.toggle(position)
             self.cursor += 1
             self.notify_marks_changed()
 
@@ -227,6 +229,7 @@ class DraftQueue(LineList["ListedDraft | None"]):
         span = self.growing_range()
         if span is not None:
             self.marks.mark_span(span)
+            self._exclude_archived()
         self.range_start = None
 
     def growing_range(self) -> Span | None:
@@ -241,7 +244,18 @@ class DraftQueue(LineList["ListedDraft | None"]):
         """Mark all drafts of the list."""
         self.range_start = None
         self.marks.mark_all()
+        self._exclude_archived()
         self.notify_marks_changed()
+
+    def _exclude_archived(self) -> None:
+        """Unmark drafts that were archived while the list was displayed: no action would change them."""
+        for row, position in zip(self.window.rows, self.window.positions, strict=False):
+            if self._is_put_away(row) and self.marks.is_marked(position):
+                self.marks.toggle(position)
+
+    def _is_put_away(self, row: "ListedDraft | None") -> bool:
+        """Return True if the draft is archived and its row is only still displayed."""
+        return row is not None and row.archived_at is not None and not self.belongs(row)
 
     def mark_only(self, ids: "Iterable[str]") -> None:
         """Mark these drafts and no others."""

@@ -9,7 +9,7 @@ from copydesk.model.draft import ListedDraft
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age
 from copydesk.tui.charts import progress_bar
-from copydesk.tui.labels import FLAG, FORMAT, STATUS, Badge, source_type_label
+from copydesk.tui.labels import FLAG, FORMAT, Badge, source_type_label, status_badge
 from copydesk.tui.schedule.week import format_time
 from copydesk.tui.terminal.cells import fit, safe_line
 
@@ -36,7 +36,7 @@ def draft_row(draft: ListedDraft, now: datetime, width: int, zone: tzinfo | None
 
     Free text comes last: terminals disagree about the width of some characters, which would shift every later column.
     """
-    sign = STATUS[draft.status]
+    sign = status_badge(draft)
     check_sign = worst_finding_sign(draft) or Badge(" ", "dim", "")
     extra = 0 if zone is None else TIME_WIDTH - AGE_WIDTH
     head = Content.assemble(

@@ -21,6 +21,7 @@ from copydesk.tui import labels
 from copydesk.tui.dialogs.base import WaitDialog
 from copydesk.tui.review.action_runner import ActionResult, ActionRunner, Outcome, error_message
 from copydesk.tui.review.dialogs import relevant_platforms
+from copydesk.tui.review.local_changes import DraftState
 from copydesk.tui.runtime.key_buffer import Hold
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class EditActions:
         changed = await desk.drafts.edit(draft.id, text, expected_version=version)
         self._runner.changes.record(draft, changed)
         outcome = Outcome("edit", (draft.id,), names={draft.id: labels.draft_name(changed.text)})
-        self._runner.finish(ActionResult(outcome, {draft.id: changed.status}))
+        self._runner.finish(ActionResult(outcome, {draft.id: DraftState.of(changed)}))
         self._runner.screen.call_later(self._runner.screen.refresh_data)
         return changed
 

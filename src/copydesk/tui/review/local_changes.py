@@ -22,43 +22,43 @@ def lru_put(cache: dict[Key, Value], key: Key, value: Value, max_size: int) -> N
         del cache[next(iter(cache))]
 
 
-class PendingChanges:
-    """The statuses that pending changes lead to, by draft, in the order in which they were requested."""
-
-    def __init__(self) -> None:
-        self._statuses: dict[str, list[Status]] = {}
-
-    def add(self, draft_id: str, status: "Status") -> None:
-        """Add a pending change that is displayed already."""
-        self._statuses.setdefault(draft_id, []).append(status)
-
-    def remove_first(self, draft_id: str) -> None:
-        """Remove the draft's oldest pending change: it was written, or never will be."""
-        if len(self._statuses.get(draft_id, ())) > 1:
-            del self._statuses[draft_id][0]
-        else:
-            self._statuses.pop(draft_id, None)
-
-    def final_status(self, draft_id: str) -> "Status | None":
-        """Return the status after the draft's last pending change; None if there is none."""
-        return self._statuses[draft_id][-1] if draft_id in self._statuses else None
-
-    @property
-    def final_statuses(self) -> "dict[str, Status]":
-        """The final status by draft id."""
-        return {draft_id: statuses[-1] for draft_id, statuses in self._statuses.items()}
-
-
 class DraftState(NamedTuple):
     """Status and archived state of a draft."""
 
     status: "Status"
-    archived: bool
+    archived: bool = False
 
     @classmethod
     def of(cls, draft: "Draft") -> "DraftState":
         """Return the state of a draft as loaded."""
         return cls(draft.status, draft.archived_at is not None)
+
+
+class PendingChanges:
+    """The states that pending changes lead to, by draft, in the order in which they were requested."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, list[DraftState]] = {}
+
+    def add(self, draft_id: str, state: DraftState) -> None:
+        """Add a pending change that is displayed already."""
+        self._states.setdefault(draft_id, []).append(state)
+
+    def remove_first(self, draft_id: str) -> None:
+        """Remove the draft's oldest pending change: it was written, or never will be."""
+        if len(self._states.get(draft_id, ())) > 1:
+            del self._states[draft_id][0]
+        else:
+            self._states.pop(draft_id, None)
+
+    def final_state(self, draft_id: str) -> DraftState | None:
+        """Return the state after the draft's last pending change; None if there is none."""
+        return self._states[draft_id][-1] if draft_id in self._states else None
+
+    @property
+    def final_states(self) -> dict[str, DraftState]:
+        """The final state by draft id."""
+        return {draft_id: states[-1] for draft_id, states in self._states.items()}
 
 
 class LocalChange(NamedTuple):
@@ -92,7 +92,7 @@ class LocalChanges:
 
     def is_outdated(self, draft: "ListedDraft") -> bool:
         """Return True if the draft was loaded before it was changed, even if that change is not written yet."""
-        return self.pending.final_status(draft.id) is not None or self.current_version(draft) > draft.version
+        return self.pending.final_state(draft.id) is not None or self.current_version(draft) > draft.version
 
     def record(self, draft: "ListedDraft", changed: "Draft") -> None:
         """Record that a draft was changed."""
@@ -111,7 +111,7 @@ class LocalChanges:
         change = self._changes.get(draft_id)
         return change is not None and change.current == change.original
 
-    def changed_status(self, draft_id: str) -> "Status | None":
-        """Return the status that a draft has now and its original row has not; None if they agree."""
+    def changed_state(self, draft_id: str) -> DraftState | None:
+        """Return the state that a draft has now and its original row has not; None if they agree."""
         change = self._changes.get(draft_id)
-        return change.current.status if change is not None and change.current != change.original else None
+        return change.current if change is not None and change.current != change.original else None

@@ -38,7 +38,7 @@ from copydesk.text.formatting import format_cost, format_relative, format_utc, p
 from copydesk.tui import labels
 from copydesk.tui.browser import is_link
 from copydesk.tui.charts import progress_bar
-from copydesk.tui.labels import CLAIM, SEVERITY, STATUS, source_type_label
+from copydesk.tui.labels import CLAIM, SEVERITY, source_type_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.draft_row import worst_finding_sign
 from copydesk.tui.schedule.week import format_day
@@ -262,12 +262,13 @@ def draft_page(
 
 def _headline(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> Block:
     """Return the line that spells out the letters of the draft's row in the queue."""
-    status_sign = STATUS[draft.status]
+    status_sign = labels.status_badge(draft)
     writer = labels.WRITTEN_BY_USER if draft.writer == USER else safe_line(draft.writer)
     origin = f"{writer}, {format_relative(draft.created_at, now)}" if writer else format_relative(draft.created_at, now)
     parts = [
         Content.styled(draft.format.value, "strong"),
         Content.styled(status_sign.text, status_sign.role),
+        *([Content.styled(labels.restore_hint(draft.status), "dim")] if draft.archived_at else []),
         *([Content.styled(time, status_sign.role)] if (time := format_delivery_time(draft, now, delivery)) else []),
         Content(labels.confidence(draft.confidence, known=draft.confidence_known)),
         *([Content.styled(check_sign.text, check_sign.role)] if (check_sign := worst_finding_sign(draft)) else []),

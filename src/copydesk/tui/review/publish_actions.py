@@ -11,6 +11,7 @@ from copydesk.model.requests import ChangeDraft
 from copydesk.text.formatting import plural
 from copydesk.tui import labels
 from copydesk.tui.review.action_runner import ActionRunner
+from copydesk.tui.review.local_changes import DraftState
 from copydesk.tui.review.marks import Selection, select_draft
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.runtime.notifications import is_refusal
@@ -133,7 +134,7 @@ class PublishActions:
 
     def _post_now(self, draft: "ListedDraft") -> None:
         self._runner.queue.fade([draft.id], Status.POSTING)
-        self._runner.changes.pending.add(draft.id, Status.POSTING)
+        self._runner.changes.pending.add(draft.id, DraftState(Status.POSTING))
         self.app.run_desk_task(
             lambda desk: self._post_in_background(desk, draft), name="post", on_finished=lambda: self._on_posted(draft)
         )

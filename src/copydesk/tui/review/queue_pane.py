@@ -270,8 +270,8 @@ class QueuePane(Container):
 
     def _show_pending(self) -> None:
         """Show pending changes on the rows, which were loaded before the changes were written."""
-        for draft_id, status in self._changes.pending.final_statuses.items():
-            self.queue.fade([draft_id], status)
+        for draft_id, state in self._changes.pending.final_states.items():
+            self.queue.fade([draft_id], state.status, archived=state.archived)
 
     async def _load_refresh(self, request: "tuple[Desk, int, tuple[str, ...], str]") -> None:
         desk, number, ids, newest = request

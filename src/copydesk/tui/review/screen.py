@@ -287,6 +287,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
     def action_archive(self) -> None:
         self.review_actions.archive()
 
+    def action_restore(self) -> None:
+        """Restore from the archive."""
+        self.review_actions.runner.restore()
+
     def action_undo(self) -> None:
         """Undo the last change."""
         self.review_actions.undo()
