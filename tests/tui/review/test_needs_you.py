@@ -164,7 +164,7 @@ async def test_profile_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 async def test_tab_follows_the_last_one_and_precedes_the_first(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path) as ui:
         await ui.press("left_square_bracket")
-        assert (ui.app.current_mode, ui.app.screen.queue_pane.tab) == ("review", "all")
+        assert (ui.app.current_mode, ui.app.screen.queue_pane.tab) == ("review", "archived")
         await ui.press("right_square_bracket")
         assert ui.app.current_mode == "needs_you"
         await ui.press("right_square_bracket")

@@ -54,13 +54,15 @@ async def test_tabs_remember_cursor(tmp_path: Path) -> None:
         assert "No drafts in Scheduled" in ui.text
 
 
-async def test_previous_tab_wraps_to_all(tmp_path: Path) -> None:
+async def test_previous_tab_wraps_to_archived(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 3) as (ui, desk):
         ids = await desk.drafts.views.between(review_screen(ui).queue_pane.view)
         await desk.drafts.archive(ids[0])
         await ui.press("left_square_bracket")
-        assert review_screen(ui).queue_pane.tab == "all"
-        assert "Queue · 3" in ui.text
+        assert review_screen(ui).queue_pane.tab == "archived"
+        assert "Queue · 1" in ui.text
+        await ui.press("left_square_bracket")
+        assert "Queue · 2" in ui.text
 
 
 async def test_click_switches_tab(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ async def test_draft_in_current_tab_gets_cursor(tmp_path: Path) -> None:
         ({"status": "approved"}, "approved"),
         ({"status": "scheduled", "scheduled_at": hours_ago(-9)}, "scheduled"),
         ({"status": "rejected"}, "rejected"),
-        ({"status": "approved", "archived_at": NOW}, "all"),
+        ({"status": "approved", "archived_at": NOW}, "archived"),
     ],
 )
 async def test_draft_of_other_tab_switches_tab(tmp_path: Path, values: dict[str, object], tab: str) -> None:

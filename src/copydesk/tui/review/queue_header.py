@@ -54,20 +54,23 @@ class TabsLine(StaticLines):
         """Return the first variant that fits.
 
         In this order: all names, names of non-empty tabs, all letters, letters of non-empty tabs, the current tab.
+        Archived is a tab only if there are archived drafts.
         """
         if width < NARROW_WIDTH:
             return [self._join_tabs([self._tab], [self._label(self._tab, full_name=True)])]
         needs_you = [NEEDS_YOU_TAB] if self.app.needs_user or self._tab == NEEDS_YOU_TAB else []
-        all_tabs = [*TABS, *needs_you]
-        non_empty = [
-            tab for tab in all_tabs if self._counts.get(tab) or tab in (self._tab, "to_review", "all", *needs_you)
-        ]
+        all_tabs = [tab for tab in TABS if tab != "archived" or self._has_drafts(tab)] + needs_you
+        non_empty = [tab for tab in all_tabs if self._has_drafts(tab) or tab in ("to_review", "all", *needs_you)]
         # From the most to the least informative variant.
         for tabs, full_names in ((all_tabs, True), (non_empty, True), (all_tabs, False), (non_empty, False)):
             labels = [self._label(tab, full_name=full_names) for tab in tabs]
             if sum(label.cell_length for label in labels) + _GAP * (len(labels) - 1) <= width:
                 return [self._join_tabs(tabs, labels)]
         return [self._join_tabs([self._tab], [self._label(self._tab, full_name=True)])]
+
+    def _has_drafts(self, tab: str) -> bool:
+        """Return True if the tab has drafts or is the current one."""
+        return bool(self._counts.get(tab)) or tab == self._tab
 
     def _label(self, tab: str, *, full_name: bool) -> Content:
         is_current = tab == self._tab
