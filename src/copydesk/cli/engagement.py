@@ -98,10 +98,13 @@ def trends(context: Context, *, days: int, metric: str | None, as_json: bool) ->
     if as_json:
         print_json(report)
         return
-    before = report.before.figures if report.before else None
-    print_table([("", *row) for row in _figure_rows(report.figures, before)], empty="")
-    if before is not None and report.before is not None:
-        click.echo(f"Changes are against {report.before.first} to {report.before.last}.")
+    compared = report.compared
+    print_table([("", *row) for row in _figure_rows(report.figures, compared.figures if compared else None)], empty="")
+    if compared is not None:
+        click.echo(f"Changes are against {compared.first} to {compared.last}.")
+    elif report.before is not None:
+        before = report.before
+        click.echo(f"Too few posts to compare with {before.first} to {before.last}: {before.figures.posts:,}.")
     _print_figures("platform", [(entry.platform, entry.figures) for entry in report.by_platform])
     _print_figures("format", [(entry.format.value, entry.figures) for entry in report.by_format])
     click.echo(f"\n{report.best_time.sentence} Time zone: {report.time_zone}.")

@@ -6,7 +6,7 @@ Sums carry the number of posts they are based on.
 from collections.abc import Mapping
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -396,6 +396,10 @@ class BestTime(Struct, frozen=True):
     """The result in words."""
 
 
+MIN_COMPARED_POSTS: Final = 5
+"""Posts that a period and the one before it need to be compared: with fewer, one post decides."""
+
+
 class EngagementTrends(Struct, frozen=True):
     """Engagement of the posts published in a period, over time and by platform, format and hour of the week."""
 
@@ -420,3 +424,10 @@ class EngagementTrends(Struct, frozen=True):
     """Both by posts, descending, then by name."""
     hours: tuple[HourLift, ...]
     best_time: BestTime
+
+    @property
+    def compared(self) -> PeriodFigures | None:
+        """The period before, if both periods have enough posts to be compared."""
+        if self.before is None or min(self.figures.posts, self.before.figures.posts) < MIN_COMPARED_POSTS:
+            return None
+        return self.before

@@ -26,6 +26,7 @@ from copydesk.tui.keys import key_label
 
 if TYPE_CHECKING:
     from copydesk.model.draft import Draft
+    from copydesk.model.engagement import PeriodFigures
     from copydesk.model.writer import ModelRequest, Spending, WriterInfo, WriterTest
 
 
@@ -1666,12 +1667,15 @@ def change(difference: float) -> str:
     return f"{'▲' if difference > 0 else '▼'} {abs(difference):.0%}"
 
 
-def period_before(first: date, last: date, posts: int) -> str:
-    """Return the period that the changes are measured against."""
-    days = plural((last - first).days + 1, "day")
-    if not posts:
+def period_before(before: "PeriodFigures", *, is_compared: bool) -> str:
+    """Return the period that the changes are measured against, or that there are too few posts for that."""
+    days = plural((before.last - before.first).days + 1, "day")
+    if not before.figures.posts:
         return f"No posts in the {days} before to compare with"
-    return f"▲ ▼ against the {days} before, {_day(first)} to {_day(last)}: {plural(posts, 'post')}"
+    if not is_compared:
+        return f"Too few posts to compare with the {days} before"
+    posts = plural(before.figures.posts, "post")
+    return f"▲ ▼ against the {days} before, {_day(before.first)} to {_day(before.last)}: {posts}"
 
 
 def _day(day: date) -> str:

@@ -7,6 +7,7 @@ from math import log
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import Connection, insert
 
 from copydesk.desk import Desk
@@ -139,6 +140,16 @@ async def test_period_before_has_the_same_length(desk):
     assert trends.before.figures == add_up(earlier)
     assert earlier
     assert (await desk.engagement.trends(0)).before is None
+
+
+@pytest.mark.parametrize(
+    ("posts", "earlier", "is_compared"), [(5, 5, True), (4, 9, False), (9, 4, False), (9, 0, False)]
+)
+async def test_periods_with_few_posts_are_not_compared(desk, posts, earlier, is_compared):
+    trends = await desk.engagement.trends(30)
+    before = replace(trends.before, figures=replace(trends.before.figures, posts=earlier))
+    trends = replace(trends, figures=replace(trends.figures, posts=posts), before=before)
+    assert trends.compared == (before if is_compared else None)
 
 
 async def test_all_time_without_posts(desk):

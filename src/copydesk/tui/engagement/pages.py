@@ -95,8 +95,7 @@ def _totals(trends: EngagementTrends) -> Iterator[Block]:
         )
     )
     if trends.before is not None:
-        before = trends.before
-        yield paragraph(labels.period_before(before.first, before.last, before.figures.posts), "dim")
+        yield paragraph(labels.period_before(trends.before, is_compared=trends.compared is not None), "dim")
     totals = [(name, total) for name in labels.METRIC_NAMES if (total := getattr(trends.figures, name)) is not None]
     if totals:
         yield paragraph(labels.totals_line(totals), "dim")
@@ -109,7 +108,7 @@ def _tile(
     get: Callable[[EngagementFigures], float | None],
     unit: Callable[[float], str],
 ) -> Tile:
-    value, before = get(trends.figures), get(trends.before.figures) if trends.before else None
+    value, before = get(trends.figures), get(trends.compared.figures) if trends.compared else None
     return Tile(
         name,
         labels.UNKNOWN_VALUE if value is None else unit(value),
