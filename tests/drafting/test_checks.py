@@ -384,6 +384,11 @@ def test_text_about_language_models_is_no_prompt_injection(text: str) -> None:
     assert find_injections(text) == ()
 
 
+def test_omitted_link_truncates_no_sentence() -> None:
+    context = make_context(source="The bridge opened to cars on Monday 0https://a.example/b")
+    assert not findings_of("truncated", f"The bridge opened to cars on Monday 0\n\n{URL}", context)
+
+
 def test_source_without_full_stop_is_not_truncated() -> None:
     context = make_context(source="A new bridge\n\nThe bridge opened to cars on Monday\n\nriver-news")
     assert not findings_of("truncated", f"“The bridge opened to cars on Monday”\n\n{URL}", context)

@@ -124,8 +124,8 @@ def _goes_on_in_source(line: str, context: CheckContext) -> bool:
     if len(words) < _MIN_SHARED_WORDS:
         return False
     pattern = re.compile(r"\b" + r"[\W_]+".join(map(re.escape, words)) + r"(?P<rest>[^\n]{0,3})", re.IGNORECASE)
-    # The source as it is: a line break ends what has no full stop.
-    source = context.source[:MAX_SOURCE_LENGTH].replace("’", "'")
+    # The source as it is: a line break ends what has no full stop. A link that was left out cuts no sentence.
+    source = links.mask_links(context.source[:MAX_SOURCE_LENGTH]).replace("’", "'")
     remainders = [match["rest"] for match in pattern.finditer(source)]
     # A letter is a cut word; a space and a small letter, or a comma, a sentence that goes on.
     goes_on = r",? \w|\w|,|\.\.|…" if has_ellipsis else r",? [^\W_A-Z]|\w|,"
