@@ -357,6 +357,7 @@ class DeclineReason(StrEnum):
     TOO_LITTLE_TEXT = "too_little_text"
     AVOIDED_WORDS = "avoided_words"
     TOO_LONG = "too_long"
+    FAILED_CHECKS = "failed_checks"
     TOO_FEW_SOURCES = "too_few_sources"
 
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from copydesk.drafting.checks import build_check_context, check
 from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Brief, Field, WriterResult
-from copydesk.errors import DeclinedError, WriterError
+from copydesk.errors import DeclinedError, DeclineReason, WriterError
 from copydesk.model.draft import Format, Severity
 from copydesk.model.voice import Emoji, Link
 from copydesk.text.length import count_emoji
 from copydesk.text.links import unbreakable_spans
 from copydesk.text.thread import split_parts
 from cost_growth import assert_linear
-from drafting_fixtures import assert_traced, make_brief, make_voice
+from drafting_fixtures import TEXT, assert_traced, make_brief, make_voice
 from platform_lengths import LIMITS, length
 from sampling import EXHAUSTIVE, sample_size
 
@@ -323,6 +323,39 @@ def test_regenerated_version_quotes_other_sentence() -> None:
     first = write(make_brief())
     second = write(make_brief(previous=first.text, feedback="Another sentence, please."))
     assert quoted_sentences(first) != quoted_sentences(second)
+
+
+# Texts that the checks would reject
+
+
+def test_headline_with_broken_characters_is_replaced_by_sentence() -> None:
+    draft = write(make_brief(title="The city opens Â¡ a library of drills", text=""))
+    assert "Â¡" not in draft.text
+    assert "The city opened a library of things on Tuesday" in draft.text
+
+
+def test_sentence_with_broken_characters_is_skipped() -> None:
+    broken = "The cafÃ© of the city lends drills and tents to all its members now."
+    summary = "Residents can borrow the drills of the city for two euros a week from now on."
+    draft = write(make_brief(title="The city lends drills to all its members", summary=f"{broken} {summary}", text=""))
+    assert quoted_sentences(draft) == [summary]
+
+
+def test_thread_does_not_quote_broken_characters() -> None:
+    with pytest.raises(DeclinedError, match="Too little text for a thread"):
+        write(make_brief(Format.THREAD, text=TEXT.replace("on Thursday evenings", "in the cafÃ©")))
+
+
+@pytest.mark.parametrize("format", [Format.SHORT, Format.THREAD])
+def test_link_that_readers_cannot_open_is_left_out(format: Format) -> None:
+    draft = write(make_brief(format, url="http://nas.local/library"))
+    assert "nas.local" not in draft.text
+
+
+def test_item_of_broken_texts_is_declined() -> None:
+    with pytest.raises(DeclinedError, match="would fail a check: Broken characters") as caught:
+        write(make_brief(title="The cafÃ© opens in the old station", summary="", text=""))
+    assert caught.value.reason is DeclineReason.FAILED_CHECKS
 
 
 # Other languages

@@ -69,6 +69,13 @@ River News, by Jane Doe, 18 February 2026:
     assert not check(text, build_check_context(make_brief(Format.BLOG))).findings
 
 
+def test_source_with_broken_characters_is_left_out() -> None:
+    broken = replace(OTHER_ITEMS[0], title="Councils vote on Â¡ libraries of their own")
+    text = write(make_brief(Format.BLOG, other_items=(broken, *OTHER_ITEMS[1:]))).text
+    assert len(HEADING.findall(text)) == 3
+    assert "Paper 2" not in text
+
+
 def test_roundup_of_a_story_has_the_title_of_its_lead() -> None:
     text = write(make_brief(Format.BLOG, topic="")).text
     assert text.startswith(

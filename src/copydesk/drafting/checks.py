@@ -21,6 +21,7 @@ __all__ = [
     "add_notes",
     "build_check_context",
     "check",
+    "find_error",
     "find_injections",
 ]
 
@@ -33,6 +34,7 @@ _ALL: tuple[Rule, ...] = (
     *structure.RULES,
     *ai_phrases.RULES,
 )
+_MAY_REPORT_ERRORS = tuple(rule for rule in _ALL if rule not in (*claims.RULES, *ai_phrases.RULES))
 RULES = tuple(rule.name for rule in _ALL)
 """Names of all rules, in the order in which findings are listed."""
 
@@ -50,6 +52,21 @@ def check(text: str, context: CheckContext) -> Checks:
         for match in islice(rule.check(analyzed, context), MAX_FINDINGS_PER_RULE)
     ]
     return Checks(ran=len(rules), findings=tuple(findings), claims=claims.draft_claims(analyzed, context))
+
+
+def find_error(text: str, context: CheckContext) -> str | None:
+    """Return the message of the first error in the draft, or None. Costs a fraction of `check`."""
+    analyzed = AnalyzedText(text, context.format)
+    return next(
+        (
+            match.message
+            for rule in _MAY_REPORT_ERRORS
+            if rule.applies(context)
+            for match in rule.check(analyzed, context)
+            if match.severity is Severity.ERROR
+        ),
+        None,
+    )
 
 
 def add_notes(checks: Checks, notes: tuple[str, ...]) -> Checks:

@@ -76,6 +76,7 @@ _DECLINED = {
     DeclineReason.TOO_LITTLE_TEXT: "had too little text for the format",
     DeclineReason.AVOIDED_WORDS: "had avoided words in every sentence",
     DeclineReason.TOO_LONG: "had nothing that fits the length limit",
+    DeclineReason.FAILED_CHECKS: "had only texts that fail a check",
     DeclineReason.TOO_FEW_SOURCES: "had too few sources for a round-up",
 }
 

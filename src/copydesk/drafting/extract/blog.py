@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from copydesk.drafting.checks import find_error
 from copydesk.drafting.extract import attribution, select_sentences, templates
 from copydesk.drafting.extract.hashtags import add_hashtags
 from copydesk.drafting.extract.material import (
@@ -73,7 +74,7 @@ def write_blog(material: Material) -> WriterResult:
     fits = create_limit_check(material.brief)
     for count in range(_max_entries(material.brief, entries), MIN_SOURCES - 1, -1):
         post = add_hashtags(_compose_post(material, entries[:count]), material, fits)
-        if is_acceptable(post, fits, material.brief.voice.avoid):
+        if is_acceptable(post, material, fits):
             if post.text not in material.brief.previous_versions:
                 return WriterResult(text=post.text, sentences=post.traces)
             raise no_new_version_error()
@@ -94,9 +95,9 @@ def _select_entries(lead: Material) -> list[RoundupEntry]:
     for item_id, material in _read_items(lead):
         if len(entries) == MAX_SOURCES:
             break
-        passage = _choose_sentence(material, entries) if _is_usable(material, lead, entries) else None
-        if passage is not None:
-            entries.append(RoundupEntry(material, passage, item_id))
+        entry = _choose_sentence(item_id, material, lead, entries) if _is_usable(material, lead, entries) else None
+        if entry is not None:
+            entries.append(entry)
         elif item_id is None:
             break
     return entries
@@ -126,18 +127,20 @@ def _needs_link(material: Material) -> bool:
     return material.link is None and material.brief.settings.link is not Link.NEVER
 
 
-def _choose_sentence(material: Material, entries: Sequence[RoundupEntry]) -> Passage | None:
-    """Return the best sentence that repeats none of the other entries: several sources may carry one agency's text."""
+def _choose_sentence(
+    item_id: str | None, material: Material, lead: Material, entries: Sequence[RoundupEntry]
+) -> RoundupEntry | None:
+    """Return the entry with the best sentence that repeats none of the others and has no error.
+
+    Several sources may carry one agency's text.
+    """
     taken = [entry.passage.text for entry in entries]
-    passages = rank_quotes(material, material.headline.text)
-    return next(
-        (
-            passage
-            for passage in passages
-            if not any(select_sentences.repeats_title(passage.text, other) for other in taken)
-        ),
-        None,
-    )
+    for passage in rank_quotes(material, material.headline.text):
+        entry = RoundupEntry(material, passage, item_id)
+        repeats = any(select_sentences.repeats_title(passage.text, other) for other in taken)
+        if not repeats and find_error(_join(_entry_blocks(entry)).text, lead.check_context) is None:
+            return entry
+    return None
 
 
 def _max_entries(brief: Brief, entries: Sequence[RoundupEntry]) -> int:
@@ -154,8 +157,16 @@ def _compose_post(lead: Material, entries: Sequence[RoundupEntry]) -> ComposedTe
     blocks = [_title(lead, entries), _introduction(lead, entries)]
     for entry in entries:
         # The headline of a story's lead is the title of the post.
-        is_titled = entry.item_id is None and not lead.brief.topic
-        blocks += [*([] if is_titled else [_heading(entry)]), _credit_line(entry, linked=is_titled), _quotation(entry)]
+        blocks += _entry_blocks(entry, is_titled=entry.item_id is None and not lead.brief.topic)
+    return _join(blocks)
+
+
+def _entry_blocks(entry: RoundupEntry, *, is_titled: bool = False) -> list[ComposedText]:
+    """Return heading, credit line and quotation; without the heading if `is_titled`: it is the post's title."""
+    return [*([] if is_titled else [_heading(entry)]), _credit_line(entry, linked=is_titled), _quotation(entry)]
+
+
+def _join(blocks: Sequence[ComposedText]) -> ComposedText:
     text = "\n\n".join(block.text for block in blocks if block.text)
     return ComposedText(text, tuple(chain.from_iterable(block.traces for block in blocks)))
 

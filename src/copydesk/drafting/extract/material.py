@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from copydesk.drafting.checks import CheckContext, build_check_context, find_error
 from copydesk.drafting.extract import attribution, select_sentences
 from copydesk.drafting.extract.passages import Passage, extract_passages, make_readable
 from copydesk.drafting.extract.standalone import TitleFlaw, find_title_flaw, is_first_person
@@ -91,6 +92,8 @@ class Material(NamedTuple):
     """All quotable sentences in order, without duplicates and avoided words."""
     avoided_word: str | None
     """The first avoided word that excluded the title or a sentence."""
+    check_context: CheckContext
+    """What the checks of a draft of this item compare its text with."""
     revision: Revision | None = None
     """How the new version differs from the previous one; None for a first version."""
     previous_texts: tuple[str, ...] = ()
@@ -201,6 +204,7 @@ def read_material(brief: Brief, revision: Revision | None = None) -> Material:
         title_flaw=_find_title_flaw(headline, brief, link, language),
         passages=allowed,
         avoided_word=avoided,
+        check_context=build_check_context(brief),
         revision=revision,
         previous_texts=tuple(_words_only(text) for text in brief.previous_versions),
     )
@@ -227,13 +231,13 @@ def create_limit_check(brief: Brief, *, short_links: bool = False) -> Fits:
     return within
 
 
-def is_acceptable(composed: ComposedText, fits_limits: Fits, avoid: tuple[str, ...]) -> bool:
-    """Return True if a text is within its limits and contains no avoided word."""
-    return fits_limits(composed.text) and find_avoided(composed.text, avoid) is None
+def is_acceptable(composed: ComposedText, material: Material, fits_limits: Fits) -> bool:
+    """Return True if a text is within its limits and the checks report no error."""
+    return fits_limits(composed.text) and find_error(composed.text, material.check_context) is None
 
 
-def no_draft_error(material: Material) -> DeclinedError:
-    """Return the error that explains why there is no draft."""
+def no_draft_error(material: Material, failed_check: str | None = None) -> DeclinedError:
+    """Return the error that explains why there is no draft; `failed_check` is what was wrong with the best text."""
     if material.avoided_word:
         return DeclinedError(
             DeclineReason.AVOIDED_WORDS,
@@ -244,6 +248,12 @@ def no_draft_error(material: Material) -> DeclinedError:
         return DeclinedError(
             DeclineReason.NOTHING_TO_QUOTE,
             "The source has no text to make a draft from.",
+            hint="Write the draft by hand.",
+        )
+    if failed_check:
+        return DeclinedError(
+            DeclineReason.FAILED_CHECKS,
+            f"Every draft of this source would fail a check: {failed_check}",
             hint="Write the draft by hand.",
         )
     return DeclinedError(

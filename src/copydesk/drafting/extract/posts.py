@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
+from copydesk.drafting.checks import find_error
 from copydesk.drafting.extract import select_sentences, templates
 from copydesk.drafting.extract.hashtags import add_hashtags
 from copydesk.drafting.extract.material import (
@@ -54,14 +55,18 @@ def write_short(material: Material) -> WriterResult:
     # A new version keeps its link, or it would be new for that alone.
     if material.brief.settings.link is not Link.ALWAYS and not material.brief.previous:
         attempts.append((material._replace(link=None), with_full_links))
-    has_candidates = False
+    has_candidates, failed_check = False, None
     for attempt, (variant, fits) in enumerate(attempts):
         for composed in chain(_candidate_texts(variant), _bare_headline(variant) if attempt else ()):
             has_candidates = True
             finished = add_hashtags(composed, variant, fits)
-            if is_acceptable(finished, fits, material.brief.voice.avoid) and is_new_version(material, finished.text):
+            if not fits(finished.text) or not is_new_version(material, finished.text):
+                continue
+            error = find_error(finished.text, material.check_context)
+            if error is None:
                 return WriterResult(text=finished.text, sentences=finished.traces)
-    raise no_text_error(material, has_candidates=has_candidates)
+            failed_check = failed_check or error
+    raise no_text_error(material, failed_check, has_candidates=has_candidates)
 
 
 def refuse_unpostable(material: Material) -> None:
@@ -77,12 +82,14 @@ def is_new_version(material: Material, text: str) -> bool:
     return material.revision is None or material.revision.is_fulfilled(text, material.brief.previous or "")
 
 
-def no_text_error(material: Material, *, has_candidates: bool) -> WriterError:
+def no_text_error(material: Material, failed_check: str | None, *, has_candidates: bool) -> WriterError:
     """Return the error for an item without an acceptable text."""
     if material.brief.previous:
         return no_new_version_error(material.revision)
     is_empty = material.headline.is_wordless and not material.passages
-    return no_draft_error(material) if has_candidates or material.avoided_word or is_empty else nothing_to_quote_error()
+    if has_candidates or material.avoided_word or is_empty:
+        return no_draft_error(material, failed_check)
+    return nothing_to_quote_error()
 
 
 def standalone_passages(material: Material) -> list[ScoredPassage]:
@@ -209,7 +216,7 @@ def write_thread(material: Material) -> WriterResult:
             parts += closing
             parts[-1] = add_hashtags(parts[-1], material, fits)
             text = join_parts([part.text for part in parts])
-            if is_new_version(material, text):
+            if is_new_version(material, text) and find_error(text, material.check_context) is None:
                 return WriterResult(text=text, sentences=tuple(chain.from_iterable(part.traces for part in parts)))
     if material.brief.previous:
         raise no_new_version_error(material.revision)
@@ -234,7 +241,7 @@ def _quoted_parts(material: Material, fits: Fits, max_parts: int) -> list[Compos
     count = min(max_parts, max(MIN_QUOTATIONS, share))
     for run in _runs(material, fits):
         parts = [_opening(material, run[0]), *(_quotation(material, passage) for passage in run[1:count])]
-        if len(run) >= min(MIN_QUOTATIONS, max_parts) and is_acceptable(parts[0], fits, material.brief.voice.avoid):
+        if len(run) >= min(MIN_QUOTATIONS, max_parts) and is_acceptable(parts[0], material, fits):
             return parts
     return []
 
@@ -298,7 +305,7 @@ def _is_about_title(passage: Passage, material: Material) -> bool:
 
 
 def _fits_quoted(material: Material, passage: Passage, fits: Fits) -> bool:
-    return is_acceptable(_quotation(material, passage), fits, material.brief.voice.avoid)
+    return is_acceptable(_quotation(material, passage), material, fits)
 
 
 _MAX_SIMILARITY = 0.4
@@ -323,4 +330,4 @@ def _closing(material: Material, fits: Fits) -> list[ComposedText]:
     if not material.link:
         return []
     part = templates.compose(templates.CLOSING if material.name else "{url}", template_values(material))
-    return [part] if is_acceptable(part, fits, material.brief.voice.avoid) else []
+    return [part] if is_acceptable(part, material, fits) else []
