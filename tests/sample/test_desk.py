@@ -8,10 +8,11 @@ import pytest
 
 from copydesk import sample
 from copydesk.ingest.registry import SOURCE_TYPES
-from copydesk.model.draft import Format, ListedDraft
+from copydesk.model.draft import Format, ListedDraft, Status
 from copydesk.model.run import Run, RunRequest, RunStatus, Stage
 from copydesk.model.source import Health
 from copydesk.sample.desk import open_sample, sample_settings
+from copydesk.sample.history import SLOTS
 from desk_fixtures import (
     NOW,
     ProgressRecorder,
@@ -239,3 +240,51 @@ async def test_post_with_a_tag_needs_the_user(tmp_path: Path, tag: str, known: s
         await desk.posting.post(created.drafts[0].id)
         (question,) = await desk.posting.list_needing_user()
     assert question.known.startswith(known)
+
+
+def open_furnished(home: Path):
+    return open_sample(sample_settings(settings_at(home)), clock=Watch(), furnished=True)
+
+
+async def test_furnished_desk_shows_every_screen(tmp_path: Path) -> None:
+    async with open_furnished(tmp_path) as desk:
+        counts = await desk.drafts.counts()
+        trends = await desk.engagement.trends(90)
+        experiments = {experiment.name: experiment for experiment in await desk.experiments.list()}
+        week = await desk.schedule.week()
+        (question,) = await desk.posting.list_needing_user()
+    assert counts.by_status[Status.PENDING_REVIEW] >= 10
+    assert counts.by_status[Status.SCHEDULED] == 6
+    assert trends.figures.posts == 23
+    assert len(week.slots) == len(SLOTS)
+    assert experiments["How many hashtags"].results["verdict"]["kind"] == "better"
+    assert experiments["Short or long"].results["verdict"]["kind"] == "not_enough_data"
+    assert question.known.startswith("Unknown whether it was posted.")
+    assert integrity_errors(tmp_path) == []
+
+
+async def test_desk_is_furnished_once(tmp_path: Path) -> None:
+    async with open_furnished(tmp_path) as desk:
+        before = await list_drafts(desk)
+        await desk.pipeline.run()
+    async with open_furnished(tmp_path) as desk:
+        assert len(await list_drafts(desk)) == len(before)
+        assert len(await desk.experiments.list()) == 2
+
+
+async def test_used_desk_is_not_furnished(tmp_path: Path) -> None:
+    await run_once(tmp_path)
+    async with open_furnished(tmp_path) as desk:
+        assert await desk.engagement.top_posts() == ()
+
+
+async def test_interrupted_furnishing_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("copydesk.sample.history.LENGTH", {})
+        with pytest.raises(KeyError):
+            async with open_furnished(tmp_path):
+                pass
+    async with open_furnished(tmp_path) as desk:
+        assert len((await desk.engagement.posts(limit=100)).items) == 23
+        assert len(await desk.experiments.list()) == 2
+        assert (await desk.drafts.counts()).by_status[Status.PENDING_REVIEW] >= 10

@@ -18,7 +18,7 @@ from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import Settings, load
 from copydesk.tui.app import Console
 from copydesk.tui.themes import DARK, LIGHT
-from sample_desks import NOW, build_history, leave_empty, run_pipeline
+from sample_desks import NOW, furnish, leave_empty, run_pipeline
 
 WIDE = (132, 38)
 FOLDER = Path(__file__).resolve().parents[2] / "screenshots"
@@ -39,14 +39,14 @@ class Screenshot(NamedTuple):
 
 
 SCREENSHOTS = (
-    Screenshot("review", WIDE, ("j", "j"), setup=build_history),
-    Screenshot("review-light", WIDE, ("j", "j"), theme=LIGHT.name, setup=build_history),
+    Screenshot("review", WIDE, ("j", "j"), setup=furnish),
+    Screenshot("review-light", WIDE, ("j", "j"), theme=LIGHT.name, setup=furnish),
     Screenshot("review-narrow", (80, 24), ("j", "enter")),
     Screenshot("review-run", WIDE, ("P",), setup=leave_empty),
-    Screenshot("schedule", WIDE, ("2", "j", "l", "k", "k"), setup=build_history),
-    Screenshot("sources", WIDE, ("3",), setup=build_history),
-    Screenshot("experiments", WIDE, ("4",), setup=build_history),
-    Screenshot("engagement", WIDE, ("5", "tab"), setup=build_history),
+    Screenshot("schedule", WIDE, ("2", "j", "l", "k", "k"), setup=furnish),
+    Screenshot("sources", WIDE, ("3",), setup=furnish),
+    Screenshot("experiments", WIDE, ("4", "j"), setup=furnish),
+    Screenshot("engagement", WIDE, ("5", "tab"), setup=furnish),
 )
 
 

@@ -20,9 +20,11 @@ FIRST_PAGE_SIZE = 200
 def run_console(context: Context) -> None:
     """Run the console and exit with its code."""
     _check_user(context)
+    context.is_furnished = True
     # Imported modules live until exit; collecting garbage among them would take a tenth of the start time.
     gc.disable()
-    from copydesk.tui.app import Console  # noqa: PLC0415 - commands do not need Textual
+    from copydesk.tui import labels  # noqa: PLC0415 - commands do not need Textual
+    from copydesk.tui.app import Console  # noqa: PLC0415 - as above
     from copydesk.tui.themes import THEME_FILE  # noqa: PLC0415
 
     try:
@@ -47,6 +49,7 @@ def run_console(context: Context) -> None:
         qualify_commands=context.with_desk_options,
         theme_file=settings.data_home / THEME_FILE,
     )
+    app.notice = labels.SAMPLE_NOTICE if context.sample else ""
     sys.exit(app.run() or 0)
 
 

@@ -57,6 +57,8 @@ class Context:
         self.debug = debug
         self.tells_interrupted = True
         """Print interrupted bulk actions once; not the command that finishes them."""
+        self.is_furnished = False
+        """Give a new sample desk posts, a schedule and experiments, too: to look around, not for a single command."""
 
     def settings(self) -> Settings:
         """Load the settings; the sample desk has a folder of its own."""
@@ -135,7 +137,7 @@ class Context:
             return open_desks(settings, ask_passphrase=_prompt_passphrase if sys.stdin.isatty() else None)
         from copydesk.sample.desk import open_sample_desks  # noqa: PLC0415
 
-        return open_sample_desks(settings)
+        return open_sample_desks(settings, furnished=self.is_furnished)
 
     @property
     def desk_options(self) -> list[str]:

@@ -149,7 +149,7 @@ class FakePlatform:
         self._fault_tags = fault_tags or {}
         """Requests about a post that contains one of these texts fail in this way."""
         self._guarantees = guarantees
-        self._latency = latency
+        self.latency = latency
 
     def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return the guarantees given to the constructor."""
@@ -216,7 +216,7 @@ class FakePlatform:
 
         `request` is the post of a write request, `text` that of the post that is written or looked up.
         """
-        await asyncio.sleep(self._latency)
+        await asyncio.sleep(self.latency)
         tagged = next((fault for tag, fault in self._fault_tags.items() if tag in text), None)
         fault = self.server.faults.popleft() if self.server.faults else tagged
         if fault is None:

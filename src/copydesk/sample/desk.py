@@ -1,8 +1,8 @@
 """Open the sample desk: a real desk in its own folder, whose sources are served in-process."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from datetime import timedelta
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,14 +28,18 @@ def sample_settings(settings: Settings) -> Settings:
 
 
 @asynccontextmanager
-async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "AsyncIterator[Desk]":
-    """Open the owner's sample desk; a new one gets its account, sources and voice."""
-    async with open_sample_desks(settings, clock=clock) as desks:
+async def open_sample(
+    settings: Settings, *, clock: "Clock | None" = None, furnished: bool = False
+) -> "AsyncIterator[Desk]":
+    """Open the owner's sample desk; a new one gets its account, sources and voice, and a past if `furnished`."""
+    async with open_sample_desks(settings, clock=clock, furnished=furnished) as desks:
         yield await desks.get(desks.owner)
 
 
 @asynccontextmanager
-async def open_sample_desks(settings: Settings, *, clock: "Clock | None" = None) -> "AsyncIterator[Desks]":
+async def open_sample_desks(
+    settings: Settings, *, clock: "Clock | None" = None, furnished: bool = False
+) -> "AsyncIterator[Desks]":
     """Open the database of the sample desk for all its users; the owner's desk is the one of `open_sample`."""
     from copydesk.desk import open_desks, utc_now  # noqa: PLC0415 - see above
     from copydesk.posting.fake import FakePlatform, FakeServer, Fault  # noqa: PLC0415
@@ -47,16 +51,42 @@ async def open_sample_desks(settings: Settings, *, clock: "Clock | None" = None)
         FakeServer(settings.data_home / "posted.jsonl"),
         # As on LinkedIn: an unknown outcome waits for the user.
         guarantees=DeliveryGuarantees(can_read_back=False, settle_time=timedelta(0)),
-        latency=LATENCY,
         fault_tags={"#refused": Fault.REFUSED, "#unknown": Fault.CUT_AFTER},
     )
-    clock = clock or utc_now
-    transport = SampleTransport(clock())
-    async with open_desks(settings, clock=clock, transport=transport, platforms={PLATFORM: platform}) as desks:
+    time = SampleClock(clock or utc_now)
+    transport = SampleTransport(time())
+    async with open_desks(settings, clock=time, transport=transport, platforms={PLATFORM: platform}) as desks:
         # Feed dates are relative to the creation of the desks, so that fetching again returns unchanged content.
         transport.set_time(desks.owner.created_at)
-        await populate(await desks.get(desks.owner))
+        desk = await desks.get(desks.owner)
+        await populate(desk)
+        if furnished:
+            from copydesk.sample.history import furnish  # noqa: PLC0415 - not for commands
+
+            await furnish(desk, time)
+        # The user sees a platform that takes as long as a real one; a new desk is opened without waiting for it.
+        platform.latency = LATENCY
         yield desks
+
+
+class SampleClock:
+    """A clock that can be set back while the past of the desk is made."""
+
+    def __init__(self, clock: "Clock") -> None:
+        self._clock = clock
+        self._age = timedelta(0)
+
+    def __call__(self) -> datetime:
+        return self._clock() - self._age
+
+    @contextmanager
+    def set_back(self, age: timedelta) -> Iterator[None]:
+        """Let the clock be behind by `age` inside the context."""
+        self._age = age
+        try:
+            yield
+        finally:
+            self._age = timedelta(0)
 
 
 async def populate(desk: "Desk") -> None:

@@ -92,6 +92,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         qualify_commands: Callable[[str], str] = str,
     ) -> None:
         super().__init__(clock, qualify_commands)
+        self.notice = ""
+        """What the user should know about this desk, shown when it is open."""
         self.desk: Desk | None = None
         self.open_error: CopydeskError | None = None
         """The reason why the desk could not be opened; None while it is opening or open."""
@@ -186,6 +188,9 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                 desk.set_interactive(self.prompt_passphrase)
                 self._post_to_screen(DeskOpened())
                 await self._notify_interrupted(desk)
+                if self.notice:
+                    # As it is: its commands are meant for another desk.
+                    self.notify(self.notice, qualified=True)
                 watcher = asyncio.create_task(self._poll_changes(desk))
                 try:
                     with short_switch_interval():

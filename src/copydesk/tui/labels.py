@@ -126,6 +126,9 @@ FIRST_STEPS = {
 }
 """Shown in an empty review queue, by the action whose key does it."""
 LOADING = "Loading…"
+SAMPLE_NOTICE = (
+    "Sample desk: its sources, posts and metrics are fictional. Start your own desk with `copydesk source add rss URL`."
+)
 LOG_TITLE = "Log"
 PALETTE_SOURCE = "source"
 PASSPHRASE_FIELD = "passphrase"

@@ -308,7 +308,7 @@ async def test_doctor_report_is_displayed(tmp_path: Path) -> None:
 def test_doctor_commands_name_desk() -> None:
     check = CheckFinding(what="sources", verdict=Verdict.WARNING, found="No sources.", advice="copydesk source add")
     advice = Context(home=None, sample=True, debug=False).with_desk_options
-    (table, *_) = locations_page([check], advice)
+    (table, *_) = locations_page([check], advice, "")
     assert "copydesk --sample source add" in str(table)
 
 

@@ -1,4 +1,4 @@
-"""Test for the sample desk in a real terminal, from an empty queue to drafts."""
+"""Test for the sample desk in a real terminal."""
 
 from pathlib import Path
 
@@ -11,11 +11,13 @@ from tmux_terminal import open_terminal
 def test_sample_run_in_real_terminal(size: tuple[int, int], tmp_path: Path) -> None:
     with open_terminal(size) as terminal:
         terminal.start_console(tmp_path)
-        terminal.wait_for("Nothing to review")
+        terminal.wait_for(r"1 needs you")
+        terminal.wait_for("Sample desk: ")
+        terminal.wait_for(r"Queue · \d+[\s\S]*▌ N")
         terminal.press("P")
-        terminal.wait_for("10 new drafts")
+        terminal.wait_for("0 new drafts")
         terminal.press("Escape")
-        terminal.wait_for(r"Queue · 10[\s\S]*▌ N")
+        terminal.wait_for(r"Queue · \d+[\s\S]*▌ N")
         terminal.press("Enter")
         terminal.wait_for("confidence")
         terminal.press("?")

@@ -73,14 +73,17 @@ class NotifyingApp(App[int], inherit_bindings=False):
         severity: SeverityLevel = "information",
         timeout: float | None = None,
         markup: bool = False,
+        qualified: bool = False,
     ) -> None:
         """Show a toast and log it. The text may be untrusted: it is cleaned and never parsed as markup.
 
-        A text that is still on screen is neither shown nor counted again.
+        A text that is still on screen is neither shown nor counted again. With `qualified`, commands in the text are
+        complete already.
         """
         from copydesk.text import clean  # noqa: PLC0415 - not needed for the first paint
 
-        message = self.qualify_commands(replace_commands_with_keys(message))
+        if not qualified:
+            message = self.qualify_commands(replace_commands_with_keys(message))
         text = clean(message)
         if timeout is None and severity == "information":
             timeout = self._info_timeout

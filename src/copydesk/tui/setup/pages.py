@@ -254,7 +254,9 @@ def zone_page(setup: SetupSnapshot) -> list[Block]:
     ]
 
 
-def locations_page(checks: "Sequence[CheckFinding]", qualify_commands: Callable[[str], str]) -> list[Block]:
+def locations_page(
+    checks: "Sequence[CheckFinding]", qualify_commands: Callable[[str], str], notice: str
+) -> list[Block]:
     """Return the page with the results of `copydesk doctor`, its commands written as they are called for this desk."""
     rows = []
     for check in checks:
@@ -263,7 +265,8 @@ def locations_page(checks: "Sequence[CheckFinding]", qualify_commands: Callable[
             safe_line(check.found), (f" {safe_line(qualify_commands(check.advice))}" if check.advice else "", "dim")
         )
         rows.append((Content.styled(word, role), Content(safe_line(check.what)), finding))
-    return [Table(rows), paragraph(), _key_hints(("setup.refresh", labels.RECHECK_HINT))]
+    notices = [paragraph(notice, "warn"), paragraph()] if notice else []
+    return [*notices, Table(rows), paragraph(), _key_hints(("setup.refresh", labels.RECHECK_HINT))]
 
 
 def voice_sample_page(sample: VoicePreview) -> list[Block]:

@@ -219,7 +219,7 @@ class SetupScreen(DeskScreen):
             Section.RANKING: lambda: ranking_page(setup.ranking),
             Section.RULES: lambda: rules_page(setup.rules),
             Section.LOCATIONS: lambda: (
-                locations_page(self._checks, self.app.qualify_commands) if self._checks else checking
+                locations_page(self._checks, self.app.qualify_commands, self.app.notice) if self._checks else checking
             ),
         }
         return pages[self.section]()
