@@ -25,7 +25,7 @@ from copydesk.model.filters import (
 from copydesk.model.transitions import CREATE
 from copydesk.store import search
 from copydesk.store.draft_rows import DRAFT_COLUMNS, Execute, hydrate
-from copydesk.store.raw_sql import chunked, raw_execute
+from copydesk.store.raw_sql import chunked, placeholders, raw_execute
 
 _KEY_COLUMNS: Final = {Order.BEST: "total_score", Order.SOONEST: "scheduled_at", Order.NEWEST: "NULL"}
 _COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
@@ -364,6 +364,18 @@ def by_ids(conn: Connection, user_id: str, ids: Sequence[str]) -> tuple[ListedDr
     for chunk in chunked(ids):
         drafts += hydrate(execute, user_id, list(execute(drafts_sql(len(chunk)), (user_id, *chunk))))
     return tuple(drafts)
+
+
+def load_states(conn: Connection, user_id: str, ids: Sequence[str]) -> dict[str, tuple[Status, bool]]:
+    """Return the status of those of the drafts that exist, and True for each that is archived."""
+    execute = raw_execute(conn)
+    states: dict[str, tuple[Status, bool]] = {}
+    for chunk in chunked(ids):
+        statement = f"""SELECT id, status, archived_at IS NOT NULL FROM draft
+            WHERE +user_id = ? AND id IN ({placeholders(chunk)})"""  # noqa: S608 - placeholders only
+        rows = execute(statement, (user_id, *chunk))
+        states.update((draft_id, (Status(status), bool(archived))) for draft_id, status, archived in rows)
+    return states
 
 
 def list_tags(conn: Connection, user_id: str, limit: int) -> tuple[str, ...]:

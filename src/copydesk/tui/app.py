@@ -14,7 +14,7 @@ from textual.screen import Screen
 from copydesk.tui import labels, themes
 from copydesk.tui.desk_app import SHUTDOWN_TIMEOUT, DeskApp, LoadFirstPage, OpenDesk
 from copydesk.tui.keymap import custom_keys
-from copydesk.tui.keys import KEYS, Key, KeyContext, bindings
+from copydesk.tui.keys import KEYS, Key, KeyContext, bindings, replace_commands_with_keys
 from copydesk.tui.themes import stylesheet_path
 
 if TYPE_CHECKING:
@@ -233,6 +233,11 @@ class Console(DeskApp, inherit_bindings=False):
         screen = self.screen_stack[0]
         await self.desk_tasks.wait_for_reads()
         return screen if self.screen_stack[0] is screen else None
+
+    def key_refusal(self, key_id: str) -> str:
+        """Return why a key of the current screen does nothing to what it shows; empty if it does something."""
+        refusal = getattr(self.screen_stack[0], "refusal", None)
+        return replace_commands_with_keys(refusal(key_id)) if refusal is not None else ""
 
     def show_draft(self, draft_id: str) -> None:
         """Switch to the review and move the cursor to the draft."""

@@ -77,6 +77,11 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """Yield the widgets between header and footer. Called once."""
         return ()
 
+    def refusal(self, key_id: str) -> str:
+        """Return why a key does nothing to what the screen shows now; empty if it does something."""
+        del key_id
+        return ""
+
     def refresh_data(self) -> None:
         """Load the displayed data from the desk, by `load_with_retry`."""
 

@@ -89,6 +89,8 @@ KEYS = (
     Key("review.edit_outside", KeyContext.REVIEW, "E", "edit_outside", "Edit in $EDITOR"),
     Key("review.schedule", KeyContext.REVIEW, "s", "schedule", "Schedule in the next free slot", "schedule"),
     Key("review.schedule_at", KeyContext.REVIEW, "S", "schedule_at", "Schedule at a time: tomorrow 9, fri 14:30"),
+    Key("review.cancel_schedule", KeyContext.REVIEW, "T", "cancel_schedule", "Unschedule: take the time away"),
+    Key("review.unapprove", KeyContext.REVIEW, "U", "unapprove", "Unapprove: return to review"),
     Key("review.post", KeyContext.REVIEW, "p", "post", "Post now; asks for confirmation"),
     Key("review.archive", KeyContext.REVIEW, "x", "archive", "Archive"),
     Key("review.restore", KeyContext.REVIEW, "Z", "restore", "Restore from the archive"),
@@ -383,6 +385,8 @@ _ALTERNATIVE_KEYS = {
     "regenerate": ("review.regenerate", "regenerates"),
     "schedule": ("review.schedule", "schedules"),
     "reschedule": ("review.schedule_at", "reschedules"),
+    "unschedule": ("review.cancel_schedule", "unschedules"),
+    "unapprove": ("review.unapprove", "unapproves"),
     "post": ("review.post", "posts now"),
     "archive": ("review.archive", "archives"),
 }

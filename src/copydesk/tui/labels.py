@@ -8,6 +8,7 @@ from copydesk.model.draft import (
     CLAIM_LABELS,
     MANUAL,
     STATUS_LABELS,
+    TO_REVIEW,
     Action,
     ClaimVerdict,
     Field,
@@ -19,7 +20,7 @@ from copydesk.model.engagement import EngagementMetric, Interval
 from copydesk.model.experiment import ExperimentPlan, ExperimentStatus, LiftNeed, Metric
 from copydesk.model.run import RunStatus
 from copydesk.model.source import Health
-from copydesk.model.transitions import EDIT
+from copydesk.model.transitions import ACTIONS, EDIT
 from copydesk.text import clean
 from copydesk.text.formatting import format_count, format_duration, format_relative, plural
 from copydesk.tui.keys import key_label
@@ -555,6 +556,11 @@ def time_conflicts(count: int) -> str:
     return f"{plural(count, 'draft')} within 30 minutes"
 
 
+def typed_text_kept(action_id: str) -> str:
+    """Return the notice that a text typed for an action that failed is offered again."""
+    return f"Your text is kept: {key_label(action_id)} offers it again."
+
+
 def unused_answer(action: str) -> str:
     """Return the notice about text typed into a prompt that was closed by the end of the console."""
     return f"Restored what you typed for {action}. The prompt offers it."
@@ -745,13 +751,52 @@ def actions_done(counts: Mapping[str, int]) -> str:
     return f"{', '.join(f'{count:,} {word}' for word, count in counts.items())} · {undo_hint()}"
 
 
-def bulk_done(count: int, word: str, *, skipped: int, failed: int, failures: str) -> str:
-    """Return the toast for a bulk action: `48 approved (5 newer drafts not included), 2 failed: … · u undo`."""
+NOT_ARCHIVED = "This draft is not archived."
+
+
+def skip_reason(action: Action, status: Status, archived: bool) -> str:  # noqa: FBT001 - a pair, passed as one
+    """Return why a bulk action skips a draft in this state: `archived`, `already approved`, `not approved`."""
+    if archived:
+        return ARCHIVED.text
+    label = STATUS[status].text
+    if action is Action.SCHEDULE and status in TO_REVIEW:
+        return "not approved"
+    return f"already {label}" if ACTIONS[action].to_status is status else label
+
+
+def skipped_drafts(reasons: Mapping[str, int]) -> str:
+    """Return how many drafts an action skips, by reason: `8 skipped: 6 archived, 2 already approved`."""
+    total = sum(reasons.values())
+    return f"{total:,} skipped: {', '.join(f'{count:,} {reason}' for reason, count in reasons.items())}"
+
+
+def nothing_done(word: str, reasons: Mapping[str, int]) -> str:
+    """Return the toast for a bulk action that no marked draft allows: `None approved, 8 skipped: …`."""
+    return f"None {word}, {skipped_drafts(reasons)}"
+
+
+def grouped_failures(reasons: Mapping[str, int]) -> str:
+    """Return the failures of a bulk action by reason, with their number if there are several reasons."""
+    if len(reasons) == 1:
+        return next(iter(reasons))
+    return " ".join(f"{count:,}: {reason}" for reason, count in reasons.items())
+
+
+def bulk_done(count: int, word: str, *, newer: int, skipped: Mapping[str, int], failures: Mapping[str, int]) -> str:
+    """Return the toast for a bulk action: `53 approved, 8 skipped: 6 archived, 2 already approved · u undo`.
+
+    `skipped` and `failures` have the number of drafts by reason, `newer` is the number of those that arrived after the
+    list was loaded.
+    """
     sentence = f"{count:,} {word}"
+    if newer:
+        sentence += f" ({plural(newer, 'newer draft')} not included)"
     if skipped:
-        sentence += f" ({plural(skipped, 'newer draft')} not included)"
-    if failed:
-        sentence += f", {failed:,} failed: {failures}"
+        sentence += f", {skipped_drafts(skipped)}"
+    if failures:
+        sentence += f", {sum(failures.values()):,} failed: {grouped_failures(failures)}"
+    if (skipped or failures) and sum(skipped.values()) + sum(failures.values()) > 1:
+        sentence += f" · {key_label('console.log')} lists them"
     # If every draft failed there is nothing to undo.
     return f"{sentence} · {undo_hint()}" if count else sentence
 

@@ -62,6 +62,13 @@ class Command(NamedTuple):
     title: str
     keys: str
     run: Callable[[], object]
+    refusal: str = ""
+    """Why it does nothing to what the screen shows."""
+
+    @property
+    def aside(self) -> str:
+        """What stands beside the title: the keys, and why it does nothing."""
+        return f"{self.keys}  {self.refusal}" if self.refusal else self.keys
 
 
 class PaletteApp(Protocol):
@@ -74,6 +81,7 @@ class PaletteApp(Protocol):
     def current_mode(self) -> str: ...
     def run_key_action(self, key: Key) -> None: ...
     def action_change_theme(self) -> None: ...
+    def key_refusal(self, key_id: str) -> str: ...
     def show_draft(self, draft_id: str) -> None: ...
     def show_source(self, source_id: str) -> None: ...
 
@@ -93,7 +101,8 @@ def list_commands(app: PaletteApp) -> Iterable[Command]:
         title = key.description if is_here else f"{key.context.value}: {key.description}"
         if title not in used_titles and (is_here or key.id in OFFERED_ELSEWHERE):
             used_titles.add(title)
-            yield Command(title, format_keys(key)[0], partial(app.run_key_action, key))
+            refusal = app.key_refusal(key.id) if is_here else ""
+            yield Command(title, format_keys(key)[0], partial(app.run_key_action, key), refusal)
     yield Command(labels.CHANGE_THEME, "", app.action_change_theme)
 
 
@@ -141,13 +150,14 @@ class CommandProvider(Provider):
     async def discover(self) -> Hits:
         """Yield every action, before anything is typed."""
         for command in list_commands(self._console):
-            yield DiscoveryHit(_line(Content(command.title), command.keys), command.run, text=command.title)
+            line = _line(Content(command.title), command.aside, dimmed=bool(command.refusal))
+            yield DiscoveryHit(line, command.run, text=command.title)
 
     async def search(self, query: str) -> Hits:
         """Yield the actions, sources and drafts that match the query."""
         for command in list_commands(self._console):
             if match := match_words(query, command.title):
-                line = _line(_highlight(command.title, match), command.keys)
+                line = _line(_highlight(command.title, match), command.aside, dimmed=bool(command.refusal))
                 yield Hit(match.score, line, command.run, text=command.title)
         if (desk := self._console.desk) is not None:
             async for hit in self._sources(desk, query):
@@ -177,7 +187,9 @@ class CommandProvider(Provider):
 _IN_TEXT = Match(_PARTS, ())
 
 
-def _line(title: Content, aside: str) -> Content:
+def _line(title: Content, aside: str, *, dimmed: bool = False) -> Content:
+    if dimmed:
+        title = title.stylize("$text-muted")
     return Content.assemble(title, (f"  {aside}" if aside else "", "$text-muted"))
 
 

@@ -1,6 +1,7 @@
 """Tests for decisions about drafts in the console: approve, reject, archive, bulks, undo and redo."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,14 @@ from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
 from copydesk.model.transitions import EventKind, InterruptedBulk
+from copydesk.tui.palette import list_commands
 from copydesk.tui.review import action_runner
 from copydesk.tui.review.action_runner import Outcome, describe_bulk, format_failures
 from copydesk.tui.review.actions import PromptAutosave
 from copydesk.tui.review.marks import select_ids
+from copydesk.tui.widgets.key_hints import KeyLine
 from desk_fixtures import NOW, open_desk_at
-from review_driver import open_review
+from review_driver import ReviewDriver, open_review
 
 
 async def test_approve_shows_next_draft_and_saves(tmp_path: Path) -> None:
@@ -149,10 +152,115 @@ async def test_bulk_reports_failures_and_keeps_marks(tmp_path: Path, monkeypatch
         await review.press("a")
         assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 4
         assert failed_ids == [(ids[1],)]
-        assert review.toasts[0].startswith("4 approved, 1 failed: “Two of three newsletters lose readers a…”: Cannot")
-        assert review.toasts[0].endswith("· u undo")
+        assert review.toasts == ["4 approved, 1 skipped: 1 archived · u undo"]
         await review.press("u")
         assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 0
+
+
+async def make_mixed(review: ReviewDriver) -> list[str]:
+    """Approve two drafts, schedule a third one, archive a fourth; return the ids of all five."""
+    ids = [row.id for row in (await review.desk.drafts.list()).items]
+    await review.desk.drafts.bulk({"action": "approve", "ids": ids[:3]})
+    await review.desk.drafts.schedule(ids[2], NOW + timedelta(days=1))
+    await review.desk.drafts.archive(ids[3])
+    return ids
+
+
+async def test_skipped_drafts_are_grouped_by_reason_and_listed_in_the_log(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        review.select(*await make_mixed(review))
+        await review.press("a")
+        toast = "1 approved, 4 skipped: 2 already approved, 1 scheduled, 1 archived · Ctrl+L lists them · u undo"
+        assert review.toasts == [toast]
+        listed = review.app.notification_log[-1].text.splitlines()
+        assert sorted(line.rsplit(": ", 1)[1] for line in listed) == [
+            "already approved",
+            "already approved",
+            "archived",
+            "scheduled",
+        ]
+
+
+async def test_nothing_is_asked_about_drafts_that_all_refuse(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        ids = await make_mixed(review)
+        review.select(*ids[:4])
+        await review.press("R")
+        assert len(review.app.screen_stack) == 1
+        assert review.toasts == ["None regenerating, 4 skipped: 2 approved, 1 scheduled, 1 archived"]
+
+
+async def test_prompt_says_which_drafts_it_skips(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        review.select(*await make_mixed(review))
+        await review.press("r")
+        assert "Reject 3 drafts: reason (optional)" in review.text
+        assert "2 skipped: 1 scheduled, 1 archived" in review.text
+
+
+async def test_bulk_time_schedules_and_reschedules_as_one(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        ids = await make_mixed(review)
+        before = [await review.desk.drafts.get(draft_id) for draft_id in ids]
+        review.select(*ids)
+        await review.press("S", *"in 2 hours", "enter")
+        after = [await review.desk.drafts.get(draft_id) for draft_id in ids]
+        assert [draft.scheduled_at for draft in after[:3]] == [NOW + timedelta(hours=2)] * 3
+        assert "3 scheduled for" in review.toasts[-1]
+        assert "2 skipped: 1 archived, 1 not approved" in review.toasts[-1]
+        await review.press("u")
+        undone = [await review.desk.drafts.get(draft_id) for draft_id in ids]
+        assert [(draft.status, draft.scheduled_at) for draft in undone] == [
+            (draft.status, draft.scheduled_at) for draft in before
+        ]
+
+
+async def test_draft_that_refuses_is_not_asked_about(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("a", "k", "R")
+        assert len(review.app.screen_stack) == 1
+        assert review.toasts[-1].startswith("Cannot regenerate a draft with the status “approved”.")
+
+
+async def test_unapprove_and_unschedule_have_keys(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("a", "k", "S", *"in 2 hours", "enter")
+        assert await review.get_status(first.id) is Status.SCHEDULED
+        review.select(first.id)
+        await review.press("T")
+        assert await review.get_status(first.id) is Status.APPROVED
+        await review.press("U")
+        assert await review.get_status(first.id) is Status.AWAITING_REVIEW
+        await review.press("u", "u")
+        assert await review.get_status(first.id) is Status.SCHEDULED
+
+
+async def test_text_typed_for_a_failed_action_is_offered_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_review(tmp_path) as review:
+
+        async def fail(self: object, *args: object, **kwargs: object) -> object:
+            raise StoreFullError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(DeskReview, "apply", fail)
+            await review.press("r", *"Old news", "enter")
+        assert "Your text is kept: r offers it again." in review.toasts
+        await review.press("r")
+        assert "Alt+1 Old news" in review.text
+
+
+async def test_keys_that_do_nothing_are_dimmed(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        key_line = review.screen.query_one(KeyLine)
+        assert not key_line._refused_words()
+        await review.press("a", "k")
+        assert key_line._refused_words() == {"approve"}
+        commands = {command.title: command.refusal for command in list_commands(review.app)}
+        assert commands["Approve"].startswith("Already approved.")
+        assert not commands["Reject, with an optional reason"]
+        await review.press("space")
+        assert not key_line._refused_words()
 
 
 async def test_decision_is_saved_when_user_quits(tmp_path: Path) -> None:
@@ -284,11 +392,9 @@ async def test_reject_prompt_uses_singular_and_plural(tmp_path: Path) -> None:
 
 def test_error_of_the_database_is_said_once() -> None:
     full = str(StoreFullError())
-    outcome = Outcome(
-        "approve", ("a",), {"b": "No.", "c": full, "d": full}, names={"b": "“B”", "c": "“C”"}, stopped_by=full
-    )
-    assert format_failures(outcome) == f"“B”: No. {full}"
-    assert describe_bulk(outcome) == f"1 approved, 3 failed: “B”: No. {full} · u undo"
+    outcome = Outcome("approve", ("a",), {"b": "No.", "c": full, "d": full}, names={"b": "“B”"}, stopped_by=full)
+    assert format_failures(outcome) == f"2: {full} 1: No."
+    assert describe_bulk(outcome) == f"1 approved, 3 failed: 2: {full} 1: No. · Ctrl+L lists them · u undo"
 
 
 async def test_interrupted_bulk_is_said_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

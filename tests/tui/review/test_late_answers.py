@@ -8,6 +8,7 @@ from copydesk.model.draft import Status
 from copydesk.tui.review.dialogs import EditDialog
 from copydesk.tui.widgets.inputs import SafeTextArea
 from delayed_responses import DelayedResponse, assert_stays, press_without_waiting
+from desk_fixtures import open_desk_at
 from review_driver import open_review
 
 pytestmark = pytest.mark.usefixtures("no_key_waiting")
@@ -32,11 +33,12 @@ async def test_late_text_does_not_replace_other_draft(tmp_path: Path) -> None:
 
 async def test_late_refusal_does_not_close_other_editor(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
-        second = review.screen.queue.window.rows[1]
-        await review.press("x", "k")
+        first, second = review.screen.queue.window.rows[:2]
         held = DelayedResponse(review.desk.drafts, "get")
         await press_without_waiting(review, "e")
         await held.wait_until_called()
+        async with open_desk_at(tmp_path) as other:
+            await other.drafts.archive(first.id)
         await press_without_waiting(review, "escape", "j", "e")
         held.released.set()
         await review.wait()

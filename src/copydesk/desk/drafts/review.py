@@ -8,6 +8,7 @@ for; it stays until the draft is approved or rejected. The event log keeps all o
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -30,7 +31,7 @@ from copydesk.model.requests import (
 )
 from copydesk.model.schedule import SET_SLOTS_COMMAND
 from copydesk.model.serialization import Struct
-from copydesk.model.transitions import EventKind, allowed_actions, change_name, next_status, status_after_edit
+from copydesk.model.transitions import ACTIONS, EventKind, allowed_actions, change_name, next_status, status_after_edit
 from copydesk.scheduling.slots import HORIZON, next_free_slot
 from copydesk.scheduling.time_text import DAYS, MONTHS
 from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant
@@ -39,6 +40,7 @@ from copydesk.store.bulk_actions import BulkPlan
 from copydesk.store.database import COMMIT_BATCH_SIZE, Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
+from copydesk.store.queue_window import load_states
 
 MINUTE = timedelta(minutes=1)
 _SCHEDULED_STATUSES = (Status.SCHEDULED, Status.MISSED, Status.POSTING)
@@ -121,6 +123,49 @@ class Review:
         async with record_bulk(self._ctx, bulk_id, now, request, unique_ids):
             errors = await self._apply_in_batches(request, unique_ids, now, bulk_id, on_progress, is_cancelled)
         return to_bulk_outcome(action, unique_ids[: len(errors)], errors)
+
+    async def schedule_all_at(
+        self,
+        ids: Sequence[str],
+        at: datetime,
+        *,
+        on_progress: Callable[[int], None] | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
+    ) -> BulkOutcome:
+        """Implement `Drafts.schedule_all_at`, which documents it."""
+        now = self._ctx.clock()
+        schedule_at = validate_change(ChangeDraft(action=Action.SCHEDULE, scheduled_at=at), now)
+        move_to = validate_change(ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at), now)
+        unique_ids, bulk_id = tuple(dict.fromkeys(ids)), new_id(now)
+        states = await self._ctx.read(load_states, unique_ids)
+        timed = {
+            draft_id for draft_id, (status, _) in states.items() if status in ACTIONS[Action.RESCHEDULE].from_statuses
+        }
+        parts = (
+            (schedule_at, tuple(draft_id for draft_id in unique_ids if draft_id not in timed)),
+            (move_to, tuple(draft_id for draft_id in unique_ids if draft_id in timed)),
+        )
+        processed: list[str] = []
+        errors: list[CopydeskError | None] = []
+        for request, part in parts:
+            if not part or (processed and is_cancelled is not None and is_cancelled()):
+                continue
+            if errors and isinstance(errors[-1], StoreError):
+                errors += [errors[-1]] * len(part)
+                processed += part
+                continue
+            progress = partial(_report_progress, on_progress, len(processed))
+            try:
+                async with record_bulk(self._ctx, bulk_id, now, request, part):
+                    part_errors = await self._apply_in_batches(request, part, now, bulk_id, progress, is_cancelled)
+            except StoreError as error:
+                if not processed or isinstance(error, DeskClosedError):
+                    raise
+                # The first part is written, and the caller has to learn which drafts it changed.
+                part_errors = [error] * len(part)
+            errors += part_errors
+            processed += part[: len(part_errors)]
+        return to_bulk_outcome(Action.SCHEDULE, processed, errors)
 
     async def resume_bulk(self, bulk_id: str, request: ChangeDraft, ids: Sequence[str]) -> BulkOutcome:
         """Apply an interrupted bulk action to the rest of its drafts; it is undone with the first part as one.
@@ -276,6 +321,11 @@ class _BulkAction:
         if at and needs_slot(self._request):
             # Start the next search after this slot: all earlier ones are taken, and each draft gets a slot of its own.
             self._last_slot = at.at
+
+
+def _report_progress(on_progress: Callable[[int], None] | None, before: int, count: int) -> None:
+    if on_progress is not None:
+        on_progress(before + count)
 
 
 def to_bulk_outcome(action: Action, ids: Sequence[str], errors: Sequence[CopydeskError | None]) -> BulkOutcome:

@@ -19,7 +19,7 @@ from copydesk.desk.operation import operation
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.delivery import PostResult
-from copydesk.model.draft import TO_REVIEW, Action, Checks, Draft, Format, ListedDraft
+from copydesk.model.draft import TO_REVIEW, Action, Checks, Draft, Format, ListedDraft, Status
 from copydesk.model.filters import (
     DraftCounts,
     DraftPosition,
@@ -166,6 +166,11 @@ class DraftViews:
     async def by_ids(self, ids: tuple[str, ...]) -> tuple[ListedDraft, ...]:
         """Return the drafts with these ids, unordered; missing ones are left out."""
         return await self._ctx.read(queue_window.by_ids, ids)
+
+    @operation
+    async def states(self, ids: Sequence[str]) -> dict[str, tuple[Status, bool]]:
+        """Return the status of each of these drafts, and True if it is archived; missing ones are left out."""
+        return await self._ctx.read(queue_window.load_states, ids)
 
     @operation
     async def between(
@@ -317,6 +322,21 @@ class Drafts:
         `stopped_by` is the error. Raise InvalidError, or StoreError if nothing was changed.
         """
         return await self._review.bulk_all(action, ids, request, on_progress=on_progress, is_cancelled=is_cancelled)
+
+    @operation
+    async def schedule_all_at(
+        self,
+        ids: Sequence[str],
+        at: datetime,
+        *,
+        on_progress: Callable[[int], None] | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
+    ) -> BulkOutcome:
+        """Schedule approved drafts at `at`, and move scheduled and missed ones there; undone as one.
+
+        Arguments and errors are those of `bulk_all`.
+        """
+        return await self._review.schedule_all_at(ids, at, on_progress=on_progress, is_cancelled=is_cancelled)
 
     @operation
     async def undo(

@@ -24,6 +24,7 @@ from copydesk.tui.messages import WorkStatusChanged
 from copydesk.tui.review.local_changes import DraftState, LocalChanges
 from copydesk.tui.review.marks import ResolvedDrafts, Selection
 from copydesk.tui.review.queue_pane import QueuePane
+from copydesk.tui.review.refusals import refusal, split
 from copydesk.tui.runtime.desk_tasks import DRAFT_DELETED_MESSAGE, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.runtime.notifications import is_refusal
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 
-MAX_LISTED = 3
-"""Failures listed in a toast."""
+MAX_LOGGED = 500
+"""Drafts of a bulk action that the log lists by name, with why they were not changed."""
 OnSuccess = Callable[[Sequence[str]], object]
 """Called after an action with the ids of the drafts that were changed."""
 TOAST_INTERVAL = 0.5
@@ -55,8 +56,10 @@ class Outcome(NamedTuple):
     kind: EventKind = EventKind.CHANGE
     names: Mapping[str, str] = {}
     """Names of some of the drafts by id."""
-    skipped: int = 0
+    newer: int = 0
     """Number of drafts left unchanged because they arrived after the list was loaded."""
+    skipped: Mapping[str, str] = {}
+    """Why their state did not allow the action, by draft id."""
     stopped_by: str | None = None
     """The error of the database that ended a bulk action."""
     refused: bool = False
@@ -74,14 +77,24 @@ def describe_action(outcome: Outcome) -> str:
 
 
 def describe_bulk(outcome: Outcome) -> str:
-    """Describe a bulk action: `48 approved, 2 failed: “A missing index…”: This draft is posted … · u undo`."""
+    """Describe a bulk action: `53 approved, 8 skipped: 6 archived, 2 already approved · u undo`."""
+    skipped = Counter(outcome.skipped.values())
+    if not outcome.succeeded and not outcome.failed and not outcome.newer:
+        return labels.nothing_done(describe_action(outcome), skipped)
     return labels.bulk_done(
         len(outcome.succeeded),
         describe_action(outcome),
-        skipped=outcome.skipped,
-        failed=len(outcome.failed),
-        failures=format_failures(outcome),
+        newer=outcome.newer,
+        skipped=dict(skipped.most_common()),
+        failures=_failures_by_reason(outcome),
     )
+
+
+def list_unchanged(outcome: Outcome) -> str:
+    """Return every draft that a bulk action did not change, one a line with the reason, for the log."""
+    reasons = {**outcome.skipped, **outcome.failed}
+    lines = [_failure(outcome, draft_id, reason) for draft_id, reason in list(reasons.items())[:MAX_LOGGED]]
+    return "\n".join([*lines, labels.and_more(len(reasons) - len(lines)).strip()]).strip()
 
 
 def describe_interrupted_undo(undone: UndoResult, *, undo: bool) -> str:
@@ -109,26 +122,21 @@ def _undo_name(action: str) -> str:
 
 
 def format_failures(outcome: Outcome) -> str:
-    """Return the first failures by name, each with its reason, and once the error that failed all other drafts."""
-    refused = {draft_id: reason for draft_id, reason in outcome.failed.items() if reason != outcome.stopped_by}
-    listed = [_failure(outcome, draft_id, reason) for draft_id, reason in _first(refused)]
-    text = " ".join(listed) + labels.and_more(len(refused) - len(listed))
-    return f"{text} {outcome.stopped_by}".strip() if outcome.stopped_by else text
+    """Return a single failure with the draft's name, several by their reasons."""
+    return labels.grouped_failures(_failures_by_reason(outcome))
+
+
+def _failures_by_reason(outcome: Outcome) -> dict[str, int]:
+    if len(outcome.failed) == 1:
+        ((draft_id, reason),) = outcome.failed.items()
+        return {_failure(outcome, draft_id, reason): 1}
+    return dict(Counter(outcome.failed.values()).most_common())
 
 
 def _failure(outcome: Outcome, draft_id: str, reason: str) -> str:
     """Return one failure; a draft without a name was deleted."""
     name = outcome.names.get(draft_id)
     return f"{name}: {reason}" if name and reason != DRAFT_DELETED_MESSAGE else DRAFT_DELETED_MESSAGE
-
-
-def listed_failure_ids(failed: Mapping[str, str]) -> list[str]:
-    """Return the ids of the drafts that `format_failures` lists."""
-    return [draft_id for draft_id, _ in _first(failed)]
-
-
-def _first(failed: Mapping[str, str]) -> Sequence[tuple[str, str]]:
-    return list(failed.items())[:MAX_LISTED]
 
 
 def error_message(error: Exception) -> str:
@@ -147,6 +155,8 @@ class ActionResult(NamedTuple):
     """The state that the row of a single draft already displays."""
     on_success: OnSuccess | None = None
     """Called with the ids of the drafts that were changed."""
+    on_failure: Callable[[], object] | None = None
+    """Called if no draft was changed."""
     on_unchanged: Callable[[Sequence[str] | None], None] | None = None
     """Called with the ids of the selected drafts that were not changed."""
 
@@ -174,10 +184,13 @@ class ActionRunner:
         *steps: ChangeDraft,
         target: Selection | None = None,
         on_success: OnSuccess | None = None,
+        on_failure: Callable[[], object] | None = None,
+        moves: bool = False,
     ) -> None:
         """Apply the steps in order to `target`, by default the selection.
 
-        `on_success` is called with the ids of the changed drafts.
+        `on_success` is called with the ids of the changed drafts, `on_failure` if none was. With `moves`, several
+        drafts are scheduled at a time, and those that have a time already are moved to it.
 
         A single draft's row fades to its new status at once. If it seems not to allow the steps, the row stays as it
         is, and the desk reports the reason.
@@ -190,7 +203,8 @@ class ActionRunner:
                 # Without a desk the write fails at once, and the marks must stay.
                 selection.on_start()
             self.app.enqueue_write(
-                lambda desk: self._change_many(desk, steps[-1], selection, on_success), hold_keys=Hold.RESULT
+                lambda desk: self._change_many(desk, steps[-1], selection, on_success, on_failure, moves=moves),
+                hold_keys=Hold.RESULT,
             )
             return
         draft = selection.draft
@@ -203,8 +217,47 @@ class ActionRunner:
             on_finished = partial(self.changes.pending.remove_first, draft.id)
             self._move_on(draft)
         self.app.enqueue_write(
-            lambda desk: self._change_one(desk, draft, steps, state, on_success), on_finished=on_finished
+            lambda desk: self._change_one(desk, draft, steps, state, on_success, on_failure), on_finished=on_finished
         )
+
+    def refusal(self, key_id: str, draft: ListedDraft) -> str:
+        """Return why a key does nothing to the draft, and which keys do; empty if it does something."""
+        state = self.changes.current_state(draft)
+        return refusal(key_id, state.status, archived=state.archived)
+
+    def ask_if_possible(
+        self, key_id: str, actions: Sequence[Action], ask: Callable[[Selection, int, str], object]
+    ) -> None:
+        """Call `ask` with the selection, the number of drafts that allow one of the actions, and what is skipped.
+
+        If none allows them, say why instead: nothing is typed in vain.
+        """
+        selection = self.pane.selection()
+        if selection is None:
+            return
+        if selection.draft is None:
+            self.app.run_desk_task(
+                lambda desk: self._ask_about_many(desk, actions, selection, ask), hold_keys=Hold.SCREEN
+            )
+        elif reason := self.refusal(key_id, selection.draft):
+            self.app.notify(reason, severity="warning")
+        else:
+            ask(selection, 1, "")
+
+    async def _ask_about_many(
+        self,
+        desk: "Desk",
+        actions: Sequence[Action],
+        selection: Selection,
+        ask: Callable[[Selection, int, str], object],
+    ) -> None:
+        ids = (await _resolve(desk, selection)).ids
+        possible, skipped = split(actions, ids, await desk.drafts.views.states(ids))
+        reasons = dict(Counter(skipped.values()).most_common())
+        if not possible:
+            self.app.notify(labels.nothing_done(labels.DONE[actions[0]], reasons), severity="warning")
+            return
+        ask(selection, len(possible), labels.skipped_drafts(reasons) if reasons else "")
 
     def _move_on(self, draft: ListedDraft) -> None:
         current = self.queue.current
@@ -233,6 +286,7 @@ class ActionRunner:
         steps: Sequence[ChangeDraft],
         displayed_state: DraftState | None,
         then: OnSuccess | None,
+        on_failure: Callable[[], object] | None,
     ) -> None:
         request, names = steps[-1], {draft.id: labels.draft_name(draft.text)}
         try:
@@ -242,7 +296,8 @@ class ActionRunner:
             # Any error has to restore the row, which was dimmed before the write.
             failed = {draft.id: error_message(error)}
             refused = is_refusal(error)
-            self.finish(ActionResult(Outcome(change_name(request.action), (), failed, names=names, refused=refused)))
+            outcome = Outcome(change_name(request.action), (), failed, names=names, refused=refused)
+            self.finish(ActionResult(outcome, on_failure=on_failure))
             return
         self.changes.record(draft, changed)
         outcome = Outcome(change_name(request.action), (draft.id,), detail=time_text, names=names)
@@ -288,41 +343,81 @@ class ActionRunner:
         return f"for {formatted}"
 
     async def _change_many(
-        self, desk: "Desk", request: ChangeDraft, selection: Selection, then: OnSuccess | None
+        self,
+        desk: "Desk",
+        request: ChangeDraft,
+        selection: Selection,
+        then: OnSuccess | None,
+        on_failure: Callable[[], object] | None,
+        *,
+        moves: bool,
     ) -> None:
         try:
-            await self._change_resolved(desk, request, selection, then)
+            await self._change_resolved(desk, request, selection, then, on_failure, moves=moves)
         except BaseException:
             # Nothing is known about any of the drafts: keep all of their marks.
             self.screen.call_later(selection.on_finish, None)
+            if on_failure is not None:
+                self.screen.call_later(on_failure)
             raise
 
     async def _change_resolved(
-        self, desk: "Desk", request: ChangeDraft, selection: Selection, then: OnSuccess | None
+        self,
+        desk: "Desk",
+        request: ChangeDraft,
+        selection: Selection,
+        then: OnSuccess | None,
+        on_failure: Callable[[], object] | None,
+        *,
+        moves: bool,
     ) -> None:
         assert request.action is not None
-        ids, skipped = await _resolve(desk, selection)
+        selected, newer = await _resolve(desk, selection)
+        actions = (request.action, Action.RESCHEDULE) if moves else (request.action,)
+        ids, skipped = split(actions, selected, await desk.drafts.views.states(selected))
         action = request.action.value
 
         def on_progress(count: int) -> None:
             self.screen.post_message(WorkStatusChanged(labels.bulk_progress(action, count, len(ids))))
 
         try:
-            result = await desk.drafts.bulk_all(
-                request.action, ids, request, on_progress=on_progress, is_cancelled=lambda: self.app.stopping
-            )
+            if moves:
+                assert request.scheduled_at is not None
+                result = await desk.drafts.schedule_all_at(
+                    ids, request.scheduled_at, on_progress=on_progress, is_cancelled=lambda: self.app.stopping
+                )
+            else:
+                result = await desk.drafts.bulk_all(
+                    request.action, ids, request, on_progress=on_progress, is_cancelled=lambda: self.app.stopping
+                )
         finally:
             self.screen.post_message(WorkStatusChanged(""))
         failed = {failure.id: failure.text for failure in result.results.failed}
         if (attempted := len(result.results.succeeded) + len(failed)) < len(ids):
             message = labels.bulk_interrupted(action, len(result.results.succeeded), len(ids) - attempted)
             self.app.exit_message = self.app.qualify_commands(message)
-        failed_drafts = await desk.drafts.views.by_ids(tuple(listed_failure_ids(failed)))
-        names = {draft.id: labels.draft_name(draft.text) for draft in failed_drafts}
+        unchanged_drafts = await desk.drafts.views.by_ids((*failed, *skipped)[:MAX_LOGGED])
         outcome = Outcome(
-            action, result.results.succeeded, failed, names=names, skipped=skipped, stopped_by=result.stopped_by
+            action,
+            result.results.succeeded,
+            failed,
+            detail=await self._bulk_time_text(desk, request),
+            names={draft.id: labels.draft_name(draft.text) for draft in unchanged_drafts},
+            newer=newer,
+            skipped=skipped,
+            stopped_by=result.stopped_by,
         )
-        self.finish(ActionResult(outcome, is_bulk=True, on_success=then, on_unchanged=selection.on_finish))
+        self.finish(
+            ActionResult(
+                outcome, is_bulk=True, on_success=then, on_failure=on_failure, on_unchanged=selection.on_finish
+            )
+        )
+
+    async def _bulk_time_text(self, desk: "Desk", request: ChangeDraft) -> str:
+        if request.scheduled_at is None:
+            return ""
+        (formatted,) = await desk.schedule.format_times(request.scheduled_at)
+        return f"for {formatted}"
 
     # Undo and redo.
 
@@ -366,7 +461,7 @@ class ActionRunner:
             self.app.exit_message = self.app.qualify_commands(describe_interrupted_undo(result, undo=undo))
         failed = {failure.id: failure.text for failure in result.failed}
         reloaded_ids = result.succeeded if len(result.succeeded) <= MAX_RELOADED else ()
-        drafts = await desk.drafts.views.by_ids((*reloaded_ids, *listed_failure_ids(failed)))
+        drafts = await desk.drafts.views.by_ids((*reloaded_ids, *list(failed)[:MAX_LOGGED]))
         names = {draft.id: labels.draft_name(draft.text) for draft in drafts}
         outcome = Outcome(
             result.action,
@@ -408,14 +503,18 @@ class ActionRunner:
             self.restore_row(draft_id)
         if result.is_bulk:
             if result.on_unchanged is not None:
-                result.on_unchanged(tuple(outcome.failed))
+                result.on_unchanged((*outcome.failed, *outcome.skipped))
             self.app.notify(describe_bulk(outcome), severity="warning" if outcome.failed else "information")
+            if len(outcome.failed) + len(outcome.skipped) > 1:
+                self.app.log_details(list_unchanged(outcome))
         elif outcome.failed:
             self.app.notify(format_failures(outcome), severity="warning" if outcome.refused else "error")
         else:
             self._notify_action(describe_action(outcome))
         if result.on_success is not None and outcome.succeeded:
             result.on_success(outcome.succeeded)
+        elif result.on_failure is not None and not outcome.succeeded:
+            result.on_failure()
 
     def _show_rows(self, result: ActionResult, excluded: Collection[str] = ()) -> None:
         outcome, by_state = result.outcome, dict[DraftState | None, list[str]]()

@@ -57,6 +57,10 @@ class PromptAutosave:
         self._lines = {line.draft_id: clean(line.text) for line in unchanged if line.text.strip()}
         return tuple(self._lines)
 
+    def offer(self, name: str, text: str) -> None:
+        """Offer a text again whose action failed; its file stays until the action succeeds."""
+        self._lines[name] = clean(text)
+
     def suggestions(self, name: str) -> tuple[str, ...]:
         """Return the line of an earlier session, if any."""
         return (self._lines[name],) if name in self._lines else ()
@@ -317,9 +321,14 @@ class ReviewActions:
         """Archive the selection."""
         self.runner.apply(ChangeDraft(action=Action.ARCHIVE))
 
+    def unapprove(self) -> None:
+        """Return approved drafts of the selection to review."""
+        self.runner.apply(ChangeDraft(action=Action.UNAPPROVE))
+
     def reject(self) -> None:
         """Prompt for a reason and reject the selection."""
         self._prompt(
+            "review.reject",
             labels.reject_prompt,
             Action.REJECT,
             suggestions=self.reasons,
@@ -328,10 +337,11 @@ class ReviewActions:
 
     def regenerate(self) -> None:
         """Prompt for instructions and have new versions of the selection generated."""
-        self._prompt(labels.regenerate_prompt, Action.REGENERATE, then=self._generate_versions)
+        self._prompt("review.regenerate", labels.regenerate_prompt, Action.REGENERATE, then=self._generate_versions)
 
     def _prompt(
         self,
+        key_id: str,
         format_prompt: Callable[[int], str],
         action: Action,
         *,
@@ -340,26 +350,43 @@ class ReviewActions:
     ) -> None:
         from copydesk.tui.dialogs.prompt import PromptDialog  # noqa: PLC0415 - imported when first used
 
-        selection = self.runner.pane.selection()
-        if selection is None:
-            return
+        def ask(selection: Selection, number: int, skipped: str) -> None:
+            if self.app.desk is not None:
+                self.prompt_autosave.attach(self.app.desk)
+            # Unsaved text first, then recent answers, without duplicates.
+            options = tuple(dict.fromkeys((*self.prompt_autosave.suggestions(action), *suggestions)))
+            autosave = self.prompt_autosave.autosave_for(action)
+            hint = labels.draft_name(selection.draft.text) if selection.draft else skipped
+            dialog = PromptDialog(format_prompt(number), hint=hint, suggestions=options, autosave=autosave)
+            self.app.push_if_current(self.runner.screen, dialog, lambda text: on_answer(selection, text))
 
-        def on_answer(text: str | None) -> None:
-            # Answered or cancelled: there is nothing to restore.
-            self.app.run_desk_task(lambda _: self.prompt_autosave.delete(action))
-            if text is not None:
-                self.runner.apply(
-                    ChangeDraft(action=action, feedback=text.strip() or None), target=selection, on_success=then
-                )
+        def on_answer(selection: Selection, text: str | None) -> None:
+            if text is None:
+                self._forget_answer(action)
+                return
+            feedback = text.strip()
 
-        if self.app.desk is not None:
-            self.prompt_autosave.attach(self.app.desk)
-        # Unsaved text first, then recent answers, without duplicates.
-        options = tuple(dict.fromkeys((*self.prompt_autosave.suggestions(action), *suggestions)))
-        autosave = self.prompt_autosave.autosave_for(action)
-        prompt = format_prompt(selection.number)
-        hint = labels.draft_name(selection.draft.text) if selection.draft else ""
-        self.app.push_screen(PromptDialog(prompt, hint=hint, suggestions=options, autosave=autosave), on_answer)
+            def on_success(ids: Sequence[str]) -> None:
+                self._forget_answer(action)
+                if then is not None:
+                    then(ids)
+
+            def on_failure() -> None:
+                if feedback:
+                    self.prompt_autosave.offer(action, feedback)
+                    self.app.notify(labels.typed_text_kept(key_id))
+
+            self.runner.apply(
+                ChangeDraft(action=action, feedback=feedback or None),
+                target=selection,
+                on_success=on_success,
+                on_failure=on_failure,
+            )
+
+        self.runner.ask_if_possible(key_id, (action,), ask)
+
+    def _forget_answer(self, action: Action) -> None:
+        self.app.run_desk_task(lambda _: self.prompt_autosave.delete(action))
 
     def attach_image(self) -> None:
         """Attach the image proposed for the draft under the cursor; if there is none, remove that of its source."""

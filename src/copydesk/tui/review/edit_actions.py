@@ -61,6 +61,13 @@ class EditActions:
             else:
                 self.app.notify(labels.unsaved_edit(name), severity="warning")
 
+    def _refuses(self, key_id: str, draft: "ListedDraft") -> bool:
+        """Say why the draft cannot be edited; return False if it can."""
+        reason = self._runner.refusal(key_id, draft)
+        if reason:
+            self.app.notify(reason, severity="warning")
+        return bool(reason)
+
     # Here.
 
     def edit(self) -> None:
@@ -68,7 +75,7 @@ class EditActions:
         from copydesk.tui.review.dialogs import EditDialog  # noqa: PLC0415 - imported when first used
 
         draft = self._runner.queue.current
-        if draft is None:
+        if draft is None or self._refuses("review.edit", draft):
             return
         if not self.app.is_screen_installed(EDIT_SCREEN):
             self.app.install_screen(EditDialog(), EDIT_SCREEN)
@@ -151,7 +158,7 @@ class EditActions:
         """Edit the draft under the cursor in the user's editor, which cannot run in a browser."""
         if self.app.is_web:
             self.app.notify(labels.editor_needs_terminal(), severity="warning")
-        elif draft := self._runner.queue.current:
+        elif (draft := self._runner.queue.current) and not self._refuses("review.edit_outside", draft):
             dialog = WaitDialog(labels.EDITOR_OPENING)
             self.app.push_screen(dialog)
             self.app.enqueue_write(lambda desk: self._edit_with_wait_dialog(desk, draft.id, dialog))

@@ -53,22 +53,29 @@ class PublishActions:
         """Schedule the selection to the next free slot; a draft under review is approved first."""
         self._schedule(ChangeDraft(action=Action.SCHEDULE, smart_schedule=True), self._runner.pane.selection())
 
+    def cancel_schedule(self) -> None:
+        """Take the time of scheduled and missed drafts of the selection away; they stay approved."""
+        self._runner.apply(ChangeDraft(action=Action.CANCEL_SCHEDULE))
+
     def _schedule(self, request: ChangeDraft, selection: Selection | None) -> None:
         if selection is None:
             return
         draft = selection.draft
         first = (APPROVE,) if draft and self._runner.changes.current_state(draft).status in TO_REVIEW else ()
-        self._runner.apply(*first, request, target=selection, on_success=self.check_blockers)
+        moves = draft is None and request.scheduled_at is not None
+        self._runner.apply(*first, request, target=selection, on_success=self.check_blockers, moves=moves)
 
     def schedule_at(self) -> None:
         """Prompt for a time and schedule the selection for it."""
+        self._runner.ask_if_possible("review.schedule_at", (Action.SCHEDULE, Action.RESCHEDULE), self._ask_for_time)
+
+    def _ask_for_time(self, selection: Selection, number: int, skipped: str) -> None:
         from copydesk.tui.review.dialogs import TimePrompt  # noqa: PLC0415 - imported when first used
 
-        selection = self._runner.pane.selection()
-        if selection is None:
-            return
         draft = selection.draft
-        drafts = labels.draft_name(draft.text) if draft else plural(selection.number, "draft")
+        drafts = labels.draft_name(draft.text) if draft else plural(number, "draft")
+        if skipped:
+            drafts += f" ({skipped})"
 
         async def preview(text: str) -> "ParsedTime":
             return await self._read_time(text, draft.id if draft else None)
@@ -77,7 +84,7 @@ class PublishActions:
             if text is not None:
                 self.app.run_desk_task(lambda desk: self._schedule_at(desk, text, selection), hold_keys=Hold.RESULT)
 
-        self.app.push_screen(TimePrompt(labels.schedule_prompt(drafts), preview), on_answer)
+        self.app.push_if_current(self._runner.screen, TimePrompt(labels.schedule_prompt(drafts), preview), on_answer)
 
     async def _read_time(self, text: str, draft_id: str | None) -> "ParsedTime":
         from copydesk.tui.review.dialogs import ParsedTime  # noqa: PLC0415
@@ -118,6 +125,9 @@ class PublishActions:
         draft = selection.draft
         if draft is None:
             self.app.notify(labels.post_one_at_a_time(), severity="warning")
+            return
+        if reason := self._runner.refusal("review.post", draft):
+            self.app.notify(reason, severity="warning")
             return
 
         def on_answer(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes the dialog's result

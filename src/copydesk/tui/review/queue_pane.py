@@ -51,6 +51,12 @@ class QueuePane(Container):
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, QueuePane.Moved)
 
+    class Marked(Message):
+        """The marks have changed."""
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, QueuePane.Marked)
+
     def __init__(self, header: QueueHeader, changes: LocalChanges) -> None:
         super().__init__(id="queue-pane")
         self._header = header
@@ -408,6 +414,7 @@ class QueuePane(Container):
     def _update_mark_count(self, message: DraftQueue.MarksChanged) -> None:
         message.stop()
         self._show_title()
+        self.post_message(self.Marked())
 
     def selection(self) -> Selection | None:
         """Return the marked drafts, else the one under the cursor; None if there is neither.

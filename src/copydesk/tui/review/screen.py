@@ -22,12 +22,13 @@ from copydesk.tui.review.local_changes import LocalChanges
 from copydesk.tui.review.preview_pane import ItemPane, PreviewPane
 from copydesk.tui.review.queue_header import QueueHeader, SearchLine, TabsLine
 from copydesk.tui.review.queue_pane import QueuePane
+from copydesk.tui.widgets.key_hints import KeyLine
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import TooSmall
 from copydesk.tui.widgets.top_line import TopLine
 
 if TYPE_CHECKING:
-    from copydesk.model.draft import ListedDraft
+    from copydesk.model.draft import ListedDraft, Status
     from copydesk.tui.review.actions import ReviewActions
 
 PRELOAD_DELAY = 1.0
@@ -56,6 +57,8 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
     def __init__(self) -> None:
         super().__init__()
         self.changes = LocalChanges()
+        self._acting_on: tuple[Status, bool] | None = None
+        """Status of the draft that keys act on, and True if it is archived; None for marked drafts."""
         self._followed: ListedDraft | None = None
         """The draft that was shown when the cursor moved to it, until the message of that arrives."""
 
@@ -127,6 +130,23 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         if self.app.desk is not None:
             self.refresh_data()
 
+    def refusal(self, key_id: str) -> str:
+        """Return why a key does nothing to the draft under the cursor; of marked drafts each may differ."""
+        if self._acting_on is None:
+            return ""
+        from copydesk.tui.review.refusals import refusal  # noqa: PLC0415 - not needed for the first paint
+
+        status, archived = self._acting_on
+        return refusal(key_id, status, archived=archived)
+
+    def _update_key_line(self) -> None:
+        """Dim the keys that do nothing to the draft under the cursor."""
+        draft = self.queue.current
+        state = (draft.status, draft.archived_at is not None) if draft and not self.queue.marked_count else None
+        if state != self._acting_on:
+            self._acting_on = state
+            self.query_one(KeyLine).refresh()
+
     def show_draft(self, draft_id: str) -> None:
         """Move the cursor to a draft, in its tab if the displayed list does not hold it."""
         self.queue_pane.show_draft(draft_id)
@@ -153,6 +173,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         if self.queue.is_jumping:
             return
         self.queue.finish_jump()
+        self._update_key_line()
         draft = self.queue.current
         if draft is None:
             self.preview_pane.clear()
@@ -258,6 +279,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
     def _leave_search(self) -> None:
         self.queue_pane.clear_search()
 
+    @on(QueuePane.Marked)
+    def _on_marked(self) -> None:
+        self._update_key_line()
+
     def action_mark(self) -> None:
         """Toggle the mark of the current draft and move down."""
         self.queue.mark()
@@ -306,6 +331,14 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
     def action_schedule_at(self) -> None:
         """Prompt for a time to schedule for."""
         self.review_actions.publishing.schedule_at()
+
+    def action_cancel_schedule(self) -> None:
+        """Take the time of a scheduled draft away."""
+        self.review_actions.publishing.cancel_schedule()
+
+    def action_unapprove(self) -> None:
+        """Return an approved draft to review."""
+        self.review_actions.unapprove()
 
     def action_post(self) -> None:
         """Post now, after a confirmation."""

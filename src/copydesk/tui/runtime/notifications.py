@@ -56,6 +56,10 @@ class NotifyingApp(App[int], inherit_bindings=False):
         """Log a problem without a toast: the screen shows it already, or it can wait."""
         self._append_to_log("error", self.qualify_commands(message))
 
+    def log_details(self, message: str) -> None:
+        """Write to the log what is too long for a toast."""
+        self._append_to_log("information", self.qualify_commands(message))
+
     def notify_error(self, error: CopydeskError) -> None:
         """Notify about an error in one line, with its hint."""
         self.notify(str(error), severity="warning" if is_refusal(error) else "error")

@@ -50,8 +50,11 @@ class KeyLine(StaticLines):
 
     def lines(self, width: int) -> list[Content]:
         """Return as many entries as fit, unabridged; the last two, help and quit, are dropped last."""
+        refused = self._refused_words()
         entries = [
-            Content.assemble((keys, "key"), " ", (word, "dim"))
+            Content.styled(f"{keys} {word}", "faint")
+            if word in refused
+            else Content.assemble((keys, "key"), " ", (word, "dim"))
             for keys, word in footer_entries(self._active_contexts, self.app.keys)
         ]
         line = _GAP.join(entries)
@@ -59,6 +62,17 @@ class KeyLine(StaticLines):
             del entries[-_ALWAYS_VISIBLE - 1 if len(entries) > _ALWAYS_VISIBLE else -1]
             line = _GAP.join(entries)
         return [line]
+
+    def _refused_words(self) -> set[str]:
+        """Return the words whose keys all do nothing to what the screen shows."""
+        refusal = getattr(self.screen, "refusal", None)
+        if refusal is None or self._dialog_contexts is not None:
+            return set()
+        by_word: dict[str, list[str]] = {}
+        for key in self.app.keys:
+            if key.footer and key.context in self._active_contexts:
+                by_word.setdefault(key.footer, []).append(key.id)
+        return {word for word, key_ids in by_word.items() if all(map(refusal, key_ids))}
 
     def on_click(self, event: events.Click) -> None:
         """Press the clicked key; a click on the word presses its first key."""
