@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, delete, or_, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.delivery import Account, ConnectedAccount
 from copydesk.model.serialization import Struct
+from copydesk.store.raw_sql import upsert
 from copydesk.store.tables import account
 
 _COLUMNS = (account.c.id, account.c.details, account.c.connected_at, account.c.checked_at, account.c.trouble)
@@ -47,7 +47,7 @@ def save(conn: Connection, user_id: str, new_id: str, details: Account, now: dat
     """Store a newly connected or reconnected account; return its id. Reconnecting clears the error."""
     values = {"name": details.name, "details": details, "connected_at": now, "checked_at": now, "trouble": None}
     # A reconnected account keeps its id, which its deliveries refer to.
-    statement = upsert(account).values(
+    statement = upsert(conn, account).values(
         id=new_id, user_id=user_id, platform=details.platform, server=details.server, remote_id=details.id, **values
     )
     unique_key = ["user_id", "platform", "server", "remote_id"]

@@ -9,14 +9,15 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    ColumnElement,
     Dialect,
     ForeignKey,
     Integer,
     Text,
-    Uuid,
+    literal_column,
     text,
 )
-from sqlalchemy.types import TIMESTAMP, TypeDecorator, TypeEngine
+from sqlalchemy.types import TypeDecorator
 
 from copydesk.errors import StoreCorruptError
 
@@ -26,7 +27,7 @@ E = TypeVar("E", bound=StrEnum)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
 
-ID = Text().with_variant(Uuid(as_uuid=False), "postgresql")
+ID = Text()
 """A UUIDv7 in canonical text form: 36 characters, readable in a database shell."""
 
 ROW_ID = BigInteger().with_variant(Integer(), "sqlite")
@@ -34,7 +35,7 @@ ROW_ID = BigInteger().with_variant(Integer(), "sqlite")
 
 
 def to_microseconds(instant: dt.datetime) -> int:
-    """Return an aware datetime as SQLite stores it: microseconds since 1970."""
+    """Return an aware datetime as it is stored: microseconds since 1970."""
     # Integer arithmetic: a float timestamp loses microseconds.
     return (instant - _EPOCH) // _MICROSECOND
 
@@ -45,7 +46,7 @@ def from_microseconds(microseconds: int) -> dt.datetime:
 
 
 class UtcDateTime(TypeDecorator[dt.datetime]):
-    """An instant: microseconds since 1970 on SQLite, `timestamptz` on PostgreSQL. Always aware, always UTC.
+    """An instant: microseconds since 1970. Always aware, always UTC.
 
     SQLAlchemy's own `DateTime(timezone=True)` silently drops the offset on SQLite.
     """
@@ -53,24 +54,17 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
     impl = BigInteger
     cache_ok = True
 
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        stored = TIMESTAMP(timezone=True) if dialect.name == "postgresql" else BigInteger()
-        return dialect.type_descriptor(stored)
-
-    def process_bind_param(self, value: dt.datetime | None, dialect: Dialect) -> Any:
+    def process_bind_param(self, value: dt.datetime | None, _dialect: Dialect) -> Any:
         """Raise ValueError for a naive datetime: it is not known which instant it means."""
         if value is None:
             return None
         if value.utcoffset() is None:
             raise ValueError(f"a time without an offset cannot be stored: {value!r}")
-        return value if dialect.name == "postgresql" else to_microseconds(value)
+        return to_microseconds(value)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> dt.datetime | None:
+    def process_result_value(self, value: Any, _dialect: Dialect) -> dt.datetime | None:
         if value is None:
             return None
-        if dialect.name == "postgresql":
-            stored: dt.datetime = value
-            return stored.astimezone(dt.UTC)
         try:
             return from_microseconds(value)
         except (TypeError, OverflowError):
@@ -132,6 +126,12 @@ class Choice(TypeDecorator[E], Generic[E]):
             return self._members[value]
         except KeyError:
             raise StoreCorruptError(f"The database contains {value!r} as a {self.choices.__name__}.") from None
+
+
+def json_text(column: Column[Any], name: str) -> ColumnElement[Any]:
+    """Return the expression for a member of a column's JSON: on PostgreSQL its text, on SQLite its value."""
+    # With the name as a literal: the column's type would convert a parameter to JSON.
+    return column.op("->>", return_type=Text())(literal_column(f"'{name}'"))
 
 
 def required_column(name: str, type: Any, *parts: Any, **options: Any) -> Column[Any]:

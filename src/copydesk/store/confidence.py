@@ -21,14 +21,14 @@ _COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
 # Texts that the user wrote say nothing about drafts that were proposed to them.
 _IS_PROPOSED = f"(draft.origin <> '{DraftOrigin.DIRECT.value}' OR draft.agent IS NOT NULL)"
 _ORIGINAL = """(SELECT before FROM draft_event
-        WHERE draft_id = draft.id AND kind = 'change' AND json_extract(before, '$.text') IS NOT NULL
+        WHERE draft_id = draft.id AND kind = 'change' AND before ->> 'text' IS NOT NULL
         ORDER BY version LIMIT 1)"""
 _LAST_DECISION = """(SELECT {0} FROM draft_event
         WHERE draft_id = draft.id AND action IN ('approve', 'reject') ORDER BY version DESC LIMIT 1)"""
 _DECIDED = f"""SELECT {_COLUMNS}, item.title, draft.source_type, {_ORIGINAL}, {_LAST_DECISION.format("rid")} AS decision
-    FROM (SELECT id FROM ({NEWEST_DECIDED}) ORDER BY id DESC LIMIT :limit) AS newest
+    FROM (SELECT id FROM ({NEWEST_DECIDED}) AS decided ORDER BY id DESC LIMIT :limit) AS newest
     CROSS JOIN draft ON draft.id = newest.id JOIN item ON item.id = draft.item_id
-    WHERE {_IS_PROPOSED} AND (:since IS NULL OR {_LAST_DECISION.format("at")} > :since)
+    WHERE {_IS_PROPOSED} AND (CAST(:since AS BIGINT) IS NULL OR {_LAST_DECISION.format("at")} > :since)
     ORDER BY decision, draft.id"""  # noqa: S608 - words of our own
 _COUNT = f"SELECT coalesce(sum(drafts), 0) FROM draft_count WHERE user_id = ? AND status IN ({_DECIDED_VALUES})"  # noqa: S608
 _ESTIMATED = (Status.PENDING_REVIEW, Status.AWAITING_REVIEW, Status.CHANGES_REQUESTED, Status.APPROVED)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec.structs import asdict, replace
 from sqlalchemy import Connection, Update, and_, bindparam, exists, func, insert, or_, select, text, union_all, update
@@ -14,6 +14,7 @@ from copydesk.model.engagement import RecordStatus
 from copydesk.model.serialization import Struct
 from copydesk.store.column_types import UtcDateTime
 from copydesk.store.ids import min_id
+from copydesk.store.raw_sql import POSTGRESQL
 from copydesk.store.tables import account, delivery, delivery_event, draft, engagement, removed_send
 
 SENDING_EVENT = "sending"
@@ -139,7 +140,7 @@ _ENDED_UNANSWERED = text(
     JOIN delivery ON delivery.id = engagement.id
     WHERE engagement.user_id = :b_user AND engagement.status IN ('failed', 'abandoned')
         AND delivery.state IN ('failed', 'abandoned')
-        AND json_extract(delivery.progress, '$.givenUp') IS NOT :b_given_up
+        AND coalesce(delivery.progress ->> 'givenUp', '') <> :b_given_up
         AND EXISTS (
             SELECT 1 FROM draft
             WHERE draft.id = engagement.draft_id AND draft.archived_at IS NULL
@@ -344,16 +345,20 @@ def last_send_before(conn: Connection, at: datetime) -> datetime | None:
     return instant
 
 
+# SQLite's own number for applications: part of the transaction and of every copy, and no table of ours.
+_ARE_SENDS_MARKED: Final = {"sqlite": "PRAGMA user_version", POSTGRESQL: "SELECT sends_marked FROM desk"}
+_MARK_SENDS: Final = {"sqlite": "PRAGMA user_version = 1", POSTGRESQL: "UPDATE desk SET sends_marked = TRUE"}
+
+
 def are_sends_marked(conn: Connection) -> bool:
     """Return True if requests of this database were also marked outside it."""
-    # SQLite's own number for applications: part of the transaction and of every copy, and no table of ours.
-    return bool(conn.exec_driver_sql("PRAGMA user_version").scalar())
+    return bool(conn.exec_driver_sql(_ARE_SENDS_MARKED[conn.dialect.name]).scalar())
 
 
 def set_sends_marked(conn: Connection) -> None:
     """Record that requests of this database are marked outside it from now on."""
     if not are_sends_marked(conn):
-        conn.exec_driver_sql("PRAGMA user_version = 1")
+        conn.exec_driver_sql(_MARK_SENDS[conn.dialect.name])
 
 
 OPEN_STATES = (DeliveryState.PLANNED, DeliveryState.SENDING, DeliveryState.UNKNOWN)

@@ -12,7 +12,7 @@ from copydesk.errors import StoreCorruptError
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import EventKind
 from copydesk.store.column_types import from_microseconds, to_microseconds
-from copydesk.store.raw_sql import execute_sql, to_sql
+from copydesk.store.raw_sql import POSTGRESQL, execute_sql, to_sql
 from copydesk.store.tables import draft, draft_event
 
 
@@ -55,13 +55,18 @@ _NEWEST_OF_DRAFT: Final = to_sql(_OF_ONE_DRAFT.order_by(draft_event.c.version.de
 _OF_BULK: Final = to_sql(_OWNED.where(draft_event.c.bulk_id == bindparam("bulk")).order_by(draft_event.c.rid.desc()))
 # As text: SQLite uses a partial index only if the condition is written as in its definition.
 _LAST_CHANGE: Final = to_sql(_OWNED.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()))
+# Sequences rather than max(rid): numbers of deleted events are not used again.
+_NEXT_RID: Final = {
+    "sqlite": "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'draft_event'",
+    POSTGRESQL: "SELECT nextval('draft_event_rid_seq')",
+}
 MAX_RID = 2**63 - 1
 """Greater than or equal to any event's number."""
 FEEDBACK_SCAN_LIMIT = 5_000
 """Number of the user's latest changes searched for feedback, so that the cost has a limit."""
 _FEEDBACK: Final = (
     "SELECT feedback FROM (SELECT rid, action, feedback FROM draft_event WHERE user_id = :owner AND kind = 'change'"
-    " ORDER BY rid DESC LIMIT :among)"
+    " ORDER BY rid DESC LIMIT :among) AS latest"
     " WHERE action = :named AND feedback IS NOT NULL GROUP BY feedback ORDER BY max(rid) DESC LIMIT :most"
 )
 
@@ -79,11 +84,9 @@ _NEXT_REVERSIBLE: Final = {
 }
 
 
-def next_rid(execute: Callable[..., sqlite3.Cursor]) -> int:
+def next_rid(conn: Connection) -> int:
     """Return the number of the next event. Call it in a write transaction, where no other process can take it."""
-    # sqlite_sequence rather than max(rid): numbers of deleted events are not used again.
-    (rid,) = execute("SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'draft_event'").fetchone()
-    return int(rid)
+    return int(execute_sql(conn, _NEXT_RID[conn.dialect.name]).fetchone()[0])
 
 
 def add(execute: Callable[..., sqlite3.Cursor], user_id: str, rid: int, event: EventData) -> None:

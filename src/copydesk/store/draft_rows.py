@@ -252,15 +252,16 @@ def _variants_sql(count: int) -> str:
 @lru_cache
 def _queue_sql(statuses: int) -> str:
     # The best of each state through its index: with IN all drafts in these states would be sorted.
-    order = "total_score DESC, id DESC LIMIT :limit"
+    order = "total_score DESC NULLS LAST, id DESC LIMIT :limit"
     best_ids = " UNION ALL ".join(
         f"""SELECT id FROM (SELECT id FROM draft
-            WHERE user_id = :user AND status = :status{index} AND archived_at IS NULL ORDER BY {order})"""  # noqa: S608
+            WHERE user_id = :user AND status = :status{index} AND archived_at IS NULL ORDER BY {order}) AS best"""  # noqa: S608
         for index in range(statuses)
     )
     columns = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
     return f"""SELECT {columns}, item.title, draft.source_type FROM draft JOIN item ON item.id = draft.item_id
-        WHERE draft.id IN ({best_ids or "NULL"}) ORDER BY draft.total_score DESC, draft.id DESC LIMIT :limit"""  # noqa: S608
+        WHERE draft.id IN ({best_ids or "NULL"}) ORDER BY draft.total_score DESC NULLS LAST,
+            draft.id DESC LIMIT :limit"""  # noqa: S608
 
 
 def _placeholders(count: int) -> str:

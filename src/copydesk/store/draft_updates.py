@@ -176,7 +176,7 @@ def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change
         }
     )
     execute, event = raw_execute(conn), _event(snapshot, change, after)
-    rid = draft_events.next_rid(execute)
+    rid = draft_events.next_rid(conn)
     undo_rid, redo_rid = _stacks_after(event, rid)
     values = {
         "owner": user_id,

@@ -10,7 +10,6 @@ from typing import Final
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exists, func, insert, literal, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import (
     Draft,
@@ -29,7 +28,7 @@ from copydesk.model.transitions import CREATE, PIPELINE, SYSTEM, USER, EventKind
 from copydesk.store.column_types import UtcDateTime, to_microseconds
 from copydesk.store.draft_rows import DRAFT_COLUMNS
 from copydesk.store.ids import min_id, new_id
-from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_sql, placeholders
+from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_sql, placeholders, upsert
 from copydesk.store.search import ABOUT_SQL, about_parameters
 from copydesk.store.tables import (
     DraftOrigin,
@@ -107,16 +106,16 @@ _DECIDED_STATUSES = (*sorted(APPROVED_STATUSES), Status.REJECTED)
 # The newest of each state through its index: with IN all drafts in these states would be sorted.
 NEWEST_DECIDED = " UNION ALL ".join(
     f"""SELECT id FROM (SELECT id FROM draft WHERE user_id = :user AND status = '{status.value}'
-        ORDER BY id DESC LIMIT :limit)"""  # noqa: S608 - words of our own
+        ORDER BY id DESC LIMIT :limit) AS newest"""  # noqa: S608 - words of our own
     for status in _DECIDED_STATUSES
 )
 """SQL of the ids of the user's newest decided drafts, with the parameters `user` and `limit`."""
 _DECIDED_AT = """(SELECT max(at) FROM draft_event
         WHERE draft_event.draft_id = draft.id AND action IN ('approve', 'reject'))"""
 _DECISIONS = f"""SELECT draft.source_id, item.title, item.summary, draft.status, draft.rejection_feedback
-    FROM (SELECT id FROM ({NEWEST_DECIDED}) ORDER BY id DESC LIMIT :limit) AS newest
+    FROM (SELECT id FROM ({NEWEST_DECIDED}) AS decided ORDER BY id DESC LIMIT :limit) AS newest
     CROSS JOIN draft ON draft.id = newest.id JOIN item ON item.id = draft.item_id
-    WHERE :since IS NULL OR {_DECIDED_AT} > :since
+    WHERE CAST(:since AS BIGINT) IS NULL OR {_DECIDED_AT} > :since
     ORDER BY newest.id DESC"""  # noqa: S608 - the words above
 # Two statements, one per index: with OR all drafts of the user would be read. As literals, because SQLite uses a
 # partial index only if its condition appears in the statement.
@@ -190,7 +189,7 @@ def _insert_tags(conn: Connection, user_id: str, new_draft: Draft) -> None:
         return
     rows = [{"id": new_id(new_draft.created_at), "user_id": user_id, "name": name} for name in new_draft.tags]
     # Another draft, or another process, may have created the tag already.
-    conn.execute(upsert(tag).on_conflict_do_nothing(), rows)
+    conn.execute(upsert(conn, tag).on_conflict_do_nothing(), rows)
     ids = select(tag.c.id, literal(new_draft.id), tag.c.user_id).where(
         tag.c.user_id == user_id, tag.c.name.in_(new_draft.tags)
     )
@@ -224,17 +223,23 @@ def list_texts_since(
 ) -> tuple[str, ...]:
     """Return the texts of at most `limit` drafts since `since`, newest first, except for drafts of one story."""
     query = """SELECT text FROM draft WHERE user_id = :user AND id >= :least
-        AND (:without IS NULL OR story_id <> :without) ORDER BY id DESC LIMIT :limit"""
+        AND (CAST(:without AS TEXT) IS NULL OR story_id <> :without) ORDER BY id DESC LIMIT :limit"""
     values = {"user": user_id, "least": min_id(since), "without": except_story, "limit": limit}
     return tuple(text for (text,) in execute_sql(conn, query, values))
+
+
+_ASSIGN_STORY: Final = f"""UPDATE draft SET story_id = :story WHERE user_id = :user AND id = :draft
+    AND NOT (origin = '{DraftOrigin.PIPELINE.value}' AND EXISTS (
+        SELECT 1 FROM draft AS other WHERE other.user_id = :user AND other.story_id = :story
+            AND other.format = draft.format AND other.origin = '{DraftOrigin.PIPELINE.value}'))"""  # noqa: S608 - as above
 
 
 def assign_story(conn: Connection, user_id: str, story_id: str, item_ids: Sequence[str]) -> None:
     """Assign the drafts of these items to a story, except where it has a draft of that format already."""
     for chunk in chunked(item_ids):
-        condition = f"user_id = ? AND item_id IN ({placeholders(chunk)})"
-        statement = f"UPDATE OR IGNORE draft SET story_id = ? WHERE {condition}"  # noqa: S608 - words of our own
-        execute_sql(conn, statement, (story_id, user_id, *chunk))
+        query = f"SELECT id FROM draft WHERE user_id = ? AND item_id IN ({placeholders(chunk)})"  # noqa: S608 - words of our own
+        for (draft_id,) in execute_sql(conn, query, (user_id, *chunk)).fetchall():
+            execute_sql(conn, _ASSIGN_STORY, {"user": user_id, "draft": draft_id, "story": story_id})
 
 
 def find_drafted_stories(conn: Connection, user_id: str, story_ids: Sequence[str]) -> frozenset[str]:

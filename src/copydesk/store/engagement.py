@@ -15,6 +15,7 @@ from sqlalchemy import (
     RowMapping,
     Select,
     Text,
+    UnaryExpression,
     bindparam,
     func,
     insert,
@@ -23,6 +24,7 @@ from sqlalchemy import (
     text,
     update,
 )
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from copydesk.model.delivery import Delivery, Intent, PostMetrics
 from copydesk.model.draft import Format
@@ -37,7 +39,7 @@ from copydesk.model.engagement import (
 )
 from copydesk.model.serialization import Struct
 from copydesk.store.column_types import ID, UtcDateTime
-from copydesk.store.raw_sql import execute_sql
+from copydesk.store.raw_sql import POSTGRESQL, execute_sql
 from copydesk.store.tables import delivery, draft, engagement, engagement_reading, engagement_total
 
 _COLUMNS = tuple(engagement.c[name] for name in EngagementRecord.__struct_fields__ if name != "engagement_rate")
@@ -71,7 +73,10 @@ _TOP = (
     .join(draft, draft.c.id == engagement.c.draft_id)
     .where(engagement.c.user_id == bindparam("user"), text("engagement.status = 'posted'"))
     .where(text("engagement.interactions IS NOT NULL"))
-    .order_by(engagement.c.interactions.desc(), engagement.c.engagement_rate.desc(), engagement.c.id.desc())
+    .order_by(
+        *(engagement.c[name].desc().nulls_last() for name in ("interactions", "engagement_rate")),
+        engagement.c.id.desc(),
+    )
     .limit(bindparam("most"))
 )
 _TOTALS = select(*(column for column in engagement_total.c if column.name != "user_id"))
@@ -153,11 +158,18 @@ MAX_POST_TEXT_LENGTH = 500
 """Characters."""
 
 _SUM_COLUMNS = ", ".join(f"sum({name})" for name in PostSums.__struct_fields__)
+_SPANS: Final = {
+    "sqlite": "json_each(?) AS span",
+    POSTGRESQL: "(SELECT row_number() OVER () - 1 AS key, value FROM json_array_elements(?)) AS span",
+}
 # From the spans to the rows: each span is a range of the primary key.
-_SPAN_SUMS: Final = f"""SELECT span.key, {_SUM_COLUMNS} FROM json_each(?) AS span
+_SPAN_SUMS: Final = {
+    dialect: f"""SELECT span.key, {_SUM_COLUMNS} FROM {spans}
     CROSS JOIN engagement_quarter_hour ON user_id = ?
-        AND quarter_hour >= span.value ->> 0 AND quarter_hour < span.value ->> 1
+        AND quarter_hour >= CAST(span.value ->> 0 AS BIGINT) AND quarter_hour < CAST(span.value ->> 1 AS BIGINT)
     GROUP BY span.key"""  # noqa: S608 - names of fields
+    for dialect, spans in _SPANS.items()
+}
 _KIND_SUMS: Final = f"""SELECT platform, format, {_SUM_COLUMNS} FROM engagement_quarter_hour
     WHERE user_id = ? AND quarter_hour >= ? AND quarter_hour < ? GROUP BY platform, format
     HAVING sum(posts) > 0 ORDER BY platform, format"""  # noqa: S608 - names of fields
@@ -188,16 +200,20 @@ VALUE_QUERIES = {
 }
 
 
+def _descending(columns: ReadOnlyColumnCollection[str, Any], order: Iterable[str]) -> list[UnaryExpression[Any]]:
+    return [columns[name].desc() if name == "id" else columns[name].desc().nulls_last() for name in order]
+
+
 def _posts_query(order: Iterable[str], *conditions: ColumnElement[bool]) -> Select[Any]:
     ranked = select(*_POST_COLUMNS).where(*_IS_LIVE, *conditions)
     # Limit first: the texts and payloads are then read for the rows returned only.
-    best = ranked.order_by(*(engagement.c[name].desc() for name in order)).limit(bindparam("most")).subquery("best")
+    best = ranked.order_by(*_descending(engagement.c, order)).limit(bindparam("most")).subquery("best")
     url_columns: tuple[Column[Any], ...] = (delivery.c.progress, delivery.c.intent)
     return (
         select(best, func.substr(draft.c.text, 1, MAX_POST_TEXT_LENGTH).label("text"), *url_columns)
         .join(draft, draft.c.id == best.c.draft_id)
         .join(delivery, delivery.c.id == best.c.id, isouter=True)
-        .order_by(*(best.c[name].desc() for name in order))
+        .order_by(*_descending(best.c, order))
     )
 
 
@@ -245,7 +261,7 @@ def get_first_quarter(conn: Connection, user_id: str) -> int | None:
 
 def sum_by_span(conn: Connection, user_id: str, spans: Sequence[tuple[int, int]]) -> tuple[PostSums, ...]:
     """Return the sums of each span, from its first quarter of an hour up to the second, which is not included."""
-    rows = execute_sql(conn, _SPAN_SUMS, (msgspec.json.encode(spans).decode(), user_id))
+    rows = execute_sql(conn, _SPAN_SUMS[conn.dialect.name], (msgspec.json.encode(spans).decode(), user_id))
     sums = {number: PostSums(*values) for number, *values in rows}
     return tuple(sums.get(number, PostSums()) for number in range(len(spans)))
 

@@ -48,9 +48,9 @@ def list_newest(conn: Connection, user_ids: Collection[str]) -> Mapping[str, int
     newest: dict[str, int] = {}
     for chunk in chunked(tuple(user_ids)):
         # One lookup for each: grouped by user, SQLite would read all events.
-        query = f"""SELECT id, (SELECT max(event.id) FROM event WHERE user_id = user.id) AS newest FROM user
-            WHERE id IN ({placeholders(chunk)}) AND newest IS NOT NULL"""  # noqa: S608 - words of our own
-        newest.update(execute_sql(conn, query, chunk).fetchall())
+        query = f"""SELECT id, (SELECT max(event.id) FROM event WHERE user_id = "user".id) FROM "user"
+            WHERE id IN ({placeholders(chunk)})"""  # noqa: S608 - words of our own
+        newest.update((user_id, event_id) for user_id, event_id in execute_sql(conn, query, chunk) if event_id)
     return newest
 
 

@@ -6,16 +6,15 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, bindparam, exists, func, insert, literal, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Action, Format, Status
 from copydesk.model.engagement import RecordStatus
 from copydesk.model.experiment import Experiment, ExperimentStatus, PublishedPost, Reading, Variant
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import USER
-from copydesk.store.column_types import UtcDateTime
+from copydesk.store.column_types import UtcDateTime, json_text
 from copydesk.store.drafts import APPROVED_STATUSES
-from copydesk.store.raw_sql import ColumnCodec, chunked, execute_sql
+from copydesk.store.raw_sql import ColumnCodec, chunked, execute_sql, upsert
 from copydesk.store.tables import (
     delivery,
     draft,
@@ -28,7 +27,7 @@ from copydesk.store.tables import (
 )
 
 _COLUMNS = ColumnCodec(experiment.c[name] for name in Experiment.__struct_fields__)
-_TEXT_BEFORE = func.json_extract(draft_event.c.before, "$.text")
+_TEXT_BEFORE = json_text(draft_event.c.before, "text")
 _GENERATED_TEXT = (
     # The text before the user's first edit is the generated one.
     select(_TEXT_BEFORE)
@@ -156,7 +155,7 @@ def claim_position(conn: Connection, user_id: str, experiment_id: str, stratum: 
     new_row = select(literal(user_id), literal(experiment_id), literal(stratum), literal(position + 1)).where(is_active)
     columns = ["user_id", "experiment_id", "stratum", "next"]
     # A compare-and-set in one statement: `next` is advanced only if it is still this position.
-    statement = upsert(experiment_turn).from_select(columns, new_row)
+    statement = upsert(conn, experiment_turn).from_select(columns, new_row)
     claimed = statement.on_conflict_do_update(
         ["user_id", "experiment_id", "stratum"],
         set_={"next": statement.excluded.next},

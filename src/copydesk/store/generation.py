@@ -8,14 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, exists, null, select, text, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Status
 from copydesk.model.item import Entry, Item
 from copydesk.model.serialization import Struct
 from copydesk.store import items
 from copydesk.store.items import content_hash
-from copydesk.store.raw_sql import chunked
+from copydesk.store.raw_sql import chunked, upsert
 from copydesk.store.tables import draft, draft_image, generation, item
 
 PENDING_STATUSES = (Status.PENDING_GENERATION, Status.PENDING_REGENERATION)
@@ -221,7 +220,7 @@ def _is_pending(conn: Connection, user_id: str, draft_id: str) -> bool:
 def _store_claim(conn: Connection, user_id: str, loaded: PendingGeneration, claimed: PendingGeneration) -> bool:
     """Compare-and-set on the claim that was loaded; return True if `claimed` was stored."""
     values = {name: getattr(claimed, name) for name in ("claim_id", "owner", "lease_until", "attempts")}
-    statement = upsert(generation).values(user_id=user_id, draft_id=loaded.draft_id, **values)
+    statement = upsert(conn, generation).values(user_id=user_id, draft_id=loaded.draft_id, **values)
     if loaded.claim_id is None:
         return conn.execute(statement.on_conflict_do_nothing()).rowcount == 1
     is_unchanged = generation.c.claim_id == loaded.claim_id

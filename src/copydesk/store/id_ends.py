@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from copydesk.model.ids import MIN_END_LENGTH, IdKind
+from copydesk.model.ids import ID_LENGTH, MIN_END_LENGTH, IdKind
+from copydesk.store.column_types import from_microseconds
 from copydesk.store.raw_sql import chunked, execute_sql, placeholders
 
 MAX_TEXT_LENGTH = 200
@@ -36,7 +37,7 @@ class _Rows(NamedTuple):
 
 _DRAFT_TEXT = "coalesce(nullif(draft.text, ''), draft.about)"
 _ROWS = {
-    IdKind.SOURCE: _Rows("iif(source.enabled, source.health, 'off')", "source.name"),
+    IdKind.SOURCE: _Rows("CASE WHEN source.enabled THEN source.health ELSE 'off' END", "source.name"),
     IdKind.ITEM: _Rows("item.state", "item.title"),
     IdKind.DRAFT: _Rows("draft.status", _DRAFT_TEXT, hint="INDEXED BY ix_draft_user_id_id_end"),
     IdKind.DELIVERY: _Rows(
@@ -45,16 +46,16 @@ _ROWS = {
         join="JOIN draft ON draft.id = delivery.draft_id",
         hint="INDEXED BY ix_delivery_user_id_id_end",
     ),
-    IdKind.RUN: _Rows("run.status", "strftime('%Y-%m-%d %H:%M UTC', run.started_at / 1000000, 'unixepoch')"),
+    IdKind.RUN: _Rows("run.status", "CAST(run.started_at AS TEXT)"),
     IdKind.EXPERIMENT: _Rows("experiment.status", "experiment.name"),
-    IdKind.WEBHOOK: _Rows("iif(webhook.disabled_at IS NULL, 'active', 'disabled')", "webhook.url"),
+    IdKind.WEBHOOK: _Rows("CASE WHEN webhook.disabled_at IS NULL THEN 'active' ELSE 'disabled' END", "webhook.url"),
 }
 
 
 def list_ending_with(conn: Connection, user_id: str, kind: IdKind, end: str, limit: int) -> tuple[FoundId, ...]:
     """Return at most `limit` ids that end with `end`, of at least MIN_END_LENGTH characters, newest first."""
     condition = f"{_last(kind)} = :last AND substr({kind}.id, :start) = :end"
-    values = {"last": end[-MIN_END_LENGTH:], "start": -len(end), "end": end}
+    values = {"last": end[-MIN_END_LENGTH:], "start": ID_LENGTH + 1 - len(end), "end": end}
     return _list(conn, user_id, kind, limit, _ROWS[kind].hint, condition, values)
 
 
@@ -85,4 +86,9 @@ def _list(
     query = f"""SELECT {kind}.id, {rows.status}, substr({rows.text}, 1, {MAX_TEXT_LENGTH})
         FROM {kind} {hint} {rows.join}
         WHERE {kind}.user_id = :user AND {condition} ORDER BY {kind}.id DESC LIMIT :limit"""  # noqa: S608 - as above
-    return tuple(FoundId(*row) for row in execute_sql(conn, query, {"user": user_id, "limit": limit, **values}))
+    found = (FoundId(*row) for row in execute_sql(conn, query, {"user": user_id, "limit": limit, **values}))
+    return tuple(row._replace(text=_format_time(row.text)) if kind is IdKind.RUN else row for row in found)
+
+
+def _format_time(microseconds: str) -> str:
+    return f"{from_microseconds(int(microseconds)):%Y-%m-%d %H:%M} UTC"

@@ -37,7 +37,7 @@ _INSERT = BulkInsert(
 )
 
 # The texts of two weeks are large. Stories are compared by no more than this.
-_SUMMARY = "substr(iif(item.summary <> '', item.summary, item.text), 1, 250)"
+_SUMMARY = "substr(CASE WHEN item.summary <> '' THEN item.summary ELSE item.text END, 1, 250)"
 _ASSIGN_STORY = "UPDATE item SET story_id = ? WHERE id = ? AND user_id = ?"
 # As literals, because each of the two states has a partial index: with a parameter SQLite would not use it.
 _IS_NEW = f"state = '{ItemState.NEW.value}'"

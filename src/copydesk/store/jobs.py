@@ -3,14 +3,28 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Select, and_, bindparam, exists, func, or_, select, text, update
-from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    exists,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
 
 from copydesk.model.draft import Format, Status
 from copydesk.model.job import DueWork, JobLease, JobState
 from copydesk.model.serialization import Struct
 from copydesk.store import confidence, deliveries
-from copydesk.store.column_types import UtcDateTime
+from copydesk.store.column_types import UtcDateTime, json_text
+from copydesk.store.raw_sql import upsert
 from copydesk.store.tables import account, delivery, draft, job, source, webhook, webhook_delivery
 
 
@@ -47,8 +61,10 @@ def _due_work_query() -> Select[*tuple[Any, ...]]:
     to_write = exists().where(draft.c.user_id == user_id, is_pending)
     is_passed = [or_(column.is_(None), column <= now) for column in (source.c.next_at, source.c.not_before)]
     # A source that answered 410 Gone is fetched only on request.
-    is_removed = func.coalesce(func.json_extract(source.c.fetch, "$.gone"), 0)
-    to_fetch = exists().where(source.c.user_id == user_id, source.c.enabled, *is_passed, is_removed == 0)
+    is_removed = func.coalesce(cast(json_text(source.c.fetch, "gone"), Text), "")
+    to_fetch = exists().where(
+        source.c.user_id == user_id, source.c.enabled, *is_passed, is_removed.not_in(("true", "1"))
+    )
     due = exists().where(*is_scheduled, draft.c.scheduled_at <= now)
     next_draft = (
         select(func.min(draft.c.scheduled_at, type_=UtcDateTime))
@@ -133,7 +149,7 @@ def claim_job(
     """
     values = {"owner": claim.owner, "claim_id": claim.id, "lease_until": claim.lease_until, "began_at": now}
     is_free = or_(job.c.owner.is_(None), job.c.lease_until < now, job.c.owner == abandoned_owner)
-    statement = upsert(job).values(user_id=user_id, name=claim.job, **values)
+    statement = upsert(conn, job).values(user_id=user_id, name=claim.job, **values)
     return conn.execute(statement.on_conflict_do_update(["user_id", "name"], set_=values, where=is_free)).rowcount == 1
 
 

@@ -4,9 +4,9 @@ from datetime import datetime
 
 import msgspec
 from sqlalchemy import Connection, select
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.serialization import Struct
+from copydesk.store.raw_sql import upsert
 from copydesk.store.tables import learning
 
 
@@ -35,7 +35,7 @@ def load(conn: Connection, user_id: str) -> LearningState:
 def save(conn: Connection, user_id: str, state: LearningState) -> None:
     """Store `state` in place of the previous one."""
     values = msgspec.structs.asdict(state)
-    statement = upsert(learning).values(user_id=user_id, **values)
+    statement = upsert(conn, learning).values(user_id=user_id, **values)
     conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))
 
 

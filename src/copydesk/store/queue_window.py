@@ -78,7 +78,11 @@ def positions_sql(shape: WindowShape) -> str:
     key = _KEY_COLUMNS[shape.order]
     branches = " UNION ALL ".join(f"SELECT {key}, id FROM {branch}" for branch in _branches(shape))  # noqa: S608
     # By column number: the key may be NULL, which has no name.
-    order_by = f"2 {direction}" if shape.order is Order.NEWEST else f"1 {direction}, 2 {direction}"
+    order_by = (
+        f"2 {direction}"
+        if shape.order is Order.NEWEST
+        else f"1 {direction} NULLS {'LAST' if shape.descending else 'FIRST'}, 2 {direction}"
+    )
     return f"{branches} ORDER BY {order_by} LIMIT :limit OFFSET :offset"
 
 
@@ -96,7 +100,7 @@ def positions_of_drafts_sql(shape: WindowShape, count: int) -> str:
 def count_sql(shape: WindowShape) -> str:
     """Return the SQL for the number of drafts."""
     counts = " UNION ALL ".join(f"SELECT count(*) AS part FROM {branch}" for branch in _branches(shape))  # noqa: S608
-    return f"SELECT sum(part) FROM ({counts})"  # noqa: S608
+    return f"SELECT sum(part) FROM ({counts}) AS parts"  # noqa: S608
 
 
 @lru_cache
@@ -105,13 +109,13 @@ def count_newer_sql(shape: WindowShape) -> str:
     if shape.has_query:
         last_rid = "SELECT rid FROM draft WHERE user_id = :user AND id <= :than ORDER BY id DESC LIMIT 1"
         is_newer = f"{_rowid_column(shape)} > coalesce(({last_rid}), 0)"
-        return f"SELECT count(*) FROM (SELECT 1 FROM {_search_from(shape)} AND {is_newer} LIMIT :limit)"  # noqa: S608
+        return f"SELECT count(*) FROM (SELECT 1 FROM {_search_from(shape)} AND {is_newer} LIMIT :limit) AS newer"  # noqa: S608
     filters = "".join(f" AND {condition}" for condition in _filter_conditions(shape))
     branches = " UNION ALL ".join(
         f"SELECT 1 FROM draft WHERE {' AND '.join(state)} AND id > :than{filters}"  # noqa: S608
         for state in _state_conditions(shape)
     )
-    return f"SELECT count(*) FROM ({branches} LIMIT :limit)"  # noqa: S608
+    return f"SELECT count(*) FROM ({branches} LIMIT :limit) AS newer"  # noqa: S608
 
 
 @lru_cache
@@ -125,12 +129,16 @@ def arrived_since_sql(tab: Tab, count: int) -> str:
     # As JSON: null if it was not archived before, missing if the event did not change that.
     was_archived = "= 'null'" if tab is Tab.ARCHIVED else "<> 'null'"
     among = ", ".join(f":each{index}" for index in range(count))
+    first_rids = (
+        f"SELECT min(rid) FROM draft_event WHERE draft_id IN ({among}) AND +rid > :than AND +user_id = :user"  # noqa: S608
+        " GROUP BY draft_id"
+    )
     first_events = (
-        "SELECT draft_id, min(rid), action, before ->> 'status' AS status, before -> 'archived_at' AS archived_at"  # noqa: S608
-        f" FROM draft_event WHERE draft_id IN ({among}) AND +rid > :than AND +user_id = :user GROUP BY draft_id"
+        "SELECT draft_id, action, before ->> 'status' AS status, CAST(before -> 'archived_at' AS TEXT) AS archived_at"  # noqa: S608
+        f" FROM draft_event WHERE rid IN ({first_rids})"
     )
     conditions = f"action = '{CREATE}'{was_elsewhere} OR archived_at {was_archived}"
-    return f"SELECT draft_id FROM ({first_events}) WHERE {conditions}"  # noqa: S608
+    return f"SELECT draft_id FROM ({first_events}) AS first_event WHERE {conditions}"  # noqa: S608
 
 
 @lru_cache
@@ -138,12 +146,12 @@ def count_candidates_sql(shape: WindowShape) -> str:
     """Return the SQL for the number of drafts that the filters, or in a search the tab, lead to, up to a limit."""
     if shape.has_query:
         branches = (f"SELECT 1 FROM draft WHERE {' AND '.join(state)}" for state in _state_conditions(shape))  # noqa: S608
-        return f"SELECT count(*) FROM ({' UNION ALL '.join(branches)} LIMIT :limit)"  # noqa: S608
+        return f"SELECT count(*) FROM ({' UNION ALL '.join(branches)} LIMIT :limit) AS found"  # noqa: S608
     if shape.tags:
         candidates = f"draft_tag WHERE tag_id = {_TAG.format(0)}"
     else:
         candidates = "draft WHERE user_id = :user AND source_id = :source"
-    return f"SELECT count(*) FROM (SELECT 1 FROM {candidates} LIMIT :limit)"  # noqa: S608
+    return f"SELECT count(*) FROM (SELECT 1 FROM {candidates} LIMIT :limit) AS found"  # noqa: S608
 
 
 @lru_cache

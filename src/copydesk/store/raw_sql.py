@@ -3,14 +3,16 @@
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import Column, Connection, Executable, Table
-from sqlalchemy.dialects.sqlite import dialect
+from sqlalchemy.dialects.sqlite import Insert, dialect, insert
 from sqlalchemy.types import TypeEngine
 
 T = TypeVar("T")
 DIALECT: Final = dialect(paramstyle="named")
+POSTGRESQL: Final = "postgresql"
+"""Name of the other dialect: `conn.dialect.name`."""
 MAX_CHUNK = 400
 """Values per statement, well below SQLite's limit on parameters."""
 
@@ -19,6 +21,16 @@ def chunked(values: Sequence[T]) -> Iterator[Sequence[T]]:
     """Yield `values` in order, at most MAX_CHUNK at a time, for statements with an IN list."""
     for start in range(0, len(values), MAX_CHUNK):
         yield values[start : start + MAX_CHUNK]
+
+
+def upsert(conn: Connection, table: Table) -> Insert:
+    """Return an INSERT that takes an ON CONFLICT clause, for the database of `conn`."""
+    if conn.dialect.name == POSTGRESQL:
+        from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - imported only where it is used
+
+        # Built alike as far as it is used here.
+        return cast("Insert", postgresql.insert(table))
+    return insert(table)
 
 
 def to_sql(statement: Executable) -> str:

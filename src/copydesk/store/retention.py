@@ -19,13 +19,13 @@ from copydesk.store.raw_sql import execute_many, execute_sql, placeholders, raw_
 
 # Row numbers are in the order of insertion. The plus keeps SQLite from using the index of the user instead.
 _CHUNK: Final = """SELECT max(rid), count(*), min({at}) FROM
-    (SELECT rid, {at} FROM {table} WHERE rid > :after ORDER BY rid LIMIT :limit)"""
+    (SELECT rid, {at} FROM {table} WHERE rid > :after ORDER BY rid LIMIT :limit) AS chunk"""
 _IN_CHUNK: Final = "rid > :after AND rid <= :last AND +user_id = :user"
 _HAS_NO_DRAFT: Final = """NOT EXISTS (SELECT 1 FROM draft WHERE draft.item_id = item.id)
     AND NOT EXISTS (SELECT 1 FROM draft_item WHERE draft_item.item_id = item.id)"""
 # A new item still waits for a run, and a recent one may be filtered anew when the rules change.
 _OLD_ITEMS: Final = f"""SELECT rid FROM item WHERE {_IN_CHUNK} AND seen < :before AND published < :before
-    AND state <> '{ItemState.NEW.value}' AND (length(text) OR length(summary) OR author IS NOT NULL
+    AND state <> '{ItemState.NEW.value}' AND (text <> '' OR summary <> '' OR author IS NOT NULL
         OR image IS NOT NULL OR prompt IS NOT NULL) AND {_HAS_NO_DRAFT}"""  # noqa: S608 - words of our own
 # Identity, title, address and hash stay: a feed that still lists the entry would bring it back as new, and a hash that
 # differs as changed.

@@ -6,12 +6,12 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, func, select
+from sqlalchemy import BigInteger, Connection, cast, func, select
 
 from copydesk.model.run import ErrorCount, PeriodTotals, Run, RunRequest, RunStats, RunStatus
 from copydesk.model.serialization import Struct
 from copydesk.store import raw_sql
-from copydesk.store.column_types import to_microseconds
+from copydesk.store.column_types import json_text, to_microseconds
 from copydesk.store.ids import min_id
 from copydesk.store.raw_sql import BulkInsert, ColumnCodec
 from copydesk.store.tables import run, run_error, run_total
@@ -176,7 +176,8 @@ def list_errors(conn: Connection, user_id: str, limit: int) -> tuple[ErrorCount,
 def summarize_since(conn: Connection, user_id: str, start: datetime) -> PeriodTotals:
     """Return the totals of the runs started since `start`, those still queued included."""
     items, drafts = (
-        func.coalesce(func.sum(func.json_extract(run.c.stats, path)), 0) for path in ("$.itemsNew", "$.draftsCreated")
+        func.coalesce(func.sum(cast(json_text(run.c.stats, name), BigInteger)), 0)
+        for name in ("itemsNew", "draftsCreated")
     )
     query = select(func.count(), items, drafts).where(run.c.user_id == user_id, run.c.started_at >= start)
     # The id bounds the scan through its index. Ids are never earlier than the clock was.

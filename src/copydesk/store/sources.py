@@ -5,13 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Status
 from copydesk.model.serialization import Struct
 from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec
 from copydesk.store.column_types import from_microseconds, to_microseconds
-from copydesk.store.raw_sql import ColumnCodec, execute_many, execute_sql, placeholders
+from copydesk.store.raw_sql import ColumnCodec, execute_many, execute_sql, placeholders, upsert
 from copydesk.store.tables import draft, draft_count, host_cooldown, item, source
 
 _COLUMNS = ColumnCodec(source.c[name] for name in Source.__struct_fields__)
@@ -138,7 +137,7 @@ def save_cooldowns(conn: Connection, user_id: str, hosts: Mapping[str, datetime]
     conn.execute(delete(host_cooldown).where(host_cooldown.c.user_id == user_id, host_cooldown.c.until <= now))
     rows = [{"user_id": user_id, "host": host, "until": until} for host, until in hosts.items() if until > now]
     if rows:
-        statement = upsert(host_cooldown)
+        statement = upsert(conn, host_cooldown)
         conn.execute(
             statement.on_conflict_do_update(["user_id", "host"], set_={"until": statement.excluded.until}), rows
         )

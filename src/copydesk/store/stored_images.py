@@ -11,7 +11,7 @@ from copydesk.store.column_types import to_microseconds
 from copydesk.store.raw_sql import execute_sql, placeholders
 
 _ADD: Final = """INSERT INTO stored_image (user_id, digest, stored_at) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET stored_at = excluded.stored_at"""
+    ON CONFLICT (user_id, digest) DO UPDATE SET stored_at = excluded.stored_at"""
 _HAS: Final = """SELECT EXISTS (SELECT 1 FROM stored_image WHERE user_id = :user AND digest = :digest)
     OR EXISTS (SELECT 1 FROM draft_image WHERE user_id = :user AND :url IN (url, stored))"""
 _LIST_OLD: Final = "SELECT digest FROM stored_image WHERE user_id = ? AND stored_at < ? ORDER BY stored_at LIMIT ?"

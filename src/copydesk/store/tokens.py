@@ -15,8 +15,8 @@ from copydesk.store.tables import token
 _COLUMNS = tuple(token.c[name] for name in Token.__struct_fields__)
 # On each request of the HTTP service: one lookup in a unique index.
 _ACCESS: Final = """SELECT token.hash, token.id, token.name, token.scope, token.expires_at,
-        user.id, user.name, user.time_zone, user.created_at, user.id = (SELECT min(id) FROM user)
-    FROM token JOIN user ON user.id = token.user_id
+        "user".id, "user".name, "user".time_zone, "user".created_at, "user".id = (SELECT min(id) FROM "user")
+    FROM token JOIN "user" ON "user".id = token.user_id
     WHERE token.hash = ? AND token.revoked_at IS NULL"""
 
 

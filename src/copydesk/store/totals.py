@@ -15,19 +15,20 @@ from copydesk.store.raw_sql import execute_sql
 _DRAFTS: Final = "SELECT status, sum(drafts) FROM draft_count WHERE NOT archived GROUP BY status"
 # By user, and joined in this order, so that each status is a range of an index. A delivery that was sent has a record
 # that is posted: their number is maintained, as there may be a million.
-_DELIVERIES: Final = """SELECT delivery.state, count(*) FROM user
-    CROSS JOIN engagement ON engagement.user_id = user.id AND engagement.status IN ('pending', 'failed', 'abandoned')
+_DELIVERIES: Final = """SELECT delivery.state, count(*) FROM "user"
+    CROSS JOIN engagement ON engagement.user_id = "user".id AND engagement.status IN ('pending', 'failed', 'abandoned')
     CROSS JOIN delivery ON delivery.id = engagement.id GROUP BY delivery.state"""
 _POSTS: Final = "SELECT coalesce(sum(posts), 0) FROM engagement_total"
 _RUNS: Final = "SELECT status, count(*) FROM run GROUP BY status"
 _OLDEST_DUE: Final = """SELECT min(at) FROM (
-    SELECT min(scheduled_at) AS at FROM user
-        JOIN draft ON draft.user_id = user.id AND draft.status = 'scheduled' AND scheduled_at IS NOT NULL
+    SELECT min(scheduled_at) AS at FROM "user"
+        JOIN draft ON draft.user_id = "user".id AND draft.status = 'scheduled' AND scheduled_at IS NOT NULL
     UNION ALL
-    SELECT min(due_at) FROM user
-        JOIN delivery ON delivery.user_id = user.id AND delivery.state IN ('planned', 'sending', 'unknown'))"""
-_WEBHOOK_DELIVERIES: Final = """SELECT count(*) FROM user
-    JOIN webhook_delivery ON webhook_delivery.user_id = user.id AND next_at IS NOT NULL"""
+    SELECT min(due_at) FROM "user"
+        JOIN delivery ON delivery.user_id = "user".id AND delivery.state IN ('planned', 'sending', 'unknown')
+    ) AS due"""
+_WEBHOOK_DELIVERIES: Final = """SELECT count(*) FROM "user"
+    JOIN webhook_delivery ON webhook_delivery.user_id = "user".id AND next_at IS NOT NULL"""
 
 
 def load_totals(conn: Connection, now: datetime) -> Totals:

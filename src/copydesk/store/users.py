@@ -4,7 +4,6 @@ from datetime import datetime
 
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.ranking import ChangeRanking
 from copydesk.model.rule import RuleKind
@@ -13,7 +12,7 @@ from copydesk.model.user import User
 from copydesk.model.voice import Voice, VoiceProfile
 from copydesk.store import rules
 from copydesk.store.ids import new_id
-from copydesk.store.raw_sql import ColumnCodec, execute_sql
+from copydesk.store.raw_sql import ColumnCodec, execute_sql, upsert
 from copydesk.store.tables import clock_check, user, voice
 
 OWNER_NAME = "owner"
@@ -37,7 +36,7 @@ def get(conn: Connection, user_id: str) -> User | None:
 
 def exists(conn: Connection, user_id: str) -> bool:
     """Return True if there is a user with that id."""
-    return execute_sql(conn, "SELECT 1 FROM user WHERE id = ?", (user_id,)).fetchone() is not None
+    return execute_sql(conn, 'SELECT 1 FROM "user" WHERE id = ?', (user_id,)).fetchone() is not None
 
 
 def get_by_name(conn: Connection, name: str) -> User | None:
@@ -132,7 +131,7 @@ def load_writing_voice(conn: Connection, user_id: str) -> Voice:
 def save_voice(conn: Connection, user_id: str, profile: VoiceProfile) -> None:
     """Create or replace the user's voice profile."""
     values = {name: getattr(profile, name) for name in _VOICE_COLUMNS.names}
-    statement = upsert(voice).values(user_id=user_id, **values)
+    statement = upsert(conn, voice).values(user_id=user_id, **values)
     conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))
 
 
@@ -165,5 +164,5 @@ def load_clock_reading(conn: Connection, user_id: str) -> SavedClockReading | No
 def save_clock_reading(conn: Connection, user_id: str, reading: SavedClockReading) -> None:
     """Store `reading` in place of the previous one."""
     values = {name: getattr(reading, name) for name in SavedClockReading.__struct_fields__}
-    statement = upsert(clock_check).values(user_id=user_id, **values)
+    statement = upsert(conn, clock_check).values(user_id=user_id, **values)
     conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection, delete, func, insert, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.serialization import Struct
 from copydesk.model.writer import Endpoint, ModelRequest, Spending
+from copydesk.store.raw_sql import upsert
 from copydesk.store.tables import model_request, model_spending, user, writer
 
 
@@ -31,7 +31,7 @@ def list_all(conn: Connection, user_id: str) -> tuple[StoredEndpoint, ...]:
 def save(conn: Connection, user_id: str, endpoint: Endpoint, now: datetime) -> None:
     """Store an endpoint, in place of one with the same name."""
     values = {"endpoint": endpoint, "created_at": now, "tested_at": None, "error": None}
-    statement = upsert(writer).values(user_id=user_id, name=endpoint.name, **values)
+    statement = upsert(conn, writer).values(user_id=user_id, name=endpoint.name, **values)
     conn.execute(statement.on_conflict_do_update(["user_id", "name"], set_=values))
 
 
@@ -62,7 +62,7 @@ def add_spending(conn: Connection, user_id: str, requests: Sequence[ModelRequest
     for request in requests:
         is_unpriced = request.cost is None
         values = {"requests": 1, "unpriced": int(is_unpriced), "cost": request.cost or 0.0}
-        statement = upsert(model_spending).values(user_id=user_id, month=_month(request.created_at), **values)
+        statement = upsert(conn, model_spending).values(user_id=user_id, month=_month(request.created_at), **values)
         sums = {name: model_spending.c[name] + values[name] for name in values}
         conn.execute(statement.on_conflict_do_update(["user_id", "month"], set_=sums))
 
