@@ -271,6 +271,8 @@ class Jobs:
         """Running jobs, including their follow-up check for due jobs."""
         self._clock_warning: ClockWarning | None = None
         self._last_error = ""
+        self._waiting_for_account: frozenset[str] = frozenset()
+        """Due drafts that were reported already."""
         self._change_counter: int | None = None
         self._due_work: DueWork | None = None
         """The result of the last look for due work."""
@@ -287,6 +289,7 @@ class Jobs:
         try:
             self._due_work = due_work = await self._desk.job_leases.due_work()
             await self._check_clock()
+            await self._check_accounts(due_work)
             to_back_up = self._makes_backups and self._may_clean_up() and await self._desk.backups.is_due()
         except Exception as error:
             self._report_error(error)
@@ -364,6 +367,21 @@ class Jobs:
         if self._clock_warning is not None and before is None:
             message = "the clock jumped; posting is paused. Accept the time: copydesk schedule clock --accept"
             self._notify("clock", message, failed=True)
+
+    async def _check_accounts(self, due_work: DueWork) -> None:
+        """Report due drafts that no account would post, each draft once."""
+        # Those that are too late are marked as missed first.
+        if due_work.late or self._clock_warning is not None:
+            return
+        waiting = await self._desk.schedule.due_drafts.list_waiting_for_account() if due_work.due else ()
+        if new := frozenset(waiting) - self._waiting_for_account:
+            verb = "waits" if len(new) == 1 else "wait"
+            self._notify(
+                JobName.DUE,
+                f"{plural(len(new), 'due draft')} {verb} for an account. Connect one: copydesk account connect bluesky",
+                failed=True,
+            )
+        self._waiting_for_account = frozenset(waiting)
 
     def _start(self, name: JobName) -> None:
         if not self._stopping and name not in self._running:

@@ -100,6 +100,17 @@ def test_auto_applies_plan(tmp_path):
     assert repeated.err == "No approved drafts to schedule.\n"
 
 
+def test_missing_account_is_told_with_the_plan(tmp_path):
+    run_ok(tmp_path, "slot", "set", "mon 09:00", "thu 09:00")
+    run_on_desk(tmp_path, lambda desk: insert_drafts(desk, 2))
+    note = "No connected account posts them. Connect one: "
+
+    assert run_json(tmp_path, "schedule", "plan")["withoutAccount"] == 2
+    planned = run_in_process(tmp_path, "schedule", "plan")
+    assert planned.err == f"{note}copydesk account connect bluesky\n"
+    assert note in run_in_process(tmp_path, "schedule", "auto", "--yes").err
+
+
 def test_auto_needs_confirmation(tmp_path):
     run_ok(tmp_path, "slot", "set", "mon 09:00")
     draft_id = run_on_desk(tmp_path, insert_draft)

@@ -16,9 +16,10 @@ from copydesk.images.storage import save
 from copydesk.model.check_finding import Verdict
 from copydesk.store import accounts
 from crash_points import full_disk
-from desk_fixtures import URL_ONE, URL_TWO, Watch, create_source, open_desk_at, settings_at
+from desk_fixtures import NOW, URL_ONE, URL_TWO, Watch, create_source, open_desk_at, settings_at
 from image_samples import drawing, photo, store_image
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
+from schedule_fixtures import insert_scheduled
 from sources_driver import sample_web
 
 SEALED = {"COPYDESK_SECRETS__KEYRING": "false"}
@@ -202,6 +203,14 @@ async def test_missing_account_is_reported_without_keys(tmp_path: Path) -> None:
         message = "No accounts. To post, connect an account: copydesk account connect bluesky"
         assert await examine_topic(desk, "accounts") == [(Verdict.OK, message)]
         assert await examine_topic(desk, "credentials") == []
+
+
+async def test_scheduled_draft_without_account_is_a_warning(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        await insert_scheduled(desk, NOW)
+        (finding,) = await examine_topic(desk, "accounts")
+        assert finding[0] is Verdict.WARNING
+        assert finding[1].startswith("No accounts. 1 scheduled draft cannot be posted.")
 
 
 async def test_account_error_is_reported_with_hint(tmp_path: Path) -> None:

@@ -122,6 +122,23 @@ async def test_job_ends_quietly_when_desk_is_closed_meanwhile(
     assert (messages.texts, caplog.messages) == ([], [])
 
 
+WAITING = "due: 1 due draft waits for an account. Connect one: copydesk account connect bluesky"
+
+
+async def test_due_draft_without_account_is_told_once(tmp_path: Path) -> None:
+    messages, watch = MessageRecorder(), Watch()
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        await insert_scheduled(desk, NOW)
+        jobs = Jobs(desk, listener=messages)
+        await tick_and_finish(jobs)
+        await tick_and_finish(jobs)
+        assert messages.texts == [WAITING]
+        assert messages.messages[0].failed
+        await insert_scheduled(desk, NOW)
+        await tick_and_finish(jobs)
+    assert messages.texts == [WAITING, WAITING]
+
+
 async def test_late_draft_is_marked_missed(tmp_path: Path) -> None:
     messages, watch = MessageRecorder(), Watch()
     async with open_desk_at(tmp_path, clock=watch) as desk:
@@ -135,7 +152,8 @@ async def test_late_draft_is_marked_missed(tmp_path: Path) -> None:
         watch.now += MINUTE
         await tick_and_finish(jobs)
         assert await draft_status(desk, draft) == "missed"
-    assert messages.texts == ["missed: 1 draft missed: nothing was sent"]
+    # The draft waited for an account until then, which is told once.
+    assert messages.texts == [WAITING, "missed: 1 draft missed: nothing was sent"]
 
 
 async def test_source_is_fetched_when_due(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ WRITER_RULE = "writer"
 """The rule name under which a draft's checks hold the writer's own notes."""
 FollowUp = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
 """Continues after an action with the ids of its drafts; returns the drafts as they are then."""
-PrintNotes = Callable[["Desk", Sequence[str]], Awaitable[None]]
+PrintNotes = Callable[[Context, "Desk", Sequence[str]], Awaitable[None]]
 """Prints additional information about the drafts of an action."""
 _OPTIONS = (
     click.argument("ids", nargs=-1, type=DRAFT, metavar="[ID]..."),
@@ -276,7 +276,7 @@ def _run_single(
         if follow_up is not None:
             (changed,) = await follow_up(desk, [changed.id])
         if print_notes is not None:
-            await print_notes(desk, [changed.id])
+            await print_notes(context, desk, [changed.id])
         if changed.status is not Status.SCHEDULED or changed.scheduled_at is None:
             return changed, ""
         (time_text,) = await desk.schedule.format_times(changed.scheduled_at)
@@ -309,7 +309,7 @@ def _run_bulk(
     async def work(desk: "Desk") -> tuple[BulkOutcome, tuple[Draft, ...]]:
         outcome = await desk.drafts.bulk_all(action, ids, request_body)
         if print_notes is not None:
-            await print_notes(desk, outcome.results.succeeded)
+            await print_notes(context, desk, outcome.results.succeeded)
         return outcome, await follow_up(
             desk, outcome.results.succeeded
         ) if follow_up is not None and outcome.succeeded else ()

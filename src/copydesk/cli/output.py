@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 import click
 
 from copydesk.text import clean
-from copydesk.text.formatting import format_relative
+from copydesk.text.formatting import format_relative, plural
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -67,6 +67,12 @@ def format_ago(time: datetime | None) -> str:
 def format_confidence(share: float, *, known: bool) -> str:
     """Return a draft's confidence for a column: `70%`, or a dash while it is not known."""
     return f"{share:.0%}" if known else "–"
+
+
+def missing_account_note(count: int, total: int) -> str:
+    """Return the note that no connected account would post `count` of `total` drafts, and how to connect one."""
+    drafts = ("it" if total == 1 else "them") if count == total else f"{count:,} of the {plural(total, 'draft')}"
+    return f"No connected account posts {drafts}. Connect one: copydesk account connect bluesky"
 
 
 def first_line(text: str, width: int = 72) -> str:

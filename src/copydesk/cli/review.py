@@ -25,8 +25,8 @@ from copydesk.cli.draft_selection import (
     with_draft_selection,
 )
 from copydesk.cli.ids import DRAFT
-from copydesk.cli.json_output import json_options, print_json, require_fields
-from copydesk.cli.output import print_table
+from copydesk.cli.json_output import json_options, print_json, require_fields, wants_json
+from copydesk.cli.output import missing_account_note, print_table
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
 from copydesk.errors import ConflictError, CopydeskError, StoreError
 from copydesk.model.delivery import DeliveryReport, NextBy, PostResult
@@ -102,11 +102,11 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
     sys.exit(1 if result.failed or result.under_way else 0)
 
 
-async def print_blockers(desk: "Desk", draft_ids: Sequence[str]) -> None:
+async def print_blockers(context: Context, desk: "Desk", draft_ids: Sequence[str]) -> None:
     """Print what would keep these drafts from being posted as they are, and what posting costs."""
-    # Nothing can be posted anyway; a desk without accounts should not be nagged.
-    if not await desk.accounts.list():
-        return
+    # Not for scripts: they read what was changed.
+    if not wants_json() and (missing := await desk.posting.list_without_account(draft_ids)):
+        click.echo(context.with_desk_options(missing_account_note(len(missing), len(draft_ids))), err=True)
     for draft_id in draft_ids[:MAX_CHECKED_DRAFTS]:
         for blocker in await desk.posting.blockers(draft_id):
             part_text = f", post {blocker.part + 1}" if blocker.part is not None else ""

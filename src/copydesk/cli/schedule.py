@@ -10,7 +10,7 @@ from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, is_interactive, pass_context
 from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
-from copydesk.cli.output import first_line, format_confidence, print_table
+from copydesk.cli.output import first_line, format_confidence, missing_account_note, print_table
 from copydesk.model.ids import IdKind
 from copydesk.model.schedule import AutoSchedule, Conflicts
 from copydesk.text.formatting import plural
@@ -40,7 +40,7 @@ def schedule() -> None:
 @pass_context
 def plan(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
     """Preview which slots approved drafts would get; changes nothing."""
-    _print_plan(context.run(lambda desk: _run_auto(desk, ids, dry_run=True)), dry_run=True, as_json=as_json)
+    _print_plan(context, context.run(lambda desk: _run_auto(desk, ids, dry_run=True)), dry_run=True, as_json=as_json)
 
 
 @schedule.command(examples=("copydesk schedule auto", "copydesk schedule auto 1f9c2a 77e0b4 --yes"))
@@ -61,12 +61,12 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
     if not dry_run and not yes:
         planned = context.run(lambda desk: _run_auto(desk, ids, dry_run=True))
         if planned.result.scheduled:
-            _print_plan(planned, dry_run=True, as_json=False, err=True)
+            _print_plan(context, planned, dry_run=True, as_json=False, err=True)
             confirm(f"Schedule {plural(len(planned.result.scheduled), 'draft')}?", declined="Nothing changed.")
     final = context.run(lambda desk: _run_auto(desk, ids, dry_run=dry_run))
     # Another process may have changed the schedule while the question was open: print the plan again if it differs.
     is_same = planned is not None and planned.result.scheduled == final.result.scheduled
-    _print_plan(final, dry_run=dry_run, as_json=as_json, already_printed=is_same and is_interactive())
+    _print_plan(context, final, dry_run=dry_run, as_json=as_json, already_printed=is_same and is_interactive())
     sys.exit(1 if final.result.skipped and not dry_run else 0)
 
 
@@ -128,7 +128,7 @@ async def _run_auto(desk: "Desk", ids: tuple[str, ...], *, dry_run: bool) -> Pla
 
 
 def _print_plan(
-    planned: Plan, *, dry_run: bool, as_json: bool, err: bool = False, already_printed: bool = False
+    context: Context, planned: Plan, *, dry_run: bool, as_json: bool, err: bool = False, already_printed: bool = False
 ) -> None:
     """Print the plan; if `already_printed` it is on the screen already, so print only the number of drafts."""
     plan_result, times, short_ids = planned
@@ -147,6 +147,9 @@ def _print_plan(
     ]
     if rows and not already_printed:
         print_table(rows, empty="", err=err, cut=True)
+    if plan_result.without_account:
+        note = missing_account_note(plan_result.without_account, len(rows))
+        click.echo(context.with_desk_options(note), err=True)
     if plan_result.skipped:
         click.echo(f"{plural(plan_result.skipped, 'draft')} not scheduled: {plan_result.reason}.", err=True)
     elif not rows:

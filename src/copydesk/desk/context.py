@@ -19,7 +19,7 @@ from copydesk.model.draft import Format
 from copydesk.model.user import User
 from copydesk.network import user_agent
 from copydesk.settings import Network, Settings
-from copydesk.store import sources, users
+from copydesk.store import accounts, drafts, sources, users
 from copydesk.store.database import Database, Transaction
 
 if TYPE_CHECKING:
@@ -322,6 +322,14 @@ class DeskContext:
         if names:
             return select_accounts(connected, names)
         return tuple(account for account in connected if self._accepts(account, format))
+
+    async def list_without_account(self, draft_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the ids of those drafts that no connected account would post."""
+        connected = await self.read(accounts.list_all)
+        targets = await self.read(drafts.list_targets, draft_ids)
+        return tuple(
+            draft.id for draft in targets if not self.resolve_accounts(connected, draft.platforms, draft.format)
+        )
 
     def _accepts(self, account: ConnectedAccount, format: Format) -> bool:
         try:

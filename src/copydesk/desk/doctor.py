@@ -20,6 +20,7 @@ from copydesk.errors import CopydeskError, CredentialsError, StoreCorruptError
 from copydesk.images.storage import list_stored
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.check_finding import CheckFinding, Verdict
+from copydesk.model.draft import Status
 from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
 from copydesk.settings import Settings
@@ -295,7 +296,10 @@ async def _check_accounts(desk: Desk) -> tuple[CheckFinding, ...]:
     connected = await desk.accounts.list()
     if not connected:
         advice = "To post, connect an account: copydesk account connect bluesky"
-        return (CheckFinding(what="accounts", verdict=Verdict.OK, found="No accounts.", advice=advice),)
+        scheduled = (await desk.drafts.counts()).by_status[Status.SCHEDULED]
+        verdict = Verdict.WARNING if scheduled else Verdict.OK
+        waiting = f" {plural(scheduled, 'scheduled draft')} cannot be posted." if scheduled else ""
+        return (CheckFinding(what="accounts", verdict=verdict, found=f"No accounts.{waiting}", advice=advice),)
     failing = [f"{account.label}: {account.trouble}" for account in connected if account.trouble]
     message = f"{len(failing)} of {len(connected)} failing. {' '.join(failing[:5])}"
     all_fine = f"{len(connected)}, none failing."

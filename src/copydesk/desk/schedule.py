@@ -105,6 +105,7 @@ class AutoScheduler:
             skipped=len(result.unplaced) + ineligible,
             reason="; ".join(reason for reason in reasons if reason),
             bulk_id=self._bulk_id if placed and not dry_run else None,
+            without_account=len(await self._ctx.list_without_account([placement.draft_id for placement in placed])),
         )
 
     async def _load(self, ids: Collection[str] | None) -> tuple[_PlanInputs, int]:

@@ -93,6 +93,8 @@ class AutoSchedule(Struct, frozen=True):
     """Why drafts were skipped; empty if none was."""
     bulk_id: str | None = None
     """Undoes all of it at once; None if nothing was changed."""
+    without_account: int = 0
+    """Scheduled drafts that no connected account would post: they wait for one, and are missed in the end."""
 
 
 class WeekSlot(Struct, frozen=True):

@@ -16,6 +16,7 @@ from copydesk.model.draft import (
     DraftImage,
     DraftSource,
     DraftVariant,
+    Format,
     ImageSource,
     Status,
     Trace,
@@ -66,6 +67,25 @@ _BY_SOURCE = f"""SELECT source_id,
         coalesce(sum(drafts) FILTER (WHERE status = {_REJECTED_VALUE}), 0)
     FROM draft_count WHERE user_id = ? AND source_id <> '' AND status IN ({_APPROVED_VALUES}, {_REJECTED_VALUE})
     GROUP BY source_id"""  # noqa: S608 - words of our own
+
+
+class DraftTargets(Struct, frozen=True):
+    """To which accounts a draft can go."""
+
+    id: str
+    format: Format
+    platforms: tuple[str, ...]
+    """Names of platforms or accounts; empty for all that accept the format."""
+
+
+def list_targets(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> tuple[DraftTargets, ...]:
+    """Return the targets of the drafts; unknown ids are left out."""
+    columns = select(draft.c.id, draft.c.format, draft.c.target_platforms)
+    return tuple(
+        DraftTargets(*row)
+        for chunk in chunked(draft_ids)
+        for row in conn.execute(columns.where(draft.c.user_id == user_id, draft.c.id.in_(chunk)))
+    )
 
 
 def list_held_reasons(conn: Connection, user_id: str) -> tuple[str, ...]:

@@ -335,6 +335,7 @@ ITEM_REACTIONS, ITEM_DISCUSSION, ITEM_LINK = "Reactions", "Discussion", "Link"
 HISTORY_TITLE, CHANGES_TITLE = "History", "Changes"
 PREVIEW_HEADING = "Accounts"
 FITS_ALL_ACCOUNTS = "fits all"
+NO_ACCOUNT_CONNECTED = "no account connected"
 NOT_CONNECTED = "not connected"
 NO_ALT_TEXT = "no alt text"
 PROPOSED_IMAGE = "Proposed image, not attached:"
@@ -662,6 +663,13 @@ def no_account_connected() -> str:
         f"No account connected. Press {key_label('console.setup')} for Setup, then {key_label('setup.connect')} "
         "to connect one."
     )
+
+
+def missing_account(count: int, total: int) -> str:
+    """Return the warning that no connected account would post `count` of `total` drafts."""
+    drafts = ("it" if total == 1 else "them") if count == total else f"{count:,} of the {plural(total, 'draft')}"
+    keys = f"{key_label('console.setup')}, then {key_label('setup.connect')}"
+    return f"No connected account posts {drafts}. {keys} connects one."
 
 
 def price(account: str, amount: object, currency: str) -> str:

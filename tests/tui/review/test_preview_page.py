@@ -28,6 +28,10 @@ def test_fitting_post_has_count() -> None:
     assert render([preview(part())]) == "Accounts  fits all\nbluesky:me  6/300"
 
 
+def test_text_without_account_fits_nowhere() -> None:
+    assert render([preview(part(), connected=False)]).startswith("Accounts  no account connected\n")
+
+
 def test_overlong_post_has_excess_and_refusal() -> None:
     page = render([preview(part("x", 310), stops=("It is too long.",)), preview(part(), account="x", connected=False)])
     assert "rejected by 1 of 2" in page

@@ -85,6 +85,11 @@ class DueDrafts:
         return tuple(draft.draft_id for draft in missed)
 
     @operation
+    async def list_waiting_for_account(self) -> tuple[str, ...]:
+        """Return the ids of due drafts that no connected account would post, oldest first."""
+        return tuple(draft.draft_id for draft in await self._load_due_drafts(self._ctx.clock()) if not draft.accounts)
+
+    @operation
     async def apply_zone_changes(self) -> tuple[str, ...]:
         """Move scheduled drafts whose UTC time changed with the time zone database; return their ids.
 

@@ -298,6 +298,11 @@ class Posting:
         return (await self.get_delivery(delivery_id))[0]
 
     @operation
+    async def list_without_account(self, draft_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the ids of those drafts that no connected account would post; unknown ids are left out."""
+        return await self._ctx.list_without_account(draft_ids)
+
+    @operation
     async def blockers(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[PostingBlocker, ...]:
         """Return the reasons that would prevent posting a draft as it is. Nothing is sent over the network."""
         draft, targets = await self._ctx.read(

@@ -123,6 +123,8 @@ def _summary(previews: Sequence[Preview]) -> Content:
     if not any(preview.parts for preview in previews):
         return Content("")
     refused = sum(not preview.fits for preview in previews)
+    if not refused and not any(preview.connected for preview in previews):
+        return Content.styled(labels.NO_ACCOUNT_CONNECTED, "warn")
     if not refused:
         return Content.styled(labels.FITS_ALL_ACCOUNTS, "good")
     return Content.styled(labels.rejected_by(refused, len(previews)), "bad")

@@ -46,6 +46,8 @@ class PublishActions:
         self.app = runner.app
         self._check_queue: list[str] = []
         self._checking = False
+        self._is_missing_account = False
+        """True if the last drafts had no account to go to, which was said then."""
 
     # Scheduling.
 
@@ -222,10 +224,14 @@ class PublishActions:
     async def _warn_about_blockers(self, desk: "Desk") -> None:
         warnings: list[str] = []
         await _preload_posting(desk)
-        connected = await desk.accounts.list()
         while self._check_queue:
-            draft_id = self._check_queue.pop(0)
-            if connected:
+            checked, self._check_queue = self._check_queue, []
+            without_account = await desk.posting.list_without_account(checked)
+            # Once, not after each of fifty approvals; again after an account was connected and removed.
+            if without_account and not self._is_missing_account:
+                warnings.append(labels.missing_account(len(without_account), len(checked)))
+            self._is_missing_account = bool(without_account)
+            for draft_id in checked:
                 warnings += await self._first_blocker(desk, draft_id)
         if warnings:
             remaining = labels.and_more(len(warnings) - MAX_LISTED)

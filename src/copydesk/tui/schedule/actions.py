@@ -240,6 +240,9 @@ def plan_page(plan: AutoSchedule, zone: ZoneInfo, now: datetime) -> list[Block]:
     blocks: list[Block] = [Table([_row(placed, zone, now) for placed in listed])]
     if remaining := len(plan.scheduled) - len(listed):
         blocks.append(paragraph(labels.more_drafts(remaining), "dim"))
+    if plan.without_account:
+        note = labels.missing_account(plan.without_account, len(plan.scheduled))
+        blocks += [paragraph(), paragraph(note, "warn")]
     if plan.skipped:
         blocks += [paragraph(), paragraph(labels.drafts_not_scheduled(plan.skipped, safe_line(plan.reason)), "warn")]
     return blocks
