@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +19,8 @@ def open_connections(store: Database) -> tuple[int, int]:
 
 
 async def test_unused_connections_are_closed(store: Database) -> None:
-    await asyncio.gather(store.write(add_user), *(store.read(user_names) for _ in range(READER_COUNT)))
+    together = threading.Barrier(READER_COUNT, timeout=60)
+    await asyncio.gather(store.write(add_user), *(store.read(lambda _: together.wait()) for _ in range(READER_COUNT)))
     assert not await store.close_idle()
     assert open_connections(store) == (READER_COUNT, 1)
     await store.read(user_names)

@@ -10,6 +10,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
@@ -259,10 +260,17 @@ class ConnectionThread:
         """Set by `run`, cleared by `close_idle`."""
         self._pending = 0
         """Units of work that are running or waiting."""
+        self._started_at: float | None = None
+        """Time at which the unit that is running was started; None if there is none. Set in the thread."""
 
     @property
     def is_open(self) -> bool:
         return self._connection is not None
+
+    def busy_seconds(self) -> float:
+        """Return for how long the unit has been running that is running now; 0 without one."""
+        started_at = self._started_at
+        return 0.0 if started_at is None else time.monotonic() - started_at
 
     async def run(self, execute: Callable[[Connection, Any], T], work: Any) -> T:
         """Return `execute(connection, work)`, called in the thread. First come, first served."""
@@ -278,8 +286,12 @@ class ConnectionThread:
 
     def _execute_checked(self, execute: Callable[[Connection, Any], T], connection: Connection, work: Any) -> T:
         # Checked in the worker thread: the thread that handles keys must not touch the disk.
-        self._file.check()
-        return execute(connection, work)
+        self._started_at = time.monotonic()
+        try:
+            self._file.check()
+            return execute(connection, work)
+        finally:
+            self._started_at = None
 
     async def _open(self) -> _ThreadedConnection:
         async with self._state_lock:
@@ -326,9 +338,9 @@ class ConnectionThread:
 class ConnectionPool:
     """A fixed number of connections to one file.
 
-    One of them does all the work while each unit is short. Another one helps as soon as a unit has waited `PATIENCE`:
-    threads that run at the same time compete for the interpreter lock, and three more of them made short reads take
-    twice as long.
+    One of them does all the work while each unit is short, however many wait. Another one helps when every connection
+    in use has been at its unit for `PATIENCE`: threads that run at the same time compete for the interpreter lock, and
+    three more of them made short reads take twice as long.
     """
 
     PATIENCE = 0.002
@@ -339,43 +351,61 @@ class ConnectionPool:
         self._idle = list(self.threads)
         """A stack: connections beyond the number in use at once are never opened, or become idle and are closed."""
         self._waiting: deque[asyncio.Future[ConnectionThread]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        """Runs while units wait."""
+        self._all_idle = asyncio.Event()
 
     async def run(self, execute: Callable[[Connection, Any], T], work: Any) -> T:
         """Return `execute(connection, work)`, called in the thread of a free connection. First come, first served."""
-        thread = await self._take(self.PATIENCE)
+        thread = self._take_idle() if len(self._idle) == len(self.threads) else await self._wait()
         try:
             return await thread.run(execute, work)
         finally:
             self._give_back(thread)
 
-    async def _take(self, patience: float) -> ConnectionThread:
-        if len(self._idle) == len(self.threads):
-            return self._idle.pop()
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[ConnectionThread] = loop.create_future()
+    def _take_idle(self) -> ConnectionThread:
+        # A unit whose caller was cancelled may still be running: rather one that has nothing to do.
+        thread = next((thread for thread in reversed(self._idle) if not thread.busy_seconds()), self._idle[-1])
+        self._idle.remove(thread)
+        return thread
+
+    async def _wait(self) -> ConnectionThread:
+        waiter: asyncio.Future[ConnectionThread] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
-        timer = loop.call_later(patience, self._use_another)
+        self._start_timer()
         try:
             return await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
                 self._give_back(waiter.result())
             raise
-        finally:
-            timer.cancel()
 
-    def _use_another(self) -> None:
-        if self._idle:
-            self._give_back(self._idle.pop())
+    def _start_timer(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self.PATIENCE, self._help)
+
+    def _help(self) -> None:
+        """Let another connection work for the units that wait, if those in use do not get on."""
+        self._timer = None
+        if self._idle and self._is_held_up():
+            self._give_back(self._take_idle())
+        if self._waiting:
+            self._start_timer()
+
+    def _is_held_up(self) -> bool:
+        """Return True if no connection will be free soon."""
+        return all(thread.busy_seconds() >= self.PATIENCE for thread in self.threads if thread not in self._idle)
 
     def _give_back(self, thread: ConnectionThread) -> None:
-        """Give the thread to the unit that has waited longest, if there is one."""
-        while self._waiting:
+        """Give the thread to the unit that has waited longest, if there is one and no other connection will do."""
+        self._idle.append(thread)
+        while self._waiting and self._is_held_up():
             waiter = self._waiting.popleft()
             if not waiter.done():
-                waiter.set_result(thread)
+                waiter.set_result(self._take_idle())
                 return
-        self._idle.append(thread)
+        if len(self._idle) == len(self.threads):
+            self._all_idle.set()
 
     async def close_idle(self) -> bool:
         """Close the connections that were not used since the last call. Return True if there were any."""
@@ -383,13 +413,16 @@ class ConnectionPool:
 
     async def close(self) -> None:
         """Close every connection after the units of work that were submitted before."""
-        # Whoever holds every connection knows that no unit of work is running.
-        taken = [await self._take(patience=0) for _ in self.threads]
+        while len(self._idle) < len(self.threads):
+            self._all_idle.clear()
+            await self._all_idle.wait()
+        # Held until all are closed: a unit that is submitted meanwhile opens one again.
+        self._idle, held = [], self._idle
         try:
             for thread in self.threads:
                 await thread.close()
         finally:
-            for thread in taken:
+            for thread in held:
                 self._give_back(thread)
 
 
