@@ -232,6 +232,15 @@ def test_drafts_are_paged(tmp_path, server):
     assert "Source item\ntitle      " in output
 
 
+def test_reason_of_a_held_draft_is_no_error(tmp_path, server):
+    add_source(tmp_path, server)
+    run_in_process(tmp_path, "--run-pipeline")
+    draft = run_json(tmp_path, "draft", "list", "--limit", "1")["drafts"][0]
+    execute_sql(tmp_path, "UPDATE draft SET status = 'awaiting_review', last_error = 'Held: its source is gone (410).'")
+    lines = run_ok(tmp_path, "draft", "show", draft["id"]).splitlines()
+    assert [line.split("  ") for line in lines if "410" in line] == [["held", "its source is gone (410)."]]
+
+
 def test_draft_list_prints_next_cursor(tmp_path, server):
     add_source(tmp_path, server)
     run_in_process(tmp_path, "--run-pipeline")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.output import print_table
-from copydesk.model.draft import CLAIM_LABELS, STATUS_LABELS, Agent, Checks, Claim, Draft, Score, Status
+from copydesk.model.draft import CLAIM_LABELS, STATUS_LABELS, Agent, Checks, Claim, Draft, Score, Status, is_held
 from copydesk.model.writer import ModelRequest
 from copydesk.text import clean, reveal
 from copydesk.text.formatting import format_cost, format_count
@@ -86,7 +86,13 @@ def _draft_times(draft: Draft) -> tuple[tuple[str, datetime | None], ...]:
 def _text_facts(draft: Draft, *, without_error: bool) -> Iterator[tuple[str, str]]:
     rejected = draft.rejection_feedback if draft.status is Status.REJECTED else None
     error = None if without_error else draft.last_error
-    for name, text in (("rejected", rejected), ("feedback", draft.feedback), ("error", error)):
+    held = error if is_held(draft.status, draft.last_error) else None
+    for name, text in (
+        ("rejected", rejected),
+        ("feedback", draft.feedback),
+        ("held", held and held.removeprefix("Held: ")),
+        ("error", None if held else error),
+    ):
         if text:
             yield name, text
     for item in draft.items:
