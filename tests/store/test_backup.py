@@ -10,6 +10,7 @@ import threading
 import time
 from contextlib import closing
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -355,6 +356,22 @@ def test_damaged_backup_changes_nothing(database: Path, copy: Path, tmp_path: Pa
     assert_refused(database, tmp_path / "missing.db", StoreError)
     assert_refused(database, tmp_path, StoreError)
     assert_refused(database, database, ConflictError)
+
+
+def test_file_that_cannot_be_read_is_not_called_damaged(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As SQLite reports a page that a failing disk does not return.
+    line = f"*** in database main ***\nPage 229: unable to get the page. error code={sqlite3.SQLITE_IOERR_READ}"
+
+    class Unreadable(sqlite3.Connection):
+        def execute(self, sql: str, *parameters: object) -> sqlite3.Cursor:
+            return (
+                super().execute("SELECT ?", (line,)) if "integrity_check" in sql else super().execute(sql, *parameters)
+            )
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", partial(connect, factory=Unreadable))
+    with pytest.raises(StoreFullError, match="Cannot read or write the disk"):
+        check_database(copy, Interrupter())
 
 
 def assert_refused(database: Path, file: Path, error: type[Exception]) -> None:

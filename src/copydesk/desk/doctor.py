@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import re
 import shutil
 import sqlite3
 import tempfile
@@ -26,7 +25,7 @@ from copydesk.model.run import RunStatus
 from copydesk.settings import Settings
 from copydesk.store.connection_pool import is_read_only
 from copydesk.store.database import to_store_error
-from copydesk.store.database_file import connect_readonly, restore_hint
+from copydesk.store.database_file import connect_readonly, raise_read_error, restore_hint
 from copydesk.store.retention import INCREMENTAL
 from copydesk.text.formatting import format_duration, format_relative, format_utc, plural
 
@@ -136,7 +135,7 @@ def _check_database(path: Path, max_time: float | None = None) -> CheckFinding:
                 deadline = time.monotonic() + max_time
                 connection.set_progress_handler(lambda: time.monotonic() > deadline, _INSTRUCTIONS_PER_CALL)
             result = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
-            _raise_read_error(result)
+            raise_read_error(result)
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
             message = f"{path}, {size:.1f} MiB, no damage found in {max_time:g} s."
@@ -154,19 +153,6 @@ def _check_database(path: Path, max_time: float | None = None) -> CheckFinding:
     return CheckFinding(
         what="database", verdict=Verdict.ERROR, found=f"{path} is damaged: {result}.", advice=restore_hint(path)
     )
-
-
-def _raise_read_error(result: str) -> None:
-    """Raise the error that kept `quick_check` from reading a page: it is reported like damage, as a line of the result.
-
-    The code in the line tells a failing disk or too little memory from damage.
-    """
-    if found := re.search(r"error code=(\d+)", result):
-        error = sqlite3.DatabaseError(result)
-        error.sqlite_errorcode = int(found[1])
-        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_NOMEM:
-            raise MemoryError
-        raise error
 
 
 async def _check_size(settings: Settings) -> CheckFinding:

@@ -33,6 +33,7 @@ from copydesk.store.database_file import (
     list_backups,
     list_migration_backups,
     migration_backup_path,
+    raise_read_error,
     read_revision,
     try_lock,
 )
@@ -97,6 +98,7 @@ def check_database(path: Path, interrupter: Interrupter) -> BackupContent:
             revision = read_revision(path)
             with interrupter.connect(path) as connection:
                 (problem,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+                raise_read_error(problem)
                 if problem != "ok":
                     raise StoreCorruptError(f"{path} is damaged: {' '.join(problem.split())}.")
                 if revision is None:

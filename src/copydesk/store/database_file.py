@@ -68,6 +68,19 @@ def _cannot_be_locked(path: Path) -> bool:
     return not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
 
 
+def raise_read_error(result: str) -> None:
+    """Raise the error that kept a check from reading a page: SQLite reports it like damage, as a line of the `result`.
+
+    The code in the line tells a failing disk or too little memory from damage.
+    """
+    if found := re.search(r"error code=(\d+)", result):
+        error = sqlite3.DatabaseError(result)
+        error.sqlite_errorcode = int(found[1])
+        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_NOMEM:
+            raise MemoryError
+        raise error
+
+
 def read_revision(path: Path) -> str | None:
     """Return the revision of the database at `path`, None if it has no tables yet, without touching the file.
 
