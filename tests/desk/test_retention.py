@@ -318,6 +318,17 @@ async def test_compacting_needs_room(tmp_path: Path, monkeypatch: pytest.MonkeyP
             await desk.retention.compact()
 
 
+async def test_room_for_compacting_includes_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2**30, 2**30, 0))
+        execute_sql(tmp_path, "CREATE TABLE filling (content BLOB)")
+        execute_sql(tmp_path, "INSERT INTO filling VALUES (zeroblob(3000000))")
+        with pytest.raises(StoreFullError) as caught:
+            await desk.retention.compact()
+        needed = float(str(caught.value).split()[2])
+        assert needed >= 2 * 3_000_000 / 2**20
+
+
 def fill_and_empty(home: Path) -> None:
     """Store three megabytes and delete them again."""
     execute_sql(home, "CREATE TABLE filling (content BLOB)")

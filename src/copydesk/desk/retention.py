@@ -77,7 +77,7 @@ class Retention:
         disk has no room for the copy, StoreBusyError if another process writes.
         """
         database = self._ctx.settings.database_file
-        size = await asyncio.to_thread(lambda: database.stat().st_size)
+        size = await self._ctx.read(retention.database_size)
         # The new content is first copied to a temporary file, then to the log.
         free = await asyncio.to_thread(lambda: shutil.disk_usage(database.parent).free)
         if free < 2 * size:

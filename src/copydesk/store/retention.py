@@ -172,6 +172,12 @@ def find_undone(events: Sequence[UndoneStep], redo_rid: int | None, before: int)
         pairs = removable
 
 
+def database_size(conn: Connection, user_id: str) -> int:  # noqa: ARG001 - of all users
+    """Return the bytes of the database, those that are still in its log included."""
+    pages, page_size = (int(execute_sql(conn, f"PRAGMA {name}").fetchone()[0]) for name in ("page_count", "page_size"))
+    return pages * page_size
+
+
 def vacuum(conn: Connection, user_id: str, kept_pages: int, max_pages: int) -> bool:  # noqa: ARG001 - of all users
     """Return at most `max_pages` free pages of the database file beyond `kept_pages` to the disk.
 
