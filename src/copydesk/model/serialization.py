@@ -106,9 +106,14 @@ def _encoding(struct: type[msgspec.Struct]) -> _Encoding | None:
     config = struct.__struct_config__
     if config.omit_defaults or config.array_like or config.tag is not None:
         return _Encoding(None, with_times)
-    fields = [(field.name, Any) for field in info.fields]
-    names = {field.name: field.encode_name for field in info.fields}
-    return _Encoding(msgspec.defstruct(struct.__name__, fields, rename=names, gc=False), with_times)
+    return _Encoding(untyped_struct(struct), with_times)
+
+
+def untyped_struct(struct: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """Return a struct with the same fields in the same order, under their JSON names, that takes any values."""
+    fields = msgspec.structs.fields(struct)
+    names = {field.name: field.encode_name for field in fields}
+    return msgspec.defstruct(struct.__name__, [(field.name, Any) for field in fields], rename=names, gc=False)
 
 
 def _may_hold_times(kind: types.Type, outer: tuple[Any, ...]) -> bool:
@@ -130,6 +135,7 @@ def _may_hold_times(kind: types.Type, outer: tuple[Any, ...]) -> bool:
 
 
 _WITHOUT_TIMES = (
+    types.RawType,
     types.NoneType,
     types.BoolType,
     types.IntType,

@@ -4,9 +4,9 @@ A page of a million drafts costs as much as one of a thousand: its statement is 
 names the index to use, and its rows are read as plain tuples.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from sqlalchemy import (
@@ -27,10 +27,12 @@ from sqlalchemy import (
 from copydesk.model.draft import MANUAL, ListedDraft, Status
 from copydesk.model.filters import Archived, Filters
 from copydesk.store.column_types import to_microseconds
-from copydesk.store.draft_rows import DRAFT_COLUMNS, hydrate, list_queue
+from copydesk.store.draft_json import encode_drafts
+from copydesk.store.draft_rows import DRAFT_COLUMNS, Execute, hydrate, list_queue
 from copydesk.store.raw_sql import raw_execute, to_sql
 from copydesk.store.tables import draft, draft_tag, item, tag
 
+D = TypeVar("D")
 ROW_COLUMNS = (*(draft.c[name] for name in DRAFT_COLUMNS), item.c.title, draft.c.source_type)
 """The columns that `hydrate` takes."""
 UNINDEXED_COLUMNS: Mapping[str, ColumnElement[Any]] = {
@@ -41,23 +43,43 @@ MAX_SORTED = 1000
 """More drafts than this are not sorted for one page, and not counted further."""
 
 
-class DraftPage(NamedTuple):
+class DraftPage(NamedTuple, Generic[D]):
     """Drafts of a list, and the position of the last one if there are more."""
 
-    drafts: tuple[ListedDraft, ...]
+    drafts: D
     position: str | None
 
 
 _EQUALITY_FILTERS = ("format", "source_id", "source_type")
 
 
-def list_page(conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None) -> DraftPage:
+def list_page(
+    conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None
+) -> DraftPage[tuple[ListedDraft, ...]]:
     """Return at most `limit` drafts older than the draft `before`, newest first."""
+    return _load_page(hydrate, conn, user_id, filters, limit, before)
+
+
+def list_page_json(
+    conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None
+) -> DraftPage[bytes]:
+    """Return the page as `list_page` does, its drafts as a JSON array."""
+    return _load_page(encode_drafts, conn, user_id, filters, limit, before)
+
+
+def _load_page(
+    build: Callable[[Execute, str, Sequence[Sequence[Any]]], D],
+    conn: Connection,
+    user_id: str,
+    filters: Filters,
+    limit: int,
+    before: str | None,
+) -> DraftPage[D]:
     shape, values = _plan(conn, user_id, filters, limit + 1, before)
     execute = raw_execute(conn)
     rows = execute(_page_sql(shape), values).fetchall()
-    drafts = hydrate(execute, user_id, rows[:limit])
-    return DraftPage(drafts, drafts[-1].id if len(rows) > limit else None)
+    # The first column is the id.
+    return DraftPage(build(execute, user_id, rows[:limit]), rows[limit - 1][0] if len(rows) > limit else None)
 
 
 def list_ids(conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None) -> tuple[str, ...]:

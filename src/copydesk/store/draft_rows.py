@@ -11,7 +11,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -33,6 +33,7 @@ from copydesk.model.draft import (
     Trace,
 )
 
+D = TypeVar("D")
 Execute = Callable[[str, Any], Iterable[Sequence[Any]]]
 """Executes a statement with parameters: `execute` of a sqlite3 connection."""
 
@@ -44,8 +45,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 # Dicts, because calling an enum class takes ten times as long.
 _IMAGE_SOURCES = {kind.value: kind for kind in ImageSource}
-_FORMATS = {kind.value: kind for kind in Format}
-_STATUSES = {status.value: status for status in Status}
+FORMATS = {kind.value: kind for kind in Format}
+STATUSES = {status.value: status for status in Status}
 _platforms = msgspec.json.Decoder(tuple[str, ...]).decode
 _checks = msgspec.json.Decoder(Checks).decode
 _sentences = msgspec.json.Decoder(tuple[Trace, ...]).decode
@@ -58,6 +59,13 @@ def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tu
 
     Raise StoreCorruptError for an invalid value.
     """
+    return build_drafts(execute, user_id, rows, _draft)
+
+
+def build_drafts(
+    execute: Execute, user_id: str, rows: Sequence[Sequence[Any]], build: Callable[..., D]
+) -> tuple[D, ...]:
+    """Return `build(row, images, tags, items, variants)` of each row of a list. Raise as `hydrate` does."""
     if not rows:
         return ()
     parameters = (user_id, *(row[0] for row in rows))
@@ -69,7 +77,7 @@ def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tu
         items = _items(execute(_items_sql(len(rows)), parameters)) if is_blog else {}
         variants = _variants(execute(_variants_sql(len(rows)), parameters))
         return tuple(
-            _draft(
+            build(
                 row,
                 images.get(row[0], _NO_IMAGES),
                 tags.get(row[0], ()),
@@ -80,18 +88,18 @@ def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tu
         )
     except _UNREADABLE as error:
         raise StoreCorruptError(
-            f"The database contains an unreadable draft{_unreadable_id(rows)}: {error!r}"
+            f"The database contains an unreadable draft{_unreadable_id(rows, build)}: {error!r}"
         ) from error
 
 
 _UNREADABLE = (ValueError, LookupError, TypeError, msgspec.MsgspecError)
 
 
-def _unreadable_id(rows: Sequence[Sequence[Any]]) -> str:
+def _unreadable_id(rows: Sequence[Sequence[Any]], build: Callable[..., object]) -> str:
     """Return the id of the first row that is no draft, after a space; empty if the error is in an image or a tag."""
     for row in rows:
         try:
-            _draft(row, _NO_IMAGES, (), (), ())
+            build(row, _NO_IMAGES, (), (), ())
         except _UNREADABLE:
             return f" {row[0]}"
     return ""
@@ -104,19 +112,19 @@ def list_queue(execute: Execute, user_id: str, statuses: Sequence[Status], limit
     return hydrate(execute, user_id, list(rows))
 
 
-class _Images(NamedTuple):
+class Images(NamedTuple):
     """A draft's images, and those proposed for it."""
 
     attached: tuple[DraftImage, ...] = ()
     proposed: tuple[DraftImage, ...] = ()
 
 
-_NO_IMAGES = _Images()
+_NO_IMAGES = Images()
 
 
 def _draft(
     row: Sequence[Any],
-    images: _Images,
+    images: Images,
     tags: tuple[str, ...],
     items: tuple[DraftSource, ...],
     variants: tuple[DraftVariant, ...],
@@ -153,8 +161,8 @@ def _draft(
     return ListedDraft(
         id=draft_id,
         text=text,
-        format=_FORMATS[format_],
-        status=_STATUSES[status],
+        format=FORMATS[format_],
+        status=STATUSES[status],
         confidence=confidence,
         feedback=feedback,
         rejection_feedback=rejection_feedback,
@@ -184,14 +192,12 @@ def _draft(
     )
 
 
-def _images(rows: Iterable[Sequence[Any]]) -> dict[str, _Images]:
-    images: dict[str, _Images] = {}
+def _images(rows: Iterable[Sequence[Any]]) -> dict[str, Images]:
+    images: dict[str, Images] = {}
     for draft_id, proposed, id, url, alt, position, source, agency in rows:  # noqa: A001 - the field's name
         image = DraftImage(id=id, url=url, alt=alt, position=position, source=_IMAGE_SOURCES[source], agency=agency)
         attached, proposals = images.get(draft_id, _NO_IMAGES)
-        images[draft_id] = (
-            _Images(attached, (*proposals, image)) if proposed else _Images((*attached, image), proposals)
-        )
+        images[draft_id] = Images(attached, (*proposals, image)) if proposed else Images((*attached, image), proposals)
     return images
 
 

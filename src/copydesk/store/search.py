@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Integer, bindparam, cast, column, select, table
 
-from copydesk.model.draft import Draft
+from copydesk.model.draft import Draft, ListedDraft
 from copydesk.model.filters import Filters, Query, Term, contains_term, tokenize
 from copydesk.store import draft_queries
 from copydesk.store.draft_rows import hydrate
@@ -34,7 +34,7 @@ def about_parameters(new_draft: Draft) -> tuple[str, str]:
 
 def find_page(
     conn: Connection, user_id: str, query: Query, filters: Filters, *, limit: int, before: str | None
-) -> draft_queries.DraftPage:
+) -> draft_queries.DraftPage[tuple[ListedDraft, ...]]:
     """Return at most `limit` drafts that match every term and the filters, newest first, those after the position
     `before`.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, TypeVar, Unpack
 
 from msgspec import Meta
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from copydesk.desk.publishing.service import Posting
 
 
+D = TypeVar("D")
 AnyText = Annotated[str, Meta(max_length=MAX_TEXT_LENGTH)]
 """A text that is being typed: it may still be empty."""
 ID_PAGE_SIZE = 1000
@@ -417,7 +418,19 @@ class Drafts:
         list.
         """
         filters = validate_filters(params, SOURCE_TYPES)
-        return await self._load_page("drafts", draft_queries.list_page, limit, cursor, filters)
+        items, next_cursor = await self._load_page("drafts", draft_queries.list_page, limit, cursor, filters)
+        return Page(items=items, next_cursor=next_cursor)
+
+    @operation
+    async def list_json(
+        self, *, limit: PageSize = 25, cursor: str | None = None, **params: Unpack[FilterParams]
+    ) -> tuple[bytes, str | None]:
+        """Return the drafts of the page that `list` returns as a JSON array, and the cursor of the next page.
+
+        For the HTTP service: no drafts are made of the rows, which takes half the time. Raise as `list` does.
+        """
+        filters = validate_filters(params, SOURCE_TYPES)
+        return await self._load_page("drafts", draft_queries.list_page_json, limit, cursor, filters)
 
     @operation
     async def search(
@@ -435,7 +448,8 @@ class Drafts:
         Raise InvalidError for a query without a word, and as `list` does.
         """
         parsed, filters = parse_query(query, incomplete=half_typed), validate_filters(params, SOURCE_TYPES)
-        return await self._load_page("search", search.find_page, limit, cursor, parsed, filters)
+        items, next_cursor = await self._load_page("search", search.find_page, limit, cursor, parsed, filters)
+        return Page(items=items, next_cursor=next_cursor)
 
     @operation
     async def matching_ids(self, **filter_params: Unpack[FilterParams]) -> tuple[str, ...]:
@@ -518,9 +532,10 @@ class Drafts:
         return await self._versions.compare(old_id, new_id)
 
     async def _load_page(
-        self, name: str, query: Callable[..., DraftPage], limit: int, cursor: str | None, *parameters: object
-    ) -> Page[ListedDraft]:
-        """Return a page of the list that `name` and the parameters of its query describe.
+        self, name: str, query: Callable[..., DraftPage[D]], limit: int, cursor: str | None, *parameters: object
+    ) -> tuple[D, str | None]:
+        """Return the drafts of a page of the list that `name` and the parameters of its query describe, and the cursor
+        of the next page.
 
         Cursors of another list are refused.
         """
@@ -528,4 +543,4 @@ class Drafts:
         before = decode_cursor(cursor, *scope) if cursor is not None else None
         found = await self._ctx.read(query, *parameters, limit=limit, before=before)
         next_cursor = encode_cursor(found.position, *scope) if found.position is not None else None
-        return Page(items=found.drafts, next_cursor=next_cursor)
+        return found.drafts, next_cursor

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from copydesk.errors import FieldError, InvalidError, StaleVersionError
@@ -83,14 +84,21 @@ class DraftList(Struct, frozen=True):
     next_cursor: str | None
 
 
+class EncodedDraftList(Struct, frozen=True):
+    """A DraftList whose drafts are JSON already."""
+
+    drafts: msgspec.Raw
+    next_cursor: str | None
+
+
 @operations.add("GET", "/drafts", scope=Scope.READ, query=DraftsQuery, response=DraftList)
-async def list_drafts(call: Call) -> DraftList:
+async def list_drafts(call: Call) -> EncodedDraftList:
     """List drafts, newest first.
 
     Following `nextCursor` until it is null visits every draft that existed at the start.
     """
-    page = await call.desk.drafts.list(**call.query)  # type: ignore[arg-type] # the desk validates them
-    return DraftList(drafts=page.items, next_cursor=page.next_cursor)
+    drafts, cursor = await call.desk.drafts.list_json(**call.query)  # type: ignore[arg-type] # the desk validates them
+    return EncodedDraftList(drafts=msgspec.Raw(drafts), next_cursor=cursor)
 
 
 @operations.add(
