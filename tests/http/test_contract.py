@@ -622,7 +622,8 @@ async def test_automatic_schedule(client, desk):
     result = await call(client, "POST /schedule/auto", {"draftIds": [approved, rejected]})
     assert [entry["draftId"] for entry in result["scheduled"]] == [approved]
     assert (result["skipped"], bool(result["reason"])) == (1, True)
-    assert await call(client, "POST /schedule/auto") == {"scheduled": [], "skipped": 0, "reason": "", "bulkId": None}
+    nothing = {"scheduled": [], "skipped": 0, "reason": "", "bulkId": None, "withoutAccount": 0}
+    assert await call(client, "POST /schedule/auto") == nothing
 
 
 # Defaults and facts of part 4
