@@ -1,6 +1,7 @@
 """Tests that invisible and control characters in stored text are never printed as they are."""
 
 import json
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,7 +30,7 @@ def hostile(tmp_path_factory):
 
 
 def find_hidden(*outputs: str) -> list[str]:
-    return [match for output in outputs for match in HIDDEN_CHARACTERS.findall(output)]
+    return [match for output in outputs for match in re.findall(HIDDEN_CHARACTERS, output)]
 
 
 @pytest.mark.parametrize(

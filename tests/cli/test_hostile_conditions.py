@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -80,7 +81,7 @@ def test_gone_reader_ends_the_command_silently(tmp_path: Path) -> None:
 def test_control_characters_of_arguments_are_harmless(tmp_path: Path, args: tuple[str, ...], code: int) -> None:
     result = run_in_process(tmp_path, *args)
     assert_one_line_error(result, code)
-    assert HIDDEN_CHARACTERS.findall(result.err.rstrip("\n")) == []
+    assert re.findall(HIDDEN_CHARACTERS, result.err.rstrip("\n")) == []
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "fifo"])

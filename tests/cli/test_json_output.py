@@ -1,6 +1,7 @@
 """Tests for `--json FIELDS`, `--jq`, `--all`, `--bulk`, errors as problem details, and exit codes."""
 
 import json
+import re
 import signal
 import sys
 from types import SimpleNamespace
@@ -245,7 +246,7 @@ def test_declined_question_is_a_problem(home):
 
 def test_problem_escapes_hidden_characters(home):
     result = run_in_process(home, "draft", "list", "--status", "\x9b31m", "--json")
-    assert HIDDEN_CHARACTERS.findall(result.err.rstrip("\n")) == []
+    assert re.findall(HIDDEN_CHARACTERS, result.err.rstrip("\n")) == []
     assert "\x9b" in json.loads(result.err)["detail"] or "\\x9b" in json.loads(result.err)["detail"]
 
 

@@ -11,7 +11,6 @@ from copydesk.errors import InvalidError
 from copydesk.model.draft import BULK_ACTIONS, Action, Draft, Format, ImageSource, Status
 from copydesk.model.requests import (
     BulkChange,
-    BulkFailure,
     ChangeDraft,
     CreateDraft,
     CreationMode,
@@ -23,6 +22,7 @@ from copydesk.model.requests import (
     validate_create,
 )
 from copydesk.model.serialization import to_json_value
+from copydesk.model.transitions import BulkFailure
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 FUTURE_TIME = "2026-11-21T09:00:00Z"

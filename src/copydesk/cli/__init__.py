@@ -12,16 +12,18 @@ from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
-from click.shell_completion import CompletionItem
 
 from copydesk.cli.command import Group, suggest
 from copydesk.cli.commands import COMMANDS, EXIT_CODE_SUMMARY, INTERRUPTED, fail
 from copydesk.cli.help_topics import TOPICS
 from copydesk.cli.json_output import json_options
 from copydesk.version import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """A full or broken disk, or a closed output. The database reports its own errors, so only the output is left."""
@@ -82,21 +84,23 @@ class LazyGroup(Group):
             formatter.write_dl([(name, summary) for name, (summary, _) in TOPICS.items()])
         super().format_epilog(ctx, formatter)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Complete commands without importing them, and options."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - only a shell that completes needs it
+
         commands = [
             CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)
         ]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
-def _complete_sources(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _complete_sources(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     from copydesk.cli.ids import SOURCE  # noqa: PLC0415 - as for the commands
 
     return SOURCE.shell_complete(ctx, param, incomplete)
 
 
-def _complete_users(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _complete_users(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     from copydesk.cli.user import complete_users  # noqa: PLC0415 - as for the commands
 
     return complete_users(ctx, param, incomplete)
@@ -172,6 +176,13 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     _validate_options(
         ctx.invoked_subcommand, run_pipeline=run_pipeline, has_run_options=has_run_options, web=web, port=port
     )
+    in_browser = "web_driver" in os.environ.get("TEXTUAL_DRIVER", "")  # set by textual-serve
+    if ctx.invoked_subcommand is None and not web and not run_pipeline and (in_browser or _is_terminal()):
+        from copydesk.cli.console import run_console  # noqa: PLC0415
+
+        run_console(ctx.obj)
+    # `copydesk.__main__` disables it; the console enables it after its first rows.
+    gc.enable()
     if ctx.invoked_subcommand is not None:
         return
     if web:
@@ -179,11 +190,6 @@ def copydesk(  # noqa: PLR0913 - one argument an option
 
         serve_console(ctx.obj, port)
         return
-    in_browser = "web_driver" in os.environ.get("TEXTUAL_DRIVER", "")  # set by textual-serve
-    if (in_browser or _is_terminal()) and not run_pipeline:
-        from copydesk.cli.console import run_console  # noqa: PLC0415
-
-        run_console(ctx.obj)
     from copydesk.cli import run  # noqa: PLC0415
 
     if run_pipeline:

@@ -10,10 +10,13 @@ from copydesk.errors import CopydeskError
 from copydesk.settings import Settings
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from copydesk.desk import Desk
     from copydesk.model.draft import ListedDraft
     from copydesk.tui.keys import Key
 
-FIRST_PAGE_SIZE = 200
+FIRST_PAGE_SIZE = 100
 """Drafts on the first page; the queue loads no more at once."""
 
 
@@ -36,12 +39,16 @@ def run_console(context: Context) -> None:
     def load_first_page() -> "Sequence[ListedDraft]":
         from copydesk.desk import load_first_page  # noqa: PLC0415 - after the first paint
 
-        gc.freeze()
-        gc.enable()
         return load_first_page(database, FIRST_PAGE_SIZE, context.user)
 
+    def open_desk() -> "AbstractAsyncContextManager[Desk]":
+        # Called after the first rows are shown: garbage collection would delay them.
+        gc.freeze()
+        gc.enable()
+        return context.desk()
+
     app = Console(
-        context.desk,
+        open_desk,
         load_first_page=load_first_page,
         jobs=True,
         name=" ".join(filter(None, ("sample" if context.sample else "", context.user))),

@@ -25,6 +25,7 @@ from copydesk.cli.commands import COMMANDS, CONFLICT, FAILED, INTERRUPTED, NOT_F
 from copydesk.cli.json_output import wants_json
 from copydesk.errors import OUT_OF_MEMORY, ConflictError, CopydeskError, InvalidError, NotFoundError, SettingsError
 from copydesk.settings import Settings
+from copydesk.text import clean
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk, Desks
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 # Only real commands are rewritten: a title may contain the program's name too.
-_COMMAND_PATTERN = re.compile(rf"\bcopydesk (?=--run-pipeline|--user |(?:{'|'.join(COMMANDS)})\b)")
+_COMMAND_PATTERN = rf"\bcopydesk (?=--run-pipeline|--user |(?:{'|'.join(COMMANDS)})\b)"
 """Matches a call of copydesk in a text that may contain words from outside."""
 
 
@@ -149,14 +150,12 @@ class Context:
     def with_desk_options(self, text: str) -> str:
         """Return `text` with its commands written as they are called for this desk."""
         command = shlex.join(["copydesk", *self.desk_options])
-        return _COMMAND_PATTERN.sub(lambda _: f"{command} ", text)
+        return re.sub(_COMMAND_PATTERN, lambda _: f"{command} ", text)
 
     def fail(self, error: CopydeskError) -> NoReturn:
         """Print the error on one line and exit with its code."""
         if self.debug:
             raise error
-        from copydesk.text import clean  # noqa: PLC0415 - keeps the start of the console fast
-
         text = _describe_invalid(error) if isinstance(error, InvalidError) else str(error)
         code = next((code for error_type, code in EXIT_CODES if isinstance(error, error_type)), FAILED)
         fail(clean(self.with_desk_options(text)), code, self._to_problem(error) if wants_json() else None)

@@ -19,7 +19,8 @@ from copydesk.desk.catalog import SOURCE_TYPES
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
 from copydesk.model.draft import MANUAL, STATUS_LABELS, Action, Draft, Format, ListedDraft, Status, without_item
 from copydesk.model.filters import Archived, FilterParams
-from copydesk.model.requests import BulkFailure, BulkOutcome, ChangeDraft, CreatedDrafts, creation_response
+from copydesk.model.requests import BulkOutcome, ChangeDraft, CreatedDrafts, creation_response
+from copydesk.model.transitions import BulkFailure
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 

@@ -161,7 +161,7 @@ def _default_interrupt() -> Iterator[None]:
 def _escape(text: str) -> str:
     from copydesk.text import HIDDEN_CHARACTERS  # noqa: PLC0415 - as above
 
-    return HIDDEN_CHARACTERS.sub(_escape_character, text)
+    return re.sub(HIDDEN_CHARACTERS, _escape_character, text)
 
 
 def _escape_character(match: re.Match[str]) -> str:

@@ -73,13 +73,14 @@ from copydesk.model.item import ItemState
 from copydesk.model.learning import LearningReport, LearningReset
 from copydesk.model.ranking import RankingProfile
 from copydesk.model.rehearsal import Explanation, Hits, InterestRank, ItemFate, Rehearsal
-from copydesk.model.requests import BulkFailure, CreatedDraft, CreatedDrafts, CreationMode, bulk_response
+from copydesk.model.requests import CreatedDraft, CreatedDrafts, CreationMode, bulk_response
 from copydesk.model.rule import Rule, RuleKind, RuleSuggestion
 from copydesk.model.run import ErrorCount, PeriodTotals, Run, RunStatistics, RunStats, RunStatus, Stage
 from copydesk.model.schedule import AutoSchedule, Conflict, Conflicts, Slot, SlotAssignment
 from copydesk.model.serialization import to_json_value
 from copydesk.model.source import Health, Source, SourceConfig
 from copydesk.model.token import Scope
+from copydesk.model.transitions import BulkFailure
 from copydesk.model.voice import (
     Emoji,
     ExampleSuggestion,

@@ -12,7 +12,7 @@ MAX_URL_LENGTH = 2_000
 """Characters."""
 
 _PLAIN_URL = re.compile(r"https?://[a-zA-Z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-\[\]-~]*)?")
-_UNSAFE_CHARACTER = re.compile(r"[\s\\]|" + HIDDEN_CHARACTERS.pattern)
+_UNSAFE_CHARACTER = re.compile(r"[\s\\]|" + HIDDEN_CHARACTERS)
 _HTTP_SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _URL_PARTS = re.compile(r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
 

@@ -23,6 +23,7 @@ from copydesk.model.draft import (
     Status,
 )
 from copydesk.model.serialization import Struct
+from copydesk.model.transitions import BulkFailure
 from copydesk.model.validation import MAX_ID_LENGTH, FieldReader, Id, WebAddress
 
 MAX_TEXT_LENGTH = 50_000
@@ -185,20 +186,6 @@ class CreatedDrafts(Struct, frozen=True):
     mode: CreationMode
     item_id: str
     drafts: tuple[CreatedDraft, ...]
-
-
-class BulkFailure(Struct, frozen=True, omit_defaults=True):
-    """A draft to which the action could not be applied, and why."""
-
-    id: str
-    error: str
-    hint: str = ""
-    """What to do next, on the command line or in the console."""
-
-    @property
-    def text(self) -> str:
-        """The error with its hint."""
-        return f"{self.error} {self.hint}".strip()
 
 
 class BulkResults(Struct, frozen=True):

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from copydesk.errors import ConflictError
 from copydesk.model.draft import STATUS_LABELS, Action, Status
-from copydesk.model.requests import BulkFailure
 from copydesk.model.serialization import Struct
 
 
@@ -221,6 +220,20 @@ class DraftEvent(Struct, frozen=True):
     """For an undo, the version of the undone change; for a redo, that of the undo."""
     undone: bool
     """True while the change is undone."""
+
+
+class BulkFailure(Struct, frozen=True, omit_defaults=True):
+    """A draft to which the action could not be applied, and why."""
+
+    id: str
+    error: str
+    hint: str = ""
+    """What to do next, on the command line or in the console."""
+
+    @property
+    def text(self) -> str:
+        """The error with its hint."""
+        return f"{self.error} {self.hint}".strip()
 
 
 class UndoResult(Struct, frozen=True):

@@ -11,8 +11,6 @@ from textual.content import Content
 from copydesk.tui import labels
 from copydesk.tui.terminal.cells import fit, safe_line
 
-BAR_WIDTH = 10
-"""Cells of a progress bar in a text."""
 EIGHTHS = "▁▂▃▄▅▆▇█"
 SHADES = "░▒▓█"
 """From low to high."""
@@ -29,13 +27,6 @@ LIFT_STEPS = (-0.1, 0.1, 0.3)
 MIN_TILE_WIDTH = 17
 MAX_COURSE_WIDTH = 16
 _AXIS_STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
-
-
-# Not Textual's ProgressBar: it tells the rest from the bar by colour alone, and needs a widget per bar.
-def progress_bar(share: float, width: int = BAR_WIDTH) -> tuple[str, str]:
-    """Return the full and the empty part of a bar; `share` is clamped to 0 to 1."""
-    full = round(width * min(max(share, 0.0), 1.0))
-    return "━" * full, "╌" * (width - full)
 
 
 def format_percent(share: float) -> str:

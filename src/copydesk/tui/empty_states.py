@@ -3,6 +3,7 @@
 from textual.content import Content
 
 from copydesk.errors import CopydeskError
+from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.keys import key_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
@@ -52,8 +53,6 @@ def empty_tab(tab: str) -> Note:
 
 def desk_error(error: CopydeskError, *, is_open: bool) -> Note:
     """Return the note for a desk that could not be opened or, if `is_open`, not be read: the error and what to do."""
-    from copydesk.text import clean  # noqa: PLC0415 - not needed for the first paint
-
     blocks: list[Block] = [
         paragraph(labels.DESK_NOT_READABLE if is_open else labels.DESK_NOT_OPENED, "bad"),
         paragraph(),

@@ -1,7 +1,7 @@
 """Every text a user sees in the console."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.model.draft import (
@@ -16,10 +16,6 @@ from copydesk.model.draft import (
     Severity,
     Status,
 )
-from copydesk.model.engagement import EngagementMetric, Interval
-from copydesk.model.experiment import ExperimentPlan, ExperimentStatus, LiftNeed, Metric
-from copydesk.model.run import RunStatus
-from copydesk.model.source import Health
 from copydesk.model.transitions import ACTIONS, EDIT
 from copydesk.text import clean
 from copydesk.text.formatting import format_count, format_duration, format_relative, plural
@@ -27,7 +23,9 @@ from copydesk.tui.keys import key_label
 
 if TYPE_CHECKING:
     from copydesk.model.draft import Draft
-    from copydesk.model.engagement import PeriodFigures
+    from copydesk.model.engagement import EngagementMetric, Interval, PeriodFigures
+    from copydesk.model.experiment import ExperimentPlan, ExperimentStatus, LiftNeed, Metric
+    from copydesk.model.run import RunStatus
     from copydesk.model.writer import ModelRequest, Spending, WriterInfo, WriterTest
 
 
@@ -39,6 +37,7 @@ class Badge(NamedTuple):
     text: str
 
 
+# Labels of what the first paint does not show have the values of their enums as keys: importing those would delay it.
 STATUS = {
     Status.PENDING_GENERATION: Badge("W", "dim", STATUS_LABELS[Status.PENDING_GENERATION]),
     Status.GENERATION_FAILED: Badge("F", "bad", STATUS_LABELS[Status.GENERATION_FAILED]),
@@ -87,6 +86,23 @@ MANUAL_SOURCE = "No source"
 # Not strftime's names, which depend on the machine's locale.
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAY_RANGE = 7
+"""Days within which a weekday identifies a date."""
+
+
+def format_day(day: date) -> str:
+    """Format a date as `Mon 23 Mar`."""
+    return f"{DAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]}"
+
+
+def format_time(at: datetime, zone: tzinfo, now: datetime) -> str:
+    """Format `at` in at most nine characters: `14:30`, `Mon 14:30` within a week, `12 Feb`, `Feb 2027`."""
+    local, today = at.astimezone(zone), now.astimezone(zone).date()
+    days = abs((local.date() - today).days)
+    if days < WEEKDAY_RANGE:
+        return f"{DAYS[local.weekday()]} {local:%H:%M}" if days else f"{local:%H:%M}"
+    month = MONTHS[local.month - 1]
+    return f"{local.day} {month}" if local.year == today.year else f"{month} {local.year}"
 
 
 def source_type_label(name: str) -> str:
@@ -189,7 +205,7 @@ def run_failures(failed: int, attempted: int) -> str:
     return f"{failed} of {plural(attempted, 'source')} failed. {key_label('console.sources')} Sources shows why."
 
 
-def run_outcome(status: RunStatus, error: str) -> str:
+def run_outcome(status: "RunStatus", error: str) -> str:
     return f"Run {status.value}: {error or 'unknown error'}"
 
 
@@ -1147,21 +1163,21 @@ def drafts_scheduled(count: int, changed: int, skipped: int, reason: str) -> str
 # Sources
 
 HEALTH = {
-    Health.HEALTHY: Badge("H", "good", "healthy"),
-    Health.DEGRADED: Badge("D", "warn", "failing"),
-    Health.STALE: Badge("S", "warn", "no new items"),
-    Health.ERROR: Badge("E", "bad", "error"),
-    Health.UNKNOWN: Badge("?", "dim", "not fetched yet"),
+    "healthy": Badge("H", "good", "healthy"),
+    "degraded": Badge("D", "warn", "failing"),
+    "stale": Badge("S", "warn", "no new items"),
+    "error": Badge("E", "bad", "error"),
+    "unknown": Badge("?", "dim", "not fetched yet"),
 }
 SOURCE_DISABLED = Badge("-", "dim", "disabled")
 """Takes the place of the health of a source that is not fetched."""
 RUN_STATUS = {
-    RunStatus.QUEUED: Badge("Q", "dim", "queued"),
-    RunStatus.RUNNING: Badge("R", "accent", "running"),
-    RunStatus.SUCCEEDED: Badge("S", "good", "succeeded"),
-    RunStatus.FAILED: Badge("F", "bad", "failed"),
-    RunStatus.CANCELLED: Badge("C", "dim", "cancelled"),
-    RunStatus.INTERRUPTED: Badge("I", "warn", "interrupted"),
+    "queued": Badge("Q", "dim", "queued"),
+    "running": Badge("R", "accent", "running"),
+    "succeeded": Badge("S", "good", "succeeded"),
+    "failed": Badge("F", "bad", "failed"),
+    "cancelled": Badge("C", "dim", "cancelled"),
+    "interrupted": Badge("I", "warn", "interrupted"),
 }
 IMPORT_OUTCOME = {
     "added": Badge("A", "good", "added"),
@@ -1415,15 +1431,15 @@ APPLY_PLACEHOLDER = "yes makes it the setting of the voice"
 CONCLUDE_HINT = "Without a winner: empty. A concluded experiment cannot be reopened."
 CONCLUDED_WITHOUT_WINNER = "Concluded without a winner."
 ESTIMATE = {
-    Metric.ACCEPTANCE: "Accepted without edits",
-    Metric.EDITS: "Words changed, a rejected draft counts as all",
-    Metric.ENGAGEMENT: "Engagement",
+    "acceptance": "Accepted without edits",
+    "edits": "Words changed, a rejected draft counts as all",
+    "engagement": "Engagement",
 }
 EXPERIMENT_NAME_PLACEHOLDER = "e.g. Hashtags"
 EXPERIMENT_STATUS = {
-    ExperimentStatus.ACTIVE: Badge("A", "good", "active"),
-    ExperimentStatus.CONCLUDED: Badge("C", "accent", "concluded"),
-    ExperimentStatus.ARCHIVED: Badge("x", "dim", "archived"),
+    "active": Badge("A", "good", "active"),
+    "concluded": Badge("C", "accent", "concluded"),
+    "archived": Badge("x", "dim", "archived"),
 }
 METRIC_FIELD = "Decided by"
 NAME_FIELD = "Name"
@@ -1499,12 +1515,12 @@ def assigned_drafts(drafted: int, assigned: int) -> str:
     return f"{drafted:,} of {assigned:,}"
 
 
-def decided_by(metric: Metric) -> str:
+def decided_by(metric: "Metric") -> str:
     """Return the metric that decides an experiment."""
     return f"decided by {metric.value}"
 
 
-def estimate_title(metric: Metric, posts: int) -> str:
+def estimate_title(metric: "Metric", posts: int) -> str:
     """Return the title of the estimates of a look."""
     return f"{ESTIMATE[metric]}, first {posts} posts per variant, 95% intervals"
 
@@ -1520,14 +1536,14 @@ def planned_looks(posts: Sequence[int], taken: int) -> str:
     return f"Looks at {marked} posts per variant; no verdict between."
 
 
-def posts_needed(plans: Sequence[ExperimentPlan]) -> str:
+def posts_needed(plans: "Sequence[ExperimentPlan]") -> str:
     """Return the posts per variant that an experiment takes, by what decides it."""
     quarter = ", ".join(f"{plan.metric.value} {_posts_and_weeks(plan.needed[0])}" for plan in plans)
     default = ", ".join(f"{plan.metric.value} {plan.posts_per_variant}" for plan in plans)
     return f"Posts per variant to see a quarter more: {quarter}. If empty: {default}."
 
 
-def _posts_and_weeks(need: LiftNeed) -> str:
+def _posts_and_weeks(need: "LiftNeed") -> str:
     weeks = "" if need.weeks is None else f" ({plural(max(round(need.weeks), 1), 'week')})"
     return f"{need.posts_per_variant:,}{weeks}"
 
@@ -1547,7 +1563,7 @@ def concluded_with_winner(variant: str) -> str:
     return f"Concluded. Winner: {variant}"
 
 
-def experiment_form_hint(parameters: Sequence[str], plans: Sequence[ExperimentPlan]) -> str:
+def experiment_form_hint(parameters: Sequence[str], plans: "Sequence[ExperimentPlan]") -> str:
     """Explain the fields of the form, and what an experiment takes."""
     return (
         f"Parameters: {', '.join(parameters)} (right arrow completes). "
@@ -1580,7 +1596,7 @@ def experiment_archived(name: str) -> str:
     return f"Archived {name}"
 
 
-def experiment_already(status: ExperimentStatus) -> str:
+def experiment_already(status: "ExperimentStatus") -> str:
     """Refuse an action on an experiment that has this status or a later one."""
     return f"Already {EXPERIMENT_STATUS[status].text}"
 
@@ -1610,7 +1626,7 @@ FIELD_POSTED = "posted"
 FORMAT_NAMES = {Format.SHORT: "short", Format.THREAD: "thread", Format.BLOG: "blog"}
 INTERACTIONS_MISSING = "no interactions"
 """Why a post has no rate."""
-INTERVAL_NAMES = {Interval.DAY: "day", Interval.WEEK: "week", Interval.MONTH: "month"}
+INTERVAL_NAMES = {"day": "day", "week": "week", "month": "month"}
 LONGER_PERIOD_HINT = " shows a longer period."
 """After the key that does."""
 METRIC_NAMES = {
@@ -1639,12 +1655,12 @@ TILE_POSTS = "posts"
 TILE_RATE = "rate"
 TIMES = "Hours of the week"
 VALUE_NAMES = {
-    EngagementMetric.INTERACTIONS: "Interactions per post",
-    EngagementMetric.RATE: "Engagement rate",
+    "interactions": "Interactions per post",
+    "rate": "Engagement rate",
 }
 VALUE_BASIS = {
-    EngagementMetric.INTERACTIONS: "likes, replies, reposts and clicks",
-    EngagementMetric.RATE: "interactions / impressions",
+    "interactions": "likes, replies, reposts and clicks",
+    "rate": "interactions / impressions",
 }
 VALUE_UNKNOWN = "unknown"
 
@@ -1664,7 +1680,7 @@ def metrics_title(period: str) -> str:
     return f"Metrics · {period}"
 
 
-def posts_title(count: int, metric: EngagementMetric, *, is_limited: bool) -> str:
+def posts_title(count: int, metric: "EngagementMetric", *, is_limited: bool) -> str:
     """Return the title of the list of posts; `is_limited` if only the best are listed."""
     title = list_title(POSTS, count) if not is_limited else f"{POSTS} · top {count:,}"
     return f"{title} · {posts_by(metric)}" if count else title
@@ -1682,7 +1698,7 @@ def platform_name(platform: str) -> str:
     return PLATFORMS[platform].label if platform in PLATFORMS else platform
 
 
-def by_interval(interval: Interval) -> str:
+def by_interval(interval: "Interval") -> str:
     """Return the step of the chart over time."""
     return f"by {INTERVAL_NAMES[interval]} of posting"
 
@@ -1697,9 +1713,9 @@ def posts_without_time(count: int) -> str:
     return f"{plural(count, 'post')} without a posting time"
 
 
-def posts_behind(posts: int, known: int, metric: EngagementMetric) -> str:
+def posts_behind(posts: int, known: int, metric: "EngagementMetric") -> str:
     """Return the number of posts behind a bar, and for how many the metric is known."""
-    name = "interactions" if metric is EngagementMetric.INTERACTIONS else "a rate"
+    name = "interactions" if metric == "interactions" else "a rate"
     return plural(posts, "post") if known == posts else f"{plural(posts, 'post')}, {known or 'none'} with {name}"
 
 
@@ -1759,9 +1775,9 @@ def post_counts(impressions: str, likes: str) -> str:
     return f"{impressions} impr {likes} likes "
 
 
-def posts_by(metric: EngagementMetric) -> str:
+def posts_by(metric: "EngagementMetric") -> str:
     """Return the order of the list of posts."""
-    return "by interactions" if metric is EngagementMetric.INTERACTIONS else "by rate"
+    return "by interactions" if metric == "interactions" else "by rate"
 
 
 def record_hint() -> tuple[tuple[str, str], str]:

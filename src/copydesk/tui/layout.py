@@ -13,6 +13,8 @@ COLUMN_GAP = 2
 """Cells between two columns."""
 MIN_LAST_COLUMN = 12
 """Minimum cells of a table's last column; the other columns are truncated to provide them."""
+BAR_WIDTH = 10
+"""Cells of a progress bar in a text."""
 
 
 class Block(Protocol):
@@ -79,3 +81,10 @@ def paragraph(text: str = "", role: str = "") -> Paragraph:
 def lay_out_blocks(blocks: Iterable[Block], width: int) -> list[Content]:
     """Render the blocks below each other, in lines of at most `width` cells."""
     return [line for block in blocks for line in block.lines(width)]
+
+
+# Not Textual's ProgressBar: it tells the rest from the bar by colour alone, and needs a widget per bar.
+def progress_bar(share: float, width: int = BAR_WIDTH) -> tuple[str, str]:
+    """Return the full and the empty part of a bar; `share` is clamped to 0 to 1."""
+    full = round(width * min(max(share, 0.0), 1.0))
+    return "━" * full, "╌" * (width - full)

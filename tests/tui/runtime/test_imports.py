@@ -76,6 +76,15 @@ try:
 except SystemExit:
     pass
 """
+COMMAND_PROGRAM = """
+import copydesk.__main__, gc, sys
+sys.argv = ["copydesk", ARGUMENTS]
+try:
+    copydesk.__main__.main()
+except SystemExit:
+    pass
+assert gc.isenabled()
+"""
 
 
 def imported_modules(program: str, **environ: str) -> set[str]:
@@ -97,6 +106,22 @@ def matching(modules: set[str], names: tuple[str, ...]) -> set[str]:
 def test_importing_console_imports_no_desk() -> None:
     modules = imported_modules("import sys, copydesk.tui.app, copydesk.tui.review.screen")
     assert matching(modules, NEVER_IMPORTED + DESK_MODULES + SLOW_STANDARD_MODULES) == set()
+
+
+def test_importing_console_imports_only_models_of_drafts() -> None:
+    models = ("run", "experiment", "engagement", "source", "requests", "validation", "schedule", "delivery")
+    modules = imported_modules("import sys, copydesk.tui.app, copydesk.tui.review.screen")
+    assert matching(modules, tuple(f"copydesk.model.{name}" for name in models)) == set()
+
+
+def test_entry_point_imports_without_collecting_garbage() -> None:
+    program = "import gc, copydesk.__main__\nassert not gc.isenabled()"
+    assert "copydesk.cli" in imported_modules(program + "\nimport sys")
+
+
+def test_command_collects_garbage() -> None:
+    program = COMMAND_PROGRAM.replace("ARGUMENTS", "'--sample', 'draft', 'list'")
+    assert "copydesk.cli.draft" in imported_modules(program)
 
 
 def test_console_with_rows_imports_nothing_unneeded() -> None:

@@ -1,8 +1,16 @@
 """Tests for labels and for text cut to cells."""
 
+from collections.abc import Mapping
+from enum import StrEnum
+
 import pytest
 
 from copydesk.model.draft import MANUAL, Status
+from copydesk.model.engagement import EngagementMetric, Interval
+from copydesk.model.experiment import ExperimentStatus, Metric
+from copydesk.model.run import RunStatus
+from copydesk.model.source import Health
+from copydesk.tui import labels
 from copydesk.tui.labels import STATUS, source_type_label, voice_unsupported
 from copydesk.tui.terminal.cells import fit, safe_line
 
@@ -11,6 +19,23 @@ def test_states_and_sources_have_labels() -> None:
     assert STATUS.keys() == set(Status)
     assert source_type_label("hackernews") == "Hacker News"
     assert source_type_label(MANUAL) == "No source"
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (labels.HEALTH, Health),
+        (labels.RUN_STATUS, RunStatus),
+        (labels.ESTIMATE, Metric),
+        (labels.EXPERIMENT_STATUS, ExperimentStatus),
+        (labels.INTERVAL_NAMES, Interval),
+        (labels.VALUE_NAMES, EngagementMetric),
+        (labels.VALUE_BASIS, EngagementMetric),
+    ],
+)
+def test_each_member_has_a_label(names: Mapping[str, object], kind: type[StrEnum]) -> None:
+    """They are keyed by value, as `labels` does not import these enums."""
+    assert names.keys() == set(kind)
 
 
 def test_state_signs_are_unique() -> None:

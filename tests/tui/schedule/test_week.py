@@ -12,6 +12,7 @@ from msgspec.structs import replace
 import dst_transitions
 from copydesk.model.draft import Status
 from copydesk.scheduling.wall_time import instant_of_wall
+from copydesk.tui import labels
 from copydesk.tui.schedule.week import (
     ClockChange,
     ClockSpan,
@@ -22,7 +23,6 @@ from copydesk.tui.schedule.week import (
     clock_changes,
     clock_span,
     find_conflicts,
-    format_time,
     grid_position,
     instant,
     lay_out_week,
@@ -326,4 +326,4 @@ def test_hour_move_enters_repeated_hour() -> None:
 )
 def test_time_is_abbreviated_unambiguously(at: str, expected: str) -> None:
     now = at_wall_time("2026-03-25 23:30", KATHMANDU)
-    assert format_time(at_wall_time(at, KATHMANDU), ZoneInfo(KATHMANDU), now) == expected
+    assert labels.format_time(at_wall_time(at, KATHMANDU), ZoneInfo(KATHMANDU), now) == expected

@@ -22,7 +22,6 @@ from copydesk.tui.charts import (
     Tiles,
     axis_maximum,
     format_percent,
-    progress_bar,
     sparkline,
 )
 from copydesk.tui.layout import Block
@@ -171,13 +170,3 @@ estimates = st.builds(Estimate, st.text(max_size=30), shares, st.text(max_size=3
 @given(st.lists(estimates, max_size=5), st.integers(30, 200))
 def test_estimates_fit_width(estimate_list: list[Estimate], width: int) -> None:
     assert all(cell_len(line) <= width for line in render(EstimateChart(estimate_list), width))
-
-
-def test_bar_has_requested_width() -> None:
-    assert [progress_bar(share, 4) for share in (-1, 0, 0.5, 1, 7)] == [
-        ("", "╌╌╌╌"),
-        ("", "╌╌╌╌"),
-        ("━━", "╌╌"),
-        ("━━━━", ""),
-        ("━━━━", ""),
-    ]

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.content import Content
 
-from copydesk.tui.layout import Paragraph, Table, lay_out_blocks, paragraph
+from copydesk.tui.layout import Paragraph, Table, lay_out_blocks, paragraph, progress_bar
 from sampling import sample_size
 
 CELL_TEXT = st.text(alphabet="abc 日é\n", max_size=60)
@@ -55,3 +55,13 @@ def test_layout_fits_width(rows: list[tuple[str, str]], width: int) -> None:
         paragraph("".join(map("".join, rows))),
     ]
     assert all(line.cell_length <= width for line in lay_out_blocks(blocks, width))
+
+
+def test_bar_has_requested_width() -> None:
+    assert [progress_bar(share, 4) for share in (-1, 0, 0.5, 1, 7)] == [
+        ("", "╌╌╌╌"),
+        ("", "╌╌╌╌"),
+        ("━━", "╌╌"),
+        ("━━━━", ""),
+        ("━━━━", ""),
+    ]

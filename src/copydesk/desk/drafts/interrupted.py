@@ -9,8 +9,8 @@ from copydesk.desk.drafts.undo import UndoRedo
 from copydesk.desk.leases import current_owner, is_alive
 from copydesk.errors import ConflictError, StoreError
 from copydesk.model.draft import Action
-from copydesk.model.requests import BulkFailure, BulkOutcome, bulk_response
-from copydesk.model.transitions import EventKind, InterruptedBulk, UndoResult
+from copydesk.model.requests import BulkOutcome, bulk_response
+from copydesk.model.transitions import BulkFailure, EventKind, InterruptedBulk, UndoResult
 from copydesk.store import bulk_actions, draft_events
 from copydesk.store.bulk_actions import BulkPlan, StartedBulk
 from copydesk.store.database import Transaction

@@ -22,7 +22,6 @@ from copydesk.model.requests import (
     MAX_IDS,
     TIME_ACTIONS,
     BulkChange,
-    BulkFailure,
     BulkOutcome,
     ChangeDraft,
     bulk_response,
@@ -31,7 +30,15 @@ from copydesk.model.requests import (
 )
 from copydesk.model.schedule import SET_SLOTS_COMMAND
 from copydesk.model.serialization import Struct
-from copydesk.model.transitions import ACTIONS, EventKind, allowed_actions, change_name, next_status, status_after_edit
+from copydesk.model.transitions import (
+    ACTIONS,
+    BulkFailure,
+    EventKind,
+    allowed_actions,
+    change_name,
+    next_status,
+    status_after_edit,
+)
 from copydesk.scheduling.slots import HORIZON, next_free_slot
 from copydesk.scheduling.time_text import DAYS, MONTHS
 from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant

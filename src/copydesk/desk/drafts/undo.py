@@ -17,9 +17,9 @@ from copydesk.desk.drafts.history_text import describe_action
 from copydesk.desk.drafts.review import format_wall_time, record_bulk
 from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, StoreError, UndoNotAllowedError
 from copydesk.model.draft import Action, Status
-from copydesk.model.requests import MAX_IDS, BulkFailure
+from copydesk.model.requests import MAX_IDS
 from copydesk.model.serialization import Struct, format_iso
-from copydesk.model.transitions import EventKind, HistoryPosition, UndoResult, allowed_actions
+from copydesk.model.transitions import BulkFailure, EventKind, HistoryPosition, UndoResult, allowed_actions
 from copydesk.store import bulk_actions, draft_events, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.draft_events import EventRow

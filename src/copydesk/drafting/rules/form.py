@@ -82,7 +82,7 @@ def _invisible(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
         return
     # Same length, so that offsets stay valid.
     text = _TAGGED_FLAG.sub(lambda match: "x" * len(match[0]), analyzed.text)
-    for pattern in (HIDDEN_CHARACTERS, _JOINER):
+    for pattern in (re.compile(HIDDEN_CHARACTERS), _JOINER):
         for match in pattern.finditer(text):
             yield RuleMatch(ERROR, f"Invisible character: U+{ord(match[0]):04X}.", *match.span())
 

@@ -18,7 +18,6 @@ from copydesk.model.page import PageSize
 from copydesk.model.requests import (
     AttachImage,
     BulkChange,
-    BulkFailure,
     BulkOutcome,
     ChangeDraft,
     CreatedDrafts,
@@ -27,6 +26,7 @@ from copydesk.model.requests import (
 )
 from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope
+from copydesk.model.transitions import BulkFailure
 
 operations = Operations("Drafts")
 LOG = logging.getLogger("copydesk.http")

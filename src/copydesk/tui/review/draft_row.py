@@ -8,9 +8,8 @@ from textual.content import Content
 from copydesk.model.draft import ListedDraft
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age
-from copydesk.tui.charts import progress_bar
-from copydesk.tui.labels import FLAG, FORMAT, Badge, source_type_label, status_badge
-from copydesk.tui.schedule.week import format_time
+from copydesk.tui.labels import FLAG, FORMAT, Badge, format_time, source_type_label, status_badge
+from copydesk.tui.layout import progress_bar
 from copydesk.tui.terminal.cells import fit, safe_line
 
 AGE_WIDTH, TIME_WIDTH = 3, 9

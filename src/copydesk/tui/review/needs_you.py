@@ -23,6 +23,7 @@ from copydesk.tui.review.queue_header import TabsLine
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.terminal.cells import fit, safe_line
+from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
@@ -66,6 +67,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
 
     NAME = "Review"
     WHERE = (KeyContext.LIST, KeyContext.NEEDS_YOU)
+    CSS_PATH = stylesheet_path("needs_you.tcss")
     BINDINGS = bindings(KeyContext.NEEDS_YOU)
     AUTO_FOCUS = "#questions"
 

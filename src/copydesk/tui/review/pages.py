@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import structs
 from textual.content import Content
 
-from copydesk.model.delivery import DeliveryReport, Preview, PreviewPart
 from copydesk.model.draft import (
     MANUAL,
     Agent,
@@ -30,23 +29,22 @@ from copydesk.model.draft import (
     Status,
     Thumbnail,
 )
-from copydesk.model.item import Entry, Item
 from copydesk.model.transitions import USER
-from copydesk.model.writer import ModelRequest
-from copydesk.text import clean_lines, links, reveal
+from copydesk.text import clean_lines, reveal
 from copydesk.text.formatting import format_cost, format_relative, format_utc, plural
 from copydesk.tui import labels
 from copydesk.tui.browser import is_link
-from copydesk.tui.charts import progress_bar
 from copydesk.tui.labels import CLAIM, SEVERITY, source_type_label
-from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph, progress_bar
 from copydesk.tui.review.draft_row import worst_finding_sign
-from copydesk.tui.schedule.week import format_day
 from copydesk.tui.terminal.cells import safe_line
 
 if TYPE_CHECKING:
     from copydesk.desk.drafts.history_text import DraftHistory
     from copydesk.desk.drafts.versions import Difference
+    from copydesk.model.delivery import DeliveryReport, Preview, PreviewPart
+    from copydesk.model.item import Entry, Item
+    from copydesk.model.writer import ModelRequest
 
 
 INDENT = 2
@@ -106,7 +104,7 @@ EXCERPT_LENGTH = 60
 """Characters that identify a post of a thread in the table."""
 
 
-def preview_page(previews: Sequence[Preview], images: Sequence[ImageView] = ()) -> list[Block]:
+def preview_page(previews: "Sequence[Preview]", images: Sequence[ImageView] = ()) -> list[Block]:
     """Return the preview per account and the images with their descriptions, as screen readers get them."""
     heading = Paragraph(Content.assemble((labels.PREVIEW_HEADING, "strong"), "  ", _summary(previews)))
     blocks: list[Block] = [heading]
@@ -117,7 +115,7 @@ def preview_page(previews: Sequence[Preview], images: Sequence[ImageView] = ()) 
     return [*blocks, paragraph(), *image_blocks(images)] if images else blocks
 
 
-def _summary(previews: Sequence[Preview]) -> Content:
+def _summary(previews: "Sequence[Preview]") -> Content:
     """Return how many of the accounts would refuse the text."""
     # There is nothing to judge before there is text.
     if not any(preview.parts for preview in previews):
@@ -130,7 +128,7 @@ def _summary(previews: Sequence[Preview]) -> Content:
     return Content.styled(labels.rejected_by(refused, len(previews)), "bad")
 
 
-def _account_blocks(preview: Preview) -> Iterator[Block]:
+def _account_blocks(preview: "Preview") -> Iterator[Block]:
     remarks = [] if preview.connected else [labels.NOT_CONNECTED]
     if len(preview.parts) > 1:
         remarks.append(plural(len(preview.parts), "post"))
@@ -154,7 +152,7 @@ def _account_blocks(preview: Preview) -> Iterator[Block]:
         yield Paragraph(Content.assemble((f"{label} ", "dim"), (safe_line(link), "link")), indent=2)
 
 
-def _length(part: PreviewPart) -> Content:
+def _length(part: "PreviewPart") -> Content:
     """Return `257/280`. An exceeded limit is marked in words, not by colour alone."""
     if part.limit is None:
         return Content.styled(plural(part.length, "character"), "dim")
@@ -165,15 +163,17 @@ def _length(part: PreviewPart) -> Content:
     )
 
 
-def _part_row(number: int, part: PreviewPart) -> tuple[Content, ...]:
+def _part_row(number: int, part: "PreviewPart") -> tuple[Content, ...]:
     head = safe_line(part.text[:EXCERPT_LENGTH].strip())
     return Content.styled(f"  {number}", "dim"), _length(part), Content.styled(head, "dim")
 
 
-def _first_link(parts: Sequence[PreviewPart]) -> str:
+def _first_link(parts: "Sequence[PreviewPart]") -> str:
     """Return the first link of the first post, which a link card would be made from, or an empty string."""
+    from copydesk.text.links import spans  # noqa: PLC0415 - no row needs it, and its patterns take long to compile
+
     for part in parts[:1]:
-        for start, end in links.spans(part.text):
+        for start, end in spans(part.text):
             return part.text[start:end]
     return ""
 
@@ -183,7 +183,7 @@ class DeliveryInfo(NamedTuple):
 
     zone: tzinfo | None = None
     """The user's time zone; None until it is loaded."""
-    reports: Sequence[DeliveryReport] = ()
+    reports: "Sequence[DeliveryReport]" = ()
 
 
 def format_delivery_time(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> str:
@@ -201,11 +201,11 @@ def format_delivery_time(draft: ListedDraft, now: datetime, delivery: DeliveryIn
     if draft.status in (Status.SCHEDULED, Status.MISSED) and draft.scheduled_at is not None and zone is not None:
         local = draft.scheduled_at.astimezone(zone)
         year = f" {local.year}" if local.year != now.astimezone(zone).year else ""
-        return f"{format_day(local.date())}{year} {local:%H:%M}"
+        return f"{labels.format_day(local.date())}{year} {local:%H:%M}"
     return ""
 
 
-def post_links(reports: Sequence[DeliveryReport]) -> Iterator[Block]:
+def post_links(reports: "Sequence[DeliveryReport]") -> Iterator[Block]:
     """Yield a table with the link of the first post per account."""
     urls = [(report.account, next((post.url for post in report.posts if post.url), None)) for report in reports]
     rows = [
@@ -226,7 +226,7 @@ _SEVERITY_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 def draft_page(
     draft: ListedDraft,
     now: datetime,
-    previews: Sequence[Preview] = (),
+    previews: "Sequence[Preview]" = (),
     images: Sequence[ImageView] = (),
     delivery: DeliveryInfo = DeliveryInfo(),  # noqa: B008 - immutable
 ) -> list[Block]:
@@ -418,7 +418,7 @@ MAX_ARTICLE_LENGTH = 20_000
 """Characters of an article that are displayed. Wrapping a longer text delays the page noticeably."""
 
 
-def item_page(item: Item, now: datetime) -> list[Block]:
+def item_page(item: "Item", now: datetime) -> list[Block]:
     """Return the whole page of one source item."""
     entry = item.entry
     blocks: list[Block] = [
@@ -434,7 +434,7 @@ def item_page(item: Item, now: datetime) -> list[Block]:
     return blocks
 
 
-def _facts(item: Item, now: datetime) -> Block:
+def _facts(item: "Item", now: datetime) -> Block:
     entry = item.entry
     source = source_type_label(item.source_type or MANUAL)
     facts = [
@@ -453,7 +453,7 @@ def _facts(item: Item, now: datetime) -> Block:
     return Table(rows)
 
 
-def _popularity(entry: Entry) -> str:
+def _popularity(entry: "Entry") -> str:
     counts = [(entry.points, "point"), (entry.comments, "comment")]
     return " · ".join(plural(number, noun) for number, noun in counts if number is not None)
 
@@ -494,7 +494,7 @@ def partial_page(draft: ListedDraft, text: str, now: datetime) -> list[Block]:
     return [headline, paragraph(labels.TEXT_ARRIVING, "dim"), paragraph(), *_text(unfinished)]
 
 
-def prompt_page(requests: Sequence[ModelRequest]) -> list[Block]:
+def prompt_page(requests: "Sequence[ModelRequest]") -> list[Block]:
     """Return the page with what language models were asked for a draft, and what they reported."""
     blocks: list[Block] = []
     for request in requests:

@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from copydesk.errors import NotFoundError
+from copydesk.model.draft import Status
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.review.local_changes import lru_put
@@ -109,8 +110,6 @@ class PreviewPane(Container):
 
     def _watch_text(self, draft: "ListedDraft | None") -> None:
         """Show the text of a draft as it arrives, if this process is writing it."""
-        from copydesk.model.draft import Status  # noqa: PLC0415 - as in `show`
-
         if self._partial_timer is not None:
             self._partial_timer.stop()
         self._partial_text, self._partial_timer = "", None
@@ -169,7 +168,6 @@ class PreviewPane(Container):
 
     async def _load_delivery(self, desk: "Desk", draft: "ListedDraft") -> "DeliveryInfo":
         """Load the links of a posted draft, or the user's time zone for a scheduled one."""
-        from copydesk.model.draft import Status  # noqa: PLC0415 - as above
         from copydesk.tui.review.pages import DeliveryInfo  # noqa: PLC0415
 
         if draft.status is Status.POSTED:

@@ -23,7 +23,7 @@ from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, Table, paragraph
 from copydesk.tui.review.draft_row import draft_row
 from copydesk.tui.runtime.key_buffer import Hold
-from copydesk.tui.schedule.week import GridPosition, format_day, format_slot, shift_time
+from copydesk.tui.schedule.week import GridPosition, format_slot, shift_time
 from copydesk.tui.schedule.week_pane import WeekEdits, WeekPane
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
@@ -268,7 +268,7 @@ def _row(assignment: SlotAssignment, zone: ZoneInfo, now: datetime) -> tuple[Con
     local = assignment.scheduled_at.astimezone(zone)
     year = f" {local.year}" if local.year != now.astimezone(zone).year else ""
     return (
-        Content.styled(f"{format_day(local.date())}{year} {local:%H:%M}", "accent"),
+        Content.styled(f"{labels.format_day(local.date())}{year} {local:%H:%M}", "accent"),
         Content.styled(_format_and_confidence(assignment), "dim"),
         Content(safe_line(assignment.text)),
     )

@@ -20,8 +20,6 @@ from copydesk.tui import labels
 
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 _QUARTERS = (0, 15, 30, 45)
-WEEKDAY_RANGE = 7
-"""Days within which a weekday identifies a date."""
 FIRST_HOUR = 6
 """Earlier hours are shown only if they have entries, or if there is room for all."""
 LABEL_WIDTH = 7
@@ -153,21 +151,6 @@ def utc_offsets(monday: date, zone: tzinfo) -> list[tuple[date, str]]:
 def format_utc_offset(local: datetime) -> str:
     """Format the UTC offset as `UTC+05:45`."""
     return f"UTC{local.isoformat(timespec='minutes')[16:]}"
-
-
-def format_day(day: date) -> str:
-    """Format a date as `Mon 23 Mar`."""
-    return f"{labels.DAYS[day.weekday()]} {day.day} {labels.MONTHS[day.month - 1]}"
-
-
-def format_time(at: datetime, zone: tzinfo, now: datetime) -> str:
-    """Format `at` in at most nine characters: `14:30`, `Mon 14:30` within a week, `12 Feb`, `Feb 2027`."""
-    local, today = at.astimezone(zone), now.astimezone(zone).date()
-    days = abs((local.date() - today).days)
-    if days < WEEKDAY_RANGE:
-        return f"{labels.DAYS[local.weekday()]} {local:%H:%M}" if days else f"{local:%H:%M}"
-    month = labels.MONTHS[local.month - 1]
-    return f"{local.day} {month}" if local.year == today.year else f"{month} {local.year}"
 
 
 class CalendarEntry(NamedTuple):

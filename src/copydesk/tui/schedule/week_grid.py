@@ -22,7 +22,6 @@ from copydesk.tui.schedule.week import (
     Hour,
     HourCell,
     WeekLayout,
-    format_day,
     format_utc_offset,
     lay_out_week,
     utc_offsets,
@@ -241,7 +240,7 @@ def week_title(week: Week, now: datetime) -> str:
     clock = ", ".join([first, *(labels.offset_from(labels.DAYS[day.weekday()], text) for day, text in later)])
     today = format_utc_offset(now.astimezone(zone))
     current = "" if today in {first, *(text for _, text in later)} else today
-    dates = f"{format_day(week.monday)} – {format_day(sunday)} {sunday.year}"
+    dates = f"{labels.format_day(week.monday)} – {labels.format_day(sunday)} {sunday.year}"
     return labels.week_title(dates, week.zone, clock, current, MAX_WEEK_DRAFTS if week.more else 0)
 
 
@@ -250,7 +249,7 @@ def week_header(grid: WeekLayout, width: int, today: date) -> Content:
     changed = {change.day for change in grid.changes}
     line = Content(" " * LABEL_WIDTH)
     for day in grid.days:
-        name = format_day(day) if width >= MIN_WIDTH_FOR_MONTH else f"{labels.DAYS[day.weekday()]} {day.day}"
+        name = labels.format_day(day) if width >= MIN_WIDTH_FOR_MONTH else f"{labels.DAYS[day.weekday()]} {day.day}"
         role = "accent" if day == today else "warn" if day in changed else "dim"
         line += Content.styled(fit(f" {name}{' ±' * (day in changed)}", width), role)
     return line

@@ -25,7 +25,6 @@ from copydesk.tui.schedule.week import (
     GridPosition,
     Hour,
     HourCell,
-    format_day,
     format_slot,
     format_utc_offset,
     grid_position,
@@ -290,7 +289,7 @@ class WeekEdits:
 def cell_title(cell: HourCell, zone: ZoneInfo, now: datetime) -> str:
     """Return the cell's hour in words, with its UTC offset and its distance from today."""
     day, hour = cell.position
-    date_text = f"{format_day(day)} {day.year}"
+    date_text = f"{labels.format_day(day)} {day.year}"
     if cell.span is None:
         return labels.missing_hour(date_text, hour.hour, is_repeat=hour.is_repeat)
     first, last = time(hour.hour, cell.span.first), time(hour.hour, cell.span.end - 1)
@@ -359,7 +358,7 @@ def _original_time(entry: CalendarEntry, zone: ZoneInfo) -> str:
 def format_clock_change(change: ClockChange) -> str:
     """Describe a clock change in a sentence."""
     times = f"{change.first:%H:%M}–{change.last:%H:%M}"
-    return labels.clock_change(format_day(change.day), times, forward=change.forward)
+    return labels.clock_change(labels.format_day(change.day), times, forward=change.forward)
 
 
 def clock_warning_line(warning: "ClockWarning") -> Content:

@@ -17,12 +17,11 @@ from textual.widgets import Static
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
 from copydesk.tui import labels
-from copydesk.tui.charts import progress_bar
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.layout import paragraph
+from copydesk.tui.layout import paragraph, progress_bar
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.sources.messages import ExportFileExists, FeedImported, FeedImportFinished, FeedsLoaded
 from copydesk.tui.terminal.cells import fit, safe_line

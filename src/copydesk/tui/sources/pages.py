@@ -18,10 +18,9 @@ from copydesk.model.source import SourceConfig
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age, format_relative, format_utc, plural
 from copydesk.tui import labels
-from copydesk.tui.charts import progress_bar
 from copydesk.tui.keys import key_label
 from copydesk.tui.labels import Badge, source_type_label
-from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.layout import Block, Paragraph, Table, paragraph, progress_bar
 from copydesk.tui.terminal.cells import fit, safe_line
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from copydesk.errors import CopydeskError
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_screen import RunScreen
+from copydesk.tui.dialogs.prompt import ConfirmDialog
 from copydesk.tui.keys import KeyContext, bindings, key_label
 from copydesk.tui.layout import Block, Paragraph, paragraph
 from copydesk.tui.messages import RunChanged
@@ -316,7 +317,6 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
     def action_delete_source(self) -> None:
         """Delete the source, after a confirmation."""
         from copydesk.desk.sources.overview import deletion_prompt  # noqa: PLC0415 - as above
-        from copydesk.tui.dialogs.prompt import ConfirmDialog  # noqa: PLC0415 - as above
 
         row = self.current_overview
         if row is None:

@@ -20,7 +20,7 @@ from copydesk.model.source import Source, SourceConfig
 from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
-from copydesk.tui.dialogs.base import Dialog
+from copydesk.tui.dialogs.base import Dialog, PageDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, paragraph
 from copydesk.tui.runtime.desk_tasks import DeskTask
@@ -220,7 +220,6 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         self.app.run_desk_task(lambda desk: self._rehearse(desk, request), hold_keys=Hold.SCREEN)
 
     async def _rehearse(self, desk: "Desk", request: Any) -> None:
-        from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - imported when first used
         from copydesk.tui.ranking_pages import rehearsal_page  # noqa: PLC0415 - as above
 
         try:

@@ -5,7 +5,7 @@ from textual.content import Content
 from copydesk.model.run import Run, RunStatus, Stage
 from copydesk.text.formatting import plural
 from copydesk.tui import labels
-from copydesk.tui.charts import progress_bar
+from copydesk.tui.layout import progress_bar
 from copydesk.tui.runtime.pipeline_run import RunView, format_funnel, format_progress, format_summary, progress_ratio
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.widgets.lines import StaticLines, set_title
