@@ -428,7 +428,7 @@ def test_nothing_is_lost_wherever_a_process_is_killed(database: Path, copy: Path
         [sys.executable, str(support / "killed_backup.py"), str(folder)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert program.returncode == 0, program.stderr
