@@ -2,7 +2,7 @@
 
 import pytest
 
-from copydesk.engagement.sentences import describe_best_time
+from copydesk.engagement.best_time import describe_best_time
 from copydesk.model.engagement import TimeBlock
 
 MORNINGS = TimeBlock(weekend=False, first_hour=9, last_hour=12, posts=45, lift=0.34, low=0.12, high=0.6)

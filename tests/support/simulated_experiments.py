@@ -13,10 +13,9 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from copydesk.experiments.analysis import Arms, difference_p, estimate_means, take_looks
 from copydesk.experiments.observations import Observation
 from copydesk.experiments.planning import plan_looks
-from copydesk.experiments.results import MAX_P
+from copydesk.experiments.results import MAX_P, Arms, difference_p, estimate_means, take_looks
 from copydesk.model.experiment import MIN_POSTS, Metric
 from copydesk.statistics.permutation import assignment_p
 

@@ -13,10 +13,10 @@ from random import Random
 from statistics import fmean, median, pstdev
 from typing import NamedTuple
 
-from copydesk.engagement.sentences import describe_best_time
 from copydesk.model.engagement import BestTime, EngagementMetric, HourLift, TimeBlock
 from copydesk.statistics.permutation import permutation_p
 from copydesk.statistics.shrinkage import GroupEstimate, shrink_means
+from copydesk.text.formatting import plural
 
 MIN_POSTS = 40
 MAX_POSTS = 500
@@ -29,6 +29,10 @@ _MAX_DEVIATIONS = 2.5
 """Standard deviations to which values are limited: one viral post must not name the hour."""
 _INTERVAL_ERRORS = 1.96
 _SEED = 0
+_GAINS = {
+    EngagementMetric.INTERACTIONS: "about {lift:.0%} more interactions",
+    EngagementMetric.RATE: "an engagement rate about {lift:.0%} higher",
+}
 
 
 class TimedValue(NamedTuple):
@@ -122,3 +126,18 @@ def _best_block(estimates: dict[_Block, GroupEstimate]) -> TimeBlock | None:
 
 def _lower_bound(estimate: GroupEstimate) -> float:
     return estimate.mean - _INTERVAL_ERRORS * estimate.error
+
+
+def describe_best_time(posts: int, needed: int, p_value: float | None, best: TimeBlock | None, metric: str) -> str:
+    """Return the sentence: the time that stands out with its interval, or why none does."""
+    if p_value is None:
+        return f"No time stands out yet: {posts} of {plural(needed, 'post')} needed for a test."
+    chance = f"p = {p_value:.2f}" if p_value >= 0.01 else "p < 0.01"
+    if best is None:
+        return f"No time stands out yet: in {plural(posts, 'post')} the differences may be chance ({chance})."
+    days = "Saturday and Sunday" if best.weekend else "Monday to Friday"
+    gain = _GAINS[EngagementMetric(metric)].format(lift=best.lift)
+    return (
+        f"{days} {best.first_hour:02}:00 to {best.last_hour:02}:00 stands out: {gain} than similar posts"
+        f" ({best.low:.0%} to {best.high:.0%}; {plural(best.posts, 'post')}; {chance})."
+    )

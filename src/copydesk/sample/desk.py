@@ -1,8 +1,8 @@
 """Open the sample desk: a real desk in its own folder, whose sources are served in-process."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from datetime import datetime, timedelta
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -44,7 +44,7 @@ async def open_sample_desks(
     from copydesk.desk import open_desks, utc_now  # noqa: PLC0415 - see above
     from copydesk.posting.fake import FakePlatform, FakeServer, Fault  # noqa: PLC0415
     from copydesk.posting.platform import DeliveryGuarantees  # noqa: PLC0415
-    from copydesk.sample.server import SampleTransport  # noqa: PLC0415
+    from copydesk.sample.server import SampleClock, SampleTransport  # noqa: PLC0415
 
     # A platform simulated in a file beside the database: posts can be inspected, and nobody else sees them.
     platform = FakePlatform(
@@ -67,26 +67,6 @@ async def open_sample_desks(
         # The user sees a platform that takes as long as a real one; a new desk is opened without waiting for it.
         platform.latency = LATENCY
         yield desks
-
-
-class SampleClock:
-    """A clock that can be set back while the past of the desk is made."""
-
-    def __init__(self, clock: "Clock") -> None:
-        self._clock = clock
-        self._age = timedelta(0)
-
-    def __call__(self) -> datetime:
-        return self._clock() - self._age
-
-    @contextmanager
-    def set_back(self, age: timedelta) -> Iterator[None]:
-        """Let the clock be behind by `age` inside the context."""
-        self._age = age
-        try:
-            yield
-        finally:
-            self._age = timedelta(0)
 
 
 async def populate(desk: "Desk") -> None:

@@ -26,7 +26,7 @@ from copydesk.store.tables import DraftOrigin
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.sample.desk import SampleClock
+    from copydesk.sample.server import SampleClock
 
 
 class PastPost(Struct, frozen=True):

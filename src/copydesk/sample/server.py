@@ -12,7 +12,8 @@ import operator
 import re
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from functools import cache
@@ -381,3 +382,23 @@ def _query_params(request: httpx.Request) -> dict[str, str]:
     """Return the query parameters; repeated ones are joined with commas."""
     query = request.url.params
     return {name: ",".join(query.get_list(name)) for name in query}
+
+
+class SampleClock:
+    """A clock that can be set back while the past of the desk is made."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._age = timedelta(0)
+
+    def __call__(self) -> datetime:
+        return self._clock() - self._age
+
+    @contextmanager
+    def set_back(self, age: timedelta) -> Iterator[None]:
+        """Let the clock be behind by `age` inside the context."""
+        self._age = age
+        try:
+            yield
+        finally:
+            self._age = timedelta(0)
