@@ -50,6 +50,7 @@ def _next_start(day: date, step: Interval) -> date:
 
 def start_of_day(day: date, zone: tzinfo) -> datetime:
     """Return the start (UTC) of a day in the time zone."""
+    # Midnight may not exist where clocks go forward at that time; Python then takes the offset before the change.
     return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
@@ -61,6 +62,7 @@ def quarters_between(first: date, last: date, zone: tzinfo) -> tuple[int, int]:
 
 def day_of_quarter(number: int, zone: tzinfo) -> date:
     """Return the local day of a quarter of an hour."""
+    # Quarters are stored instead of days, because a user may change the time zone: days would have to be summed again.
     return (_EPOCH + number * QUARTER_HOUR).astimezone(zone).date()
 
 
@@ -103,6 +105,7 @@ def _group(kinds: Iterable[tuple[str, PostSums]]) -> Sequence[tuple[str, Engagem
     sums: defaultdict[str, PostSums] = defaultdict(PostSums)
     for name, posts in kinds:
         sums[name] += posts
+    # The name breaks ties, so that rows do not change places between two refreshes.
     ordered: Mapping[str, PostSums] = dict(sorted(sums.items(), key=lambda item: (-item[1].posts, item[0])))
     return [(name, build_figures(posts)) for name, posts in ordered.items()]
 

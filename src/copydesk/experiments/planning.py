@@ -50,6 +50,7 @@ def plan_looks(posts_per_variant: int) -> tuple[Look, ...]:
     for number in range(1, LOOKS + 1):
         posts = ceil(posts_per_variant * number / LOOKS)
         threshold = 2 * (1 - NormalDist().cdf(_BOUNDARY * sqrt(LOOKS / number)))
+        # An early look at five posts would have no chance to show anything, and invites reading something into it.
         if posts >= MIN_POSTS:
             looks.append(Look(number=number, posts=posts, threshold=threshold))
     return tuple(looks)
@@ -60,6 +61,7 @@ def build_plan(metric: Metric, variants: int, posts_per_variant: int | None, his
     needed: list[LiftNeed] = []
     for lift in LIFTS:
         reached = _reachable(metric, lift, history)
+        # An acceptance of 0.9 cannot double: several lifts are then cut to the same one.
         if not any(other.lift == reached for other in needed):
             posts = posts_needed(metric, reached, history)
             needed.append(LiftNeed(lift=reached, posts_per_variant=posts, weeks=_weeks(posts * variants, history)))
@@ -108,6 +110,7 @@ def smallest_lift(metric: Metric, posts: int, history: MetricHistory) -> float |
         return None
     if posts_needed(metric, high, history) > posts:
         return None
+    # Bisection: 30 halvings are finer than any number that is shown. The formula has no closed inverse for acceptance.
     for _ in range(30):
         middle = (low + high) / 2
         low, high = (low, middle) if posts_needed(metric, middle, history) <= posts else (middle, high)
@@ -118,8 +121,10 @@ def read_history(metric: Metric, participants: Sequence[Participant], now: datet
     """Return the user's past values of the metric, or typical ones if there are fewer than MIN_HISTORY."""
     observations = sorted(observe(metric, participants), key=lambda observation: observation.at)
     recent = [observation.at for observation in observations if observation.at > now - RATE_WINDOW]
+    # At least a week: ten drafts on the first day are no rate of seventy a week.
     weeks = max((now - min(recent)) / timedelta(weeks=1), 1.0) if recent else 1.0
     per_week = round(len(recent) / weeks, 1) if recent else None
+    # With few drafts their own spread is noise, and a plan based on it would jump with every decision.
     history = measure(metric, observations) if len(observations) >= MIN_HISTORY else _TYPICAL[metric]
     return msgspec.structs.replace(history, per_week=per_week)
 

@@ -50,12 +50,14 @@ def sample_proportion(successes: int, count: int, random: Random, draws: int = D
 
 def sample_share(values: Sequence[float], random: Random, draws: int = DRAWS) -> list[float]:
     """Return draws of the mean of shares of 0 to 1, many of which may be exactly 0 or 1."""
+    # Without the prior, drafts that were all accepted unchanged have no spread, and an interval of no width.
     weighted = [*((value, 1.0) for value in values), *_SHARE_PRIOR]
     return [min(max(mean, 0.0), 1.0) for mean in _sample_mean(weighted, random, draws)]
 
 
 def sample_count(counts: Sequence[int], random: Random, draws: int = DRAWS) -> list[float]:
     """Return draws of the typical count: the mean of log(1 + count), as a count."""
+    # On the logarithmic scale, because one viral post would decide the mean of the counts alone.
     return [max(expm1(mean), 0.0) for mean in _sample_mean([(log1p(count), 1.0) for count in counts], random, draws)]
 
 
@@ -64,6 +66,7 @@ def _sample_mean(weighted: Sequence[tuple[float, float]], random: Random, draws:
     count = sum(weight for _, weight in weighted)
     mean = sum(value * weight for value, weight in weighted) / count
     squares = sum(weight * (value - mean) ** 2 for value, weight in weighted)
+    # A single value has no degree of freedom left; the distribution must still be proper, only very wide.
     freedom = max(count - 1, 0.5)
     return [random.gauss(mean, sqrt(squares / (2 * random.gammavariate(freedom / 2, 1) * count))) for _ in range(draws)]
 
@@ -77,6 +80,7 @@ def compare(samples: Sequence[Sequence[float]], *, lower_is_better: bool = False
 
 def _estimate(draws: Sequence[float], control: Sequence[float], best: Sequence[float]) -> MeanEstimate:
     low, high = credible_interval(draws)
+    # Draw by draw: the interval of a ratio does not follow from the intervals of both means.
     lifts = [value / max(base, 1e-9) - 1 for value, base in zip(draws, control, strict=True)]
     lift_low, lift_high = credible_interval(lifts)
     return MeanEstimate(
@@ -112,9 +116,11 @@ def sample_rates(variants: Sequence[Sequence[PostRate]], random: Random, draws: 
     grids = [_Grid(posts) for posts in variants]
     weighed = [[grid.weigh(shape) for grid in grids] for shape in _SHAPES]
     evidences = [sum(evidence for _, evidence in row) for row in weighed]
+    # Subtracted before exp: the evidences are logarithms of hundreds of posts, whose exponentials underflow to 0.
     largest = max(evidences)
     shapes = random.choices(range(len(_SHAPES)), [exp(value - largest) for value in evidences], k=draws)
     samples: list[list[float]] = [[] for _ in grids]
+    # Sorted, so that the same seed gives the same draws: the console must show the same numbers after each refresh.
     for index, count in sorted(Counter(shapes).items()):
         for sample, grid, (weights, _) in zip(samples, grids, weighed[index], strict=True):
             sample.extend(grid.sample(weights, count, random))
@@ -125,6 +131,7 @@ class _Grid:
     """The mean rates of one variant that are considered, evenly spaced in their log-odds."""
 
     def __init__(self, posts: Sequence[PostRate]) -> None:
+        # With the halves a post without interactions has a rate above 0, so that its logarithm exists.
         rates = [(post.interactions + 0.5) / (post.impressions + 1) for post in posts]
         mean = sum(rates) / len(rates)
         variation = sum((rate / mean - 1) ** 2 for rate in rates) / len(rates)
@@ -135,6 +142,7 @@ class _Grid:
 
     def weigh(self, shape: float) -> tuple[list[float], float]:
         """Return the relative weights of the points for a shape, and the logarithm of the evidence for it."""
+        # Outside the loop over the points, because it does not depend on the mean.
         fixed = sum(lgamma(post.interactions + shape) for post in self._posts)
         logs = [_COARSENING * (fixed + self._log_likelihood(_expit(point), shape)) for point in self._points]
         largest = max(logs)
@@ -153,6 +161,7 @@ class _Grid:
     def sample(self, weights: Sequence[float], count: int, random: Random) -> list[float]:
         """Return mean rates around the points, drawn by their weights."""
         points = random.choices(self._points, weights, k=count)
+        # Spread within the step: on the bare grid all draws would have one of 32 values, and ties would hide the best.
         return [_expit(point + self._step * (random.random() - 0.5)) for point in points]
 
 

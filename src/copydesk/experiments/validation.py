@@ -112,6 +112,7 @@ def _variants(reader: FieldReader, parameter: str | None) -> tuple[Variant, ...]
         config = fields.mapping("config")
         if parameter and not fields.has_problem("config"):
             _check_config(fields, config, parameter)
+        # Assignments are stored by the variant's id, so two of the same id could not be told apart afterwards.
         if any(other.id == variant_id for other in variants):
             fields.add_problem("id", "is already used by another variant")
         if variant_id and label:
@@ -132,6 +133,7 @@ def _comparable(value: object) -> bytes:
     """Return a key that is the same for values that no writer tells apart."""
     value = as_whole_number(value)
     if isinstance(value, str):
+        # "Question" and "question " give the same drafts; comparing them would be an A/A test without anybody noticing.
         value = " ".join(value.split()).casefold()
     return msgspec.json.encode(value, order="deterministic")
 

@@ -135,6 +135,7 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        # Taken over only if it is harmless: it is written to the log and returned in a header.
         given_id = headers.get(b"x-request-id", "")
         request_id = given_id if _REQUEST_ID.fullmatch(given_id) else f"{getrandbits(128):032x}"
         scope.setdefault("state", {})["request_id"] = request_id
@@ -153,6 +154,8 @@ class RequestMiddleware:
             await send(message)
 
         try:
+            # Checked before any route: a local service without a token is otherwise open to every web page the user
+            # visits.
             if not self._is_own_page(headers):
                 refusal = errors.forbidden("This host name or origin is not allowed.")
                 await problem_response(refusal.problem, refusal.headers)(scope, receive, send_with_headers)
@@ -160,6 +163,8 @@ class RequestMiddleware:
                 await self._app(scope, receive, send_with_headers)
         except Exception:
             LOG.exception("request %s failed", request_id)
+            # The response has begun, so no other one can be sent. uvicorn closes the connection, which the client
+            # notices.
             if status:
                 raise
             refusal = errors.internal_error(request_id)

@@ -71,6 +71,7 @@ class Call:
         Tags that are weak or not of a draft match nothing (RFC 9110, section 13.1.1).
         """
         tags = self.request.headers.get("if-match")
+        # "*" asks that the draft exists, which the operation checks in any case.
         if tags is None or tags.strip() == "*":
             return None
         return frozenset(int(version) for version in _VERSION_TAG.findall(tags))

@@ -45,6 +45,7 @@ class OpenStreams:
     def add(self, token_id: str) -> None:
         """Count a stream. Refuse it if the token has too many."""
         if self._counts[token_id] >= MAX_STREAMS:
+            # One token must not take all connections of the server.
             raise too_many_streams(MAX_STREAMS)
         self._counts[token_id] += 1
 
@@ -76,9 +77,12 @@ class EventStreamResponse(StreamingResponse):
         """Send the stream."""
 
         async def send_in_time(message: Message) -> None:
+            # For each piece, not for the stream: a slow client that reads is served as long as it likes.
             async with asyncio.timeout(SEND_TIMEOUT):
                 await send(message)
 
+        # An abandoned generator would run its clean-up only when it is collected, long after the stream was counted
+        # off.
         async with aclosing(self.body_iterator):
             with suppress(TimeoutError):
                 await super().stream_response(send_in_time)
@@ -125,10 +129,12 @@ class EventStream:
 
     async def read(self) -> AsyncGenerator[bytes, None]:
         """Yield the stream in pieces."""
+        # Sent at once, so that the client and every proxy see the start of the body even if no event comes.
         yield f"retry: {RETRY}\n\n".encode()
         if self._missing_since is not None:
             data = msgspec.json.encode({"requested": self._missing_since, "from": self._position + 1})
             yield f"id: {self._position}\nevent: {RESET}\ndata: {data.decode()}\n\n".encode()
+        # One task for the whole stream; a new one for each wait would cost more than reading the events.
         stopped = asyncio.create_task(self._stopping.wait())
         waiting = None
         try:

@@ -44,6 +44,7 @@ def read_key(request: Request) -> str | None:
     if not values:
         return None
     text = values[0].strip()
+    # A key is the same with and without quotes: libraries disagree, and a client may change its library.
     quoted = _STRING.fullmatch(text)
     key = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else text
     if len(values) > 1 or not is_key(key) or (text.startswith('"') and not quoted):
@@ -63,9 +64,11 @@ def request_fingerprint(request: Request, content: bytes, scope: Scope) -> bytes
 
 def to_outcome(operation: Operation, response: Response) -> Outcome:
     """Return the response as the end of a request for the operation."""
+    # A server error is not stored: the client repeats the request because it failed, and gets the chance that it works.
     is_final = response.status_code < 500 and response.status_code not in _TRANSIENT_STATUSES
     stored = None
     if operation.secrets and response.status_code == operation.status:
+        # The table of responses must hold no secret in plain text; only the first response to the client contains it.
         values = msgspec.json.decode(response.body) | dict.fromkeys(operation.secrets, "")
         stored = encode_response(Response(msgspec.json.encode(values), response.status_code, response.headers))
     return Outcome(response=encode_response(response), stored_response=stored, is_final=is_final)
@@ -73,6 +76,7 @@ def to_outcome(operation: Operation, response: Response) -> Outcome:
 
 def encode_response(response: Response) -> bytes:
     """Return the response as bytes."""
+    # Starlette computes the length again from the content.
     headers = {name: value for name, value in response.headers.items() if name != "content-length"}
     stored = StoredResponse(status=response.status_code, headers=headers, content=bytes(response.body))
     return msgspec.msgpack.encode(stored)

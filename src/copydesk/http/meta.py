@@ -56,6 +56,7 @@ def meta_routes(service: "Service", operations: Sequence[Operation]) -> list[Bas
     async def docs(_: Request) -> Response:
         return HTMLResponse(render_page(document()), headers={"Content-Security-Policy": _PAGE_POLICY})
 
+    # No token and no database: a supervisor restarts the process on failure, which does not repair a database.
     async def health(_: Request) -> Response:
         return json_response({"status": "ok"}, 200)
 
@@ -77,6 +78,7 @@ def meta_routes(service: "Service", operations: Sequence[Operation]) -> list[Bas
 async def _check(service: "Service") -> Response:
     if service.stopping.is_set():
         raise errors.shutting_down()
+    # Unlike /healthz this reads the database, so that a proxy sends requests elsewhere while it cannot be read.
     await service.desks.check()
     return json_response({"status": "ready"}, 200)
 

@@ -38,6 +38,7 @@ class RateLimiter:
     def take(self, token_id: str, now: float) -> Quota:
         """Take one request from the token's bucket."""
         level, at = self._buckets.pop(token_id, (float(LIMIT), now))
+        # A bucket instead of fixed windows: with those, twice the limit fits around the end of a minute.
         level = min(float(LIMIT), level + max(0.0, now - at) * LIMIT / PERIOD)
         allowed = level >= 1
         level -= allowed
@@ -45,5 +46,6 @@ class RateLimiter:
         self._buckets[token_id] = level, now
         if len(self._buckets) > MAX_BUCKETS:
             del self._buckets[next(iter(self._buckets))]
+        # A refused client needs the moment of the next request; the time until the bucket is full would be too late.
         missing = LIMIT - level if allowed else 1 - level
         return Quota(allowed, math.floor(level), math.ceil(missing * PERIOD / LIMIT))

@@ -31,6 +31,7 @@ _FLAGS = {"true": True, "false": False}
 async def read_bytes(request: Request, limit: int) -> bytes:
     """Return the body. Refuse one over `limit` bytes before it is read, and one that does not arrive in time."""
     declared = request.headers.get("content-length", "")
+    # Digits of other scripts are digits to Python. More than twenty would only take time: any such length is too large.
     if declared.isascii() and declared.isdigit() and int(declared[:20]) > limit:
         raise errors.body_too_large(limit)
     body = bytearray()
@@ -38,6 +39,7 @@ async def read_bytes(request: Request, limit: int) -> bytes:
         async with asyncio.timeout(BODY_TIMEOUT):
             async for chunk in request.stream():
                 body += chunk
+                # The declared length may be missing or wrong; what counts is what arrives.
                 if len(body) > limit:
                     raise errors.body_too_large(limit)
     except TimeoutError:
@@ -58,6 +60,7 @@ async def read_upload(request: Request, name: str, limit: int) -> bytes:
 
     try:
         async with _closing(
+            # Without the limits a body of many tiny parts takes memory and time far beyond its size.
             await MultiPartParser(request.headers, stream(), max_files=1, max_fields=10).parse()
         ) as form:
             upload = form.get(name)
@@ -89,6 +92,7 @@ def parse_body(operation: Operation, content: bytes, content_type: str) -> objec
         value = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.bad_request(f"The body is not JSON: {error}.") from None
+    # Deep nesting fits into a small body: "[[[[…" of 100 kB exhausts the stack of the decoder.
     except RecursionError:
         raise errors.bad_request("The body is nested too deeply.") from None
     is_list = isinstance(_type_info(operation.body), types.VarTupleType)
@@ -138,6 +142,7 @@ def parse_query(request: Request, kind: type | None) -> dict[str, object]:
         return values
     for field in _fields(kind):
         texts = request.query_params.getlist(field.encode_name)
+        # The first and the last value are both plausible: choosing one would silently ignore what the client meant.
         if len(texts) > 1:
             raise InvalidError(FieldError(field.encode_name, "is given more than once"))
         if texts:
@@ -154,6 +159,7 @@ def _fields(kind: type) -> tuple[msgspec.structs.FieldInfo, ...]:
 def _scalar_types(kind: Any) -> frozenset[type]:
     info = _type_info(kind)
     members = info.types if isinstance(info, types.UnionType) else (info,)
+    # Everything else stays a text. The desk parses dates and enums itself, and names the field if they are invalid.
     scalars = {types.IntType: int, types.BoolType: bool}
     unwrapped = (member.type if isinstance(member, types.Metadata) else member for member in members)
     return frozenset(scalars.get(type(member), NoneType) for member in unwrapped)

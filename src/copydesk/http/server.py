@@ -67,6 +67,7 @@ class _Server(uvicorn.Server):
 
         uvicorn's own handlers would raise the signal again at the end, before the desks are closed.
         """
+        # The loop's handlers run between callbacks, so a request is never interrupted in the middle of a step.
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
@@ -78,6 +79,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop accepting connections, end streams, wait for requests in progress."""
+        # First: an open stream counts as a request in progress, and uvicorn would wait for it until STOP_TIMEOUT.
         self._service.stopping.set()
         await super().shutdown(sockets)
 
@@ -95,6 +97,7 @@ async def serve(
     config = uvicorn.Config(
         app,
         http=HttpProtocol,
+        # uvicorn's configuration would replace the loggers of the process; ours redact secrets.
         log_config=None,
         access_log=False,
         server_header=False,
@@ -102,9 +105,11 @@ async def serve(
         lifespan="on",
         timeout_keep_alive=IDLE_TIMEOUT,
         timeout_graceful_shutdown=STOP_TIMEOUT,
+        # Off unless asked for: any client can send X-Forwarded-For, and the log would name an invented address.
         proxy_headers=bool(options.trusted_proxies),
         forwarded_allow_ips=list(options.trusted_proxies) or None,
     )
+    # Opened here instead of by uvicorn, which ends the process with its own message if the port is in use.
     listener = _listen(options.host, options.port)
     with listener:
         host, port = listener.getsockname()[:2]
@@ -117,6 +122,7 @@ def _listen(host: str, port: int) -> socket.socket:
         address, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         # With the protocol: asyncio sets TCP_NODELAY only then, and without it some responses wait 40 ms for an ACK.
         listener = socket.socket(address[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        # A restart would otherwise wait for connections of the previous process in TIME_WAIT, up to a minute.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address[4])
     except OSError as error:
@@ -124,5 +130,6 @@ def _listen(host: str, port: int) -> socket.socket:
             f"Cannot listen on {host} port {port}: {(error.strerror or str(error)).lower()}.",
             hint="Choose another: `copydesk serve --port 8471`.",
         ) from None
+    # A child process that outlives the server would keep the port in use.
     listener.set_inheritable(False)
     return listener

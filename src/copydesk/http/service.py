@@ -55,8 +55,10 @@ class Service:
         request.state.operation = operation.id
         try:
             if self.stopping.is_set():
+                # A connection that is kept alive may bring another request after the stop began: its work might be cut.
                 raise errors.shutting_down()
             access = await self._authorize(operation, request, headers)
+            # Only after the token is known to be valid: a desk costs memory, and a stranger must not have one opened.
             desk = await self.desks.get(access.user)
             call, content = await self._read(operation, request, desk, access)
             if operation.body_scope is not None:
@@ -76,6 +78,7 @@ class Service:
         """Return who calls; add the headers about the rate limit. Refuse a call that the token does not allow."""
         access = await self.authenticate(request.headers.get("authorization", ""))
         request.state.user, request.state.token = access.user.name, access.token_name
+        # Before the scope is checked: refused calls count too, so a token cannot try out all operations for free.
         quota = self._rate_limiter.take(access.token_id, self._monotonic())
         headers.update(quota.headers)
         if not quota.allowed:
@@ -91,6 +94,7 @@ class Service:
                 return self._local_access
             raise errors.unauthorized("Send a token: `Authorization: Bearer cd_…`.", token_was_sent=False)
         token = authorization[len(_BEARER) :].strip() if authorization.lower().startswith(_BEARER) else ""
+        # An empty token is looked up like any other: unknown, malformed and expired ones get the same response.
         access = await self.desks.authenticate(token)
         if access is None:
             raise errors.unauthorized("This token is unknown, revoked or expired.", token_was_sent=True)
@@ -108,6 +112,7 @@ class Service:
             # Not the whole body: clients separate its parts by another boundary each time.
             body = content = await read_upload(request, operation.upload, operation.max_body)
 
+        # A stream outlives its request by hours. It asks again now and then, so that a revoked token ends it.
         async def is_token_valid() -> bool:
             try:
                 await self.authenticate(request.headers.get("authorization", ""))
@@ -130,6 +135,7 @@ class Service:
     def _run_in_background(self, work: Callable[[], Awaitable[object]]) -> None:
         task = asyncio.create_task(_log_failure(work))
         self._tasks.add(task)
+        # The loop holds only a weak reference to a task: without the set it could be collected before it ends.
         task.add_done_callback(self._tasks.discard)
 
     def resume(self) -> None:
@@ -146,6 +152,7 @@ class Service:
         self.stopping.set()
         for task in self._tasks:
             task.cancel()
+        # Wait for the cancelled tasks: the desks are closed next, and a task that still writes would fail.
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
@@ -161,6 +168,7 @@ async def _respond(operation: Operation, call: Call) -> Response:
 async def _respond_once(operation: Operation, call: Call, key: str, content: bytes) -> Response:
     """Call the operation unless a request with this key did so before; return the response of that call."""
 
+    # A refusal is an outcome like any other: repeating the request must not carry out what was refused the first time.
     async def carry_out() -> Outcome:
         try:
             response = await _respond(operation, call)
@@ -169,6 +177,8 @@ async def _respond_once(operation: Operation, call: Call, key: str, content: byt
         return idempotency.to_outcome(operation, response)
 
     def encode_result(result: object) -> bytes | None:
+        # Called within the transaction of the change, so that the response is committed with it: a process killed in
+        # between would carry the request out twice.
         if not idempotency.is_result_of(operation, result):
             return None
         response = json_response(result, operation.status, idempotency.result_headers(result))
