@@ -154,8 +154,7 @@ class RequestMiddleware:
             await send(message)
 
         try:
-            # Checked before any route: a local service without a token is otherwise open to every web page the user
-            # visits.
+            # Before any route: no page of another site may use what a browser on this machine can reach.
             if not self._is_own_page(headers):
                 refusal = errors.forbidden("This host name or origin is not allowed.")
                 await problem_response(refusal.problem, refusal.headers)(scope, receive, send_with_headers)

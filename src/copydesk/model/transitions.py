@@ -144,6 +144,7 @@ def status_after_edit(status: Status, *, archived: bool) -> Status:
 
 def status_after_event(event: SystemEvent, status: Status) -> Status:
     """Return the status after a system event. Raise ConflictError if the draft has left the required status."""
+    # The user may have acted while the system worked; the user wins, and the result of the work is discarded.
     move = SYSTEM_EVENTS[event]
     if status not in move.from_statuses:
         raise _conflict(event, status, archived=False)

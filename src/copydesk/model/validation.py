@@ -57,6 +57,8 @@ class FieldReader:
             self._problems.extend(error.errors)
             fields = {}
         field_names = wire_names(kind)
+        # Unknown names are refused in requests from Python and of the command line, where they are typing errors. The
+        # HTTP service drops them before: clients may send fields of later versions.
         for name in fields:
             if name not in field_names:
                 self.add_problem(
@@ -230,6 +232,7 @@ class FieldReader:
         values = self._fields[name]
         if not isinstance(values, list | tuple):
             self.add_problem(name, "takes a list")
+        # The length alone is reported: a list of a million entries would name each of them.
         elif not min_count <= len(values) <= max_count:
             self.add_problem(
                 name, f"takes {f'{min_count} to' if min_count else 'at most'} {max_count} entries, not {len(values):,}"
@@ -310,6 +313,8 @@ def storage_problem(text: str) -> str:
     """
     if "\x00" in text:
         return "contains a NUL character"
+    # Surrogates come from JSON escapes such as "\ud800". SQLite refuses them when the row is written, long after the
+    # request was accepted.
     if not text.isascii() and re.search("[\ud800-\udfff]", text):
         return "is not valid UTF-8"
     return ""
@@ -339,6 +344,7 @@ def web_address_problem(address: str) -> str:
         host, _ = parts.hostname, parts.port
     except ValueError:
         return "is not a web address"
+    # Also refuses `javascript:` and `file:`, which would become links in the console and on platforms.
     if parts.scheme not in {"http", "https"} or not host:
         return "must start with https:// or http://"
     if _NOT_IN_ADDRESS.search(address):
@@ -357,6 +363,7 @@ def convert(field: str, value: object, target: type[T]) -> T:
         except msgspec.ValidationError as error:
             if "got `float`" not in str(error):
                 raise
+            # Only after a first attempt failed: rebuilding every value would double the time of the common case.
             return msgspec.convert(_with_whole_numbers(value), target)
     except msgspec.ValidationError as error:
         # msgspec words it "Expected `int`, got `str` - at `$.a[0]`": the path belongs to the field, not the message.

@@ -144,6 +144,8 @@ def get_situation(row: DeliveryRow, context: DeliveryContext) -> DeliverySituati
         case DeliveryState.PLANNED:
             return _planned_situation(row, context)
         case DeliveryState.SENDING:
+            # The lease has run out, so the process that sent it is dead or frozen. Its row stays in SENDING until
+            # another process takes over.
             is_stale = (
                 progress.last_sent_at is not None and context.now > progress.last_sent_at + ACCOUNT_LEASE_DURATION
             )
@@ -224,6 +226,7 @@ def to_report(row: DeliveryRow, context: DeliveryContext) -> DeliveryReport:
         due_at=row.due_at,
         posts=posts,
         parts=count_parts(row.intent),
+        # The platform answered each step that was made; `first_sent_at` is set while the next one has no answer.
         attempts=len(progress.made) + progress.retries + (1 if progress.first_sent_at else 0),
         retry_after=progress.not_before if progress.state in (DeliveryState.PLANNED, DeliveryState.UNKNOWN) else None,
         sent_at=row.sent_at,

@@ -80,6 +80,7 @@ def latest_delivery(rows: Sequence[DeliveryRow], account: ConnectedAccount) -> D
     label = (account.details.platform, account.details.name)
     # Prefer the account's own delivery over one left by a removed account of the same name.
     by_id = [row for row in rows if row.account_id == account.id]
+    # An account that was removed and connected again has a new id, but its posts are still online.
     by_label = [row for row in rows if row.account_id is None and (row.platform, row.account) == label]
     return next(iter(by_id + by_label), None)
 
@@ -94,12 +95,15 @@ def may_be_live(row: DeliveryRow) -> bool:
 
 def text_digest(text: str) -> str:
     """Return a digest that is equal for texts that differ only in whitespace or Unicode normalization."""
+    # Platforms normalize and trim texts themselves, so these differences do not make another post.
     normalized = " ".join(unicodedata.normalize("NFC", text).split())
     return hashlib.sha256(normalized.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def settle_draft(conn: Transaction, user_id: str, draft_id: str, now: datetime) -> None:
     """Set the draft to posted, or back to approved, if every delivery has ended; otherwise leave it."""
+    # In the transaction that ended the last delivery: two senders that end at once would otherwise both see the other
+    # as unfinished, and the draft would stay in POSTING.
     if deliveries.has_unfinished_for_draft(conn, user_id, draft_id):
         return
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)

@@ -58,6 +58,7 @@ class DueDrafts:
         last_sent = await self._ctx.read(
             deliveries.last_sent_by_account, now - MIN_POST_INTERVAL, now + MIN_POST_INTERVAL
         )
+        # A draft without an account is not marked as missed before its grace period ends: the user may connect one.
         sendable = select_due([draft for draft in due if draft.accounts], last_sent, now, self._grace_periods)
         dispatched = await self._apply_in_batches(
             sendable, lambda conn, user_id, draft: _dispatch(conn, user_id, draft, now)
@@ -78,6 +79,7 @@ class DueDrafts:
             for draft in await self._load_due_drafts(now)
             if is_missed(draft.at, draft.format, now, self._grace_periods)
         ]
+        # Reads the keyring, which may be slow or locked: only where the message depends on it.
         rollback = await self._marks.find_rollback() if late else None
         missed = await self._apply_in_batches(
             late, lambda conn, user_id, draft: self._mark_missed(conn, user_id, draft, now, rollback)

@@ -106,6 +106,7 @@ class Sender:
         Raise StoreError if the database fails. Deliveries left in SENDING are resolved by the next call, in any
         process.
         """
+        # Accounts instead of deliveries: of two drafts that are due on one account, the older one has to go out first.
         ready = await self._ctx.read(deliveries.list_ready_accounts, self._ctx.clock())
         if not ready:
             return ()
@@ -140,6 +141,8 @@ class Sender:
             if progress.state is not DeliveryState.ABANDONED:
                 continue
             update = DeliveryUpdate(progress=progress, event=TOO_LATE_EVENT, message=progress.error)
+            # Nothing is returned if another process has changed the delivery; it is not late any more, or given up
+            # there.
             if await self._ctx.write(record_delivery, row, update, now):
                 log.warning("Gave up %s to %s: %s", row.draft_id, row.label, progress.error)
                 given_up.append(row.id)
@@ -166,6 +169,8 @@ class Sender:
             try:
                 platform = self._ctx.platform(account.details.platform)
             except InvalidError:
+                # The plugin that brought the platform may be missing today only: the deliveries wait instead of
+                # failing.
                 log.warning("Unknown platform %s; nothing is sent to it", account.label)
                 return list(processed)
             attempt = _DeliveryAttempt(self._ctx, self._marks, platform, account, lease, rollback)
@@ -214,6 +219,8 @@ class _DeliveryAttempt:
                 case NextAction.WAIT:
                     row = None
             if self._login_error:
+                # Stored with the account, not the delivery: every process skips the account until the user signs in
+                # again.
                 await self._ctx.write(accounts.set_error, self._account, self._login_error)
                 return False
         return True
@@ -227,6 +234,7 @@ class _DeliveryAttempt:
         try:
             payload = await load_payload(self._ctx, row, self._platform.info.limits)
             intent = row.intent or await self._prepare(row, payload)
+        # The database failed, not the delivery: recording a failed attempt would fail, too.
         except StoreError:
             raise
         except Exception as error:
@@ -263,6 +271,7 @@ class _DeliveryAttempt:
             raise
         if not is_held:
             return None
+        # Nothing has left yet, so the state before is true again. The next round starts over with a full lease.
         if deadline.has_passed or rollback != self._rollback:
             self._rollback = rollback
             return await self._save(sending, unsent, "held up", "Nothing was sent.")
@@ -288,6 +297,7 @@ class _DeliveryAttempt:
         problems += rule_violations(post, self._ctx.settings.posting)
         if problems:
             raise RefusedPostError(" ".join(problems))
+        # The platform would accept it: a draft that was regenerated to the same text is a mistake that only we can see.
         if not row.anyway:
             since = self._ctx.clock() - DUPLICATE_TEXT_WINDOW
             duplicate_key = (row.draft_id, row.digest, row.account_id, since)
@@ -310,6 +320,7 @@ class _DeliveryAttempt:
         now = self._ctx.clock()
         if not accounts.renew_lease(conn, user_id, self._account.id, self._lease, now + ACCOUNT_LEASE_DURATION):
             return None
+        # From now on a missing mark means a replaced database, and not one of a version without marks.
         deliveries.set_sends_marked(conn)
         progress = delivery_states.send_started(row.progress, now, steps=len(intent.steps))
         update = DeliveryUpdate(progress=progress, event=deliveries.SENDING_EVENT, intent=intent)
@@ -325,6 +336,7 @@ class _DeliveryAttempt:
         if not await self._ctx.write(self._renew):
             return None
         try:
+            # From the first request on: an early one may have created the post, whatever the later ones were answered.
             result = await self._platform.find_post(details, intent, progress.made, progress.first_sent_at)
             await self._check_not_another_draft(row, result)
         except LoginError as error:
@@ -391,6 +403,7 @@ class _DeliveryAttempt:
         """Raise UnknownOutcomeError if the post that was found belongs to another draft with the same text."""
         if result is None or not result.ids:
             return
+        # Platforms without keys are searched by text, which two drafts may share.
         for other in await self._ctx.read(deliveries.list_duplicates, row):
             if any(set(result.ids) & set(step.ids) for step in other.progress.made):
                 raise UnknownOutcomeError("The only matching post there belongs to another draft with the same text.")
@@ -434,6 +447,7 @@ class _DeliveryAttempt:
     ) -> DeliveryRow | None:
         update = DeliveryUpdate(progress=progress, event=event, message=message, intent=intent)
         stored = await self._ctx.write(record_delivery, row, update, self._ctx.clock())
+        # A post that was given up must not pass unnoticed by someone who only reads the log of the daemon.
         if stored is not None and progress.state is DeliveryState.ABANDONED:
             log.warning("Gave up %s to %s: %s", row.draft_id, row.label, progress.error)
         return stored
@@ -442,6 +456,7 @@ class _DeliveryAttempt:
         return _give_up_if_late(row, progress, self._ctx.clock(), self._ctx.settings.schedule)
 
     def _jitter(self) -> float:
+        # The desk's jitter is -1 to 1. Delays are only lengthened: platforms ask to wait at least that long.
         return (self._ctx.jitter() + 1) / 2
 
 

@@ -75,6 +75,7 @@ async def preview_post(ctx: DeskContext, post: Post, platforms: Sequence[str] = 
     """
     connected = await ctx.read(accounts.list_all)
     targets = [(match.label, match.details, match.trouble) for match in select_accounts(connected, platforms)]
+    # A desk without accounts still shows how the text would look, on the platforms that most users connect first.
     unconnected = find_unknown_names(connected, platforms) if platforms else () if connected else DEFAULT_PLATFORMS
     previews = [await _preview_account(ctx, post, label, account, error) for label, account, error in targets]
     for name in unconnected:
@@ -162,6 +163,7 @@ class Posting:
         if request.text is not None:
             edit_only = ChangeDraft(text=request.text)
             edit = await prepare_change(self._ctx, draft_id, edit_only, now, expected_version=expected_version)
+        # Edit, change of status and deliveries in one transaction: a process killed in between leaves all or nothing.
         delivery_ids = await self._ctx.write_durable(
             start_posting,
             draft_id,
@@ -264,6 +266,7 @@ class Posting:
 
         Raise InvalidError if `url` is not a web address.
         """
+        # It becomes a link in the console and in exports.
         if url and (problem := web_address_problem(url)):
             raise InvalidError(FieldError("url", problem))
         transition = partial(delivery_states.confirmed_by_user, url=url)
@@ -277,6 +280,7 @@ class Posting:
         Waits up to `wait` seconds; return its report.
         """
         allowed_states = UNSUCCESSFUL | {DeliveryState.NEEDS_USER}
+        # Read before the transaction, because the platform's module may have to be imported, which takes long.
         guarantees = await self._load_guarantees(delivery_id)
         decision = Decision(
             "you resent it",
@@ -347,6 +351,7 @@ class Posting:
 
         Without connected accounts the default platforms are used. `alts` are the descriptions of its images.
         """
+        # Splitting a long text into a thread takes longer than a frame of the console.
         post = await asyncio.to_thread(build_preview_post, self._ctx, text, format, tags, alts)
         return await preview_post(self._ctx, post, platforms)
 
@@ -415,6 +420,7 @@ class Posting:
 
     async def _run_shielded(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
         """Run `work` to its end even if the caller is cancelled; `drain` waits for it."""
+        # A cancelled caller must not cut a request: its outcome would be unknown, and has to be looked up later.
         return await asyncio.shield(self._start(work))
 
     async def _load_reports(self, delivery_ids: Sequence[str]) -> tuple[DeliveryReport, ...]:
@@ -472,6 +478,7 @@ class Posting:
 
     async def _decide(self, delivery_id: str, decision: Decision) -> DeliveryRow:
         contexts = await self._load_contexts([await self._ctx.read(get_delivery, delivery_id)])
+        # The row is read again in the transaction: a refusal describes the state that it was refused for.
         decision = decision._replace(describe=lambda row: describe(row, contexts[row.id]))
         return await self._ctx.write_durable(apply_decision, delivery_id, decision, self._ctx.clock())
 

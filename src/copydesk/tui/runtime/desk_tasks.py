@@ -63,6 +63,7 @@ class DeskTasks:
         self._app = app
         self._app_context: Context | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        # Each write waits for the one before. A queue would need a task that reads it, and a place for its errors.
         self._last_write: asyncio.Task[None] | None = None
         self.shutting_down = asyncio.Event()
         """Set when the console exits: prompts are no longer answered."""
@@ -177,6 +178,7 @@ class DeskTasks:
         try:
             with exit_stack:
                 if previous is not None:
+                    # Whatever became of it: a failed write has told the user so, and must not stop those that follow.
                     await _wait_for_task(previous)
                 await work(self._require_desk())
         except Exception as error:

@@ -52,6 +52,7 @@ class GcTuning:
 
     def collect(self) -> None:
         """Run a full collection if middle collections happened since the last one."""
+        # Without middle collections nothing is old enough to be worth a full one, which takes longer than a frame.
         if gc.get_count()[2]:
             gc.collect()
 

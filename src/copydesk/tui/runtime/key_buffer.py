@@ -228,6 +228,7 @@ class TypeAhead:
 
     def intercept(self, key: KeyInput) -> bool:
         """Return True if this key must wait; it is posted again later, and the keys after it wait behind it."""
+        # By identity: two presses of the same key are equal.
         is_new = key is not self._released
         if is_new and self._is_cancel(key) and (slow := self._slow_holds()):
             return self._cancel(slow)
@@ -272,6 +273,8 @@ class TypeAhead:
         self._held.clear()
         if keys:
             screen = self._app.screen
+            # What was typed for a password field that never opened would otherwise be readable in the toast and the
+            # log.
             may_be_secret = getattr(screen, "OPENS_CREDENTIAL_FORMS", False) or any(
                 getattr(field, "password", False) for field in screen.query("Input")
             )
@@ -353,6 +356,7 @@ class TypeAhead:
         ended, self._ended = self._ended, []
         screens = self._app.screen_stack
         if screens and any(operation.has_failed(screens) for operation in ended):
+            # More letters may arrive while the first ones are discarded; a half-typed word must not become commands.
             count = 0
             while count != len(self._held):
                 count = len(self._held)
@@ -378,6 +382,8 @@ class TypeAhead:
         return self._app.is_opening or any(operation.hold is not Hold.RESULT for operation in self._active_holds)
 
     async def _wait_for_quiet(self) -> None:
+        # Textual has no event for "everything is handled". A focus that has stayed the same for two rounds is the
+        # closest.
         quiet, previous = 0, self._focus_state()
         while quiet < _QUIET_ROUNDS:
             await self._until(self._is_ready)

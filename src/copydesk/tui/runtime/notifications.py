@@ -90,6 +90,7 @@ class NotifyingApp(App[int], inherit_bindings=False):
             message = self.qualify_commands(replace_commands_with_keys(message))
         text = clean(message)
         if timeout is None and severity == "information":
+            # Errors and warnings stay as long as Textual's default, however small the screen is: they must be readable.
             timeout = self._info_timeout
         if not self._is_displayed(text, severity):
             self._append_to_log(severity, message)

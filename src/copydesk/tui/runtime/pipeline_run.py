@@ -104,6 +104,7 @@ class PipelineRun:
     async def _run(self, desk: "Desk") -> None:
         self._set_view(RunView())
         try:
+            # Queued before it is executed, so that the run is visible to other processes, and can be cancelled by id.
             queued = await desk.pipeline.queue()
             self._set_view(RunView(run_id=queued.id, cancelling=self._cancel_requested))
             if self._cancel_requested:
@@ -127,6 +128,7 @@ class PipelineRun:
                 await desk.pipeline.cancel(view.run_id)
 
     def _on_progress(self, progress: Progress) -> None:
+        # A worker thread may report progress after the run was cancelled.
         if self.view is not None and self.view.is_active:
             self._set_view(self.view.with_progress(progress))
 

@@ -124,9 +124,11 @@ class TerminalDriver(LinuxDriver):
         """Take over the terminal and handle termination signals."""
         super().start_application_mode()  # type: ignore[no-untyped-call]  # untyped in Textual
         loop = asyncio.get_running_loop()
+        # Textual restores the terminal on none of them, and text that was typed in the last second would not be saved.
         for signal_number in TERMINATION_SIGNALS:
             # On the loop: a plain handler would run in the middle of whatever code is active.
             loop.add_signal_handler(signal_number, cast("_ShutDownApp", self._app).shut_down, 128 + signal_number)
+        # Application mode starts again after each suspend and each external editor; one thread is enough.
         if not self._watches_hangup:
             self._watches_hangup = True
             Thread(target=self._watch_hangup, args=(loop,), name="copydesk-hangup", daemon=True).start()
@@ -137,6 +139,7 @@ class TerminalDriver(LinuxDriver):
         SIGHUP only reaches processes that the terminal controls. Without it Textual would read the end of the input
         for ever, as fast as it can.
         """
+        # No event is asked for: POLLHUP is reported in any case, and the thread wakes up for nothing else.
         hangup = select.poll()
         hangup.register(self.fileno, 0)
         hangup.poll()

@@ -45,6 +45,7 @@ _CHUNK_SIZE = 4096
 _KITTY_TERMS = ("xterm-kitty", "xterm-ghostty")
 _MULTIPLEXED = ("screen", "tmux")
 """Prefixes of TERM inside a multiplexer, which does not pass images on."""
+# Images are drawn in several threads, and the import replaces standard streams of the whole process for a moment.
 _import_lock = Lock()
 _image_ids = count(int.from_bytes(os.urandom(3)) or 1)
 """Ids of the images in the terminal. They start at random, because other programs may use ids from 1."""
