@@ -66,6 +66,7 @@ _PATTERNS = {
 def parse_feedback(feedback: str) -> frozenset[FeedbackRequest]:
     """Return the requests in `feedback`. Raise WriterError if a clause of it is not understood."""
     requests = set[FeedbackRequest]()
+    # All clauses have to be understood: doing half of what was asked looks as if the rest had been ignored.
     for clause in filter(None, map(str.strip, _CLAUSE.split(feedback))):
         words = _POLITE_WORDS.sub("", " ".join(clause.lower().split()))
         # The whole clause must match: a word more may turn its meaning around.
@@ -109,6 +110,7 @@ def get_revision(brief: Brief, requests: frozenset[FeedbackRequest]) -> Revision
     if not brief.previous:
         return None
     growth = _growth(requests)
+    # "No hashtags" asks for the same sentences again; without any request another version is expected.
     keeps_quotations = bool(requests) and not growth and FeedbackRequest.ANOTHER not in requests
     return Revision(keeps_quotations=keeps_quotations, growth=growth)
 
@@ -125,6 +127,7 @@ def _resize(settings: FormatVoice, format: Format, previous: str, growth: int) -
         case Format.SHORT:
             return settings
         case Format.THREAD:
+            # Relative to what was written, not to the setting: a thread may have come out shorter than allowed.
             parts = len(split_parts(previous))
             return replace(settings, max_parts=max(1, parts - 1) if growth < 0 else min(_MAX_PARTS, parts + 2))
         case Format.BLOG:

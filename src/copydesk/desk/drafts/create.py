@@ -55,6 +55,8 @@ class DraftCreation:
             from copydesk.desk.images.draft_images import check_stored  # noqa: PLC0415 - seldom needed
 
             await check_stored(self._ctx, request.images)
+        # The token's name is ours, the agent's own name is what it claims: both are shown, so that one cannot pass for
+        # the other.
         agent = _agent(request.agent, token_name)
         if request.mode is CreationMode.DIRECT:
             return await self._create_direct(request, agent)
@@ -145,6 +147,7 @@ def derive_title(text: str) -> str:
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     if len(line) <= MAX_TITLE_LENGTH:
         return line
+    # One character more, to tell a word that ends at the limit from one that is cut.
     head = line[: MAX_TITLE_LENGTH + 1]
     return f"{head.rsplit(None, 1)[0] if ' ' in head else line[:MAX_TITLE_LENGTH]}…"
 
@@ -152,6 +155,7 @@ def derive_title(text: str) -> str:
 def build_images(request: tuple[NewImage, ...], now: datetime) -> tuple[DraftImage, ...]:
     """Return the images ordered by position; of two at one position, the one given first comes first."""
     positioned = [(index if image.position is None else image.position, image) for index, image in enumerate(request)]
+    # The sort is stable, so images at the same position stay in the order given.
     positioned.sort(key=lambda entry: entry[0])
     return tuple(
         DraftImage(id=new_id(now), url=image.url, alt=image.alt, position=position, source=image.source)
@@ -174,6 +178,7 @@ def _insert_request(
     items.add_user_item(conn, user_id, item)
     generation.save_request(conn, user_id, item.id, prompt, story_id or item.id)
     for draft in drafts_to_add:
+        # In the same transaction as the draft, so that no position of the experiment is counted without a draft.
         assignment = claim_next(conn, user_id, draft.format, draft.target_platforms)
         new = NewDraft(
             draft=msgspec.structs.replace(draft, variants=assignment.variants if assignment else ()),

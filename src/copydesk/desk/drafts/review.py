@@ -92,7 +92,9 @@ class Review:
         self, draft_id: str, request: ChangeDraft, now: datetime, *, expected_version: int | None = None
     ) -> Draft:
         """Apply a change as `change` does; `request` was validated at the time `now`."""
+        # The checks run here, outside the transaction: they take milliseconds in which nobody else could write.
         change = await prepare_change(self._ctx, draft_id, request, now, expected_version=expected_version)
+        # Synced to disk before the response: an approval that a power cut takes back would go
         return await self._ctx.write_durable(_apply_request, change, expected_version)
 
     async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
@@ -100,6 +102,7 @@ class Review:
         now = self._ctx.clock()
         request = validate_bulk(request, now)
         bulk_id, change = new_id(now), request.change_per_draft
+        # Recorded before the first draft: a killed process leaves a bulk that can be resumed or undone as one.
         async with record_bulk(self._ctx, bulk_id, now, change, request.ids):
             errors = await self._apply_to_each(change, request.ids, now, bulk_id)
         return to_bulk_outcome(request.action, request.ids, errors)

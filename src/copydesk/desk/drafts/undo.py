@@ -47,6 +47,7 @@ class UndoRedo:
     ) -> UndoResult:
         """Implement `Drafts.undo`, which documents it."""
         if draft_id is None:
+            # Planned on a read connection, applied by compare-and-set: a long plan holds up no writer.
             plan = await self._ctx.read(_plan_last, EventKind.UNDO, frozenset(skip))
         else:
             plan = await self._ctx.read(_plan_draft, EventKind.UNDO, draft_id, expected_version)
@@ -80,6 +81,7 @@ class UndoRedo:
             self._ctx, bulk_id or "", now, None, ids, kind=kind, action=plan.action, of_bulk_id=plan.of_bulk_id
         ):
             errors = await self._apply_in_batches(plan, restorer, stopped)
+        # Of one draft the reason is raised; of a bulk, each draft's reason is part of the result.
         if not plan.bulk and errors[0]:
             raise errors[0]
         if kind is EventKind.UNDO:
@@ -224,6 +226,7 @@ def _plan_last(conn: Transaction, user_id: str, kind: EventKind, passing: frozen
     event = _find_next(conn, user_id, kind, passing)
     if event is None:
         raise ConflictError(f"Nothing to {kind}.")
+    # A redo on top of another change would restore values that this change was not made for.
     if kind is EventKind.REDO and newest and newest.rid > event.rid:
         raise ConflictError("Nothing to redo: something changed since the last undo.")
     if event.bulk_id is None:
@@ -330,6 +333,7 @@ def _check_newest_change(conn: Transaction, user_id: str, newest: EventRow, even
 
 def _check_any_succeeded(plan: _UndoPlan, errors: Sequence[CopydeskError | None]) -> None:
     """Raise UndoNotAllowedError if no draft of a bulk could be undone, so that the caller can skip the bulk."""
+    # Only if all were refused: otherwise something was undone, and raising would hide that.
     refused = [error for error in errors if isinstance(error, UndoNotAllowedError)]
     if refused and len(refused) == len(plan.steps):
         drafts = "its draft" if len(refused) == 1 else f"any of its {len(refused):,} drafts"

@@ -40,6 +40,7 @@ class Generation:
 
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
+        # For all callers of this process: two requests at a time must not double the load on a local model.
         self._slots = asyncio.Semaphore(ctx.settings.generation.at_once)
 
     @operation
@@ -92,6 +93,7 @@ class Generation:
     async def _claim_next(self, draft_ids: Sequence[str] | None) -> GenerationJob | None:
         """Claim the texts of the first free item, or return None if there is none."""
         waiting = await self._ctx.read(generation.list_pending, draft_ids)
+        # All texts of an item in one claim: its page is fetched once, and its formats know the same text.
         by_item: dict[str, list[PendingGeneration]] = {}
         for text in filter(self._is_claimable, waiting):
             by_item.setdefault(text.item_id, []).append(text)
@@ -106,6 +108,8 @@ class Generation:
 
     def _new_claim(self, text_count: int) -> GenerationClaim:
         now = self._ctx.clock()
+        # One more than the texts, for fetching the page. The lease must outlast the work, or two processes write the
+        # same.
         max_duration = timedelta(seconds=self._ctx.settings.generation.deadline * (1 + text_count))
         return GenerationClaim(id=new_id(now), owner=current_owner(), lease_until=now + max_duration + LEASE_MARGIN)
 
@@ -113,6 +117,8 @@ class Generation:
         """Return True if nobody works on the text: its owner is dead, or its lease has expired."""
         if text.owner is None or text.lease_until is None:
             return True
+        # A dead owner is taken over at once. Whether it lives can only be told on the same machine; elsewhere the lease
+        # decides.
         return is_alive(text.owner) is False or text.lease_until < self._ctx.clock()
 
     async def _run_job(self, job: GenerationJob, cache: "TrigramCache") -> int:

@@ -85,6 +85,7 @@ def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedT
     It becomes the text of a draft that has none yet; otherwise a new draft supersedes the old one, which is archived.
     Return False, with nothing stored, if the lease was lost or the request has changed since.
     """
+    # The first step, as it also releases the lease: whoever loses here must not change the draft any more.
     if not generation.finish(conn, user_id, result.draft.id, lease_id):
         return False
     snapshot = draft_updates.load_snapshot(conn, user_id, result.draft.id, include_text=True)
@@ -100,6 +101,7 @@ def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedT
         stored_writers.add_requests(conn, user_id, snapshot.id, result.requests)
     elif snapshot.status is Status.PENDING_REGENERATION:
         values = {"archived_at": now, "last_error": None}
+        # The old draft stays, archived: its history and its feedback explain the new one, and train the preference.
         _apply_event(conn, user_id, snapshot, SystemEvent.NEW_VERSION_GENERATED, now, values)
         version = _new_version(conn, user_id, result, now)
         drafts.add(conn, user_id, version)
@@ -118,6 +120,7 @@ def save_failure(
     if _is_newer_request(snapshot, job.version):
         return False
     if snapshot.status in generation.PENDING_STATUSES:
+        # Cleaned here, since a model or a page may put anything into its error.
         message = clean(f"{error.message} {error.hint or RETRY_HINT}")[:MAX_ERROR_LENGTH]
         _apply_event(conn, user_id, snapshot, SystemEvent.GENERATION_FAILED, now, {"last_error": message})
     return True
@@ -177,6 +180,7 @@ def _new_version(conn: Transaction, user_id: str, result: GeneratedText, now: da
 
 
 def _copy_image(image: DraftImage, now: datetime) -> DraftImage:
+    # A new id, because an image belongs to one draft: removing it there must leave the old version as it was.
     return msgspec.structs.replace(image, id=new_id(now))
 
 
@@ -226,6 +230,7 @@ class _JobWriter:
             return material
         article = await self._read(item.entry.url)
         entry = _entry(article, item)
+        # Stored before anything is written: if writing fails, another attempt need not fetch the page again.
         await self._ctx.write(generation.save_page, item.id, entry, canonical_url(entry.url or ""))
         return await self._ctx.read(generation.load_input, item.id) or material
 
@@ -301,6 +306,7 @@ class _JobWriter:
         except TimeoutError:
             raise WriterError(f"Generating the text took longer than {self._deadline:g} seconds.") from None
         finally:
+            # The complete text is stored by now, or there is none: a partial one must not look like the draft.
             self._ctx.partial_texts.pop(draft_id, None)
 
 

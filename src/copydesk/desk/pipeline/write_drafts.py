@@ -124,6 +124,7 @@ class _DraftWriting:
         now = ctx.clock()
         voice, texts, source_rows = await ctx.read(_load_context, now - RECENT_WINDOW)
         configs = {source.id: source.config for source in source_rows}
+        # Comparing texts is CPU-bound, and the console handles keys in the event loop.
         recent = await asyncio.to_thread(RecentTexts, texts)
         blog_stories = stories if Format.BLOG in formats else ()
         linked = await ctx.read(drafts.find_linked_items, [story.lead.id for story in blog_stories])
@@ -143,6 +144,8 @@ class _DraftWriting:
                 else await self._ctx.read(_next_assignments, self._formats)
             )
             self._next_assignments = None
+            # Another process took the same position of the experiment. The writer's text is thrown away, which is rare
+            # and cheaper than a lock while a model writes.
             with suppress(_AssignmentTakenError):
                 return await self._write_once(
                     story, formats, {kind: assignments[kind] for kind in formats if kind in assignments}

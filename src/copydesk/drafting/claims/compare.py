@@ -66,6 +66,7 @@ class Comparison:
             return None
         if len(candidates) == 1:
             return candidates[0]
+        # The sign decides a tie: the same word before its opposite, because a false alarm costs more trust than a miss.
         return max(candidates, key=lambda match: (self._proximity(match), match.sign))
 
     def _relation(self, token: Token, other: Token) -> int | None:
@@ -131,8 +132,10 @@ class Comparison:
         return sum(map(self._weight, found)) / total if len(found) > 1 else 0.0
 
     def _weight(self, token: Token) -> float:
+        # "Said" or "president" say little about what a sentence is about: two unrelated ones share them.
         if token.stem in self.ours.language.light_stems or token.word in self.ours.language.roles:
             return 0.3
+        # Capitalized within the sentence: a name, which ties a sentence to its source more than any other word.
         return 1.5 if token.text[0].isupper() and token.position else 1.0
 
     def uncovered(self) -> list[Token]:
@@ -188,6 +191,7 @@ class Comparison:
         return False
 
     def _negations(self) -> Iterator[str]:
+        # Without word lists negation is not recognized, so its absence proves nothing.
         if not self.ours.language.is_covered:
             return
         for negation in self.theirs.negations:
@@ -249,6 +253,7 @@ class Comparison:
 
     def _other_quantity(self, quantity: Quantity) -> Quantity | None:
         """Return the source's quantity of the same kind that `quantity` stands for; None if there is none."""
+        # "About 20,000" for 19,874 is what a headline does.
         if any(is_rounded(quantity, other) for other in self.theirs.quantities):
             return None
         comparable = [
@@ -270,6 +275,7 @@ class Comparison:
                 continue
             if any(is_same_quantity(other, own) for own in self.ours.own_quantities):
                 continue
+            # Clearly better only: sentences with several numbers have most of their words in common.
             if self._quantity_context(quantity, other) >= best + 1.0:
                 return other
         return None
@@ -284,6 +290,7 @@ class Comparison:
             if any(is_same_date(date, other) for other in self.theirs.dates):
                 continue
             numbers = {quantity.value for quantity in self.theirs.quantities}
+            # A bare year may be a quantity to the other sentence: "2,026 seats" is no other date.
             if date.year in numbers and date.month is None:
                 continue
             for other in self.theirs.dates:
@@ -315,10 +322,12 @@ class Comparison:
             for name in self.ours.names_with(self._names)
             if name.words[-1] not in speakers and (position := self._find_name(name)) is not None
         ]
+        # "A beat B" and "B was beaten by A" have the names in the other order, and mean the same.
         if self._is_passive(self.ours) != self._is_passive(self.theirs):
             return
         for index, (first, first_position) in enumerate(located):
             for second, second_position in located[index + 1 :]:
+                # In the same order as in the source.
                 if first_position <= second_position:
                     continue
                 between = [
@@ -400,6 +409,7 @@ def _ends(statement: Statement) -> tuple[str, str] | None:
     ends: dict[str, str] = {}
     for token in statement.tokens[:-1]:
         if token.word in ("from", "to") and not token.is_quoted and token.word not in ends:
+            # Three tokens leave room for an article and an adjective before the place.
             following = statement.tokens[token.position + 1 : token.position + 4]
             word = next((other.stem for other in following if other.is_content or other.text[0].isdigit()), "")
             if word:

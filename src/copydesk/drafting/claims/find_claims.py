@@ -45,8 +45,10 @@ def find_claims(
     if not materials:
         return ()
     claims = []
+    # Credits are ours, not the source's: "via The Verge" would be a sentence that the source does not contain.
     text = _blank_credits(text, names, days)
     previous = ""
+    # Each sentence is compared with all of the source's, so the work grows with the product of both.
     for start, end in list(_claim_spans(text))[:MAX_SENTENCES]:
         verdict = _judge_sentence(text[start:end], previous, materials, names)
         previous = text[start:end]
