@@ -80,6 +80,7 @@ async def _send_events(desk: Desk) -> Sequence[JobOutcome]:
         JobOutcome(f"webhook {webhook.url} disabled after days of failed attempts", failed=True)
         for webhook in report.disabled
     ]
+    # An outcome without a message has the jobs looked at again: the next event may be due by now.
     return disabled or ([JobOutcome("")] if report.attempts else ())
 
 
@@ -89,6 +90,7 @@ async def _collect_metrics(desk: Desk) -> Sequence[JobOutcome]:
 
 
 async def _run_pipeline(desk: Desk) -> Sequence[JobOutcome]:
+    # Only sources that are due: each has its own interval, and asking more often gets a reader blocked.
     run = await desk.pipeline.run(RunRequest(due=True))
     if run.status is RunStatus.FAILED:
         # Fail the job too, so that it is not started again before the error backoff is over.
@@ -200,6 +202,7 @@ def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
         JobName.BACKUP: inputs.to_back_up and _is_interval_over(states.get(JobName.BACKUP), inputs.now, BACKUP_RETRY),
         JobName.RETENTION: inputs.to_prune and _is_interval_over(states.get(JobName.RETENTION), inputs.now, DAY),
     }
+    # The order of `JobName` matters: drafts that are too late are marked before due ones are dispatched.
     return tuple(name for name in JobName if is_due[name] and not _is_backing_off(states.get(name), inputs.now))
 
 
@@ -221,6 +224,7 @@ def _is_interval_over(state: JobState | None, now: datetime, minimum: timedelta)
 
 
 def _is_backing_off(state: JobState | None, now: datetime) -> bool:
+    # `abs` as above: a failure in the future must not stop the job until that time.
     return state is not None and state.failed_at is not None and abs(now - state.failed_at) < ERROR_BACKOFF
 
 
@@ -287,6 +291,7 @@ class Jobs:
         if self._stopping:
             return None
         try:
+            # One read for all jobs. A query per job would take longer than the check, which runs twice a second.
             self._due_work = due_work = await self._desk.job_leases.due_work()
             await self._check_clock()
             await self._check_accounts(due_work)
@@ -295,6 +300,7 @@ class Jobs:
             self._report_error(error)
             return None
         self._last_error = ""
+        # Started without waiting: a pipeline run takes minutes, and a due draft must not wait for it.
         for name in due_jobs(self._due_inputs(due_work, to_back_up=to_back_up)):
             self._start(name)
         return due_work.next_draft - self._clock() if due_work.next_draft else None
@@ -316,6 +322,7 @@ class Jobs:
             if counter != self._change_counter:
                 if _without_jobs(await self._desk.job_leases.due_work()) != _without_jobs(previous):
                     return True  # until a tick has seen it
+                # Stored only if nothing is new, so that the check answers True until a tick has seen the work.
                 self._change_counter = counter
         except Exception as error:  # the watch goes on, as the ticks do
             log.debug("The check for new work failed; the next tick reports it", exc_info=error)
@@ -408,6 +415,7 @@ class Jobs:
         """Run a job under its lease; return True if there was something to do. A failing job does not
         affect the others.
         """
+        # The lease, not `self._running`, decides: the daemon, a console and the service may run on one database.
         lease = await self._desk.job_leases.acquire(name)
         if lease is None:
             return False
@@ -423,6 +431,8 @@ class Jobs:
             failure, finished = error, True
             log.exception("The job %s failed", name)
         finally:
+            # Also when cancelled: with its lease held, the job would be blocked for the next process until the lease
+            # runs out.
             await self._desk.job_leases.release(lease, finished=finished, error=failure)
         if failure is not None:
             self._notify(name, _error_message(failure), failed=True)
@@ -440,6 +450,7 @@ class Jobs:
             while True:
                 await asyncio.sleep(HEARTBEAT_INTERVAL)
                 with suppress(StoreError):  # the next heartbeat may succeed, and the job reports its own errors
+                    # This process was suspended for longer than the lease, and another one runs the job now.
                     if not await self._desk.job_leases.renew(lease):
                         task.cancel()
 
@@ -516,6 +527,7 @@ class AllJobs:
             await self._update_users()
         except CopydeskError as error:
             log.warning("The users cannot be read; jobs of those that are known go on", exc_info=error)
+        # One user after the other: a tick only reads and starts, and all of them read through the same connections.
         waits = [await jobs.tick() for jobs in tuple(self._jobs.values())]
         return min((wait for wait in waits if wait is not None), default=None)
 
@@ -533,6 +545,7 @@ class AllJobs:
     async def _update_users(self) -> None:
         users = {user.id: user for user in await self._desks.users.list()}
         for user_id in self._jobs.keys() - users.keys():
+            # The data of a removed user is gone, so there is nothing to finish.
             await self._jobs.pop(user_id).stop(0)
         for user in users.values():
             if user.id not in self._jobs:
@@ -613,6 +626,7 @@ class Ticker:
         """Stop the timer and cancel a running call, which is safe because it only reads."""
         if self._watchdog is not None:
             self._watchdog.cancel()
+        # Without waiting: a running call is cancelled below, and it would wait for the loop that waits for it.
         self._scheduler.shutdown(wait=False)
         await asyncio.sleep(0)  # shutdown() only schedules its work in the loop; let it run
         tasks = set(self._tasks)

@@ -86,6 +86,7 @@ def to_problem(error: CopydeskError) -> Problem:
     return Problem(
         type=kind.uri,
         title=kind.title,
+        # A client repeats a 503 by itself; a 4xx would tell it that the request is wrong.
         status=503 if getattr(error, "is_temporary", False) else kind.status,
         detail=error.message,
         hint=error.hint,

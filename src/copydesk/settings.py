@@ -337,6 +337,7 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
 
 def get_directories(home: Path | None = None, environ: Mapping[str, str] = os.environ) -> tuple[Path, Path]:
     """Return the directories of settings and data."""
+    # Empty counts as unset: a unit file or a container cannot remove a variable that it inherits.
     directory = home or (Path(environ["COPYDESK_HOME"]) if environ.get("COPYDESK_HOME") else None)
     if directory is not None:
         directory = directory.expanduser().absolute()
@@ -384,6 +385,7 @@ def _parse_value(variable: str, section: type[_Section], name: str, text: str) -
     import tomllib  # noqa: PLC0415 - saves start-up time
 
     try:
+        # Lower case, because shells and containers usually write True and TRUE.
         return tomllib.loads(f"value = {text.strip().lower()}")["value"]
     except tomllib.TOMLDecodeError:
         raise SettingsError(f"{variable} is {text!r}.", hint=f"It takes {_describe_type(hint)}.") from None
@@ -477,6 +479,7 @@ class _SettingsFile:
     def _check_name(self, section: str, name: str) -> None:
         if name not in SECTIONS[section].__struct_fields__:
             raise self._error(section, name, f"unknown setting {section}.{name}.", _suggest(section, name))
+        # Settings files end up in repositories and backups.
         if get_type_hints(SECTIONS[section])[name] is Secret:
             variable = f"{ENVIRONMENT_PREFIX}{section}__{name}".upper()
             raise self._error(
@@ -534,6 +537,7 @@ class _SettingsFile:
 
 
 def _is_price(value: object) -> bool:
+    # TOML knows nan and inf, with which every budget would be met or exceeded for ever.
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
 
 
@@ -543,6 +547,7 @@ def _read_file(path: Path) -> bytes:
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
         if not S_ISREG(os.fstat(file.fileno()).st_mode):
             raise SettingsError(f"Cannot read {path}: it is not a file.")
+        # Read to one byte more than allowed: the size that fstat reports may change while the file is read.
         body = file.read(MAX_FILE_SIZE + 1)
     if len(body) > MAX_FILE_SIZE:
         raise SettingsError(f"{path} is larger than {MAX_FILE_SIZE // 2**20} MiB.")

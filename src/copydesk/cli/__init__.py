@@ -66,6 +66,7 @@ class LazyGroup(Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Suggest a command of a group, and the options that stand for a command, too."""
         name = args[0]
+        # While a shell completes, a word that is not finished yet is no error.
         if name not in COMMANDS and not ctx.resilient_parsing:
             group = self._find_group(ctx, name)
             advice = f"Did you mean '{group} {name}'?" if group else suggest(name, COMMANDS, OPTIONS_AS_COMMANDS)
@@ -247,6 +248,7 @@ def _run() -> NoReturn:
         if isinstance(stream, TextIOWrapper):  # a character the encoding lacks must not fail a command
             stream.reconfigure(errors="backslashreplace")
     try:
+        # Not standalone: click would print errors its own way, with a usage line, and exit with its own codes.
         sys.exit(copydesk(prog_name="copydesk", standalone_mode=False))
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
@@ -267,6 +269,7 @@ def _run() -> NoReturn:
         _discard_output()
         sys.exit(1)
     except Exception as error:
+        # The context may not exist yet: parsing the command line can fail, too.
         if "--debug" in sys.argv:
             raise
         message = _describe_unexpected(error)

@@ -94,7 +94,7 @@ class Review:
         """Apply a change as `change` does; `request` was validated at the time `now`."""
         # The checks run here, outside the transaction: they take milliseconds in which nobody else could write.
         change = await prepare_change(self._ctx, draft_id, request, now, expected_version=expected_version)
-        # Synced to disk before the response: an approval that a power cut takes back would go
+        # Synced to disk before the response: a power cut must not take back an approval unnoticed.
         return await self._ctx.write_durable(_apply_request, change, expected_version)
 
     async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:

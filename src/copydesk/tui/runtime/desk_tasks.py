@@ -146,6 +146,7 @@ class DeskTasks:
             await painted.wait()
             await work(desk)
 
+        # Bound to the write before at once, not when the frame is painted: two quick keys must not swap their order.
         self._last_write = self._start_task(write, exit_stack, on_finished, previous=self._last_write)
 
     @property

@@ -94,10 +94,12 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
 
     def _render_row(self, at: int, width: int) -> Strip:
         is_current = at == self.cursor
+        # By index, not by content: `show` clears the cache, and hashing a draft costs more than drawing its row.
         key = (at, is_current, width)
         # Look up before drawing: formatting the row is the expensive part.
         if (drawn := self.painter.cached(key)) is not None:
             return drawn
+        # A character besides the colour: terminals without colours, and users who cannot tell them apart.
         mark = Content.styled(CURSOR, "accent") if is_current else Content(" ")
         line = mark + self._draw_row(self.rows[at], width - self.SIGN_WIDTH)
         return self.painter.draw(line, key=key, background="line-list--cursor" if is_current else "")
@@ -149,6 +151,7 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         if offset is None or offset.x >= self.drawable_size.width or self.scroll_offset.y + offset.y >= len(self.rows):
             return
         self.cursor = self.scroll_offset.y + offset.y
+        # The first click of a double click has moved the cursor already.
         if event.chain > 1:
             self.action_open()
 

@@ -94,6 +94,7 @@ class Frame(NamedTuple):
             ],
             self.width + self.gutter.width,
         )
+        # Filters come last, as in Textual: with NO_COLOR they also remove the colours of the frame.
         for line_filter in self.filters:
             line = line.apply_filter(line_filter, self.background)
         return Line(line, line.cell_length)
@@ -131,6 +132,7 @@ class LinePainter:
         for region in regions:
             for y in region.line_range:
                 self._painted.pop(y, None)
+        # Without `repaint` only the layout is refreshed, and what was painted stays valid.
         if repaint and not regions:
             self._painted.clear()
 
@@ -229,6 +231,7 @@ class LinePainter:
     def _style_of(self, role: str | Style) -> Style:
         if isinstance(role, Style):
             return role
+        # An unknown role is no error: a Content may come from Textual, with styles of its own.
         return self._widget.screen.get_visual_style(f"ink--{role}", partial=True) if role in ROLES else Style.null()
 
 
@@ -368,6 +371,8 @@ class LineScrollView(ScrollView, can_focus=True, inherit_bindings=False):
         thumb = self._thumb_range()
         if thumb != self._thumb:
             self._thumb = thumb
+            # A region instead of everything: a refresh without one would discard lines that `restore` has just put
+            # back.
             self.refresh(self.size.region)
 
     def _thumb_range(self) -> range:
@@ -388,6 +393,7 @@ class LineScrollView(ScrollView, can_focus=True, inherit_bindings=False):
         """Start dragging the scroll bar."""
         if self._thumb and event.x == self.gutter.left + self.drawable_size.width:
             self._dragging = True
+            # The pointer leaves the single column of the bar as soon as it moves.
             self.capture_mouse()
             self._drag_to(event.y)
 
@@ -403,5 +409,6 @@ class LineScrollView(ScrollView, can_focus=True, inherit_bindings=False):
             self.release_mouse()
 
     def _drag_to(self, y: int) -> None:
+        # The last line counts as the end, or dragging could never reach the last row.
         fraction = (y - self.gutter.top) / max(self.drawable_size.height - 1, 1)
         self.scroll_to(y=round(min(max(fraction, 0), 1) * self.max_scroll_y), animate=False, immediate=True)

@@ -41,6 +41,7 @@ class Page(LineScrollView, inherit_bindings=False):
         A text with relative times is passed as a function, which `refresh_times` calls again.
         """
         self._set_text(text)
+        # Scrolling to where the page already is would still cost a layout, on every key that moves the cursor.
         if self.scroll_y or self.scroll_target_y:
             self.scroll_to(y=0, animate=False)
 
@@ -63,6 +64,7 @@ class Page(LineScrollView, inherit_bindings=False):
     def _lay_out(self) -> None:
         previous, self._lines = self._lines, self._wrap()
         self._wrapped_width = self.drawable_size.width
+        # The width is 0: text is wrapped, so there is never anything to scroll to at the right.
         self.virtual_size = Size(0, len(self._lines))
         # Often text was only appended: redraw from the first line that differs.
         unchanged = sum(1 for _ in takewhile(_are_equal, zip(previous, self._lines, strict=False)))
@@ -75,6 +77,7 @@ class Page(LineScrollView, inherit_bindings=False):
 
     def on_resize(self) -> None:
         """Wrap the text again if the width changed."""
+        # A change of the height alone leaves the lines as they are.
         if self.drawable_size.width != self._wrapped_width:
             self._lay_out()
             self.post_message(self.WidthChanged(self))
