@@ -86,6 +86,7 @@ class Context:
     def run_without_desk(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run `work`. An error ends the program with one line."""
         if self.debug:
+            # Without --debug nothing is printed: errors are one line, and logs could break the JSON of a pipe.
             logging.getLogger("copydesk").addHandler(logging.StreamHandler())
         try:
             with asyncio.Runner() as runner:
@@ -111,6 +112,7 @@ class Context:
         if not self.tells_interrupted:
             return
         self.tells_interrupted = False
+        # On stderr, since the command's own output may be read by a program.
         for bulk in await desk.drafts.interrupted_bulks():
             click.echo(self.with_desk_options(bulk.summary), err=True)
 
@@ -135,6 +137,7 @@ class Context:
         if not self.sample:
             from copydesk.desk import open_desks  # noqa: PLC0415
 
+            # A script cannot answer: it gets an error that names the environment variable instead of a prompt.
             return open_desks(settings, ask_passphrase=_prompt_passphrase if sys.stdin.isatty() else None)
         from copydesk.sample.desk import open_sample_desks  # noqa: PLC0415
 
@@ -143,6 +146,7 @@ class Context:
     @property
     def desk_options(self) -> list[str]:
         """The options with which another call opens the same desk, from any folder."""
+        # Absolute, because the command may be pasted into a shell in another folder.
         home = ["--home", str(self.home.absolute())] if self.home is not None else []
         user = ["--user", self.user] if self.user is not None else []
         return home + ["--sample"] * self.sample + user
@@ -270,6 +274,7 @@ def read_limited(file: BinaryIO) -> bytes:
     """Return the content of a file that an argument names. Raise UsageError if it is too large."""
     name = getattr(file, "name", "Standard input")
     try:
+        # One byte more than allowed tells a file that is too large without reading all of it.
         content = file.read(MAX_FILE_SIZE + 1)
     except OSError as error:
         raise click.UsageError(f"Cannot read {name}: {error.strerror}.") from None

@@ -50,6 +50,7 @@ def resolve_ids(ctx: click.Context) -> None:
         for parameter in ctx.command.params
         if isinstance(parameter.type, IdType) and parameter.name
     }
+    # Whole ids need no lookup, and so no desk to be opened twice.
     ends = {name: (kinds, values) for name, (kinds, values) in ends.items() if any(map(parse_end, values))}
     if not ends:
         return
@@ -79,6 +80,7 @@ def _as_tuple(value: Any) -> tuple[str, ...]:
 def _list_newest(ctx: click.Context, kinds: Sequence[IdKind]) -> Sequence[IdMatch]:
     """Return the newest ids of the desk that the command line names. Nothing is printed into the user's prompt."""
     options = ctx.find_root().params
+    # Made here: while the shell completes, click parses the options but does not call the group.
     context = Context(home=options["home"], sample=options["sample"], debug=False, user=options["user"])
 
     async def load() -> Sequence[IdMatch]:

@@ -26,8 +26,10 @@ def print_table(rows: Iterable[Sequence[object]], *, empty: str, err: bool = Fal
 
     With `cut` the last column is truncated at the terminal's width, if the output is a terminal.
     """
+    # Titles and names come from outside, and a terminal would carry out their control sequences.
     cells = [[clean(str(cell)) for cell in row] for row in rows]
     if not cells:
+        # On stderr: a program that reads the output gets no rows, and not a sentence.
         click.echo(empty, err=True)
         return
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]

@@ -152,6 +152,7 @@ class ConsoleServer:
 
     async def _handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
         """Admit the page by its first message; then run a console for it until the page is closed or it ends."""
+        # A laptop that is closed sends nothing: without the heartbeat its console would run for ever.
         page = web.WebSocketResponse(heartbeat=15)
         await page.prepare(request)
         self._pages.add(page)
@@ -160,6 +161,7 @@ class ConsoleServer:
             with suppress(ConnectionError):
                 if not await self._is_admitted(page):
                     await _refuse(page, REFUSED)
+                # After the key was checked, so that a stranger cannot tell how many consoles are open.
                 elif self._console_count >= MAX_CONSOLES:
                     await _refuse(page, TOO_MANY)
                 else:
@@ -189,8 +191,10 @@ class ConsoleServer:
             close=close,
             download_manager=self._downloads,
         )
+        # Counted before it is started: starting takes time, in which further pages may come.
         self._console_count += 1
         try:
+            # The key works once. With the session token the page can be reloaded.
             await page.send_json(["session", self._auth.session_token])
             try:
                 await console.start(*size)
@@ -200,6 +204,7 @@ class ConsoleServer:
             await _forward_messages(page, console)
         finally:
             await console.stop()
+            # Only after the process has ended: until then it takes its memory.
             self._console_count -= 1
 
 

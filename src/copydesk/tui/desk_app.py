@@ -304,6 +304,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         self.type_ahead.stop()
         self._gc_tuning.stop()
         if self._desk_worker is not None:
+            # Cancelling the worker ends the wait for jobs; what follows it still saves pending writes and closes the
+            # desk.
             self._desk_worker.cancel()
             # A cancelled worker raises WorkerCancelled here, which is expected.
             await asyncio.gather(self._desk_worker.wait(), return_exceptions=True)

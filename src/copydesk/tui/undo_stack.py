@@ -30,6 +30,7 @@ class UndoSkipList:
         try:
             return await desk.drafts.undo(skip=self.skipped, is_cancelled=should_stop)
         except UndoNotAllowedError as error:
+            # The user is told once, and the next press goes on to the change before.
             self.skipped.add(error.change_id)
             raise ConflictError(error.message, hint=labels.undo_next_hint("review.undo")) from error
 
@@ -75,6 +76,7 @@ class UndoStack:
     def record(self, step: UndoStep | DraftIds, at: int = 0) -> None:
         """Record a step made after event number `at`; steps that were undone can no longer be redone."""
         self._undo_steps.append(_Entry(step, at))
+        # A new change starts another line of history, as in every editor.
         self._redo_steps.clear()
 
     async def undo(self, desk: "Desk", should_stop: ShouldStop) -> str:
@@ -106,6 +108,7 @@ class UndoStack:
         entries = self._undo_steps if kind is EventKind.UNDO else self._redo_steps
         if entries and self._history is not None:
             position = await desk.drafts.history_position(skip=self.skip_list.skipped)
+            # Something was changed since, here or by another process: redoing would overwrite it.
             if kind is EventKind.REDO and position.change > entries[-1].at:
                 entries.clear()
             elif (position.undo if kind is EventKind.UNDO else position.redo) > entries[-1].at:

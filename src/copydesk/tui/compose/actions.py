@@ -47,6 +47,7 @@ def open_compose(app: "DeskApp") -> None:
 async def _open(app: "DeskApp", base: Screen[Any], desk: "Desk") -> None:
     autosave = AutosavedText(Autosave(desk.settings.data_home / COMPOSE_FOLDER), NEW_DRAFT_NAME)
     saved = await autosave.load()
+    # Installed once and kept, because its form takes longer to build than a key may take.
     if not app.is_screen_installed(COMPOSE_SCREEN):
         app.install_screen(ComposeDialog(), COMPOSE_SCREEN)
     screen = app.get_screen(COMPOSE_SCREEN)
@@ -72,6 +73,7 @@ def _session(app: "DeskApp", desk: "Desk", autosave: AutosavedText, saved: Unsav
 async def _create(app: "DeskApp", desk: "Desk", composed: ComposeState) -> str:
     """Create the draft; return an error message, or an empty string."""
     try:
+        # Files are stored first: a draft must not refer to an image that could not be read.
         images = [await _store_image(desk, image) for image in parse_images(composed)]
         created = await desk.drafts.create({**build_request(composed), "images": images})
     except CopydeskError as error:

@@ -77,6 +77,7 @@ def grid_position(at: datetime, zone: tzinfo) -> GridPosition:
 
 def clock_span(position: GridPosition, zone: tzinfo) -> ClockSpan | None:
     """Return the part of the hour that exists; None if clocks skip all of it, or do not repeat it."""
+    # Clocks may change at a quarter to or past the hour (Lord Howe, Chatham), so an hour can exist in part.
     minutes = [minute for minute in _QUARTERS if _exists(position, minute, zone)]
     if not minutes:
         return None
@@ -116,6 +117,7 @@ def instant(wall: datetime, zone: tzinfo) -> datetime:
 
 def shift_time(at: datetime, zone: tzinfo, *, days: int = 0, hours: int = 0) -> datetime:
     """Return the instant `hours` later in elapsed time, then `days` later by the wall clock."""
+    # Hours are elapsed time, days are wall clock: "an hour later" must move a draft even where clocks go back.
     later = at + hours * HOUR
     if not days:
         return later
@@ -142,6 +144,7 @@ def utc_offsets(monday: date, zone: tzinfo) -> list[tuple[date, str]]:
     result: list[tuple[date, str]] = []
     for index in range(7):
         day = monday + index * DAY
+        # At the end of the day, by which its clock change has happened.
         formatted = format_utc_offset(datetime.combine(day, time(23, 59), zone).replace(fold=1))
         if not result or result[-1][1] != formatted:
             result.append((day, formatted))
@@ -241,6 +244,7 @@ def visible_days(width: int) -> int:
 def reschedule_draft(week: Week, draft_id: str, at: datetime) -> Week:
     """Return the week with a draft scheduled at another time."""
     drafts = [
+        # The desk sets wall time and zone when it stores the change; this is only what the grid shows until then.
         replace(draft, at=at, wall=None, zone=None, status=Status.SCHEDULED) if draft.id == draft_id else draft
         for draft in week.drafts
     ]
