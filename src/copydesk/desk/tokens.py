@@ -67,6 +67,7 @@ def _add(conn: Transaction, user_id: str, created: CreatedToken) -> None:
     if tokens.get_by_name(conn, user_id, created.name) is not None:
         hint = "Choose another name, or revoke it first: `copydesk token list`."
         raise ConflictError(f"There is already a token “{created.name}”.", hint=hint)
+    # A plain SHA-256 is enough for a random secret of 256 bits; a slow hash would be paid with every request.
     secret_hash = hash_secret(created.secret)
     assert secret_hash is not None
     tokens.add(conn, user_id, created, secret_hash)

@@ -93,9 +93,11 @@ async def delete_user(desk: Desk, ctx: SharedContext) -> None:
 
     If the process is killed, a part is deleted; the next call deletes the rest.
     """
+    # The time protects images that are stored while this runs: only files that are older are deleted.
     user, database, started_at = desk.user, ctx.database, ctx.clock()
     await database.read(_raise_if_posting, user)
     await desk.pipeline.stop()
+    # A run of a process that died would otherwise count as in progress, and block the removal for ever.
     await desk.pipeline.recover()
     await database.read(_raise_if_running, user)
     # The credentials first: once the rows are gone, nothing would name them. Without accounts nothing can be sent, so
@@ -111,6 +113,7 @@ async def delete_user(desk: Desk, ctx: SharedContext) -> None:
         has_more = await database.write(users.remove_some_rows, user.id, BATCH_SIZE)
         await asyncio.sleep(PAUSE)
     await database.write_durable(users.remove, user.id)
+    # Images are stored once for all users: what another user still has must stay.
     digests -= await database.read(_list_image_digests)
     if digests:
         from copydesk.images.storage import delete_files  # noqa: PLC0415 - seldom needed

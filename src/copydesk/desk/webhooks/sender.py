@@ -67,6 +67,7 @@ def result_of_attempt(
     """Return what to store after an attempt. `wait` is the time that the server asks for, with an error."""
     if error is None:
         return AttemptResult(at=at, status=status, error=None, next_at=None, not_before=None)
+    # Measured by time, not by attempts: a webhook with few events would otherwise take months to be disabled.
     failing_since = target.failing_since or at
     if status == GONE or at - failing_since >= DISABLE_AFTER:
         return AttemptResult(at=at, status=status, error=error, next_at=None, not_before=None, disabled=True)
@@ -90,6 +91,7 @@ class EventSender:
     async def send_due(self) -> SendReport:
         """Send what is due to each webhook, in order, until one attempt fails. Raise StoreError."""
         webhook_ids = await self._ctx.read(webhooks.list_ready, self._ctx.clock())
+        # Side by side: a server that takes its time must not hold up the events of the others.
         counts = await asyncio.gather(*map(self._drain, webhook_ids))
         disabled = []
         for webhook_id in webhook_ids:
@@ -111,6 +113,7 @@ class EventSender:
                 count += 1
                 # Stored after the response: killed before, it is sent again under the same id.
                 exists = await self._ctx.write(webhooks.save_attempt, target, delivery.event.id, result)
+                # The order is part of the promise: later events wait until this one is accepted or given up.
                 if not exists or result.error is not None:
                     return count
                 target = replace(target, failures=0, failing_since=None)

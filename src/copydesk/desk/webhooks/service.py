@@ -45,6 +45,7 @@ class Webhooks:
         # Before anything is stored, so that a refused webhook leaves no secret.
         await self._ctx.read(_check_limits, new.url)
         status = await self._ctx.vault.status()
+        # A server may run without a vault; its secret is then in the database, whose file only the user can read.
         is_vaulted = status.usable or status.has_credentials
         if is_vaulted:
             await self._ctx.vault.save(vault_name(created.id), {"secret": secret})

@@ -68,6 +68,7 @@ def read_answer(text: str, format: Format, prompt: Prompt) -> DraftAnswer:
     claims = [
         QuotedClaim(text=_one_line(claim.text), source_quote=_one_line(claim.source_quote)) for claim in answer.claims
     ]
+    # A quotation that is not in the source proves nothing; models make them up.
     found = [claim for claim in claims[:MAX_CLAIMS] if is_in_source(claim.source_quote, prompt.source)]
     return DraftAnswer(
         text=join_parts(posts) if format is Format.THREAD else posts[0],
@@ -100,12 +101,14 @@ def _one_line(text: str) -> str:
 
 
 def _normalize(text: str) -> str:
+    # Models tend to straighten quotation marks, which changes nothing about what is quoted.
     text = text.translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "})
     return " ".join(text.split())
 
 
 def _parse(text: str) -> _Answer:
     text = _THOUGHTS.sub("", text).strip()
+    # Many models put JSON into a code block, whatever the prompt says.
     if fenced := _CODE_FENCE.match(text):
         text = fenced[1].strip()
     if _POST.search(text) and not text.startswith("{"):

@@ -147,6 +147,7 @@ class ModelClient:
         """Wait before the next attempt. Return False at once if the deadline would pass meanwhile."""
         backoff = BACKOFF[min(attempts, len(BACKOFF)) - 1] * (1 + self._jitter() / 2)
         delay = backoff if error.retry_after is None else error.retry_after
+        # Waiting until the deadline would only tell the user later that it failed.
         if asyncio.get_running_loop().time() + delay >= deadline:
             return False
         await self._sleep(delay)
@@ -175,6 +176,7 @@ class ModelClient:
         raise failure
 
     def _build_http_request(self, request: CompletionRequest) -> httpx.Request:
+        # Before the key leaves: a server may repeat it in an error, which is stored and shown.
         DEFAULT_REDACTION.add(self._key)
         headers = {
             "user-agent": user_agent(),
@@ -217,6 +219,7 @@ class ModelClient:
                     added = reader.feed(event)
                     if added and on_text is not None:
                         on_text(added)
+                # Some servers keep the connection open after the last event.
                 if reader.is_complete:
                     break
         except ValueError:
@@ -237,6 +240,7 @@ class ModelClient:
             )
         message = f"{self._host} says: {detail}" if detail else f"{self._host} returned {status_phrase(status)}."
         is_busy = status in (408, 409, 425, 429) or status >= 500
+        # OpenAI answers an exhausted account with 429 as well, and no wait helps against that.
         if is_busy and code != "insufficient_quota" and status != 501:
             wait = retry_after(response.headers, self._clock())
             return BusyError(message, hint="Try again later.", retry_after=wait)
