@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
@@ -197,6 +198,8 @@ class SharedContext:
         self.ask_passphrase = ask_passphrase
         """Asks the user for the vault's passphrase; None if nobody can be asked."""
         self.event_watcher = EventWatcher(database)
+        self.account_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Locks for the leases of accounts in this process, by account."""
         self.is_closed = False
 
     def check_open(self) -> None:

@@ -335,7 +335,7 @@ async def _collect_account(ctx: DeskContext, account_id: str | None, due: Sequen
         return 0
     async with account_lease(ctx, account.id) as claim_id:
         if claim_id is None:
-            return 0  # the account is sending; the next tick comes soon
+            return 0  # the account is sending; the end of that job is followed by a tick
         return await _collect_posts(ctx, account, by_post_id)
 
 

@@ -77,16 +77,25 @@ ACCOUNT_LEASE_DURATION = timedelta(minutes=5)
 
 
 @asynccontextmanager
-async def account_lease(ctx: DeskContext, account_id: str) -> AsyncIterator[str | None]:
-    """Hold the account's lease for the block; yield its id, or None if a live worker has it or the account is gone."""
-    lease_id = await _acquire(ctx, account_id)
-    try:
-        yield lease_id
-    finally:
-        if lease_id is not None:
-            # If releasing fails, the lease expires, or is taken over once this process has ended.
-            with suppress(StoreError):
-                await asyncio.shield(ctx.write(accounts.release_lease, account_id, lease_id))
+async def account_lease(ctx: DeskContext, account_id: str, *, wait: bool = False) -> AsyncIterator[str | None]:
+    """Hold the account's lease for the block; yield its id, or None if a live worker has it or the account is gone.
+
+    With `wait`, wait for a worker of this process: a post that is due must not be left for the next tick because the
+    metrics of earlier ones are being read.
+    """
+    lock = ctx.shared.account_locks[account_id]
+    if lock.locked() and not wait:
+        yield None
+        return
+    async with lock:
+        lease_id = await _acquire(ctx, account_id)
+        try:
+            yield lease_id
+        finally:
+            if lease_id is not None:
+                # If releasing fails, the lease expires, or is taken over once this process has ended.
+                with suppress(StoreError):
+                    await asyncio.shield(ctx.write(accounts.release_lease, account_id, lease_id))
 
 
 async def _acquire(ctx: DeskContext, account_id: str) -> str | None:

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import msgspec
@@ -14,6 +15,7 @@ from copydesk.desk.publishing import sender
 from copydesk.desk.publishing.draft_deliveries import record_delivery
 from copydesk.errors import StoreBusyError, StoreFullError
 from copydesk.model.delivery import Account
+from copydesk.model.requests import ChangeDraft
 from copydesk.posting import client
 from copydesk.posting.client import PlatformClient
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
@@ -42,6 +44,7 @@ async def test_unexpected_error_ends_after_retries(tmp_path: Path) -> None:
         await connect_account(desk)
         draft_id = await create_approved_draft(desk)
         assert (await desk.posting.post(draft_id, wait=0.5)).under_way == (ME,)
+        await desk.posting.drain()
         (report,) = await desk.posting.list_deliveries(draft_id)
         assert report.says.startswith("Unexpected error: ValueError. Next attempt at")
         for _ in range(4):
@@ -163,6 +166,32 @@ async def test_send_times_out_before_lease_expires(tmp_path: Path, monkeypatch: 
         (report,) = await desk.posting.list_deliveries(draft_id)
         assert (report.state, "fake did not respond in time." in report.says) == ("unknown", True)
     assert server.posts == ()
+
+
+async def test_due_post_waits_for_metrics_of_its_account(tmp_path: Path) -> None:
+    server, watch = FakeServer(), Watch()
+    reading, go_on = asyncio.Event(), asyncio.Event()
+
+    class SlowMetrics(FakePlatform):
+        async def metrics(self, *args: Any) -> Any:
+            reading.set()
+            await go_on.wait()
+            return await super().metrics(*args)
+
+    async with open_posting_desk(tmp_path, {"fake": SlowMetrics(server)}, clock=watch) as desk:
+        await connect_account(desk)
+        await desk.posting.post(await create_approved_draft(desk), wait=60)
+        draft_id = await create_approved_draft(desk, "Another thing worth saying.")
+        await desk.drafts.change(draft_id, ChangeDraft(action="schedule", scheduled_at=watch.now + 60 * MINUTE))
+        watch.now += 60 * MINUTE
+        collecting = asyncio.create_task(desk.posting.collect_metrics())
+        await reading.wait()
+        await desk.schedule.due_drafts.dispatch_due()
+        sending = asyncio.create_task(desk.posting.send_due())
+        await asyncio.wait([sending], timeout=0.05)
+        go_on.set()
+        await asyncio.gather(collecting, sending)
+        assert await draft_status(desk, draft_id) == "posted"
 
 
 async def test_quiet_period_starts_when_request_was_lost(tmp_path: Path) -> None:

@@ -149,8 +149,8 @@ class Sender:
         return tuple(given_up)
 
     async def _process_account(self, account_id: str, rollback: Rollback | None) -> list[str]:
-        """Process the account's ready deliveries; return their ids. Skip the account if another worker holds it."""
-        async with self._concurrency, account_lease(self._ctx, account_id) as lease:
+        """Process the account's ready deliveries; return their ids. Skip the account if another process holds it."""
+        async with self._concurrency, account_lease(self._ctx, account_id, wait=True) as lease:
             return [] if lease is None else await self._drain(account_id, lease, rollback)
 
     async def _drain(self, account_id: str, lease: str, rollback: Rollback | None) -> list[str]:
