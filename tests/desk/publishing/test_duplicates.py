@@ -32,7 +32,9 @@ async def test_same_text_of_another_draft_is_not_matched(tmp_path: Path) -> None
         assert refused == ME
         (report,) = await desk.posting.list_deliveries(second)
         server.faults.append(Fault.CUT_BEFORE)
-        resent = await desk.posting.resend(report.id, wait=0.5)
+        await desk.posting.resend(report.id, wait=0.5)
+        await desk.posting.drain()
+        (resent,) = await desk.posting.list_deliveries(second)
         assert resent.state == "unknown"
         assert "another draft with the same text" in resent.says
     assert len(server.posts) == 1

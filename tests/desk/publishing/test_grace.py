@@ -41,6 +41,7 @@ async def test_started_post_is_retried_for_another_hour(tmp_path: Path) -> None:
         await connect_account(desk)
         draft_id = await create_approved_draft(desk)
         await desk.posting.post(draft_id, wait=0.5)
+        await desk.posting.drain()
         watch.now = NOW + 80 * MINUTE
         await desk.posting.give_up_late()
         assert len(await desk.posting.send_due()) == 1
@@ -54,6 +55,7 @@ async def test_post_is_given_up_after_retry_window(tmp_path: Path) -> None:
         await connect_account(desk)
         draft_id = await create_approved_draft(desk)
         await desk.posting.post(draft_id, wait=0.5)
+        await desk.posting.drain()
         watch.now = NOW + 91 * MINUTE
         await desk.posting.send_due()
         assert (await draft_status(desk, draft_id), server.posts) == ("approved", ())
@@ -66,6 +68,7 @@ async def test_partly_posted_thread_is_always_continued(tmp_path: Path) -> None:
         await connect_account(desk)
         draft_id = await create_approved_draft(desk, "One.\n\n---\n\nTwo.", "THREAD")
         await desk.posting.post(draft_id, wait=0.5)
+        await desk.posting.drain()
         watch.now = NOW + timedelta(days=1)
         await desk.posting.give_up_late()
         await desk.posting.send_due()
