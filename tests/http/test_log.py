@@ -27,7 +27,7 @@ async def test_unforeseen_error_is_logged_with_its_request(service, lines, monke
     async def fail(*_):
         raise ZeroDivisionError("line\nbreak")
 
-    monkeypatch.setattr(service.desks, "authenticate", fail)
+    monkeypatch.setattr(service.desks, "start_request", fail)
     response = await service.anonymous_client({"Authorization": "Bearer cd_x"}).get("/drafts")
     assert response.status_code == 500
     error, access = lines()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, run
 
 from msgspec.structs import replace
 
+from copydesk.desk.authentication import confirmed
 from copydesk.desk.event_watcher import EventWatcher
 from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError, NotFoundError
 from copydesk.model.delivery import ConnectedAccount, select_accounts
@@ -264,7 +265,7 @@ class DeskContext:
     async def read(self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work(connection, user_id, ...)` in a read transaction and return its result."""
         self.check_open()
-        return await self.database.read(work, self.user_id, *args, **kwargs)
+        return await self.database.read(confirmed(work), self.user_id, *args, **kwargs)
 
     async def write(self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work(connection, user_id, ...)` in one write transaction; see `Database.write`.
@@ -272,28 +273,29 @@ class DeskContext:
         Raise NotFoundError if the user was removed meanwhile.
         """
         self.check_open()
-        return await self.database.write(self._unless_removed(_guarded(work)), self.user_id, *args, **kwargs)
+        return await self.database.write(confirmed(self._unless_removed(_guarded(work))), self.user_id, *args, **kwargs)
 
     async def write_unguarded(
         self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work` as `write` does, but not as an effect of the caller's request: what it writes may be repeated."""
         self.check_open()
-        return await self.database.write(self._unless_removed(work), self.user_id, *args, **kwargs)
+        return await self.database.write(confirmed(self._unless_removed(work)), self.user_id, *args, **kwargs)
 
     async def write_durable(
         self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work` as `write` does, and flush the transaction to disk before returning."""
         self.check_open()
-        return await self.database.write_durable(self._unless_removed(_guarded(work)), self.user_id, *args, **kwargs)
+        guarded = confirmed(self._unless_removed(_guarded(work)))
+        return await self.database.write_durable(guarded, self.user_id, *args, **kwargs)
 
     async def write_batch(
         self, work: Callable[[Transaction, str, A], T], items: Sequence[A]
     ) -> list[T | CopydeskError]:
         """Run `work` for each element as an atomic unit; return results, with errors in place of failed ones."""
 
-        guarded = self._unless_removed(_guarded(work))
+        guarded = confirmed(self._unless_removed(_guarded(work)))
 
         def run_for_user(connection: Transaction, item: A) -> T:
             return guarded(connection, self.user_id, item)

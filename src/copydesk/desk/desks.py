@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from copydesk.desk.authentication import Authentication, RememberedTokens
 from copydesk.desk.context import Clock, DeskContext, SharedContext, utc_now
 from copydesk.desk.desk import Desk
 from copydesk.desk.users import Users, delete_user, local_zone
@@ -44,6 +45,7 @@ class Desks:
         self._desks: dict[str, Desk] = {}
         # A desk is opened once, and not while its user is being removed.
         self._lock = asyncio.Lock()
+        self._tokens = RememberedTokens()
         self.users = Users(ctx, self._remove)
         """The users: list, add, remove."""
 
@@ -79,6 +81,30 @@ class Desks:
         if secret_hash is None:
             return None
         return await self._ctx.database.read(tokens.find_access, secret_hash, self._ctx.clock())
+
+    async def start_request(self, token: str) -> Authentication | None:
+        """Return what an API token allows like `authenticate`, without reading the database if it was used before.
+
+        The caller confirms it, with the first unit of work of the request or by `confirm`, before it responds.
+        """
+        self._ctx.check_open()
+        secret_hash = hash_secret(token)
+        if secret_hash is None:
+            return None
+        remembered = self._tokens.get(secret_hash)
+        if remembered is not None:
+            return Authentication(remembered, lambda conn: tokens.find_access(conn, secret_hash, self._ctx.clock()))
+        access = await self.authenticate(token)
+        if access is None:
+            return None
+        self._tokens.add(secret_hash, access)
+        return Authentication(access)
+
+    async def confirm(self, authentication: Authentication) -> None:
+        """Confirm what a request started with, if no unit of work did. Raise InvalidTokenError."""
+        self._ctx.check_open()
+        if not authentication.is_confirmed:
+            await self._ctx.database.read(authentication.confirm)
 
     async def has_tokens(self) -> bool:
         """Return True if any user has a token that is neither revoked nor expired."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import Response
 
+from copydesk.desk.authentication import Authentication, InvalidTokenError, confirm_with_first_unit
 from copydesk.desk.idempotency import Outcome
 from copydesk.errors import CopydeskError
 from copydesk.http import errors, idempotency
@@ -57,26 +58,49 @@ class Service:
             if self.stopping.is_set():
                 # A connection that is kept alive may bring another request after the stop began: its work might be cut.
                 raise errors.shutting_down()
-            access = await self._authorize(operation, request, headers)
-            # Only after the token is known to be valid: a desk costs memory, and a stranger must not have one opened.
-            desk = await self.desks.get(access.user)
-            call, content = await self._read(operation, request, desk, access)
-            if operation.body_scope is not None:
-                # Before the response to an earlier request with the same key is repeated.
-                call.require(operation.body_scope(call.body))
-            key = idempotency.read_key(request) if operation.changes else None
-            if key is None:
-                response = await _respond(operation, call)
-            else:
-                response = await _respond_once(operation, call, key, content)
+            authentication = await self._start(request)
+            try:
+                with confirm_with_first_unit(authentication):
+                    response = await self._respond(operation, request, authentication.access, headers)
+            except (errors.RefusedError, CopydeskError) as error:
+                response = error_response(error)
+            # Nothing was read or written: an invalid token gets no other response either.
+            await self.desks.confirm(authentication)
+        except InvalidTokenError:
+            response = error_response(_invalid_token())
         except (errors.RefusedError, CopydeskError) as error:
             response = error_response(error)
         response.headers.update(headers)
         return response
 
-    async def _authorize(self, operation: Operation, request: Request, headers: dict[str, str]) -> "Access":
-        """Return who calls; add the headers about the rate limit. Refuse a call that the token does not allow."""
-        access = await self.authenticate(request.headers.get("authorization", ""))
+    async def _start(self, request: Request) -> Authentication:
+        """Return what the request's token allows. Refuse one without a valid token."""
+        token = self._read_token(request.headers.get("authorization", ""))
+        if token is None:
+            assert self._local_access is not None
+            return Authentication(self._local_access)
+        authentication = await self.desks.start_request(token)
+        if authentication is None:
+            raise _invalid_token()
+        return authentication
+
+    async def _respond(
+        self, operation: Operation, request: Request, access: "Access", headers: dict[str, str]
+    ) -> Response:
+        self._authorize(operation, request, access, headers)
+        # Only after the token was found once: a desk costs memory, and a stranger must not have one opened.
+        desk = await self.desks.get(access.user)
+        call, content = await self._read(operation, request, desk, access)
+        if operation.body_scope is not None:
+            # Before the response to an earlier request with the same key is repeated.
+            call.require(operation.body_scope(call.body))
+        key = idempotency.read_key(request) if operation.changes else None
+        if key is None:
+            return await _respond(operation, call)
+        return await _respond_once(operation, call, key, content)
+
+    def _authorize(self, operation: Operation, request: Request, access: "Access", headers: dict[str, str]) -> None:
+        """Refuse a call that the token does not allow; add the headers about the rate limit."""
         request.state.user, request.state.token = access.user.name, access.token_name
         # Before the scope is checked: refused calls count too, so a token cannot try out all operations for free.
         quota = self._rate_limiter.take(access.token_id, self._monotonic())
@@ -85,20 +109,26 @@ class Service:
             raise errors.rate_limited(quota.reset, LIMIT)
         if not access.scope.covers(operation.scope):
             raise errors.insufficient_scope(access.scope, operation.scope)
-        return access
 
     async def authenticate(self, authorization: str) -> "Access":
-        """Return who calls with this Authorization header. Refuse one without a valid token."""
-        if not authorization:
-            if self._local_access is not None:
-                return self._local_access
-            raise errors.unauthorized("Send a token: `Authorization: Bearer cd_…`.", token_was_sent=False)
-        token = authorization[len(_BEARER) :].strip() if authorization.lower().startswith(_BEARER) else ""
-        # An empty token is looked up like any other: unknown, malformed and expired ones get the same response.
+        """Return who calls with this Authorization header, as of now. Refuse one without a valid token."""
+        token = self._read_token(authorization)
+        if token is None:
+            assert self._local_access is not None
+            return self._local_access
         access = await self.desks.authenticate(token)
         if access is None:
-            raise errors.unauthorized("This token is unknown, revoked or expired.", token_was_sent=True)
+            raise _invalid_token()
         return access
+
+    def _read_token(self, authorization: str) -> str | None:
+        """Return the token of an Authorization header, empty if there is none in it; None if none is needed."""
+        if authorization:
+            # An empty token is looked up like any other: unknown, malformed and expired ones get the same response.
+            return authorization[len(_BEARER) :].strip() if authorization.lower().startswith(_BEARER) else ""
+        if self._local_access is None:
+            raise errors.unauthorized("Send a token: `Authorization: Bearer cd_…`.", token_was_sent=False)
+        return None
 
     async def _read(self, operation: Operation, request: Request, desk: "Desk", access: "Access") -> tuple[Call, bytes]:
         """Return the call, and the content of its body as far as the operation reads one."""
@@ -154,6 +184,10 @@ class Service:
             task.cancel()
         # Wait for the cancelled tasks: the desks are closed next, and a task that still writes would fail.
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _invalid_token() -> errors.RefusedError:
+    return errors.unauthorized("This token is unknown, revoked or expired.", token_was_sent=True)
 
 
 async def _respond(operation: Operation, call: Call) -> Response:
