@@ -3,7 +3,7 @@
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from random import getrandbits
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route, Router
+from starlette.routing import BaseRoute, Match, Mount, Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from copydesk.http import errors
@@ -59,7 +59,7 @@ def create_app(
     neither counted nor logged: they are part of another one that is.
     """
     table = tuple(operations)
-    routes = [*meta_routes(service, table), *_create_routes(service, table)]
+    routes = _RoutesBySegment([*meta_routes(service, table), *_create_routes(service, table)])
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -73,8 +73,8 @@ def create_app(
     app = Starlette(
         routes=[
             *(Route(extension.path, extension.app) for extension in extensions),
-            Mount("/v1", Router(routes, redirect_slashes=False)),
-            *routes,
+            routes,
+            Mount("/v1", Router([routes], redirect_slashes=False)),
         ],
         middleware=[
             Middleware(
@@ -91,21 +91,61 @@ def create_app(
     return app
 
 
-def _create_routes(service: Service, operations: Iterable[Operation]) -> list[BaseRoute]:
+def _create_routes(service: Service, operations: Iterable[Operation]) -> list[Route]:
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, {})[operation.method] = operation
     # A path with a parameter after those that have a word in its place: /drafts/bulk is no draft's id.
     paths = sorted(by_path, key=lambda path: ("{" in path, path))
-    return [Route(path, _endpoint(service, by_path[path]), methods=sorted(by_path[path])) for path in paths]
+    return [Route(path, _Endpoint(service, by_path[path]), methods=sorted(by_path[path])) for path in paths]
 
 
-def _endpoint(service: Service, methods: dict[str, Operation]) -> Callable[[Request], Awaitable[Response]]:
-    async def respond(request: Request) -> Response:
+class _Endpoint:
+    """The ASGI application of the operations on one path."""
+
+    def __init__(self, service: Service, methods: dict[str, Operation]) -> None:
+        self._service = service
+        self._methods = methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        request = Request(scope, receive, send)
         # Starlette adds HEAD to GET.
-        return await service.respond(methods.get(request.method) or methods["GET"], request)
+        operation = self._methods.get(request.method) or self._methods["GET"]
+        response = await self._service.respond(operation, request)
+        await response(scope, receive, send)
 
-    return respond
+
+class _RoutesBySegment(BaseRoute):
+    """Routes by the first segment of their paths.
+
+    Starlette tries one route after the other: with all operations that takes longer than to respond to some of them.
+    """
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._routers: dict[str, Router] = {}
+        for route in routes:
+            router = self._routers.setdefault(_first_segment(route.path), Router(redirect_slashes=False))
+            router.routes.append(route)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return a match if there are routes with the first segment of the path."""
+        is_known = scope["type"] == "http" and _first_segment(_path(scope)) in self._routers
+        return Match.FULL if is_known else Match.NONE, {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request with the route that matches it."""
+        await self._routers[_first_segment(_path(scope))].app(scope, receive, send)
+
+
+def _path(scope: Scope) -> str:
+    """Return the path of the request below that of the mount."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
+
+
+def _first_segment(path: str) -> str:
+    return path[1:].partition("/")[0]
 
 
 async def _routing_problem(_: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from copydesk.errors import CopydeskError
 from copydesk.http import errors
@@ -42,7 +42,7 @@ nav { columns: 3 14rem; } nav a { display: block; } a { color: inherit; }
 """
 
 
-def meta_routes(service: "Service", operations: Sequence[Operation]) -> list[BaseRoute]:
+def meta_routes(service: "Service", operations: Sequence[Operation]) -> list[Route]:
     """Return the routes."""
 
     # Made when it is first read: most servers start without anybody reading it.
