@@ -18,8 +18,9 @@ from copydesk.model.filters import Filters
 from copydesk.model.page import encode_cursor
 from copydesk.model.serialization import format_iso
 from copydesk.store.column_types import to_microseconds
+from copydesk.store.database import _PRAGMAS
 from copydesk.store.draft_queries import _page_sql, page_parameters, page_shape
-from copydesk.store.draft_rows import DRAFT_COLUMNS, _images_sql, _tags_sql, _variants_sql
+from copydesk.store.draft_rows import DRAFT_COLUMNS, _images_sql, _items_sql, _tags_sql, _variants_sql
 from copydesk.store.tokens import _ACCESS
 
 PAGE = 25
@@ -34,7 +35,7 @@ class BareService:
     def __init__(self, path: str) -> None:
         self._connection = sqlite3.connect(path, isolation_level=None)
         # As durable as an approval by the service.
-        self._connection.executescript("PRAGMA synchronous = FULL; PRAGMA cache_size = -8000;")
+        self._connection.executescript(f"{_PRAGMAS} PRAGMA synchronous = FULL;")
         self._user = self._connection.execute("SELECT min(id) FROM user").fetchone()[0]
         self._filters = Filters()
         self._page = _page_sql(page_shape(self._filters, None))
@@ -70,6 +71,8 @@ class BareService:
         tags: dict[str, list[str]] = {}
         for draft_id, name in execute(_tags_sql(len(rows)), parameters):
             tags.setdefault(draft_id, []).append(name)
+        if any(row[2] == "BLOG" for row in rows):
+            execute(_items_sql(len(rows)), parameters).fetchall()
         execute(_variants_sql(len(rows)), parameters).fetchall()
         drafts = [
             _to_json(row, images.get((row[0], False), []), images.get((row[0], True), []), tags.get(row[0], []))
