@@ -35,6 +35,7 @@ def _source_missing(_: AnalyzedText, __: CheckContext) -> Iterator[RuleMatch]:
 
 def _foreign_link(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     urls = [url for url in (context.url, *context.other_urls) if url]
+    # By key, because a draft may drop tracking parameters or "www." from the source's address.
     item_keys = {links.comparison_key(url) for url in urls}
     item_hosts = [links.host(url) for url in urls]
     source = analyze_source(context.source)
@@ -91,6 +92,7 @@ def _is_in_source(quotation: str, source: SourceText) -> bool:
     """Return True if the source contains the quotation, or each of its lines and of its parts around an ellipsis."""
     if _contains(quotation, source):
         return True
+    # A shortened quotation is verbatim in its parts; line breaks come from lists and poems.
     fragments = [line for fragment in _ELLIPSIS.split(quotation) for line in fragment.split("\n") if split_words(line)]
     return bool(fragments) and all(_contains(fragment, source) for fragment in fragments)
 
@@ -114,6 +116,7 @@ def _name(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
 
 def _starts_sentence(text: str, position: int) -> bool:
     preceding = text[max(0, position - 12) : position].rstrip(" “\"'‘(*#>")
+    # "\x1f" stands for what was blanked out, such as a quotation, after which a sentence may begin.
     return not preceding or preceding[-1] in ".!?…:\n\x1f—–-"
 
 
@@ -128,6 +131,7 @@ def _copied(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch
                 yield RuleMatch(
                     WARNING, f"{COPIED_LENGTH} or more words copied from the source without quotation marks: “{ngram}”."
                 )
+                # One match is enough: every following word would give another one for the same passage.
                 return
 
 

@@ -54,11 +54,13 @@ _MIN_TITLE_SHARE = 0.85
 
 
 def _entity(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
+    # Code may be about entities.
     for match in _ENTITY.finditer(_without_code(analyzed.masked)):
         yield RuleMatch(ERROR, f"HTML entity: {match[0]}", *match.span())
 
 
 def _encoding(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
+    # Broken characters are never ASCII, and most drafts are: the cheap check first.
     if analyzed.text.isascii():
         return
     for match in _MOJIBAKE.finditer(analyzed.text):

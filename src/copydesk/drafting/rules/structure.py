@@ -42,6 +42,7 @@ def _thread_endings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMat
 
 
 def _thread_openings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
+    # Three words: two are often the same by chance ("In the"), four hardly ever.
     openings = Counter(" ".join(split_words(part[:200])[:3]) for _, part in analyzed.parts)
     for opening, count in openings.items():
         if count > 1 and opening:
@@ -58,6 +59,7 @@ def _blog_headings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatc
     # A # in a fenced code block is a comment, not a heading.
     headings = list(_HEADING.finditer(_FENCE.sub(lambda match: " " * len(match[0]), analyzed.text)))
     levels = [len(match[1]) for match in headings]
+    # Blog platforms take the one title from it; without one they show an untitled post.
     if levels.count(1) != 1:
         yield RuleMatch(WARNING, f"{plural(levels.count(1), 'title heading')} (#) instead of one.")
     for (previous, level), match in zip(pairwise(levels), headings[1:], strict=False):

@@ -82,6 +82,7 @@ def _hashtags(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMat
     max_hashtags = DEFAULT_MAX_HASHTAGS if allowed is None else allowed
     if len(hashtags) > max_hashtags:
         message = f"{len(hashtags)} hashtags; {'at most ' if max_hashtags else ''}{max_hashtags or 'none'} wanted."
+        # An error only if the user has set a limit: the default is a matter of taste.
         yield RuleMatch(WARNING if allowed is None else ERROR, message, *hashtags[max_hashtags])
 
 
@@ -94,6 +95,7 @@ def _emoji(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]
 
 
 def _example_leak(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
+    # Models copy from examples, although these are only meant to show the style.
     draft_ngrams = ngrams(analyzed.words, LEAKED_LENGTH)
     for number, example in enumerate(context.voice.examples, 1):
         example_ngrams = _example_ngrams(example)
