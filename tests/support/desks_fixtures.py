@@ -17,7 +17,7 @@ from copydesk.posting.platform import Platform
 from copydesk.store import tables
 from copydesk.store.column_types import ID, Choice, JsonText
 from copydesk.store.ids import new_id
-from desk_fixtures import NOW, URL_ONE, FakeWeb, Watch, create_source, entry, feed, query_db, settings_at
+from desk_fixtures import NOW, URL_ONE, FakeWeb, Watch, create_source, entry, feed, settings_at
 from posting_fixtures import create_approved_draft
 
 OWNED_TABLES = [table for table in tables.metadata.sorted_tables if "user_id" in table.c]
@@ -91,7 +91,10 @@ def _sample_value(connection: sqlite3.Connection, column: Column[Any], user_id: 
 
 def rows_of(home: Path, user_id: str) -> dict[str, list[tuple[object, ...]]]:
     """Return all rows of a user by table."""
-    return {
-        table.name: sorted(query_db(home, f"SELECT * FROM {table.name} WHERE user_id = ?", user_id), key=repr)
-        for table in OWNED_TABLES
-    }
+    with closing(sqlite3.connect(home / "copydesk.db")) as connection:
+        return {
+            table.name: sorted(
+                connection.execute(f"SELECT * FROM {table.name} WHERE user_id = ?", (user_id,)), key=repr
+            )
+            for table in OWNED_TABLES
+        }
