@@ -10,11 +10,11 @@ from functools import cache
 from typing import Any
 from unittest.mock import patch
 
-from sqlalchemy import Connection, StaticPool, create_engine, create_mock_engine
+from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, create_mock_engine
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
-from copydesk.store import connection_pool, migrate
+from copydesk.store import connection_pool, database, database_file, migrate
 from copydesk.store.migrate import _create_tables
 from copydesk.store.tables import metadata
 
@@ -24,12 +24,14 @@ _parsed: dict[tuple[object, ...], list[RuleSet]] = {}
 
 
 def share_results() -> None:
-    """Parse each style sheet, and compile and create the tables once in this process."""
+    """Parse each style sheet, compile each statement, and create the tables once in this process."""
     patch.object(Stylesheet, "_parse_rules", _share_rules).start()
     # Textual's own is `id` too, called from Python ten thousand times for each console.
     patch.object(RuleSet, "__hash__", object.__hash__).start()
     patch.object(migrate, "metadata", CompiledTables).start()
     patch.object(connection_pool, "_empty_database", database_with_tables).start()
+    patch.object(database, "create_engine", _create_engine).start()
+    patch.object(database_file, "normalize_sql", cache(database_file.normalize_sql)).start()
 
 
 def _share_rules(self: Stylesheet, css: str, *args: Any, **values: Any) -> list[RuleSet]:
@@ -38,6 +40,24 @@ def _share_rules(self: Stylesheet, css: str, *args: Any, **values: Any) -> list[
     if key not in _parsed:
         _parsed[key] = parse_rules(self, css, *args, **values)
     return _parsed[key]
+
+
+def _create_engine(url: str | URL, **options: Any) -> Engine:
+    """Create an engine that compiles only statements which no engine like it has compiled before."""
+    engine, shared = create_engine(url, **options), _shared_engine(options.get("isolation_level"))
+    if engine.dialect.name == shared.dialect.name:
+        # Compiled statements are looked up by their dialect.
+        engine.dialect, engine._compiled_cache = shared.dialect, shared._compiled_cache
+    return engine
+
+
+@cache
+def _shared_engine(isolation_level: Any) -> Engine:
+    engine = create_engine("sqlite://", poolclass=StaticPool, isolation_level=isolation_level, query_cache_size=5_000)
+    with engine.connect():
+        pass  # the dialect learns the version of SQLite
+    engine.dispose()
+    return engine
 
 
 empty_database: Callable[[], bytes] = connection_pool._empty_database
