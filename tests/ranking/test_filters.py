@@ -137,12 +137,19 @@ def test_invalid_pattern_is_refused(bad: str) -> None:
         compile_rules([bad], field="pipeline")
 
 
+@pytest.fixture
+def short_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filters, "_MAX_TIMEOUT", 0.2)
+
+
+@pytest.mark.usefixtures("short_timeout")
 @pytest.mark.parametrize("slow", ["/(a+)+$/", r"/(\w+\s?)+$/"])
 def test_catastrophic_pattern_is_refused(slow: str) -> None:
     with pytest.raises(InvalidError, match="takes too long"):
         compile_rules([slow])
 
 
+@pytest.mark.usefixtures("short_timeout")
 def test_pattern_slow_on_one_item_is_reported() -> None:
     """Fast on any repeated letter, so it passes validation, but exponential on its own syllable."""
     rules = compile_rules(["/(?:xy|xyxy)+$/"])
