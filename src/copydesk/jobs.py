@@ -195,7 +195,9 @@ def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
         JobName.DUE: inputs.due,
         JobName.POSTING: inputs.to_send,
         JobName.WEBHOOKS: inputs.to_notify,
-        JobName.METRICS: inputs.to_measure,
+        # Metrics are read whole days after a post, so often in the minute of the next one, which cannot be sent while
+        # they are read: both need the account's lease.
+        JobName.METRICS: inputs.to_measure and not inputs.due,
         JobName.GENERATION: inputs.to_write,
         JobName.CONFIDENCE: inputs.to_estimate,
         JobName.PIPELINE: inputs.to_fetch and _is_interval_over(states.get(JobName.PIPELINE), inputs.now, inputs.pause),

@@ -73,7 +73,13 @@ def test_several_due_jobs_keep_order() -> None:
         "to_prune",
     }
     situation = replace(IDLE, **dict.fromkeys(inputs, True))
-    assert due_jobs(situation) == tuple(JobName)
+    assert due_jobs(situation) == tuple(name for name in JobName if name is not JobName.METRICS)
+
+
+def test_metrics_wait_for_due_drafts() -> None:
+    situation = replace(IDLE, to_measure=True, states=(ZONES_CHECKED,))
+    assert due_jobs(replace(situation, due=True)) == (JobName.DUE,)
+    assert due_jobs(replace(situation, to_send=True)) == (JobName.POSTING, JobName.METRICS)
 
 
 def test_zones_are_checked_at_start_and_daily() -> None:
