@@ -69,4 +69,5 @@ def assert_growth_is_bounded(readings: list[Reading]) -> None:
     assert last.memory - first.memory < MEMORY
     times = [later.cpu - earlier.cpu for earlier, later in pairwise(readings)]
     third = len(times) // 3
-    assert sum(times[-third:]) < 2 * sum(times[:third])
+    # The fastest of many days: processor time grows on a machine that is busy with other work.
+    assert min(times[-third:]) < 2 * min(times[:third])
