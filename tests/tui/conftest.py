@@ -46,6 +46,18 @@ def long_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"copydesk.tui.{stay}", 600)
 
 
+@pytest.fixture(autouse=True)
+def late_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no warning about an approved draft appear while a test compares toasts: on a busy machine it would."""
+    monkeypatch.setattr("copydesk.tui.review.publish_actions.CHECK_DELAY", 600)
+
+
+@pytest.fixture
+def quick_check(late_check: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warn about an approved draft soon."""
+    monkeypatch.setattr("copydesk.tui.review.publish_actions.CHECK_DELAY", 0.01)
+
+
 @pytest.fixture
 def no_key_waiting(long_timeouts: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no key wait for the result of an earlier one, as after the timeout."""

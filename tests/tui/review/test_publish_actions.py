@@ -120,6 +120,7 @@ async def test_posting_without_account_is_refused(tmp_path: Path) -> None:
         assert await review.get_status(first.id) is first.status
 
 
+@pytest.mark.usefixtures("quick_check")
 async def test_missing_account_is_told_once(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         note = "No connected account posts it. 6, then n connects one."
@@ -129,6 +130,7 @@ async def test_missing_account_is_told_once(tmp_path: Path) -> None:
         assert review.toasts.count(note) == 1
 
 
+@pytest.mark.usefixtures("quick_check")
 async def test_approval_warns_about_posting_blocker(tmp_path: Path) -> None:
     def open_fake_desk() -> object:
         platform = FakePlatform(FakeServer(tmp_path / "posted.jsonl"))

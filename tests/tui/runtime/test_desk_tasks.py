@@ -4,6 +4,8 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from console_driver import FakeDesk, open_console, type_text
 from copydesk.errors import StoreBusyError
 from copydesk.tui.dialogs.prompt import ConfirmDialog
@@ -81,6 +83,7 @@ async def test_week_reloads_after_late_write(tmp_path: Path) -> None:
         ui.app.desk = desk
 
 
+@pytest.mark.usefixtures("quick_check")
 async def test_approval_check_runs_after_failed_check(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         actions, captured = review.screen.review_actions.publishing, []
