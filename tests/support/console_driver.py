@@ -89,7 +89,12 @@ def make_draft(number: int = 0, **values: Any) -> ListedDraft:
         "checks": make_checks(number),
         "score": make_score(name, source_type, number),
         "writer": "offline",
-        "item": DraftItem(id=f"item-{number}", title=text.split(".")[0], source_type=source_type),
+        "item": DraftItem(
+            id=f"item-{number}",
+            title=text.split(".")[0],
+            source_type=source_type,
+            published=created_at - timedelta(hours=2),
+        ),
     }
     return ListedDraft(**fields | values)
 

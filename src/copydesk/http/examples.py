@@ -108,7 +108,7 @@ _SLOT_AT = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
 _ITEM_ID = "019a5b2e-6c1e-7b02-8d11-5e7f90aa41c2"
 _SOURCE_ID = "019a4f80-11d0-7c55-b0c4-90d1f2a3b4c5"
 _TEXT = "SQLite turns 25 this year. Nothing else on my disk is as old and as boring. https://sqlite.org/news.html"
-_ITEM = DraftItem(id=_ITEM_ID, title="SQLite 25 years", source_type="rss")
+_ITEM = DraftItem(id=_ITEM_ID, title="SQLite 25 years", source_type="rss", published=_AT)
 _CHECKS = Checks(
     ran=41,
     findings=(Finding(rule="superlative", severity=Severity.INFO, message="“as old and as boring”"),),

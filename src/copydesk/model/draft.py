@@ -263,6 +263,8 @@ class DraftItem(Struct, frozen=True):
     title: str
     source_type: str
     """Name of a source type, or MANUAL."""
+    published: datetime
+    """When the source published it; for an item that the user supplied, when it was added."""
 
 
 class DraftSource(Struct, frozen=True, gc=False):

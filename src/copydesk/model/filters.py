@@ -171,6 +171,11 @@ class Order(StrEnum):
     BEST = "best"
     """Highest score first; drafts without a score last."""
     NEWEST = "newest"
+    OLDEST = "oldest"
+    CONFIDENT = "confident"
+    """Highest confidence first."""
+    SOURCE = "source"
+    """By source, in the order in which the sources were added; drafts without a source come first."""
     SOONEST = "soonest"
     """By scheduled time; drafts being posted without one come first."""
 
@@ -191,9 +196,21 @@ TAB_STATUSES: Final[Mapping[Tab, tuple[Status, ...]]] = {
 _ORDERS: Final = {Tab.TO_REVIEW: Order.BEST, Tab.SCHEDULED: Order.SOONEST}
 
 
+ASCENDING: Final = frozenset({Order.OLDEST, Order.SOURCE, Order.SOONEST})
+"""The orders in which the lowest key or id comes first."""
+
+
 def get_order(tab: Tab) -> Order:
-    """Return the order of the tab's drafts."""
+    """Return the usual order of the tab's drafts."""
     return _ORDERS.get(tab, Order.NEWEST)
+
+
+def list_orders(tab: Tab) -> tuple[Order, ...]:
+    """Return the orders of the tab's drafts that an index gives, the usual one first."""
+    usual = get_order(tab)
+    by_state = (Order.BEST,) if TAB_STATUSES[tab] else ()
+    more = (Order.CONFIDENT, Order.SOURCE) if tab is Tab.TO_REVIEW else ()
+    return tuple(dict.fromkeys((usual, *by_state, Order.NEWEST, Order.OLDEST, *more)))
 
 
 def tab_contains(tab: Tab, draft: ListedDraft) -> bool:
@@ -220,11 +237,13 @@ class DraftView(Struct, frozen=True, forbid_unknown_fields=True):
     """With all of these tags."""
     query: str = ""
     """A search that is being typed, see `copydesk.model.filters`; "" for none."""
+    sort: Order | None = None
+    """One of `list_orders`; None for the usual order of the tab."""
 
     @property
     def order(self) -> Order:
         """The order of the drafts; search results are newest first."""
-        return Order.NEWEST if self.query else get_order(self.tab)
+        return Order.NEWEST if self.query else self.sort or get_order(self.tab)
 
     @property
     def is_filtered(self) -> bool:
@@ -235,11 +254,11 @@ class DraftView(Struct, frozen=True, forbid_unknown_fields=True):
 class DraftPosition(NamedTuple):
     """Position of a draft in its tab's order."""
 
-    key: float | None
+    key: float | str | None
     """The value sorted by, or None if the draft has none or the order is by id alone.
 
-    Depending on the order: the score, the scheduled time in microseconds since 1970, or for a search the number of
-    drafts stored before this one.
+    Depending on the order: the score, the confidence, the id of the source, the scheduled time in microseconds since
+    1970, or for a search the number of drafts stored before this one.
     """
     id: str
 
@@ -264,11 +283,13 @@ class SliceAround(NamedTuple):
 
 def precedes(order: Order, one: DraftPosition, other: DraftPosition) -> bool:
     """Return True if a draft at `one` comes before one at `other`."""
-    # A missing key sorts last in the descending orders and first in SOONEST.
-    key, other_key = (-1.0 if position.key is None else position.key for position in (one, other))
-    if order is Order.SOONEST:
-        return (key, one.id) < (other_key, other.id)
-    return (key, one.id) > (other_key, other.id)
+    # A missing key sorts last in the descending orders and first in the ascending ones.
+    missing = "" if order is Order.SOURCE else 0
+    key, other_key = (
+        (position.key is not None, missing if position.key is None else position.key, position.id)
+        for position in (one, other)
+    )
+    return key < other_key if order in ASCENDING else key > other_key
 
 
 MAX_QUERY_LENGTH: Final = 500

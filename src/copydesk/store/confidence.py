@@ -25,7 +25,8 @@ _ORIGINAL = """(SELECT before FROM draft_event
         ORDER BY version LIMIT 1)"""
 _LAST_DECISION = """(SELECT {0} FROM draft_event
         WHERE draft_id = draft.id AND action IN ('approve', 'reject') ORDER BY version DESC LIMIT 1)"""
-_DECIDED = f"""SELECT {_COLUMNS}, item.title, draft.source_type, {_ORIGINAL}, {_LAST_DECISION.format("rid")} AS decision
+_DECIDED = f"""SELECT {_COLUMNS}, item.title, draft.source_type, item.published,
+        {_ORIGINAL}, {_LAST_DECISION.format("rid")} AS decision
     FROM (SELECT id FROM ({NEWEST_DECIDED}) AS decided ORDER BY id DESC LIMIT :limit) AS newest
     CROSS JOIN draft ON draft.id = newest.id JOIN item ON item.id = draft.item_id
     WHERE {_IS_PROPOSED} AND (CAST(:since AS BIGINT) IS NULL OR {_LAST_DECISION.format("at")} > :since)
@@ -118,7 +119,8 @@ def load_drafts(conn: Connection, user_id: str, ids: Sequence[str]) -> tuple[Dra
     """Return those of the drafts that exist."""
     found: list[Draft] = []
     for chunk in chunked(ids):
-        query = f"""SELECT {_COLUMNS}, item.title, draft.source_type FROM draft JOIN item ON item.id = draft.item_id
+        query = f"""SELECT {_COLUMNS}, item.title, draft.source_type, item.published
+            FROM draft JOIN item ON item.id = draft.item_id
             WHERE draft.user_id = ? AND draft.id IN ({placeholders(chunk)})"""  # noqa: S608 - words of our own
         found += hydrate(raw_execute(conn), user_id, execute_sql(conn, query, (user_id, *chunk)).fetchall())
     return tuple(found)

@@ -34,6 +34,7 @@ FINGERPRINTS: Final = {
     "0015": "cf630b02cf2f1062",
     "0016": "c3904cdff0ae3cbf",
     "0017": "8479dd82796360dd",
+    "0018": "6178e12f2c8d3f97",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

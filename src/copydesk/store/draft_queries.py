@@ -33,7 +33,7 @@ from copydesk.store.raw_sql import raw_execute, to_sql
 from copydesk.store.tables import draft, draft_tag, item, tag
 
 D = TypeVar("D")
-ROW_COLUMNS = (*(draft.c[name] for name in DRAFT_COLUMNS), item.c.title, draft.c.source_type)
+ROW_COLUMNS = (*(draft.c[name] for name in DRAFT_COLUMNS), item.c.title, draft.c.source_type, item.c.published)
 """The columns that `hydrate` takes."""
 UNINDEXED_COLUMNS: Mapping[str, ColumnElement[Any]] = {
     column.name: literal_column(f"+draft.{column.name}") for column in draft.columns

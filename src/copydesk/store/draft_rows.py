@@ -39,7 +39,8 @@ Execute = Callable[[str, Any], Iterable[Sequence[Any]]]
 
 _FROM_OTHER_TABLES = {"tags", "images", "proposed_images", "variants", "items"}
 DRAFT_COLUMNS: Final = tuple(name for name in Draft.__struct_fields__ if name not in _FROM_OTHER_TABLES)
-"""The columns with a draft's own fields. In a list its row goes on with the item's title and its source's type."""
+"""The columns with a draft's own fields. In a list its row goes on with the item's title, its source's type and when it
+was published."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -157,6 +158,7 @@ def _draft(
         confidence_known,
         title,
         source_type,
+        published,
     ) = row
     return ListedDraft(
         id=draft_id,
@@ -188,7 +190,12 @@ def _draft(
         confidence_known=bool(confidence_known),
         variants=variants,
         items=items,
-        item=DraftItem(id=item_id, title=title, source_type=source_type or MANUAL),
+        item=DraftItem(
+            id=item_id,
+            title=title,
+            source_type=source_type or MANUAL,
+            published=_EPOCH + published * _MICROSECOND,
+        ),
     )
 
 
@@ -265,7 +272,8 @@ def _queue_sql(statuses: int) -> str:
         for index in range(statuses)
     )
     columns = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
-    return f"""SELECT {columns}, item.title, draft.source_type FROM draft JOIN item ON item.id = draft.item_id
+    return f"""SELECT {columns}, item.title, draft.source_type, item.published
+        FROM draft JOIN item ON item.id = draft.item_id
         WHERE draft.id IN ({best_ids or "NULL"}) ORDER BY draft.total_score DESC NULLS LAST,
             draft.id DESC LIMIT :limit"""  # noqa: S608
 

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from copydesk.model.draft import ListedDraft, Status
 from copydesk.model.filters import (
+    ASCENDING,
     TAB_STATUSES,
     DraftPosition,
     DraftSlice,
@@ -26,8 +27,17 @@ from copydesk.model.transitions import CREATE
 from copydesk.store import search
 from copydesk.store.draft_rows import DRAFT_COLUMNS, Execute, hydrate
 from copydesk.store.raw_sql import chunked, placeholders, raw_execute
+from copydesk.store.tables import TO_REVIEW_CONDITION
 
-_KEY_COLUMNS: Final = {Order.BEST: "total_score", Order.SOONEST: "scheduled_at", Order.NEWEST: "NULL"}
+_KEY_COLUMNS: Final = {
+    Order.BEST: "total_score",
+    Order.SOONEST: "scheduled_at",
+    Order.CONFIDENT: "confidence",
+    Order.SOURCE: "source_id",
+    Order.NEWEST: "NULL",
+    Order.OLDEST: "NULL",
+}
+_BY_ID: Final = (Order.NEWEST, Order.OLDEST)
 _COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
 _TAG = "(SELECT id FROM tag WHERE user_id = :user AND name = :tag{})"
 MAX_SORTED: Final = 2000
@@ -43,6 +53,7 @@ class WindowShape(NamedTuple):
     """The properties of a window that its statement depends on."""
 
     tab: Tab
+    sort: Order | None = None
     format: bool = False
     source: bool = False
     tags: int = 0
@@ -58,12 +69,12 @@ class WindowShape(NamedTuple):
     @property
     def descending(self) -> bool:
         """True if the index is read from its end."""
-        return (self.order is not Order.SOONEST) is not self.backwards
+        return (self.order not in ASCENDING) is not self.backwards
 
     @property
     def order(self) -> Order:
         """The view's order: search results are ordered by age."""
-        return Order.NEWEST if self.has_query else get_order(self.tab)
+        return Order.NEWEST if self.has_query else self.sort or get_order(self.tab)
 
 
 @lru_cache
@@ -80,7 +91,7 @@ def positions_sql(shape: WindowShape) -> str:
     # By column number: the key may be NULL, which has no name.
     order_by = (
         f"2 {direction}"
-        if shape.order is Order.NEWEST
+        if shape.order in _BY_ID
         else f"1 {direction} NULLS {'LAST' if shape.descending else 'FIRST'}, 2 {direction}"
     )
     return f"{branches} ORDER BY {order_by} LIMIT :limit OFFSET :offset"
@@ -157,7 +168,8 @@ def count_candidates_sql(shape: WindowShape) -> str:
 @lru_cache
 def drafts_sql(count: int) -> str:
     """Return the SQL for the rows of `count` drafts."""
-    return f"""SELECT {_COLUMNS}, item.title, draft.source_type FROM draft JOIN item ON item.id = draft.item_id
+    return f"""SELECT {_COLUMNS}, item.title, draft.source_type, item.published
+        FROM draft JOIN item ON item.id = draft.item_id
         WHERE +draft.user_id = ? AND draft.id IN ({", ".join("?" * count)})"""  # noqa: S608
 
 
@@ -176,7 +188,9 @@ def _branches(shape: WindowShape) -> list[str]:
 
 def _state_conditions(shape: WindowShape) -> list[list[str]]:
     """Return the conditions for each of the tab's states."""
-    states = [[f"status = :status{index}"] for index in range(len(TAB_STATUSES[shape.tab]))]
+    # Literally as in the condition of the partial indexes that give these orders.
+    literal = [TO_REVIEW_CONDITION] * (shape.order in (Order.CONFIDENT, Order.SOURCE))
+    states = [[f"status = :status{index}", *literal] for index in range(len(TAB_STATUSES[shape.tab]))]
     return [["user_id = :user", *state, _archived_condition(shape)] for state in states or [[]]]
 
 
@@ -251,8 +265,8 @@ def _tag_conditions(shape: WindowShape) -> list[str]:
 
 def _past_position(shape: WindowShape, status: Status | None) -> list[list[str]]:
     """Return the alternatives for being past the position. SQLite sorts NULL keys before all others."""
-    order, operator = get_order(shape.tab), "<" if shape.descending else ">"
-    if order is Order.NEWEST:
+    order, operator = shape.order, "<" if shape.descending else ">"
+    if order in _BY_ID:
         return [[f"id {operator} :id"] if shape.has_position else []]
     has_key, has_no_key = f"{_KEY_COLUMNS[order]} IS NOT NULL", f"{_KEY_COLUMNS[order]} IS NULL"
     alternatives = []
@@ -263,8 +277,8 @@ def _past_position(shape: WindowShape, status: Status | None) -> list[list[str]]
         )
     elif not shape.descending:
         alternatives.append([has_key])
-    if status is Status.SCHEDULED:
-        # Every scheduled draft has a time.
+    if alternatives and (order is Order.CONFIDENT or (order is Order.SOONEST and status is Status.SCHEDULED)):
+        # Every draft has a confidence, and every scheduled one a time.
         return alternatives
     if not shape.position_has_key:
         alternatives.append([has_no_key, f"id {operator} :id"] if shape.has_position else [has_no_key])
@@ -413,6 +427,7 @@ def _plan(
     """Return the shape of the view from that position and its values; counts up to a limit to choose the index."""
     shape = WindowShape(
         tab=view.tab,
+        sort=view.sort,
         format=view.format is not None,
         source=view.source_id is not None,
         tags=len(view.tags),

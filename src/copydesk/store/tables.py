@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from copydesk.model.delivery import Account, Delivery, DeliveryState, Intent
-from copydesk.model.draft import Agent, Checks, Format, ImageSource, Score, Status, Trace
+from copydesk.model.draft import TO_REVIEW, Agent, Checks, Format, ImageSource, Score, Status, Trace
 from copydesk.model.engagement import RecordStatus
 from copydesk.model.event import EventType
 from copydesk.model.experiment import ExperimentPlan, ExperimentStatus
@@ -259,6 +259,9 @@ run_error = Table(
 _ID_END = text("substr(id, -4)")
 _SCHEDULED = partial_index("scheduled_at IS NOT NULL")
 _BY_PIPELINE = partial_index("origin = 'pipeline'")
+TO_REVIEW_CONDITION = f"status IN ({', '.join(repr(status.value) for status in TO_REVIEW)})"
+"""Repeated in queries of drafts to review: with a parameter SQLite would not see that their indexes apply."""
+_TO_REVIEW = partial_index(f"{TO_REVIEW_CONDITION} AND archived_at IS NULL")
 _PENDING = partial_index("status IN ('pending_generation', 'pending_regeneration')")
 
 draft = Table(
@@ -315,6 +318,9 @@ draft = Table(
     Index(None, "user_id", "status", "id", "archived_at"),
     Index("ix_draft_user_id_id_archived", "user_id", "id", **partial_index("archived_at IS NOT NULL")),
     Index(None, "user_id", "status", "total_score", "id", **partial_index("archived_at IS NULL")),
+    # Drafts to review can be sorted by these, too.
+    Index("ix_draft_user_id_status_confidence_to_review", "user_id", "status", "confidence", "id", **_TO_REVIEW),
+    Index("ix_draft_user_id_status_source_id_to_review", "user_id", "status", "source_id", "id", **_TO_REVIEW),
     Index(None, "user_id", "format", "id"),
     Index(None, "user_id", "source_id", "id"),
     Index(None, "user_id", "source_type", "id"),
@@ -420,6 +426,17 @@ draft_tag = Table(
     # With the user id, so that the tags of a page's drafts are read from the index alone.
     Index(None, "draft_id", "user_id"),
     sqlite_with_rowid=False,
+)
+
+# Seconds from showing a draft to the decision on it. The newest ones of each user, without what was decided on.
+decision_time = Table(
+    "decision_time",
+    metadata,
+    Column("rid", ROW_ID, primary_key=True),
+    user_id_column(),
+    required_column("at", UtcDateTime),
+    required_column("seconds", Float),
+    Index(None, "user_id", "rid"),
 )
 
 # Append-only. `version` orders the events of one draft, `rid` those of all.

@@ -77,6 +77,11 @@ FORMAT = {
 }
 
 
+def failing_check(rule: str) -> str:
+    """Return the name of a check in a row of the queue."""
+    return rule.replace("-", " ")
+
+
 def status_badge(draft: "Draft") -> Badge:
     """Return the badge of a draft's state."""
     return ARCHIVED if draft.archived_at is not None else STATUS[draft.status]
@@ -431,11 +436,24 @@ MAX_NAME_LENGTH = 40
 """Characters of a draft's first line that identify it."""
 
 
-def queue_title(total: str, filters: str, marked: str, new_count: int, *, is_range_open: bool) -> str:
-    """Return the title of the queue: `Queue · 450 · 12 marked · 3 new, press .`."""
+ORDERS = {
+    "best": "by score",
+    "newest": "newest first",
+    "oldest": "oldest first",
+    "confident": "by confidence",
+    "source": "by source",
+    "soonest": "by time",
+}
+"""The order of a list, in its title."""
+SEARCH_ORDER = "Search results are always newest first."
+
+
+def queue_title(total: str, order: str, filters: str, marked: str, new_count: int, *, is_range_open: bool) -> str:
+    """Return the title of the queue: `Queue · 450 · by source · 12 marked · 3 new, press .`."""
     parts = (
         QUEUE_TITLE,
         total,
+        order,
         filters,
         f"{marked} marked" if marked else "",
         f"{key_label('review.mark_range')} ends the range" if is_range_open else "",

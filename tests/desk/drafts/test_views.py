@@ -12,7 +12,17 @@ from sqlalchemy import Connection, create_engine, event, insert
 from copydesk.desk import Desk
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Action, Format, Status
-from copydesk.model.filters import TAB_STATUSES, DraftPosition, DraftView, Tab, count_in_tab, precedes, tab_contains
+from copydesk.model.filters import (
+    TAB_STATUSES,
+    DraftPosition,
+    DraftView,
+    Order,
+    Tab,
+    count_in_tab,
+    list_orders,
+    precedes,
+    tab_contains,
+)
 from copydesk.store import queue_window, tables
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.ids import new_id
@@ -50,7 +60,7 @@ class DraftSet:
             for _ in range(DRAFTS):
                 self._add(user, sources, tags)
         self._row_ids = dict(connection.exec_driver_sql("SELECT id, rid FROM draft").fetchall())
-        self.sources = sorted({str(draft["source_id"]) for draft in self.expected.values()})
+        self.sources = sorted({str(draft["source_id"]) for draft in self.expected.values() if draft["source_id"]})
 
     def _tag(self, user: str, name: str) -> str:
         tag = new_id(NOW)
@@ -64,7 +74,8 @@ class DraftSet:
         values = {
             "status": status,
             "format": rng.choice(list(Format)),
-            "source_id": rng.choice(sources),
+            "source_id": rng.choice([*sources, None]),
+            "confidence": rng.choice([0.25, 0.5, 0.75]),
             # Few values, so that many scores are equal.
             "total_score": rng.choice([None, 0.0, 0.25, 0.5]),
             "text": rng.choice(["An otter swims.", "A heron wades.", "An otter meets a heron."]),
@@ -95,13 +106,14 @@ class DraftSet:
         return in_tab and fields_match and query_matches and draft["tags"] >= set(view.tags)
 
     def _position(self, view: DraftView, draft: str) -> DraftPosition:
-        values, tab = self.expected[draft], view.tab
+        values = self.expected[draft]
         if view.query:
             return DraftPosition(self._row_ids[draft], draft)
-        if tab is Tab.TO_REVIEW:
-            return DraftPosition(values["total_score"], draft)
-        scheduled_at = values["scheduled_at"] if tab is Tab.SCHEDULED else None
-        return DraftPosition(None if scheduled_at is None else to_microseconds(scheduled_at), draft)
+        if view.order is Order.SOONEST:
+            scheduled_at = values["scheduled_at"]
+            return DraftPosition(None if scheduled_at is None else to_microseconds(scheduled_at), draft)
+        keys = {Order.BEST: "total_score", Order.CONFIDENT: "confidence", Order.SOURCE: "source_id"}
+        return DraftPosition(values[keys[view.order]] if view.order in keys else None, draft)
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +137,11 @@ def views(draft_set: DraftSet) -> list[DraftView]:
         for tags in ((), ("a",), ("b", "a"), ("none",))
         for query in ("", "otter")
         if not query or draft_format is None
+    ] + [
+        DraftView(tab=tab, source_id=source, sort=order)
+        for tab in Tab
+        for order in list_orders(tab)
+        for source in (None, draft_set.sources[0])
     ]
 
 
@@ -179,11 +196,11 @@ def test_consecutive_windows_cover_view_once(draft_set, data):
     assert positions == draft_set.matching_positions(view)
 
 
-@pytest.mark.parametrize("tab", Tab)
-def test_tab_order_uses_its_index(draft_set, tab):
+@pytest.mark.parametrize(("tab", "order"), [(tab, order) for tab in Tab for order in list_orders(tab)])
+def test_tab_order_uses_its_index(draft_set, tab, order):
     for position in (None, DraftPosition(0.25, "x"), DraftPosition(None, "x")):
         for backwards in (False, True):
-            plan = _plan(draft_set, DraftView(tab=tab), position, backwards=backwards)
+            plan = _plan(draft_set, DraftView(tab=tab, sort=order), position, backwards=backwards)
             assert "SCAN" not in plan
             assert "TEMP B-TREE" not in plan
             assert "SEARCH draft USING" in plan

@@ -1,6 +1,6 @@
 """Tests for the pages of the review: draft with checks and score, source item, queue row, diff."""
 
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -29,10 +29,12 @@ from copydesk.model.draft import (
 )
 from copydesk.tui.empty_states import desk_error
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
-from copydesk.tui.review.draft_row import draft_row, first_line
+from copydesk.tui.review.draft_queue import RowLook
+from copydesk.tui.review.draft_row import detail_line, draft_row, first_line, title_line
 from copydesk.tui.review.pages import MAX_ARTICLE_LENGTH, DeliveryInfo, diff_page, draft_page, item_page
 
 URL = "https://bsky.example/2"
+TO_REVIEW = RowLook(usual_status=Status.PENDING_REVIEW)
 
 
 def render(blocks: list[Block]) -> str:
@@ -207,33 +209,37 @@ def test_long_article_is_truncated() -> None:
 
 
 def test_narrow_row_columns() -> None:
-    assert draft_row(make_draft(0), NOW, 40).plain == "N  93 s  7m A missing index made the do…"
+    assert draft_row(make_draft(0), NOW, 40, TO_REVIEW).plain == "   93 s  2h The Lig… A missing index ma…"
+    assert draft_row(make_draft(1), NOW, 80, TO_REVIEW).plain.startswith(" ~ 89 s  2h @quarrystonedb   Quarrystone")
 
 
-def test_wide_row_has_bar_and_source() -> None:
-    assert draft_row(make_draft(1), NOW, 80).plain.startswith("N~ 89 ━━━━╌ s 54m @quarrystonedb   Quarrystone")
+def test_row_leaves_out_what_all_rows_share() -> None:
+    look = RowLook(usual_status=Status.PENDING_REVIEW, shows_format=False)
+    unknown = make_draft(1, confidence_known=False)
+    assert draft_row(unknown, NOW, 40, look).plain.startswith(" ~  2h @quarry… Quarrystone")
+    assert draft_row(make_draft(1, status=Status.APPROVED), NOW, 40, look).plain.startswith("A~")
 
 
-@pytest.mark.parametrize(("width", "zone", "bars"), [(41, None, 0), (42, None, 1), (47, UTC, 0), (48, UTC, 1)])
-def test_row_next_to_draft_may_have_bar(width: int, zone: tzinfo | None, bars: int) -> None:
-    assert draft_row(make_draft(1), NOW, width, zone).plain.count("━━━━╌") == bars
+def test_row_of_two_lines_has_the_whole_title_and_its_facts_below() -> None:
+    draft = make_draft(3, tags=("open-source",))
+    assert title_line(draft, 90, TO_REVIEW).plain.rstrip() == f" ! {first_line(draft.text)}"
+    facts = "   claim · Hacker News · 4h · SHORT · 82% · interest · #open-source"
+    assert detail_line(draft, NOW, 80, TO_REVIEW).plain == facts
+    approved = msgspec.structs.replace(draft, status=Status.APPROVED)
+    assert detail_line(approved, NOW, 80, TO_REVIEW).plain.startswith("   approved · claim · Hacker News")
 
 
-@pytest.mark.parametrize("width", [40, 80])
-def test_unknown_confidence_is_one_dash_in_the_same_columns(width: int) -> None:
-    known = make_draft(1)
-    known_row = draft_row(known, NOW, width).plain
-    row = draft_row(msgspec.structs.replace(known, confidence_known=False), NOW, width).plain
-    assert "╌" not in row
-    assert row[:5] == "N~  –"
-    assert row.index(" s ") == known_row.index(" s ")
+def test_archived_row_has_its_letter_in_the_archive() -> None:
+    archived = make_draft(0, archived_at=NOW)
+    assert draft_row(archived, NOW, 60, RowLook(is_archive=True)).plain.startswith("X ")
+    assert draft_row(archived, NOW, 60, TO_REVIEW).plain.startswith("X ")
 
 
-async def test_rows_have_bar_from_80_columns() -> None:
-    # A single pane is wide enough for the source, too.
-    for width, start in ((80, "The Lighthouse"), *((width, "A missing") for width in (100, 120, 150, 200))):
+async def test_row_has_two_lines_from_100_columns() -> None:
+    for width, lines in ((99, 1), (100, 2)):
         async with open_console(FakeDesk(3), size=(width, 32)) as ui:
-            assert f" 93 ━━━━━ s  7m {start}" in ui.text, width
+            row = next(index for index, line in enumerate(ui.lines) if "A missing" in line)
+            assert ("The Lighthouse" in ui.lines[row + lines - 1], lines) == (True, lines)
 
 
 @pytest.mark.parametrize(("number", "suffix"), [(0, ""), (1, " · check warning"), (3, " · failed check")])
@@ -243,43 +249,35 @@ def test_headline_names_check_severity(number: int, suffix: str) -> None:
     assert f"SHORT · new · confidence {listed_draft.confidence:.0%}{suffix} · offline" in head
 
 
-def test_tags_use_spare_width() -> None:
-    tagged = make_draft(0, tags=("open-source", "databases"))
-    assert "#" not in draft_row(tagged, NOW, 58).plain
-    assert draft_row(tagged, NOW, 60).plain.endswith(" A missing index made the docs… #open-sour…")
-    assert draft_row(tagged, NOW, 100).plain.endswith("slow for a y… #open-source …")
-    assert draft_row(tagged, NOW, 140).plain.endswith("… #open-source #databases")
-    assert "#" not in draft_row(make_draft(0, tags=()), NOW, 200).plain
-
-
 def test_hostile_tags_are_harmless_and_fit() -> None:
     hostile = ("[red]x[/]", "\x1b[31mred\u202e", "e\u0301\u0301\u0301", "家族" * 400, "a\nb")
-    row = draft_row(make_draft(0, tags=hostile), NOW, 160)
+    row = detail_line(make_draft(0, tags=hostile[:2]), NOW, 160, TO_REVIEW)
     assert "#[red]x[/]" in row.plain
     assert not set("\x1b\u202e\n") & set(row.plain)
-    for width in range(50, 200):
-        assert draft_row(make_draft(0, tags=hostile), NOW, width).cell_length == width
-        assert draft_row(make_draft(0, tags=hostile[3:]), NOW, width).cell_length == width
+    for width in range(20, 200):
+        assert detail_line(make_draft(0, tags=hostile), NOW, width, TO_REVIEW).cell_length <= width
+        assert title_line(make_draft(0, text=" ".join(hostile)), width, TO_REVIEW).cell_length == width
 
 
 def test_row_has_posting_time_in_same_width() -> None:
     oslo = ZoneInfo("Europe/Oslo")
     due = make_draft(0, status=Status.SCHEDULED, scheduled_at=NOW + timedelta(days=1))
-    assert draft_row(due, NOW, 40, oslo).plain == "S  93 s Thu 10:30 A missing index made …"
+    look = RowLook(oslo, Status.SCHEDULED)
+    assert draft_row(due, NOW, 40, look).plain == "   93 s Thu 10:30 The Lig… A missing in…"
     posted = msgspec.structs.replace(due, status=Status.POSTED, posted_at=NOW + timedelta(minutes=1))
-    assert " 10:31 A missing" in draft_row(posted, NOW, 40, oslo).plain
+    assert " 10:31 The Lig…" in draft_row(posted, NOW, 40, look).plain
     # Unscheduled: the age replaces the time.
-    assert "        7m A missing" in draft_row(make_draft(0), NOW, 40, oslo).plain
-    assert all(draft_row(due, NOW, width, oslo).cell_length == width for width in range(20, 200))
+    assert "        2h The Lig…" in draft_row(make_draft(0), NOW, 40, look).plain
+    assert all(draft_row(due, NOW, width, look).cell_length == width for width in range(40, 200))
 
 
-@pytest.mark.parametrize("width", [1, 5, 12, 13, 40, 72, 200])
+@pytest.mark.parametrize("width", [1, 5, 12, 21, 40, 72, 200])
 def test_row_has_requested_width(width: int) -> None:
-    assert draft_row(make_draft(0), NOW, width).cell_length <= max(width, 13)
+    assert draft_row(make_draft(0), NOW, width, TO_REVIEW).cell_length <= max(width, 21)
 
 
 def test_row_without_score_names_source_type() -> None:
-    assert "Reddit" in draft_row(make_draft(4, score=None), NOW, 80).plain
+    assert "Reddit" in draft_row(make_draft(4, score=None), NOW, 80, TO_REVIEW).plain
 
 
 def test_first_line_skips_blank_lines() -> None:
@@ -293,8 +291,10 @@ def test_error_flag_takes_precedence_over_warning() -> None:
             make_draft(0), checks=Checks(ran=9, findings=tuple(finding(severity, 0, 1) for severity in severities))
         )
 
-    rows = [draft_row(flagged(*found), NOW, 40).plain[:2] for found in ((Severity.WARNING,), tuple(Severity))]
-    assert rows == ["N~", "N!"]
+    rows = [
+        draft_row(flagged(*found), NOW, 40, TO_REVIEW).plain[:2] for found in ((Severity.WARNING,), tuple(Severity))
+    ]
+    assert rows == [" ~", " !"]
 
 
 def test_error_page_has_hint() -> None:

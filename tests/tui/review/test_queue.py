@@ -37,6 +37,37 @@ async def test_paging_skips_no_draft(tmp_path: Path) -> None:
             assert current_number(ui) == min(page * (review_screen(ui).queue.drawable_size.height // 2), 449)
 
 
+async def test_order_is_chosen_per_tab_and_marks_work_in_it(tmp_path: Path) -> None:
+    async with open_queue(tmp_path) as (ui, desk):
+        await ui.press("O")
+        assert "Queue · 450 · newest first" in ui.text
+        assert current_number(ui) == 449
+        await ui.press("j", "v", "j", "j", "v")
+        assert await selected_numbers(ui, desk) == [448, 447, 446]
+        await ui.press("right_square_bracket", "left_square_bracket")
+        assert "Queue · 450 · newest first · 3 marked" in ui.text
+        await ui.press("escape", "O")
+        assert "oldest first" in ui.text
+        await ui.press("G")
+        assert current_number(ui) == 449
+        await ui.press("O", "O")
+        assert "by source" in ui.text
+        await ui.press("O")
+        assert "Queue · 450 ─" in ui.text
+        assert current_number(ui) == 0
+
+
+async def test_draft_is_shown_in_the_order_of_its_tab(tmp_path: Path) -> None:
+    async with open_queue(tmp_path) as (ui, desk):
+        ids = await desk.drafts.views.between(review_screen(ui).queue_pane.view)
+        await ui.press("O")
+        review_screen(ui).show_draft(ids[10])
+        await ui.wait()
+        assert current_number(ui) == 10
+        await ui.press("j")
+        assert current_number(ui) == 9
+
+
 async def test_tabs_remember_cursor(tmp_path: Path) -> None:
     async with open_queue(tmp_path) as (ui, desk):
         ids = await desk.drafts.views.between(review_screen(ui).queue_pane.view)

@@ -15,7 +15,6 @@ from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, format_keys
 from copydesk.tui.labels import ARCHIVED, FLAG, FORMAT, HEALTH, SOURCE_DISABLED, STATUS, Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
-from copydesk.tui.review.draft_row import confidence_gauge
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
 from copydesk.tui.widgets.page import Page
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
 FIRST_COLUMN_WIDTH = 14
 """Cells of the first column, the same in every table."""
-_SAMPLE_CONFIDENCE = 0.7
-"""Confidence of the sample bar."""
+_SAMPLE_CONFIDENCE = 70
+"""The number in the legend."""
 
 
 def help_page(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> list[Block]:
@@ -85,11 +84,7 @@ def _letter_rows(contexts: Iterable[KeyContext]) -> Iterator[tuple[Content, ...]
     for (letter, role), descriptions in meanings.items():
         yield Content.styled(f"{letter:<{FIRST_COLUMN_WIDTH}}", role), Content(", ".join(descriptions))
     if KeyContext.REVIEW in contexts:
-        gauge = confidence_gauge(_SAMPLE_CONFIDENCE, with_bar=True)
-        yield (
-            gauge.pad_right(FIRST_COLUMN_WIDTH - gauge.cell_length),
-            Content(labels.CONFIDENCE_MEANING),
-        )
+        yield Content(f"{_SAMPLE_CONFIDENCE:<{FIRST_COLUMN_WIDTH}}"), Content(labels.CONFIDENCE_MEANING)
 
 
 def log_page(entries: Iterable["LogEntry"], now: datetime) -> list[Block]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from textual.content import Content
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
@@ -20,13 +20,27 @@ if TYPE_CHECKING:
     from copydesk.model.filters import DraftPosition, DraftSlice
 
 MARK = "●"
+TWO_LINE_WIDTH = 100
+"""Columns of the terminal from which a row has two lines."""
 MAX_JUMP_WAIT = 0.06
 """Maximum seconds for which the old screen stays while rows that the cursor jumped to are loaded."""
 _NOT_LOADED = Content.styled("·····", "faint")
 
 
+class RowLook(NamedTuple):
+    """How the rows of one list are drawn: what is the same for all of them is left out."""
+
+    zone: tzinfo | None = None
+    """Time zone of the times in the rows; None if they show the age of the story."""
+    usual_status: "Status | None" = None
+    """The status of most drafts of the list, which is not shown."""
+    is_archive: bool = False
+    """True if all drafts of the list are archived."""
+    shows_format: bool = True
+
+
 class DraftQueue(LineList["ListedDraft | None"]):
-    """One line per draft.
+    """One line per draft, two in a wide terminal.
 
     Rows that are not loaded are requested with `RowsRequested`, and are blank until they arrive.
     """
@@ -64,8 +78,7 @@ class DraftQueue(LineList["ListedDraft | None"]):
         """1 for down, -1 for up."""
         self._faded: dict[str, ListedDraft] = {}
         """The original rows of drafts on which an action was performed."""
-        self._zone: tzinfo | None = None
-        """Time zone of the times in the rows; None if they show ages."""
+        self.look = RowLook()
 
     # Rows.
 
@@ -92,7 +105,7 @@ class DraftQueue(LineList["ListedDraft | None"]):
             loaded_ids = {row.id for row in self.window.rows}
             self._faded = {draft_id: row for draft_id, row in self._faded.items() if draft_id in loaded_ids}
         top = self.scroll_offset.y
-        self.virtual_size = Size(0, len(self.window))
+        self._update_height()
         if moved and first is not None:
             self._shift_rows(moved, first, top)
         self.cursor = self.validate_cursor(self.cursor)
@@ -108,13 +121,13 @@ class DraftQueue(LineList["ListedDraft | None"]):
             self.range_start = (self.range_start[0] + by, self.range_start[1])
         # Without watchers: the cursor is still on the same draft, so nothing has moved for the user.
         self.set_reactive(DraftQueue.cursor, self.validate_cursor(self.cursor + by))
-        self.scroll_to(y=top + by, animate=False, immediate=True)
+        self.scroll_to(y=top + by * self.row_height, animate=False, immediate=True)
 
     def set_total(self, total: int) -> None:
         """Set the number of rows once it is known; the screen does not move."""
         first, top = self.window.position_at(self.window.start), self.scroll_offset.y
         moved = self.window.set_exact_total(total)
-        self.virtual_size = Size(0, len(self.window))
+        self._update_height()
         if moved and first is not None:
             self._shift_rows(moved, first, top)
         self.cursor = self.validate_cursor(self.cursor)
@@ -123,12 +136,8 @@ class DraftQueue(LineList["ListedDraft | None"]):
 
     def request_rows(self) -> None:
         """Request the rows on screen, and some around them, if they are not loaded."""
-        top = self.scroll_offset.y
-        request = (
-            self.window.next_request(top, top + max(self.drawable_size.height, 1) - 1)
-            if self.window.is_loaded
-            else None
-        )
+        first, last = self._rows_on_screen()
+        request = self.window.next_request(first, last) if self.window.is_loaded else None
         if request is not None:
             self.post_message(self.RowsRequested(request))
 
@@ -139,13 +148,17 @@ class DraftQueue(LineList["ListedDraft | None"]):
 
     def visible_ids(self) -> tuple[str, ...]:
         """Return the ids of the rows on screen."""
-        top = self.scroll_offset.y
-        return self.window.ids_between(top, top + max(self.drawable_size.height, 1) - 1)
+        return self.window.ids_between(*self._rows_on_screen())
 
-    def show_times(self, zone: tzinfo | None) -> None:
-        """Show in the rows when drafts are published, in this time zone; with None, show their ages."""
-        if zone != self._zone:
-            self._zone = zone
+    def _rows_on_screen(self) -> tuple[int, int]:
+        """Return the first and the last index that the screen has room for."""
+        top, height = self.scroll_offset.y, max(self.drawable_size.height, 1)
+        return top // self.row_height, (top + height - 1) // self.row_height
+
+    def show_look(self, look: RowLook) -> None:
+        """Draw the rows in another way, if it is another one."""
+        if look != self.look:
+            self.look = look
             self.painter.redraw()
 
     # Changed drafts.
@@ -187,7 +200,7 @@ class DraftQueue(LineList["ListedDraft | None"]):
         self.window.update_rows(ids, updated)
         for index in self.visible_range():
             if row_key(index) != keys.get(index):
-                self.refresh_line(index)
+                self.refresh_row(index)
         if self.current is not previous:
             self.post_message(self.Moved())
 
@@ -195,7 +208,7 @@ class DraftQueue(LineList["ListedDraft | None"]):
         visible = self.visible_range()
         for index in positions:
             if index in visible:
-                self.refresh_line(index)
+                self.refresh_row(index)
         if self.cursor in positions:
             self.post_message(self.Moved())
 
@@ -293,8 +306,21 @@ class DraftQueue(LineList["ListedDraft | None"]):
     # Movement.
 
     def on_resize(self) -> None:
-        """Request the rows that became visible."""
+        """Choose the number of lines per row, and request the rows that became visible."""
+        if self._choose_height():
+            self._update_height()
+            self.painter.redraw()
+            self._scroll_to_cursor()
         self.request_rows()
+
+    def on_mount(self) -> None:
+        """Choose the number of lines per row before the first one is drawn."""
+        self._choose_height()
+
+    def _choose_height(self) -> bool:
+        """Set the lines per row for the width of the terminal; return True if it changes."""
+        before, self.row_height = self.row_height, 2 if self.app.size.width >= TWO_LINE_WIDTH else 1
+        return before != self.row_height
 
     def watch_cursor(self, before: int, now: int) -> None:
         """Extend a growing range, and request the next rows."""
@@ -338,17 +364,24 @@ class DraftQueue(LineList["ListedDraft | None"]):
         """Keep the cursor on screen, also when scrolled by mouse: rows are loaded around the cursor."""
         super().watch_scroll_y(before, now)
         top, height = self.scroll_offset.y, self.drawable_size.height
-        if height and self.window.is_loaded and not top <= self.cursor < top + height:
-            self.cursor = min(max(self.cursor, top), top + height - 1)
+        # Only rows that are whole count as visible.
+        first = -(-top // self.row_height)
+        last = max((top + height) // self.row_height - 1, first)
+        if height and self.window.is_loaded and not first <= self.cursor <= last:
+            self.cursor = min(max(self.cursor, first), last)
 
     # Drawing.
 
-    def _draw_draft(self, row: "ListedDraft | None", width: int) -> Content:
+    def _draw_draft(self, row: "ListedDraft | None", width: int, part: int = 0) -> Content:
         if row is None:
-            return _NOT_LOADED.truncate(width)
-        from copydesk.tui.review.draft_row import draft_row  # noqa: PLC0415 - not needed for the first paint
+            return _NOT_LOADED.truncate(width) if not part else Content("")
+        from copydesk.tui.review.draft_row import detail_line, draft_row, title_line  # noqa: PLC0415 - as in `fade`
 
-        line = draft_row(row, self._clock(), width, self._zone)
+        now, look = self._clock(), self.look
+        if self.row_height == 1:
+            line = draft_row(row, now, width, look)
+        else:
+            line = detail_line(row, now, width, look) if part else title_line(row, width, look)
         return Content.styled(line.plain, "dim") if self.is_faded(row) else line
 
     def _row_key(self, at: int) -> Hashable:
@@ -356,12 +389,15 @@ class DraftQueue(LineList["ListedDraft | None"]):
         row = self.window[at]
         return row and (row.id, row.version, row.status, row.archived_at, self.is_faded(row))
 
-    def _render_row(self, at: int, width: int) -> Strip:
+    def _current_text(self, index: int, width: int, part: int) -> str:
+        return self._draw_draft(self.rows[index], width - self.SIGN_WIDTH, part).plain.rstrip()
+
+    def _render_row(self, at: int, width: int, part: int) -> Strip:
         is_current, is_marked = at == self.cursor, self._is_marked(at)
-        key = (self._row_key(at), is_current, is_marked, width)
+        key = (self._row_key(at), is_current, is_marked, width, part)
         if (drawn := self.painter.cached(key)) is not None:
             return drawn
         row = self.window[at]
-        signs = Content.styled((CURSOR if is_current else " ") + (MARK if is_marked else " "), "accent")
-        line = signs + self._draw_draft(row, width - self.SIGN_WIDTH)
+        signs = (CURSOR if is_current else " ") + (MARK if is_marked and not part else " ")
+        line = Content.styled(signs, "accent") + self._draw_draft(row, width - self.SIGN_WIDTH, part)
         return self.painter.draw(line, key=key, background="line-list--cursor" if is_current else "")

@@ -14,7 +14,6 @@ from copydesk.model.filters import (
     Order,
     Tab,
     count_in_tab,
-    get_order,
     precedes,
     tab_contains,
 )
@@ -196,29 +195,17 @@ class SavedTab(NamedTuple):
     loader: QueueLoader
 
 
-async def locate_draft(desk: "Desk", draft_id: str, tab: Tab) -> tuple[DraftView, SavedTab]:
-    """Load the tab that holds a draft, preferably `tab`, with the cursor on the draft."""
+async def locate_draft(desk: "Desk", draft_id: str, tab: Tab, sorts: Mapping[str, Order]) -> tuple[DraftView, SavedTab]:
+    """Load the tab that holds a draft, preferably `tab`, in its order, with the cursor on the draft."""
     draft = await desk.drafts.get(draft_id)
-    view = DraftView(
-        tab=tab if tab_contains(tab, draft) else next(other for other in Tab if tab_contains(other, draft))
-    )
+    tab = tab if tab_contains(tab, draft) else next(other for other in Tab if tab_contains(other, draft))
+    view = DraftView(tab=tab, sort=sorts.get(tab.value))
     loader, newest_id = QueueLoader(view, await desk.drafts.views.event_number()), await desk.drafts.views.newest()
     await loader.load_zone(desk)
-    around = await desk.drafts.views.around(view, _position_in(view.tab, draft), limit=PAGE_SIZE)
+    positions = await desk.drafts.views.positions_of(view, (draft_id,))
+    # It may have left the tab since; then the nearest one takes its place.
+    position = positions[0] if positions else DraftPosition(None, draft_id)
+    around = await desk.drafts.views.around(view, position, limit=PAGE_SIZE)
     window = Window(count_in_tab(view.tab, await desk.drafts.counts()))
     window.load_around(around.before, around.slice)
     return view, SavedTab(window, window.find_index(draft_id) or 0, newest_id, loader)
-
-
-def _position_in(tab: Tab, draft: ListedDraft) -> DraftPosition:
-    """Return a draft's position in a tab's order.
-
-    The score may be rounded: the position need not match a row exactly to find its neighbours.
-    """
-    order = get_order(tab)
-    if order is Order.BEST:
-        return DraftPosition(draft.score.total if draft.score else None, draft.id)
-    if order is Order.SOONEST:
-        # Positions in this order count in microseconds.
-        return DraftPosition(draft.scheduled_at.timestamp() * 1_000_000 if draft.scheduled_at else None, draft.id)
-    return DraftPosition(None, draft.id)

@@ -18,7 +18,7 @@ from copydesk.errors import CopydeskError, InvalidError
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.desk_screen import DeskScreen
-from copydesk.tui.review.draft_queue import DraftQueue
+from copydesk.tui.review.draft_queue import DraftQueue, RowLook
 from copydesk.tui.review.local_changes import LocalChanges
 from copydesk.tui.review.marks import MarkedDrafts, Marks, Precedes, Selection, select_draft
 from copydesk.tui.review.queue_header import QueueHeader
@@ -31,7 +31,7 @@ from copydesk.tui.widgets.lines import set_title
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.draft import ListedDraft
-    from copydesk.model.filters import DraftCounts, DraftPosition, DraftSlice, DraftView
+    from copydesk.model.filters import DraftCounts, DraftPosition, DraftSlice, DraftView, Order
     from copydesk.model.source import Source
     from copydesk.tui.review.queue_loader import LoadedQueue, QueueLoader, RefreshedRows, SavedTab
 
@@ -67,6 +67,8 @@ class QueuePane(Container):
         self._marks_by_view: dict[DraftView, Marks] = {}
         """Marks by the list that they were set in."""
         self._saved_tabs: dict[str, SavedTab] = {}
+        self._sorts: dict[str, Order] = {}
+        """The order by tab, where it is not the usual one."""
         self._list_number = 0
         """Incremented with each list that is requested; results for an earlier number are dropped."""
         self._list_switches = 0
@@ -101,7 +103,7 @@ class QueuePane(Container):
     def _unfiltered_view(self) -> "DraftView":
         from copydesk.model.filters import DraftView, Tab  # noqa: PLC0415 - not needed for the first paint
 
-        return DraftView(tab=Tab(self.tab))
+        return DraftView(tab=Tab(self.tab), sort=self._sorts.get(self.tab))
 
     def _marks_for(self, view: "DraftView") -> Marks:
         """Return the marks of one list; they are kept while other lists are displayed."""
@@ -231,10 +233,17 @@ class QueuePane(Container):
 
         tab = self.view.tab
         self.queue.belongs = lambda draft: tab_contains(tab, draft)
-        self._show_zone()
+        self._show_look()
 
-    def _show_zone(self) -> None:
-        self.queue.show_times(self._loader.zone if self._loader is not None else None)
+    def _show_look(self) -> None:
+        """Draw the rows without what is the same for all of them."""
+        from copydesk.model.filters import TAB_STATUSES, Tab  # noqa: PLC0415 - not needed for the first paint
+
+        view = self.view
+        # Usually the drafts to review are all new.
+        usual = next(iter(TAB_STATUSES[view.tab]), None)
+        zone = self._loader.zone if self._loader is not None else None
+        self.queue.show_look(RowLook(zone, usual, view.tab is Tab.ARCHIVED, view.format is None))
 
     async def _count_rows(self, desk: "Desk", number: int, view: "DraftView") -> None:
         total = 0
@@ -289,7 +298,7 @@ class QueuePane(Container):
         self._show_counts(result.counts)
         if number != self._list_number:
             return
-        self._show_zone()
+        self._show_look()
         # Skip outdated rows: they are refreshed again once the local change has been written.
         outdated = {draft.id for draft in result.drafts if self._changes.is_outdated(draft)}
         self.queue.update_rows([draft_id for draft_id in result.ids if draft_id not in outdated], result.drafts)
@@ -312,6 +321,7 @@ class QueuePane(Container):
         total_text = f"{total:,}" if queue.window.is_total_exact else f"{total - 1:,}+"
         title = labels.queue_title(
             total_text if total else "",
+            labels.ORDERS[self.view.sort] if self.view.sort is not None and not self.view.query else "",
             self._loader.filter_text if self._loader is not None and self.view.is_filtered else "",
             f"{marked:,}{'+' * queue.is_count_partial}" if marked else "",
             self._new_count,
@@ -385,6 +395,23 @@ class QueuePane(Container):
         self._header.close_search()
         self.queue.focus()
         self.search_for("")
+
+    def show_next_order(self) -> None:
+        """Sort this tab in the next order; search results keep theirs."""
+        from msgspec.structs import replace  # noqa: PLC0415 - not needed for the first paint
+
+        from copydesk.model.filters import list_orders  # noqa: PLC0415 - as above
+
+        view = self.view
+        if view.query:
+            self.app.notify_latest(labels.SEARCH_ORDER)
+            return
+        orders = list_orders(view.tab)
+        order = orders[(orders.index(view.order) + 1) % len(orders)]
+        self._sorts.pop(self.tab, None)
+        if order is not orders[0]:
+            self._sorts[self.tab] = order
+        self.apply_view(replace(view, sort=self._sorts.get(self.tab)))
 
     def open_filter(self) -> None:
         """Load the sources and tags to filter by, then open the filter dialog."""
@@ -487,7 +514,8 @@ class QueuePane(Container):
         from copydesk.tui.review.queue_loader import locate_draft  # noqa: PLC0415 - as above
 
         desk, draft_id, switches = request
-        self._show_later(self._show_located, switches, *await locate_draft(desk, draft_id, Tab(self.tab)))
+        located = await locate_draft(desk, draft_id, Tab(self.tab), self._sorts)
+        self._show_later(self._show_located, switches, *located)
 
     def _show_located(self, switches: int, view: "DraftView", saved: "SavedTab") -> None:
         """Show the draft, unless the user switched lists while it was located."""

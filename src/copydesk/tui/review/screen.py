@@ -253,6 +253,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         else:
             self.queue_pane.show_tab(message.tab)
 
+    def action_order(self) -> None:
+        """Sort the list in the next order."""
+        self.queue_pane.show_next_order()
+
     def action_filter(self) -> None:
         """Open the filter dialog."""
         self.queue_pane.open_filter()

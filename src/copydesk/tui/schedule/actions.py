@@ -21,6 +21,7 @@ from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.prompt import PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, Table, paragraph
+from copydesk.tui.review.draft_queue import RowLook
 from copydesk.tui.review.draft_row import draft_row
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.schedule.week import GridPosition, format_slot, shift_time
@@ -322,7 +323,7 @@ class PickDraftDialog(Dialog[str | None], inherit_bindings=False):
         self.drafts.show(self._drafts)
 
     def _draw_draft(self, draft: ListedDraft, width: int) -> Content:
-        return draft_row(draft, self._now, width)
+        return draft_row(draft, self._now, width, RowLook(usual_status=draft.status))
 
     def on_line_list_opened(self) -> None:
         """Enter or a click on a line chooses it."""

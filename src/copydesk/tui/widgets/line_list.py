@@ -1,4 +1,4 @@
-"""A list that draws one line per row and moves a cursor over them, and a pane with headings above it."""
+"""A list that draws its rows and moves a cursor over them, and a pane with headings above it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Generic, TypeVar
@@ -49,6 +49,8 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         self._draw_row = draw_row
         self._shows_times = shows_times
         """True if rows contain relative times, whose text changes as time passes."""
+        self.row_height = 1
+        """Lines per row."""
         self.rows: Sequence[Row] = ()
         self._note: Sequence[Block] = ()
 
@@ -60,7 +62,7 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
     def show(self, rows: Sequence[Row], cursor: int = 0) -> None:
         """Replace the rows and put the cursor on one of them."""
         self.rows, self._note = rows, ()
-        self.virtual_size = Size(0, len(rows))
+        self._update_height()
         self.painter.redraw()
         # Post `Moved` in any case: at the same index there may be another row now.
         self.cursor = cursor
@@ -77,10 +79,10 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """Render one line on screen."""
-        index = self.scroll_offset.y + y
+        index, part = divmod(self.scroll_offset.y + y, self.row_height)
         width = self.drawable_size.width
         if index < len(self.rows):
-            return self._render_row(index, width)
+            return self._render_row(index, width, part)
         if not self._note:
             return self.painter.draw(Content(""))
         # A note has few lines, so laying it out for each of them is cheap enough.
@@ -88,11 +90,26 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         return self.painter.draw(note_lines[y].pad_left(1) if y < len(note_lines) else Content(""))
 
     def visible_range(self) -> range:
-        """Return the indexes of the rows on screen."""
-        top = self.scroll_offset.y
-        return range(top, min(top + self.drawable_size.height, len(self.rows)))
+        """Return the indexes of the rows on screen, of which the first and the last may be cut off."""
+        top, height = self.scroll_offset.y, max(self.drawable_size.height, 1)
+        return range(top // self.row_height, min(-(-(top + height) // self.row_height), len(self.rows)))
 
-    def _render_row(self, at: int, width: int) -> Strip:
+    @property
+    def page_rows(self) -> int:
+        """Number of rows that fit on the screen, at least one."""
+        return max(self.drawable_size.height // self.row_height, 1)
+
+    def _update_height(self) -> None:
+        self.virtual_size = Size(0, len(self.rows) * self.row_height)
+
+    def refresh_row(self, index: int) -> None:
+        """Draw the lines of one row again."""
+        for part in range(self.row_height):
+            self.refresh_line(index * self.row_height + part)
+
+    def _render_row(self, at: int, width: int, part: int) -> Strip:
+        """Return line `part` of a row, counted from 0; most lists have one line per row."""
+        del part
         is_current = at == self.cursor
         # By index, not by content: `show` clears the cache, and hashing a draft costs more than drawing its row.
         key = (at, is_current, width)
@@ -111,12 +128,15 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
             return
         width = self.drawable_size.width
         if any(
-            self._render_row(index, width).text[self.SIGN_WIDTH :].rstrip() != self._current_text(index, width)
+            self._render_row(index, width, part).text[self.SIGN_WIDTH :].rstrip()
+            != self._current_text(index, width, part)
             for index in self.visible_range()
+            for part in range(self.row_height)
         ):
             self.painter.redraw()
 
-    def _current_text(self, index: int, width: int) -> str:
+    def _current_text(self, index: int, width: int, part: int) -> str:
+        del part
         return self._draw_row(self.rows[index], width - self.SIGN_WIDTH).plain.rstrip()
 
     def validate_cursor(self, cursor: int) -> int:
@@ -125,19 +145,22 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
 
     def watch_cursor(self, before: int, now: int) -> None:
         """Redraw only the two affected rows."""
-        self.refresh_line(before)
-        self.refresh_line(now)
+        self.refresh_row(before)
+        self.refresh_row(now)
         self._scroll_to_cursor()
         self.post_message(self.Moved())
 
     def _scroll_to_cursor(self) -> None:
         """Scroll as far as needed to show the cursor."""
         top, height = self.scroll_offset.y, self.drawable_size.height
-        if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False, immediate=True)
+        first = self.cursor * self.row_height
+        if first < top:
+            self.scroll_to(y=first, animate=False, immediate=True)
         # The height is 0 until the first layout; `on_resize` scrolls then.
-        elif height and self.cursor >= top + height:
-            self.scroll_to(y=self.cursor - height + 1, animate=False, immediate=True)
+        elif height and first + self.row_height > top + height:
+            # Whole rows from the top: where the height is odd, the one below the cursor is cut off.
+            last_top = max(self.cursor - self.page_rows + 1, 0) * self.row_height
+            self.scroll_to(y=last_top, animate=False, immediate=True)
 
     def on_resize(self) -> None:
         """Redraw, because rows depend on the width."""
@@ -148,9 +171,12 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         """Move the cursor to the clicked row; a double click opens it."""
         offset = event.get_content_offset(self)
         # Clicks on the scroll bar and below the last row select nothing.
-        if offset is None or offset.x >= self.drawable_size.width or self.scroll_offset.y + offset.y >= len(self.rows):
+        if offset is None or offset.x >= self.drawable_size.width:
             return
-        self.cursor = self.scroll_offset.y + offset.y
+        index = (self.scroll_offset.y + offset.y) // self.row_height
+        if index >= len(self.rows):
+            return
+        self.cursor = index
         # The first click of a double click has moved the cursor already.
         if event.chain > 1:
             self.action_open()
@@ -161,7 +187,7 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
 
     def action_half_page(self, direction: int) -> None:
         """Move half a screen down (1) or up (-1)."""
-        self.cursor += direction * max(self.drawable_size.height // 2, 1)
+        self.cursor += direction * max(self.page_rows // 2, 1)
 
     def action_first(self) -> None:
         self.cursor = 0
