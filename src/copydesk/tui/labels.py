@@ -448,11 +448,19 @@ ORDERS = {
 SEARCH_ORDER = "Search results are always newest first."
 
 
-def queue_title(total: str, order: str, filters: str, marked: str, new_count: int, *, is_range_open: bool) -> str:
-    """Return the title of the queue: `Queue · 450 · by source · 12 marked · 3 new, press .`."""
+def sitting_progress(decided: int, total: int) -> str:
+    """Return how many drafts were decided since the console was opened: `12 of 60 done`."""
+    return f"{decided:,} of {total:,} done"
+
+
+def queue_title(
+    total: str, progress: str, order: str, filters: str, marked: str, new_count: int, *, is_range_open: bool
+) -> str:
+    """Return the title of the queue: `Queue · 450 · 12 of 60 done · by source · 12 marked · 3 new, press .`."""
     parts = (
         QUEUE_TITLE,
         total,
+        progress,
         order,
         filters,
         f"{marked} marked" if marked else "",
@@ -552,6 +560,14 @@ def rejected_by(count: int, total: int) -> str:
 def problem(message: str, part: int | None = None) -> str:
     """Return a reason why an account would not post a draft, or its post number `part` if it is a thread."""
     return f"problem: {message}" if part is None else f"problem in post {part}: {message}"
+
+
+LEAST_CERTAIN = "least certain"
+
+
+def characters_left(count: int) -> str:
+    """Return how much of a platform's limit a post leaves."""
+    return f"{count:,} left"
 
 
 def length_over_limit(count: str, excess: int) -> str:

@@ -90,6 +90,19 @@ async def test_undo_and_redo_reverse_decisions_in_order(tmp_path: Path) -> None:
         assert review.toasts[-1] == "Redid approval of “A postmortem that names no culprit.” · u undo"
 
 
+async def test_title_counts_the_decisions_of_the_sitting(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        assert "of 5 done" not in review.text
+        await review.press("a", "x", "full_stop")
+        assert "Queue · 3 · 2 of 5 done" in review.text
+        await review.press("u", "full_stop")
+        assert "Queue · 4 · 1 of 5 done" in review.text
+        await review.press("asterisk", "a", "full_stop")
+        assert "5 of 5 done" in review.text
+        await review.press("u", "full_stop")
+        assert "Queue · 4 · 1 of 5 done" in review.text
+
+
 async def test_undo_without_changes_shows_message(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         await review.press("u")

@@ -26,12 +26,13 @@ from copydesk.model.draft import (
     ListedDraft,
     Severity,
     Status,
+    Trace,
 )
 from copydesk.tui.empty_states import desk_error
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
 from copydesk.tui.review.draft_queue import RowLook
 from copydesk.tui.review.draft_row import detail_line, draft_row, first_line, title_line
-from copydesk.tui.review.pages import MAX_ARTICLE_LENGTH, DeliveryInfo, diff_page, draft_page, item_page
+from copydesk.tui.review.pages import MAX_ARTICLE_LENGTH, DeliveryInfo, Post, diff_page, draft_page, item_page
 
 URL = "https://bsky.example/2"
 TO_REVIEW = RowLook(usual_status=Status.PENDING_REVIEW)
@@ -43,7 +44,7 @@ def render(blocks: list[Block]) -> str:
 
 def spans_in_role(blocks: list[Block], role: str) -> list[str]:
     """Return the pieces of text with this style."""
-    contents = [block.content for block in blocks if isinstance(block, Paragraph)]
+    contents = [block.content for block in blocks if isinstance(block, Paragraph | Post)]
     return [
         content.plain[span.start : span.end] for content in contents for span in content.spans if span.style == role
     ]
@@ -116,7 +117,7 @@ def test_thread_is_split_into_posts_with_highlights() -> None:
     thread = "first post\n\n---\n\nsecond post"
     checks = Checks(ran=1, findings=(finding(Severity.ERROR, 17, 23),))
     page = draft_page(make_draft(0, format=Format.THREAD, text=thread, checks=checks), NOW)
-    assert "1 of 2\nfirst post\n\n2 of 2\nsecond post" in render(page)
+    assert "▏ 1 of 2\n▏ first post\n▏\n▏ 2 of 2\n▏ second post" in render(page)
     assert spans_in_role(page, "mark-bad") == ["second"]
 
 
@@ -127,7 +128,7 @@ def test_hidden_characters_are_displayed() -> None:
 
 
 def test_all_line_breaks_are_equal() -> None:
-    assert "one\ntwo\nthree\nfour" in render(draft_page(make_draft(0, text="one\r\ntwo\rthree\u2028four"), NOW))
+    assert "▏ one\n▏ two\n▏ three\n▏ four" in render(draft_page(make_draft(0, text="one\r\ntwo\rthree\u2028four"), NOW))
 
 
 def test_headline_has_schedule_on_users_clock() -> None:
@@ -169,7 +170,7 @@ def test_posted_draft_lists_time_and_addresses() -> None:
     posted = make_draft(0, status=Status.POSTED, posted_at=NOW - timedelta(hours=2))
     page = render(draft_page(posted, NOW, delivery=DeliveryInfo(reports=reports))).split("\n")
     assert " · posted · 2 h ago · " in page[0]
-    assert page[1:3] == [f"bluesky:me  {URL}", ""]
+    assert page[2:4] == [f"bluesky:me  {URL}", ""]
 
 
 def test_writer_error_is_displayed() -> None:
@@ -342,10 +343,63 @@ def test_claims_stand_beside_their_source() -> None:
     draft = make_draft(0, text="It lends 1,300 tools It is open", checks=Checks(ran=2, claims=claims))
     page = render(draft_page(draft, NOW))
     assert "Claims  1 contradicts, 1 cannot tell" in page
-    assert "! contradicts  It lends 1,300 tools" in page
+    assert "! contradicts  least certain  It lends 1,300 tools" in page
     assert "The source says “1,200”." in page
     assert "Text: It lends 1,200 tools." in page
     assert "? cannot tell  It is open" in page
+
+
+def claim_of(verdict: ClaimVerdict, text: str, sentence: str, source: str) -> Claim:
+    start = text.index(sentence)
+    evidence = ClaimSource(text=source, field=Field.TEXT, start=0, end=len(source))
+    return Claim(start=start, end=start + len(sentence), verdict=verdict, source=evidence)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "role", "sentence"),
+    [
+        ((ClaimVerdict.SUPPORTED, ClaimVerdict.CANNOT_TELL), "mark-warn", "Six boats sank."),
+        ((ClaimVerdict.CONTRADICTS, ClaimVerdict.CANNOT_TELL), "mark-bad", "It rained."),
+        # Of supported ones the one that is less like its source.
+        ((ClaimVerdict.SUPPORTED, ClaimVerdict.SUPPORTED), "mark-dim", "Six boats sank."),
+    ],
+)
+def test_least_certain_sentence_is_underlined(
+    verdicts: tuple[ClaimVerdict, ClaimVerdict], role: str, sentence: str
+) -> None:
+    text = "It rained. Six boats sank."
+    claims = (
+        claim_of(verdicts[0], text, "It rained.", "It rained."),
+        claim_of(verdicts[1], text, "Six boats sank.", "Some six of the boats went down."),
+    )
+    page = draft_page(make_draft(0, text=text, checks=Checks(ran=2, claims=claims)), NOW)
+    assert spans_in_role(page, role) == [sentence]
+
+
+def test_source_shows_the_sentences_that_the_draft_uses_with_their_verdicts() -> None:
+    item = make_item(3)
+    text = "The ferry is late.\n\n  It  carries 40 people. Nobody was hurt."
+    item = msgspec.structs.replace(item, entry=msgspec.structs.replace(item.entry, summary="", text=text))
+    start = text.index("It  carries")
+    source = ClaimSource(text="It  carries 40 people.", field=Field.TEXT, start=start, end=start + 22)
+    late = Trace(text="The ferry is late.", field=Field.TEXT, start=0, end=18)
+    draft = make_draft(3, item_id=item.id, sentences=(late,))
+    claim = Claim(start=0, end=5, verdict=ClaimVerdict.SUPPORTED, source=source)
+    draft = msgspec.structs.replace(draft, checks=Checks(ran=1, claims=(claim,)))
+    page = item_page(item, NOW, draft)
+    assert spans_in_role(page, "mark-good") == ["It  carries 40 people."]
+    assert spans_in_role(page, "mark-dim") == ["The ferry is late."]
+    assert "It  carries 40 people. = supported Nobody was hurt." in render(page)
+    other = msgspec.structs.replace(draft, item_id="another", checks=Checks(), sentences=())
+    assert not spans_in_role(item_page(item, NOW, other), "mark-good")
+
+
+def test_words_that_the_source_does_not_show_are_not_underlined() -> None:
+    item = make_item(3)
+    source = ClaimSource(text="gone", field=Field.TEXT, start=900, end=904)
+    claim = Claim(start=0, end=5, verdict=ClaimVerdict.SUPPORTED, source=source)
+    draft = make_draft(3, item_id=item.id, checks=Checks(ran=1, claims=(claim,)))
+    assert render(item_page(item, NOW, draft)) == render(item_page(item, NOW))
 
 
 def test_draft_without_claims_has_no_heading() -> None:

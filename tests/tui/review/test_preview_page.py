@@ -5,7 +5,7 @@ from textual.content import Content
 
 from console_driver import NOW, make_draft
 from copydesk.model.delivery import Preview, PreviewPart
-from copydesk.model.draft import Thumbnail
+from copydesk.model.draft import ListedDraft, Score, StorySource, Thumbnail
 from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.review.pages import ImageView, draft_page, format_bytes, preview_page
 
@@ -22,6 +22,10 @@ def preview(*parts: PreviewPart, account: str = "bluesky:me", connected: bool = 
 
 def render(previews: list[Preview], *images: ImageView, width: int = 60) -> str:
     return "\n".join(line.plain.rstrip() for line in lay_out_blocks(preview_page(previews, images), width))
+
+
+def draw(draft: ListedDraft, *previews: Preview) -> str:
+    return "\n".join(line.plain.rstrip() for line in lay_out_blocks(draft_page(draft, NOW, previews), 60))
 
 
 def test_fitting_post_has_count() -> None:
@@ -95,6 +99,27 @@ def test_hostile_preview_fits_width_without_markup(width: int, longest_line: int
 
 
 def test_draft_page_contains_preview() -> None:
-    page = "\n".join(line.plain for line in lay_out_blocks(draft_page(make_draft(), NOW, [preview(part())]), 60))
-    assert page.index("#opensource") < page.index("Accounts") < page.index("Checks")
-    assert "#opensource\n\nAccounts" in page
+    page = draw(make_draft(), preview(part()))
+    assert page.index("◉ ") < page.index("#opensource") < page.index("Checks")
+    assert "Accounts" not in page
+
+
+def test_post_is_drawn_as_its_platform_shows_it() -> None:
+    url = "https://www.lighthouse.example/0"
+    sources = (StorySource(item_id="item-0", source_id="s", name="x", type="rss", title="", url=url),)
+    draft = make_draft(0, text=f"Words\n\n{url}", score=Score(total=1.0, sources=sources))
+    shown = preview(part(draft.text, 40), card=True)
+    page = draw(draft, shown)
+    assert "◉ me  bluesky  40/300  260 left" in page
+    assert f"▏ ┃ {draft.item.title}\n▏ ┃ lighthouse.example" in page
+    assert page.count(url) == 1
+    other = make_draft(0, text=draft.text, score=None)
+    assert draft.item.title not in draw(other, shown)
+
+
+def test_further_accounts_are_listed_below_the_post() -> None:
+    refused = preview(part(), account="x:me", stops=("No.",))
+    page = draw(make_draft(), preview(part()), refused)
+    assert "Accounts  rejected by 1 of 2" in page
+    assert "x:me" in page
+    assert "No." in page

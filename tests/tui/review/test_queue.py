@@ -34,7 +34,7 @@ async def test_paging_skips_no_draft(tmp_path: Path) -> None:
     async with open_queue(tmp_path) as (ui, _):
         for page in range(1, 20):
             await ui.press("ctrl+d")
-            assert current_number(ui) == min(page * (review_screen(ui).queue.drawable_size.height // 2), 449)
+            assert current_number(ui) == min(page * (review_screen(ui).queue.page_rows // 2), 449)
 
 
 async def test_order_is_chosen_per_tab_and_marks_work_in_it(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ async def test_80_columns_show_all_tabs(tmp_path: Path) -> None:
 async def test_wheel_moves_cursor(tmp_path: Path) -> None:
     async with open_queue(tmp_path) as (ui, _):
         queue = review_screen(ui).queue
-        queue.scroll_to(y=300, animate=False, immediate=True)
+        queue.scroll_to(y=600, animate=False, immediate=True)
         await ui.wait()
         assert current_number(ui) == queue.cursor == 300
         assert "Draft number 310" in screen_text(ui.app)

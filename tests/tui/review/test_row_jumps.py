@@ -23,7 +23,7 @@ async def test_screen_waits_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         assert ui.app.screen.queue.cursor == MANY - 1
         assert not ui.lines[3].startswith("▌")
         assert "·····" not in ui.text
-        assert any(line.startswith("▌ N") for line in ui.lines)
+        assert any(line.startswith("▌ ") for line in ui.lines)
 
 
 async def test_slow_rows_show_placeholders(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +39,7 @@ async def test_slow_rows_show_placeholders(monkeypatch: pytest.MonkeyPatch) -> N
         rows.released.set()
         await ui.wait()
         assert "·····" not in ui.text
-        assert any(line.startswith("▌ N") for line in ui.lines)
+        assert any(line.startswith("▌ ") for line in ui.lines)
 
 
 async def test_reversed_jump_shows_current_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,9 +51,9 @@ async def test_reversed_jump_shows_current_row(monkeypatch: pytest.MonkeyPatch) 
         await rows.wait_until_called()
         ui.app.screen.queue.action_first()
         ui.app.screen.queue.action_move(1)
-        await wait_until(lambda: ui.lines[4].startswith("▌"), ui.pilot.pause)
+        await wait_until(lambda: ui.lines[5].startswith("▌"), ui.pilot.pause)
         rows.released.set()
         await ui.wait()
         assert ui.app.screen.queue.cursor == 1
-        assert ui.lines[4].startswith("▌")
+        assert ui.lines[5].startswith("▌")
         assert "·····" not in ui.text

@@ -17,14 +17,15 @@ async def test_first_draft_and_source_are_displayed() -> None:
 async def test_j_and_k_move_and_panes_follow() -> None:
     async with open_console(FakeDesk(12)) as ui:
         await ui.press("j", "j", "k")
-        assert ui.lines[4].startswith("▌ N~ 89")
+        assert ui.lines[5].startswith("▌  ~ Quarrystone")
+        assert ui.lines[6].startswith("▌    length · @quarrystonedb")
         assert "@quarrystonedb · X" in ui.text
 
 
 async def test_arrow_keys_move() -> None:
     async with open_console(FakeDesk(12)) as ui:
         await ui.press("down", "down", "up")
-        assert ui.lines[4].startswith("▌")
+        assert ui.lines[5].startswith("▌")
 
 
 async def test_cursor_stays_within_rows() -> None:
@@ -41,15 +42,15 @@ async def test_first_and_last_keys_jump() -> None:
         assert ui.app.screen.queue.cursor == 99
         assert any(line.startswith("▌") for line in ui.lines)
         await ui.press("g")
-        assert ui.lines[3].startswith("▌ N  93")
+        assert ui.lines[3].startswith("▌    A missing index")
 
 
 async def test_half_page_keys() -> None:
     async with open_console(FakeDesk(100)) as ui:
         await ui.press("ctrl+d", "pagedown")
-        assert ui.app.screen.queue.cursor == 28
-        await ui.press("ctrl+u")
         assert ui.app.screen.queue.cursor == 14
+        await ui.press("ctrl+u")
+        assert ui.app.screen.queue.cursor == 7
 
 
 async def test_fast_moves_load_few_items() -> None:
@@ -299,4 +300,4 @@ async def test_click_moves_cursor() -> None:
     async with open_console(app_desk) as ui:
         await ui.pilot.click("#queue", offset=(10, 5))
         await ui.wait()
-        assert ui.app.screen.queue.cursor == 4
+        assert ui.app.screen.queue.cursor == 2

@@ -490,9 +490,23 @@ class ActionRunner:
             self._show_changed(result)
         else:
             self._show_undone(result)
+        self._record_progress(result)
         # A draft was deleted elsewhere, so the list on the screen is out of date.
         if DRAFT_DELETED_MESSAGE in result.outcome.failed.values():
             self.screen.refresh_data()
+
+    def _record_progress(self, result: ActionResult) -> None:
+        outcome = result.outcome
+        for draft_id in outcome.succeeded:
+            state = result.states.get(draft_id)
+            if state is not None:
+                self.changes.record_decisions([draft_id], state.status, archived=state.archived)
+        # Of a bulk the states are not loaded, but the action says where it leads, and its undo leads back.
+        rest = [draft_id for draft_id in outcome.succeeded if draft_id not in result.states]
+        is_change = outcome.kind is EventKind.CHANGE
+        is_archived = is_change and outcome.action == Action.ARCHIVE
+        self.changes.record_decisions(rest, outcome.status if is_change else None, archived=is_archived)
+        self.pane.show_progress()
 
     def _show_changed(self, result: ActionResult) -> None:
         outcome = result.outcome

@@ -6,6 +6,8 @@ Until the list is loaded again, its rows are older than these changes.
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from copydesk.model.draft import Draft, ListedDraft, Status
 
 MAX_REMEMBERED = 5_000
@@ -76,6 +78,8 @@ class LocalChanges:
 
     def __init__(self) -> None:
         self.pending = PendingChanges()
+        self.decided: set[str] = set()
+        """Drafts that were decided since the console was opened."""
         self._changes: dict[str, LocalChange] = {}
 
     def current_state(self, draft: "ListedDraft") -> DraftState:
@@ -100,6 +104,15 @@ class LocalChanges:
         # The row is still the one from before the earlier change, so that one's original state counts.
         first = previous.original if previous and previous.version > draft.version else DraftState.of(draft)
         lru_put(self._changes, draft.id, LocalChange(first, DraftState.of(changed), changed.version), MAX_REMEMBERED)
+
+    def record_decisions(self, draft_ids: "Iterable[str]", status: "Status | None", *, archived: bool = False) -> None:
+        """Record that these drafts have this state now: those that still wait for a review are not decided."""
+        from copydesk.model.draft import TO_REVIEW  # noqa: PLC0415 - not needed for the first paint
+
+        if archived or (status is not None and status not in TO_REVIEW):
+            self.decided.update(draft_ids)
+        else:
+            self.decided.difference_update(draft_ids)
 
     def update(self, draft: "Draft") -> None:
         """Update the state of a draft that was changed before, after an undo or redo."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 from msgspec import structs
 from textual.content import Content
@@ -18,8 +19,11 @@ from copydesk.model.draft import (
     MANUAL,
     Agent,
     Checks,
+    Claim,
+    ClaimVerdict,
     DraftImage,
     DraftSource,
+    Field,
     Finding,
     Format,
     ListedDraft,
@@ -128,7 +132,7 @@ def _summary(previews: "Sequence[Preview]") -> Content:
     return Content.styled(labels.rejected_by(refused, len(previews)), "bad")
 
 
-def _account_blocks(preview: "Preview") -> Iterator[Block]:
+def _account_blocks(preview: "Preview", *, draws_link: bool = True) -> Iterator[Block]:
     remarks = [] if preview.connected else [labels.NOT_CONNECTED]
     if len(preview.parts) > 1:
         remarks.append(plural(len(preview.parts), "post"))
@@ -147,7 +151,7 @@ def _account_blocks(preview: "Preview") -> Iterator[Block]:
     for number, part in enumerate(preview.parts, 1):
         for problem in part.stops:
             yield Paragraph(Content.styled(labels.problem(safe_line(problem), number), "bad"), indent=2)
-    if link := _first_link(preview.parts):
+    if draws_link and (link := _first_link(preview.parts)):
         label = labels.LINK_CARD if preview.card else labels.PLAIN_LINK
         yield Paragraph(Content.assemble((f"{label} ", "dim"), (safe_line(link), "link")), indent=2)
 
@@ -235,12 +239,12 @@ def draft_page(
     `previews` are left out until they are loaded. `images` are the draft's images with their thumbnails; without them
     the previews list the images by their descriptions. `delivery` says when the draft goes out or where it was posted.
     """
-    blocks = [_headline(draft, now, delivery), *post_links(delivery.reports), paragraph(), *_text(draft)]
+    blocks = [_headline(draft, now, delivery), _source_line(draft, now), *post_links(delivery.reports), paragraph()]
+    blocks += [*_post(draft, previews)]
+    if previews and (draft.images or images):
+        blocks += [*image_blocks(images or [ImageView(image.alt or "") for image in draft.images])]
     if previews:
-        blocks += [
-            paragraph(),
-            *preview_page(previews, images or [ImageView(image.alt or "") for image in draft.images]),
-        ]
+        blocks += _accounts(previews)
     if draft.proposed_images:
         blocks += [paragraph(), *_proposed_images(draft.proposed_images)]
     if draft.items:
@@ -308,40 +312,176 @@ def _agent(agent: Agent) -> Iterator[Block]:
         yield paragraph(safe_line(labels.agent_source(source.url, source.text, source.start, source.end)), "dim")
 
 
-def _text(draft: ListedDraft) -> Iterator[Block]:
-    """Yield the text with hidden characters made visible and the spans of findings underlined."""
-    posts = draft.text.split(THREAD_SEPARATOR) if draft.format is Format.THREAD else [draft.text]
-    start = 0
-    for number, post in enumerate(posts, 1):
-        if len(posts) > 1:
-            label = labels.thread_part(number, len(posts))
-            yield paragraph(label if number == 1 else f"\n{label}", "dim")
-        yield Paragraph(_highlighted(post, start, draft.checks.findings))
-        # Findings count from the start of the whole text, separators included.
-        start += len(post) + len(THREAD_SEPARATOR)
+def _source_line(draft: ListedDraft, now: datetime) -> Block:
+    """Return where the story comes from, and how old it is."""
+    names = [source.name for source in draft.score.sources[:1]] if draft.score else []
+    source = safe_line(names[0]) if names else source_type_label(draft.item.source_type)
+    return paragraph(f"{source}, {format_relative(draft.item.published, now)}", "dim")
 
 
-def _highlighted(text: str, start: int, findings: Sequence[Finding]) -> Content:
-    """Return `text` with the spans of the findings in the colour of their severity.
+AVATAR = "◉"
+_RAIL = "▏"
 
-    `start` is the offset of `text` in the draft's whole text, which the findings' positions refer to.
+
+class Post(NamedTuple):
+    """A post as a platform shows it, beside a line that holds its parts together."""
+
+    content: Content
+    role: str = "faint"
+
+    def lines(self, width: int) -> list[Content]:
+        """Render the text in lines of at most `width` cells."""
+        rail = Content.styled(f"{_RAIL} ", self.role)
+        room = max(width - rail.cell_length, 1)
+        return [rail + line for line in (self.content.wrap(room) if self.content else [self.content])]
+
+
+def _post(draft: ListedDraft, previews: "Sequence[Preview]") -> Iterator[Block]:
+    """Yield the draft as the first of its accounts shows it: author, text, link card, and what is left of the limit.
+
+    Hidden characters are made visible, the spans of findings and the least certain sentence are underlined. Until the
+    previews are loaded only the text is known.
     """
-    spans = [
-        (max(finding.start - start, 0), min(finding.end - start, len(text)), finding.severity)
-        for finding in findings
+    first = previews[0] if previews else None
+    texts = draft.text.split(THREAD_SEPARATOR) if draft.format is Format.THREAD else [draft.text]
+    marks = _marks(draft)
+    parts = first.parts if first is not None and len(first.parts) == len(texts) else ()
+    yield _author_line(first, parts[0] if len(parts) == 1 else None)
+    start = 0
+    for number, text in enumerate(texts, 1):
+        if len(texts) > 1:
+            head = Content.styled(labels.thread_part(number, len(texts)), "dim")
+            length = Content.styled("  ") + _length(parts[number - 1]) if parts else Content("")
+            if number > 1:
+                yield Post(Content(""))
+            yield Post(head + length)
+        yield Post(_highlighted(text, start, marks))
+        # Findings count from the start of the whole text, separators included.
+        start += len(text) + len(THREAD_SEPARATOR)
+    if first is not None and first.card and (link := _first_link(first.parts)):
+        yield from _link_card(draft, link)
+    for problem in first.stops if first is not None else ():
+        yield Post(Content.styled(labels.problem(safe_line(problem)), "bad"))
+    for number, part in enumerate(first.parts if first is not None else (), 1):
+        for problem in part.stops:
+            yield Post(Content.styled(labels.problem(safe_line(problem), number), "bad"))
+
+
+def _author_line(preview: "Preview | None", part: "PreviewPart | None") -> Block:
+    """Return the line above a post: the account, its platform, and the characters that are left."""
+    if preview is None:
+        return Paragraph(Content.styled(AVATAR, "accent"))
+    platform, _, handle = preview.account.partition(":")
+    name = safe_line(handle or platform)
+    facts = [Content.assemble((f"{AVATAR} ", "accent"), (name, "strong"))]
+    if handle:
+        facts.append(Content.styled(safe_line(preview.platform), "dim"))
+    if not preview.connected:
+        facts.append(Content.styled(labels.NOT_CONNECTED, "warn"))
+    if part is not None:
+        facts.append(_length(part))
+        if part.limit is not None and part.length <= part.limit:
+            facts.append(Content.styled(labels.characters_left(part.limit - part.length), "dim"))
+    return Paragraph(Content.styled("  ").join(facts))
+
+
+def _link_card(draft: ListedDraft, link: str) -> Iterator[Block]:
+    """Yield the card that the platform draws for the first link: the title if it is the item's link, and the host."""
+    urls = {source.url for source in draft.score.sources} if draft.score else set()
+    urls |= {item.url for item in draft.items}
+    yield Post(Content(""))
+    if link in urls and draft.item.title.strip():
+        yield Post(Content.assemble(("┃ ", "faint"), (safe_line(draft.item.title), "strong")))
+    yield Post(Content.assemble(("┃ ", "faint"), (safe_line(_card_host(link)), "dim")))
+
+
+def _card_host(link: str) -> str:
+    """Return the host of a link as a card shows it; the link itself if it has none."""
+    try:
+        host = urlsplit(link).hostname or ""
+    except ValueError:
+        return link
+    return host.removeprefix("www.") or link
+
+
+def _accounts(previews: "Sequence[Preview]") -> Iterator[Block]:
+    """Yield the verdict of all accounts, and what each of the others counts; nothing if the post shows it already."""
+    if len(previews) == 1 and previews[0].fits and previews[0].connected:
+        return
+    yield paragraph()
+    yield Paragraph(Content.assemble((labels.PREVIEW_HEADING, "strong"), "  ", _summary(previews)))
+    for preview in previews[1:]:
+        yield from _account_blocks(preview, draws_link=False)
+
+
+class Mark(NamedTuple):
+    """A span of a text to underline."""
+
+    start: int
+    end: int
+    role: str
+
+
+_MARK_ORDER = ("mark-bad", "mark-warn", "mark-dim", "mark-good")
+"""The first of those that cover a piece of text is drawn."""
+
+
+def _marks(draft: ListedDraft) -> list[Mark]:
+    """Return the spans of the findings in the colour of their severity, and that of the least certain sentence."""
+    marks = [
+        Mark(finding.start, finding.end, f"mark-{SEVERITY[finding.severity].role}")
+        for finding in draft.checks.findings
         if finding.start is not None and finding.end is not None
     ]
-    # Findings may overlap: cut the text at every boundary, and style each piece by the worst finding that covers it.
+    if (claim := least_certain(draft)) is not None:
+        # A supported sentence is no warning.
+        role = "dim" if claim.verdict is ClaimVerdict.SUPPORTED else CLAIM[claim.verdict].role
+        marks.append(Mark(claim.start, claim.end, f"mark-{role}"))
+    return marks
+
+
+_CERTAINTY = (ClaimVerdict.CONTRADICTS, ClaimVerdict.CANNOT_TELL, ClaimVerdict.SUPPORTED)
+
+
+def least_certain(draft: ListedDraft) -> Claim | None:
+    """Return the claim to look at first: the one with the worst verdict whose words are least like the source's.
+
+    None if the draft claims nothing.
+    """
+
+    from copydesk.model.filters import tokenize  # noqa: PLC0415 - not needed for the first paint
+
+    def certainty(claim: Claim) -> tuple[int, float]:
+        words = set(tokenize(draft.text[claim.start : claim.end]))
+        in_source = set(tokenize(claim.source.text)) if claim.source is not None else set()
+        return _CERTAINTY.index(claim.verdict), len(words & in_source) / max(len(words), 1)
+
+    return min(draft.checks.claims, key=certainty, default=None)
+
+
+def _highlighted(text: str, start: int, marks: Sequence[Mark]) -> Content:
+    """Return `text` with the marked spans underlined and hidden characters visible.
+
+    `start` is the offset of `text` in the whole text, which the marks refer to.
+    """
+    return Content("").join(
+        [
+            _with_hidden_characters(piece).stylize(role) if role else _with_hidden_characters(piece)
+            for piece, role in _pieces(text, start, marks)
+        ]
+    )
+
+
+def _pieces(text: str, start: int, marks: Sequence[Mark]) -> Iterator[tuple[str, str]]:
+    """Yield `text` in pieces with the role of the mark that covers each, an empty one for none."""
+    spans = [(max(mark.start - start, 0), min(mark.end - start, len(text)), mark.role) for mark in marks]
+    # Marks may overlap: cut the text at every boundary, and style each piece by the worst mark that covers it.
     boundaries = sorted(
         {0, len(text), *(boundary for span in spans for boundary in span[:2] if 0 < boundary < len(text))}
     )
-    pieces = []
     for lower, upper in pairwise(boundaries):
-        severities = {severity for first, last, severity in spans if first <= lower and upper <= last}
-        worst = next((severity for severity in _SEVERITY_ORDER if severity in severities), None)
-        piece = _with_hidden_characters(text[lower:upper])
-        pieces.append(piece.stylize(f"mark-{SEVERITY[worst].role}") if worst else piece)
-    return Content("").join(pieces)
+        roles = {role for first, last, role in spans if first <= lower and upper <= last}
+        yield text[lower:upper], next((role for role in _MARK_ORDER if role in roles), "")
 
 
 def _with_hidden_characters(text: str) -> Content:
@@ -378,18 +518,29 @@ def _finding_table(findings: Sequence[Finding]) -> Table:
 
 def _claims(draft: ListedDraft) -> Iterator[Block]:
     """Yield each sentence of the draft with its verdict, and below it the words of the source."""
-    claims = draft.checks.claims
+    claims, least = draft.checks.claims, least_certain(draft)
     summary = labels.claims_summary(Counter(claim.verdict for claim in claims))
     yield Paragraph(Content.assemble((labels.CLAIMS_HEADING, "strong"), "  ", (summary, "dim")))
-    for claim in claims:
+    for claim in sorted(claims, key=lambda claim: claim is not least):
         badge = CLAIM[claim.verdict]
         sentence = safe_line(draft.text[claim.start : claim.end])
-        yield Paragraph(Content.assemble((f"{badge.letter} {badge.text}", badge.role), "  ", sentence))
-        if claim.reason:
-            yield Paragraph(Content.styled(safe_line(claim.reason), "dim"), indent=INDENT)
+        parts = [Content.styled(f"{badge.letter} {badge.text}", badge.role)]
+        if len(claims) > 1:
+            # The text is right above: a single sentence is not repeated.
+            parts += [Content.styled(labels.LEAST_CERTAIN, "dim")] if claim is least else []
+            parts.append(Content(sentence))
         if claim.source is not None:
             field = labels.CLAIM_FIELDS.get(claim.source.field, "")
-            yield Paragraph(Content.assemble((f"{field}: ", "dim"), safe_line(claim.source.text)), indent=INDENT)
+            evidence = Content.assemble((f"{field}: ", "dim"), safe_line(claim.source.text))
+            if len(claims) > 1:
+                yield Paragraph(Content("  ").join(parts))
+                yield Paragraph(evidence, indent=INDENT)
+            else:
+                yield Paragraph(Content("  ").join([*parts, evidence]))
+        else:
+            yield Paragraph(Content("  ").join(parts))
+        if claim.reason:
+            yield Paragraph(Content.styled(safe_line(claim.reason), "dim"), indent=INDENT)
 
 
 def _score(score: Score) -> Iterator[Block]:
@@ -418,20 +569,77 @@ MAX_ARTICLE_LENGTH = 20_000
 """Characters of an article that are displayed. Wrapping a longer text delays the page noticeably."""
 
 
-def item_page(item: "Item", now: datetime) -> list[Block]:
-    """Return the whole page of one source item."""
+def item_page(item: "Item", now: datetime, draft: ListedDraft | None = None) -> list[Block]:
+    """Return the whole page of one source item; what `draft` uses of it is underlined, with the verdicts beside it."""
     entry = item.entry
+    used = _used_spans(item, draft) if draft is not None else {}
+    title = _with_verdicts(safe_line(entry.title), entry.title, used.get(Field.TITLE, []))
     blocks: list[Block] = [
-        paragraph(safe_line(entry.title) or labels.UNTITLED_ITEM, "strong"),
+        Paragraph((title if title.plain.strip() else Content(labels.UNTITLED_ITEM)).stylize("strong")),
         paragraph(),
         _facts(item, now),
     ]
+    in_summary = used.get(Field.SUMMARY, [])
     # Many feeds repeat the beginning of the text as its summary, cut off with an ellipsis.
-    if entry.summary and not entry.text.startswith(entry.summary.rstrip(" .…")):
-        blocks += [paragraph(), Paragraph(Content(_paragraphs(entry.summary)))]
+    if entry.summary and (in_summary or not entry.text.startswith(entry.summary.rstrip(" .…"))):
+        summary = _paragraphs(entry.summary)
+        blocks += [paragraph(), Paragraph(_with_verdicts(summary, entry.summary, in_summary))]
     if entry.text:
-        blocks += [paragraph(), Paragraph(Content(_paragraphs(entry.text)))]
+        text = _paragraphs(entry.text)
+        blocks += [paragraph(), Paragraph(_with_verdicts(text, entry.text, used.get(Field.TEXT, [])))]
     return blocks
+
+
+class UsedSpan(NamedTuple):
+    """Words of a source that a draft uses."""
+
+    start: int
+    end: int
+    verdict: ClaimVerdict | None
+    """The verdict on the sentence of the draft that rests on them; None for words that are no claim."""
+
+
+def _used_spans(item: "Item", draft: ListedDraft) -> dict[Field, list[UsedSpan]]:
+    """Return what the draft uses of each field of the item."""
+    used: dict[Field, list[UsedSpan]] = {}
+    for claim in draft.checks.claims:
+        source = claim.source
+        if source is not None and (source.item_id or draft.item_id) == item.id:
+            used.setdefault(source.field, []).append(UsedSpan(source.start, source.end, claim.verdict))
+    for trace in draft.sentences:
+        if trace.start is None or trace.end is None or (trace.item_id or draft.item_id) != item.id:
+            continue
+        spans = used.setdefault(trace.field, [])
+        if not any(span.start < trace.end and trace.start < span.end for span in spans):
+            spans.append(UsedSpan(trace.start, trace.end, None))
+    return used
+
+
+def _with_verdicts(shown: str, stored: str, used: Sequence[UsedSpan]) -> Content:
+    """Return the text as shown, with the used spans underlined and the sign and the name of each verdict after it.
+
+    The positions refer to the stored text, which is found again in the shown one by its words: cleaning changes these
+    no more than their spacing.
+    """
+    pieces: list[Content] = []
+    at = 0
+    for span in sorted(used):
+        words = _words(stored[span.start : span.end])
+        found = re.compile(r"\s+".join(map(re.escape, words))).search(shown, at) if words else None
+        if found is None:
+            continue
+        badge = CLAIM[span.verdict] if span.verdict is not None else None
+        role = f"mark-{badge.role}" if badge else "mark-dim"
+        pieces += [Content(shown[at : found.start()]), Content.styled(found[0], role)]
+        if badge is not None:
+            pieces.append(Content.styled(f" {badge.letter} {badge.text}", badge.role))
+        at = found.end()
+    return Content("").join([*pieces, Content(shown[at:])])
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text as they are displayed."""
+    return clean_lines(text).split()
 
 
 def _facts(item: "Item", now: datetime) -> Block:
@@ -491,7 +699,7 @@ def partial_page(draft: ListedDraft, text: str, now: datetime) -> list[Block]:
     """Return the page of a draft that is being written, with its text as far as it has arrived."""
     unfinished = structs.replace(draft, text=text, checks=Checks())
     headline = _headline(unfinished, now, DeliveryInfo())
-    return [headline, paragraph(labels.TEXT_ARRIVING, "dim"), paragraph(), *_text(unfinished)]
+    return [headline, paragraph(labels.TEXT_ARRIVING, "dim"), paragraph(), *_post(unfinished, ())]
 
 
 def prompt_page(requests: "Sequence[ModelRequest]") -> list[Block]:

@@ -306,4 +306,5 @@ class ItemPane(Container):
     def _show_item(self, item: "Item") -> None:
         from copydesk.tui.review.pages import item_page  # noqa: PLC0415 - not needed for the first paint
 
-        self.page.show(lambda: item_page(item, self.app.clock()))
+        draft = self._draft
+        self.page.show(lambda: item_page(item, self.app.clock(), draft))

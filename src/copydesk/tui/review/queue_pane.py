@@ -75,6 +75,8 @@ class QueuePane(Container):
         """Number of times the user has switched lists. A draft located for an earlier value is not shown."""
         self._newest_id = ""
         self._new_count = 0
+        self._sitting_total = 0
+        """Drafts decided since the console was opened, and those still to be decided."""
         self._filling_since: datetime | None = None
         """When the list was found empty; None if it was not."""
         self._loader: QueueLoader | None = None
@@ -313,6 +315,7 @@ class QueuePane(Container):
         from copydesk.model.filters import Tab, count_in_tab  # noqa: PLC0415 - not needed for the first paint
 
         self._header.tabs.show(self.tab, {tab.value: count_in_tab(tab, counts) for tab in Tab})
+        self._sitting_total = len(self._changes.decided) + count_in_tab(Tab.TO_REVIEW, counts)
 
     def _show_title(self) -> None:
         """Show the total, the number of marked drafts, and the number of new ones."""
@@ -321,6 +324,7 @@ class QueuePane(Container):
         total_text = f"{total:,}" if queue.window.is_total_exact else f"{total - 1:,}+"
         title = labels.queue_title(
             total_text if total else "",
+            self._progress(),
             labels.ORDERS[self.view.sort] if self.view.sort is not None and not self.view.query else "",
             self._loader.filter_text if self._loader is not None and self.view.is_filtered else "",
             f"{marked:,}{'+' * queue.is_count_partial}" if marked else "",
@@ -328,6 +332,16 @@ class QueuePane(Container):
             is_range_open=queue.range_start is not None,
         )
         set_title(queue, title)
+
+    def _progress(self) -> str:
+        """Return how many of the drafts of this sitting are decided; empty in other lists, and before the first."""
+        decided = len(self._changes.decided)
+        shown = decided and self.tab == "to_review" and not self.view.is_filtered
+        return labels.sitting_progress(decided, max(self._sitting_total, decided)) if shown else ""
+
+    def show_progress(self) -> None:
+        """Show the number of decided drafts after a decision."""
+        self._show_title()
 
     def show_error(self, error: CopydeskError) -> None:
         """Show, in place of the rows, why the desk could not be opened or read."""

@@ -37,6 +37,7 @@ ROLES = (
     "mark-bad",
     "mark-warn",
     "mark-dim",
+    "mark-good",
 )
 """Roles of a piece of text.
 
