@@ -384,6 +384,9 @@ class FakeDesk:
         """There is no memory to release."""
         return False
 
+    async def has_account(self) -> bool:
+        return True
+
     async def count_needing_user(self) -> int:
         return 0
 

@@ -13,7 +13,7 @@ from copydesk.desk.voice import Voices
 from copydesk.errors import StoreError
 from copydesk.model.user import User
 from copydesk.settings import Settings
-from copydesk.store import deliveries
+from copydesk.store import accounts, deliveries
 
 if TYPE_CHECKING:
     from copydesk.credentials.vault import AskPassphrase
@@ -219,6 +219,10 @@ class Desk:
     async def count_needing_user(self) -> int:
         """Return the number of deliveries that `posting.list_needing_user` lists; cheap enough for every change."""
         return await self._context.read(deliveries.count_needing_user)
+
+    async def has_account(self) -> bool:
+        """Return True if an account is connected; cheap enough for every change."""
+        return await self._context.read(accounts.exists_any)
 
     async def release_memory(self) -> bool:
         """Release cached memory while the desk is idle; return True if there was any to release."""

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, bindparam, delete, or_, select, update
 
 from copydesk.model.delivery import Account, ConnectedAccount
 from copydesk.model.serialization import Struct
-from copydesk.store.raw_sql import upsert
+from copydesk.store.raw_sql import execute_sql, upsert
 from copydesk.store.tables import account
 
 _COLUMNS = (account.c.id, account.c.details, account.c.connected_at, account.c.checked_at, account.c.trouble)
@@ -35,6 +35,11 @@ class AccountLease(Struct, frozen=True):
 def list_all(conn: Connection, user_id: str) -> tuple[ConnectedAccount, ...]:
     """Return the user's accounts, by platform and name."""
     return tuple(ConnectedAccount(**row._mapping) for row in conn.execute(_ALL, {"b_user": user_id}))
+
+
+def exists_any(conn: Connection, user_id: str) -> bool:
+    """Return True if the user has connected an account."""
+    return execute_sql(conn, "SELECT 1 FROM account WHERE user_id = ? LIMIT 1", (user_id,)).fetchone() is not None
 
 
 def get(conn: Connection, user_id: str, account_id: str) -> ConnectedAccount | None:

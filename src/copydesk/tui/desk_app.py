@@ -80,6 +80,9 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
     needs_user: var[int] = var(0)
     """Number of deliveries that need the user."""
 
+    has_account: var[bool] = var(True)  # noqa: FBT003 - the initial value
+    """False if it is known that no account is connected, so that nothing can be posted."""
+
     def __init__(
         self,
         open_desk: OpenDesk,
@@ -232,6 +235,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                     # A jump is a change: the jobs store it when they notice it, and its end.
                     self.posting_paused = await desk.schedule.peek_clock_warning() is not None
                     self.needs_user = await desk.count_needing_user()
+                    self.has_account = await desk.has_account()
                     if previous is not None:
                         self.change_count += 1
                         self._post_to_screen(DeskChanged())

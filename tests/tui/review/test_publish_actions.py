@@ -178,3 +178,10 @@ async def test_undo_skips_posted_draft(tmp_path: Path) -> None:
         await review.press("u")
         assert await review.get_status(first.id) is first.status
         assert await review.get_status(third.id) is Status.POSTED
+
+
+async def test_header_says_that_no_account_is_connected(tmp_path: Path) -> None:
+    async with open_review(tmp_path, size=(132, 32)) as review:
+        await review.wait_for(lambda: "no account connected 6" in review.lines[0])
+        await connect_webhook(review.desk)
+        await review.wait_for(lambda: "no account connected" not in review.lines[0])

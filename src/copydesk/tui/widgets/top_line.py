@@ -37,6 +37,7 @@ class TopLine(StaticLines):
         self.watch(self.app, "problems", self._on_change, init=False)
         self.watch(self.app, "posting_paused", self._on_change, init=False)
         self.watch(self.app, "needs_user", self._on_change, init=False)
+        self.watch(self.app, "has_account", self._on_change, init=False)
 
     def _on_change(self) -> None:
         self.refresh()
@@ -91,8 +92,8 @@ class TopLine(StaticLines):
                 return screen
         return ""
 
-    def _right_variants(self) -> list[tuple[Content, Content, Content, Content]]:
-        """Return variants of (progress, clock, deliveries that need the user, problems), the longest first."""
+    def _right_variants(self) -> list[tuple[Content, Content, Content, Content, Content]]:
+        """Return variants of (progress, account, clock, deliveries that need the user, problems), the longest first."""
         none = Content("")
         problems = self.app.problems
         clocks = [Content.styled(text, "bad") for text in labels.CLOCK_DOUBT] if self.app.posting_paused else [none]
@@ -107,11 +108,20 @@ class TopLine(StaticLines):
             key = self.app.key_label("console.needs_you"), "key"
             needs = [Content.assemble((long_text, "warn"), " ", key), Content.styled(short_text, "warn")]
         works = [self._work, none]
+        accounts = [none]
+        if not self.app.has_account:
+            key = self.app.key_label("console.setup"), "key"
+            accounts = [Content.assemble((labels.NO_ACCOUNT_CONNECTED, "warn"), " ", key), none]
         variants = [
-            (work, clock, need, count) for work in works for clock in clocks for need in needs for count in counts
+            (work, account, clock, need, count)
+            for work in works
+            for account in accounts
+            for clock in clocks
+            for need in needs
+            for count in counts
         ]
         # Narrower than that only the problems are counted.
-        return variants if len(clocks) == len(needs) == 1 else [*variants, (none, none, none, counts[-1])]
+        return variants if len(clocks) == len(needs) == 1 else [*variants, (none, none, none, none, counts[-1])]
 
     def _left_variants(self) -> list[Content]:
         """Return variants of the left part, the longest first: names of other screens, or only their numbers."""
