@@ -39,6 +39,7 @@ def _shallow_struct(struct: type[msgspec.Struct]) -> type[msgspec.Struct]:
 
 
 _EncodableDraft: Final[Any] = untyped_struct(ListedDraft)
+_EncodableItem: Final[Any] = untyped_struct(DraftItem)
 _checks = msgspec.json.Decoder(_shallow_struct(Checks)).decode
 _score = msgspec.json.Decoder(_shallow_struct(Score)).decode
 _json = msgspec.json.Decoder(msgspec.Raw).decode
@@ -79,6 +80,7 @@ def _encodable(
         confidence_known,
         title,
         source_type,
+        published,
     ) = row
     # In the order of the fields of ListedDraft: by name it takes twice as long.
     return _EncodableDraft(
@@ -111,7 +113,7 @@ def _encodable(
         None if agent is None else _json(agent),
         items,
         bool(confidence_known),
-        DraftItem(id=item_id, title=title, source_type=source_type or MANUAL),
+        _EncodableItem(item_id, title, source_type or MANUAL, _format_time(published)),
     )
 
 

@@ -672,7 +672,7 @@ def text_saved_hint(path: object) -> str:
 
 def no_other_version(name: str) -> str:
     """Return the refusal to compare a draft that has one version only."""
-    return f"There is no other version of {name}."
+    return f"There is no other version of {name}, and it is not edited."
 
 
 def regenerate_hint() -> str:

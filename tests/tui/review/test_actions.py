@@ -361,6 +361,7 @@ async def test_new_version_is_announced_and_diffed(tmp_path: Path, monkeypatch: 
     async with open_review(tmp_path) as review:
         await review.press("d")
         assert "There is no other version of" in review.toasts[-1]
+        assert "and it is not edited" in review.toasts[-1]
         first = review.current
         await review.press("R", *"Shorter", "enter")
         await review.wait_for(lambda: any("New version of" in message for message in review.toasts))
@@ -371,6 +372,17 @@ async def test_new_version_is_announced_and_diffed(tmp_path: Path, monkeypatch: 
         await review.press("K", "d")
         assert "Changes · q close · “A postmortem that names no culprit" in review.text
         assert "{+without culprits+}" in review.text
+
+
+async def test_difference_shows_the_users_own_edit(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.desk.drafts.edit(review.current.id, "A postmortem that names two culprits.")
+        await review.press("full_stop", "d")
+        assert "names [-no culprit-]{+two culprits+}." in review.text
+        await review.press("q")
+        await review.desk.drafts.undo(review.current.id)
+        await review.press("full_stop", "d")
+        assert "and it is not edited" in review.toasts[-1]
 
 
 async def test_draft_archived_elsewhere_stays_archived(tmp_path: Path) -> None:

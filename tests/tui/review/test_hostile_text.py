@@ -118,7 +118,7 @@ async def test_hostile_open_error_is_plain_text(text: str) -> None:
 
 async def test_draft_shows_characters_hidden_in_list() -> None:
     async with open_console(FakeDesk(drafts=[make_draft(0, text="pay \u202egnp.exe")])) as ui:
-        assert "▌ N  93 ━━━━━ s  7m pay gnp.exe" in ui.text
+        assert "▌    pay gnp.exe" in ui.text
         assert "pay ⟨U+202E⟩gnp.exe" in ui.text
 
 

@@ -45,6 +45,29 @@ async def test_first_and_last_keys_jump() -> None:
         assert ui.lines[3].startswith("▌    A missing index")
 
 
+async def test_full_screen_shows_one_pane_until_escape() -> None:
+    async with open_console(FakeDesk(12), size=(160, 32)) as ui:
+        panes = ("queue-pane", "draft-pane", "item-pane")
+        await ui.press("plus")
+        assert [bool(ui.app.screen.query_one(f"#{pane}").region) for pane in panes] == [True, False, False]
+        await ui.press("tab")
+        assert [bool(ui.app.screen.query_one(f"#{pane}").region) for pane in panes] == [False, True, False]
+        await ui.press("escape")
+        assert all(ui.app.screen.query_one(f"#{pane}").region for pane in panes)
+
+
+async def test_toast_does_not_cover_the_row_under_the_cursor() -> None:
+    async with open_console(FakeDesk(40), size=(80, 24)) as ui:
+        for key in ("g", "G"):
+            await ui.press(key)
+            ui.app.notify("Something happened somewhere, and this is about it")
+            await ui.wait()
+            assert "this is about it" in ui.text
+            row = next(line for line in ui.lines if line.startswith("▌"))
+            assert "Something" not in row
+            assert "about it" not in row
+
+
 async def test_half_page_keys() -> None:
     async with open_console(FakeDesk(100)) as ui:
         await ui.press("ctrl+d", "pagedown")

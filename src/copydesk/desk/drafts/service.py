@@ -531,6 +531,14 @@ class Drafts:
         """Return the differences between two drafts, usually versions of the same one. Raise NotFoundError."""
         return await self._versions.compare(old_id, new_id)
 
+    @operation
+    async def compare_edit(self, draft_id: str) -> Difference:
+        """Return the differences between the text as it was written and as the user has edited it.
+
+        Raise NotFoundError, and ConflictError if it is as it was written.
+        """
+        return await self._versions.compare_edit(draft_id)
+
     async def _load_page(
         self, name: str, query: Callable[..., DraftPage[D]], limit: int, cursor: str | None, *parameters: object
     ) -> tuple[D, str | None]:

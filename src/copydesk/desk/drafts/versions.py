@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.history_text import DraftHistory, describe_event, lineage
+from copydesk.errors import ConflictError
 from copydesk.model.draft import Draft, Finding, ListedDraft
 from copydesk.model.serialization import Struct
-from copydesk.model.transitions import DraftEvent
+from copydesk.model.transitions import DraftEvent, EventKind
 from copydesk.scheduling.time_text import format_time
 from copydesk.store import draft_events, draft_queries, draft_updates, schedule
 from copydesk.store.database import Transaction
@@ -59,6 +62,18 @@ class Versions:
         """Implement `Drafts.compare`, which documents it."""
         old, new = await self._ctx.read(_load_pair, old_id, new_id)
         return await asyncio.to_thread(_compare, old, new)
+
+    async def compare_edit(self, draft_id: str) -> Difference:
+        """Implement `Drafts.compare_edit`, which documents it."""
+        draft = await self._ctx.read(_get_draft, draft_id)
+        edits = [event for event in await self.list_events(draft_id) if "text" in event.before and not event.undone]
+        # Undo and redo are events, too; the first text that a person changed is the one that was written.
+        own = [event for event in edits if event.kind is EventKind.CHANGE and event.before["text"] != draft.text]
+        if not own:
+            raise ConflictError("The text was not edited.")
+        before = own[0].before
+        written = msgspec.structs.replace(draft, text=before["text"], checks=before.get("checks", draft.checks))
+        return await asyncio.to_thread(_compare, written, draft)
 
 
 def _load_events(conn: Transaction, user_id: str, draft_id: str) -> tuple[DraftEvent, ...]:

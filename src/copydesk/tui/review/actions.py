@@ -142,7 +142,7 @@ class InspectActions:
         self.app.push_if_current(self._screen, PageDialog(labels.PROMPT_TITLE, prompt_page(requests)))
 
     def diff(self) -> None:
-        """Show the difference to the next version or, if there is none, to the previous one."""
+        """Show the difference to the next version, else to the previous one, else what the user has edited."""
         if draft := self._queue.current:
             self.app.run_desk_task(lambda desk: self._difference(desk, draft), hold_keys=Hold.SCREEN)
 
@@ -150,17 +150,21 @@ class InspectActions:
         from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - for those who read it
         from copydesk.tui.review.pages import diff_page  # noqa: PLC0415
 
-        old, new = await self._versions(desk, draft)
-        difference = await desk.drafts.compare(old, new)
+        versions = await self._versions(desk, draft)
+        if versions is not None:
+            difference = await desk.drafts.compare(*versions)
+        else:
+            try:
+                difference = await desk.drafts.compare_edit(draft.id)
+            except ConflictError as error:
+                name = labels.draft_name(draft.text)
+                raise ConflictError(labels.no_other_version(name), hint=labels.regenerate_hint()) from error
         self.app.push_if_current(
             self._screen, PageDialog(labels.CHANGES_TITLE, diff_page(difference), labels.draft_name(draft.text))
         )
 
-    async def _versions(self, desk: "Desk", draft: "ListedDraft") -> tuple[str, str]:
-        """Return the ids of the versions to compare, the older one first.
-
-        Raise ConflictError if the draft has only one version.
-        """
+    async def _versions(self, desk: "Desk", draft: "ListedDraft") -> tuple[str, str] | None:
+        """Return the ids of the versions to compare, the older one first; None if the draft has only one version."""
         newer = [
             version.id
             for version in await desk.drafts.list_versions(draft.id)
@@ -170,7 +174,7 @@ class InspectActions:
             return draft.id, newer[-1]
         if draft.regenerated_from_id is not None:
             return draft.regenerated_from_id, draft.id
-        raise ConflictError(labels.no_other_version(labels.draft_name(draft.text)), hint=labels.regenerate_hint())
+        return None
 
     def copy_text(self) -> None:
         """Copy the draft's text to the clipboard, without invisible characters."""

@@ -74,7 +74,7 @@ def _details(draft: ListedDraft, now: datetime, look: "RowLook") -> list[Content
     # The tags of a source are often the same; they come last.
     return [
         Content.styled(badge.text, badge.role) if shows_status else Content(""),
-        Content.styled(failing_check(check[0]), check[1].role) if check else Content(""),
+        Content.styled(safe_line(failing_check(check[0])), check[1].role) if check else Content(""),
         Content.styled(safe_line(_source_name(draft)), "dim"),
         Content.styled(_time(draft, now, look), "dim"),
         Content.styled(draft.format.value if look.shows_format else "", "dim"),

@@ -57,6 +57,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
     def __init__(self) -> None:
         super().__init__()
         self.changes = LocalChanges()
+        self._toasts_on_top = False
         self._acting_on: tuple[Status, bool] | None = None
         """Status of the draft that keys act on, and True if it is archived; None for marked drafts."""
         self._followed: ListedDraft | None = None
@@ -147,6 +148,16 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
             self._acting_on = state
             self.query_one(KeyLine).refresh()
 
+    def _place_toasts(self) -> None:
+        """Show toasts at the top while they would cover the row under the cursor at the bottom right."""
+        queue = self.queue
+        row = queue.cursor * queue.row_height - queue.scroll_offset.y
+        is_below = row > queue.drawable_size.height // 2 and queue.region.width > self.size.width // 2
+        # Only when it changes: it restyles the whole screen.
+        if is_below is not self._toasts_on_top:
+            self._toasts_on_top = is_below
+            self.set_class(is_below, "-toasts-on-top")
+
     def show_draft(self, draft_id: str) -> None:
         """Move the cursor to a draft, in its tab if the displayed list does not hold it."""
         self.queue_pane.show_draft(draft_id)
@@ -174,6 +185,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
             return
         self.queue.finish_jump()
         self._update_key_line()
+        self._place_toasts()
         draft = self.queue.current
         if draft is None:
             self.preview_pane.clear()
@@ -198,6 +210,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         current = self.PANES.index(self.focused.id) if self.focused and self.focused.id in self.PANES else 0
         self._go_to(self.PANES[(current + by) % len(self.PANES)])
 
+    def action_full_screen(self) -> None:
+        """Show only the focused pane, or all panes again."""
+        self.query_one("#panes").toggle_class("-full")
+
     def _go_to(self, pane: str) -> None:
         widget = self.query_one(f"#{pane}")
         # Make the pane visible first: a hidden widget cannot take the focus.
@@ -217,8 +233,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
 
     def action_back(self) -> None:
         """Clear marks, search or filters, else close the run panel, else focus the queue."""
-        if not self.queue_pane.clear_marks_or_filters() and not self.close_run_panel():
-            self._go_to("queue")
+        if self.queue_pane.clear_marks_or_filters() or self.close_run_panel():
+            return
+        self.query_one("#panes").remove_class("-full")
+        self._go_to("queue")
 
     # The list.
 
