@@ -112,7 +112,7 @@ KEYS = (
     Key("review.previous_tab", KeyContext.REVIEW, "[", "tab(-1)", "Previous tab"),
     Key("review.next_tab", KeyContext.REVIEW, "]", "tab(1)", "Next tab"),
     Key("review.search", KeyContext.REVIEW, "/", "search", "Search this tab"),
-    Key("review.order", KeyContext.REVIEW, "O", "order", "Sort by score, age, confidence or source", "sort"),
+    Key("review.order", KeyContext.REVIEW, "O", "order", "Sort by score, age, confidence or source"),
     Key("review.filter", KeyContext.REVIEW, "f", "filter", "Filter by source, tag or format"),
     Key("review.next_pane", KeyContext.REVIEW, "tab", "pane(1)", "Next pane"),
     Key("review.previous_pane", KeyContext.REVIEW, "shift+tab", "pane(-1)", "Previous pane"),
