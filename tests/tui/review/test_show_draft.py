@@ -119,7 +119,7 @@ async def test_row_has_posting_time_on_users_clock(tmp_path: Path) -> None:
         await insert_drafts(desk, status="posted", posted_at=NOW - timedelta(hours=2), text="Gone")
         await insert_drafts(desk, status="pending_review", text="New")
     async with open_review(tmp_path) as (ui, screen):
-        for tab, row_text in (("scheduled", "Wed 09:00 Due"), ("posted", "11:00 Gone"), ("missed", "Sun 11:00 Late")):
+        for tab, row_text in (("scheduled", "· Wed 09:00 ·"), ("posted", "· 11:00 ·"), ("missed", "· Sun 11:00 ·")):
             screen.queue_pane.show_tab(tab)
             await ui.wait()
             assert row_text in ui.text
@@ -131,4 +131,4 @@ async def test_row_has_posting_time_on_users_clock(tmp_path: Path) -> None:
         screen.queue_pane.show_tab("scheduled")
         await ui.wait()
         await ui.press(".")
-        assert "Wed 17:00 Due" in ui.text
+        assert "· Wed 17:00 ·" in ui.text

@@ -54,8 +54,10 @@ class PromptAutosave:
         assert self._autosave is not None
         saved = await asyncio.to_thread(self._autosave.list_all)
         unchanged = [line for line in saved if line.draft_id not in self._typed_names]
-        self._lines = {line.draft_id: clean(line.text) for line in unchanged if line.text.strip()}
-        return tuple(self._lines)
+        loaded = {line.draft_id: clean(line.text) for line in unchanged if line.text.strip()}
+        # A text whose action failed meanwhile is newer.
+        self._lines = loaded | self._lines
+        return tuple(loaded)
 
     def offer(self, name: str, text: str) -> None:
         """Offer a text again whose action failed; its file stays until the action succeeds."""
