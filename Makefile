@@ -70,8 +70,9 @@ test: .venv/test ## every check, and every test that needs no server: minutes
 	$(TESTS) -m "not servers"; tests=$$?; \
 	wait $$checks; checks=$$?; cat .venv/check.log; exit $$((tests | checks))
 
-test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon) and a browser; built once, in ~/.cache
+test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon, PostgreSQL) and a browser; built once, in ~/.cache
 	$(SERVER_TESTS) -m servers
+	$(TESTS) --database postgresql tests/store
 
 # Without the tests in a terminal: only this process is measured, not those that tests start.
 coverage: .venv/test ## the branches that the tests without servers cover: at least 95 %

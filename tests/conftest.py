@@ -57,16 +57,45 @@ NEEDED_MEMORY = 2 * 2**30
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Put the files of tests into memory, if there is enough. `make prove` works on the disk, as users do."""
+    """Put the files of tests into memory, and start PostgreSQL where they run, before their modules are imported."""
     # Workers inherit the variables.
-    if EXHAUSTIVE or hasattr(config, "workerinput") or "TMPDIR" in os.environ:
-        return
+    if not (EXHAUSTIVE or hasattr(config, "workerinput") or "TMPDIR" in os.environ):
+        _use_memory(config)
+    runs_tests = hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None)
+    if config.getoption("--database") == "postgresql" and runs_tests:
+        from postgresql_server import use_postgresql
+
+        config.add_cleanup(use_postgresql().close)
+
+
+def _use_memory(config: pytest.Config) -> None:
+    """Put the files of tests into memory, if there is enough. `make prove` works on the disk, as users do."""
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= NEEDED_MEMORY:
         folder = tempfile.TemporaryDirectory(prefix="copydesk-tests-", dir=MEMORY, ignore_cleanup_errors=True)
         config.add_cleanup(folder.cleanup)
         os.environ["TMPDIR"] = tempfile.tempdir = folder.name
         # pytest keeps the folders of the last run that failed there.
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the database that the tests of the store run on."""
+    parser.addoption("--database", choices=("sqlite", "postgresql"), default="sqlite")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the tests of what is PostgreSQL's only, but with `--database postgresql`."""
+    is_other = collection_path.name == "postgresql" and config.getoption("--database") != "postgresql"
+    return True if is_other else None
+
+
+@pytest.fixture(autouse=True)
+def empty_databases() -> Iterator[None]:
+    """Empty the databases of the test, if it ran on PostgreSQL."""
+    yield
+    module = sys.modules.get("postgresql_server")
+    if module is not None and module.server is not None:
+        module.server.empty_databases()
 
 
 _folder_numbers = count()
@@ -92,7 +121,7 @@ SERVER_MODULES = {"test_bluesky_network.py", "test_mastodon_mock.py", "test_web_
 """Modules that start their servers, or the browser, without those fixtures."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests of `make test-servers` and of `make prove`."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
@@ -104,8 +133,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("servers")
         if item.path.parent.name in PROOF_FOLDERS or {"EXHAUSTIVE", "sample_size"} & vars(item.module).keys():
             item.add_marker("proof")
+    if config.getoption("--database") == "postgresql":
+        _keep_tests_of_both_databases(config, items)
     if "PYTEST_XDIST_WORKER" in os.environ:
         items[:] = _spread_terminal_tests(items)
+
+
+def _keep_tests_of_both_databases(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the tests that the marker `sqlite` says are about SQLite only."""
+    only_sqlite = [item for item in items if item.get_closest_marker("sqlite")]
+    config.hook.pytest_deselected(items=only_sqlite)
+    items[:] = [item for item in items if item not in only_sqlite]
 
 
 def _spread_terminal_tests(items: list[pytest.Item]) -> list[pytest.Item]:

@@ -37,6 +37,8 @@ from copydesk.store.database_file import HEAD_REVISION, list_backups, lock_share
 from released_schemas import unpack
 from store_fixtures import NOW, list_files
 
+pytestmark = pytest.mark.sqlite("copies of the file")
+
 DRAFTS = 18
 """Drafts in the database of the current revision."""
 

@@ -20,6 +20,8 @@ from copydesk.model.draft import Checks, Finding, Severity
 from copydesk.model.source import FetchState
 from copydesk.store.column_types import ID, Choice, JsonText, UtcDateTime
 
+pytestmark = pytest.mark.sqlite("values as SQLite stores them")
+
 
 class Colour(StrEnum):
     RED = "red"

@@ -31,6 +31,8 @@ from store_fixtures import (
     user_names,
 )
 
+pytestmark = pytest.mark.sqlite("connections to a file, its locks and its log")
+
 FAIL_COUNT = select(tables.source.c.fail_count)
 
 

@@ -19,6 +19,7 @@ from posting_fixtures import NOW, connect_account, create_approved_draft, fake_p
 Query = Callable[[Connection], object]
 
 
+@pytest.mark.sqlite("plans of SQLite")
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -68,6 +69,7 @@ async def test_delivery_query_uses_index(tmp_path: Path, query: Query, expected:
         assert f"SEARCH {expected}" in await desk._context.database.read(plan)
 
 
+@pytest.mark.sqlite("plans of SQLite")
 @pytest.mark.parametrize("query", [deliveries.list_needing_user, deliveries.count_needing_user])
 async def test_deliveries_that_need_the_user_are_found_without_a_scan(
     tmp_path: Path, query: Callable[[Connection, str], object]
@@ -95,6 +97,7 @@ async def test_deliveries_that_need_the_user_are_found_without_a_scan(
         assert [step for step in steps if "SCAN" in step and "SCAN needing_user" not in step] == []
 
 
+@pytest.mark.sqlite("SQL of SQLite")
 async def test_needing_user_is_counted_without_decoding(tmp_path: Path) -> None:
     server = FakeServer()
     async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:

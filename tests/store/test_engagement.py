@@ -187,6 +187,7 @@ async def test_large_metrics_stay_integers(store: Database) -> None:
     await store.write(work)
 
 
+@pytest.mark.sqlite("plans of SQLite")
 @pytest.mark.parametrize("statement", [engagement._TOP, engagement._TOTALS])
 async def test_summary_query_scans_no_table(store: Database, statement: Any) -> None:
     def plan(conn: Connection) -> str:

@@ -14,6 +14,8 @@ from copydesk.store.database import Database, to_store_error, translate_errors
 from copydesk.store.tables import user
 from store_fixtures import add_item, add_source, add_user, open_store, user_names
 
+pytestmark = pytest.mark.sqlite("errors of SQLite")
+
 LONG_TEXT = "x" * 400_000
 
 

@@ -15,6 +15,8 @@ from copydesk.store.draft_rows import load_first_page
 from copydesk.store.ids import new_id
 from listed_drafts import CREATED_AT, add_drafts
 
+pytestmark = pytest.mark.sqlite("read from the file before the desk is open")
+
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:

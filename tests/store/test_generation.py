@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import Connection, event, update
 
 from copydesk.store import generation, tables
@@ -40,6 +41,7 @@ def count_steps(conn: Connection, user: str) -> int:
     return count
 
 
+@pytest.mark.sqlite("plans of SQLite")
 async def test_poll_cost_is_independent_of_queue_length(store: Database) -> None:
     def work(conn: Connection) -> tuple[int, int]:
         user = add_user(conn)
@@ -54,6 +56,7 @@ async def test_poll_cost_is_independent_of_queue_length(store: Database) -> None
     assert many <= few * 1.1
 
 
+@pytest.mark.sqlite("plans of SQLite")
 async def test_poll_needs_no_sorting(store: Database) -> None:
     executed: list[tuple[str, tuple[object, ...]]] = []
 

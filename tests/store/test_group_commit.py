@@ -15,6 +15,8 @@ from copydesk.store.database import COMMIT_BATCH_SIZE, Database
 from copydesk.store.raw_sql import dbapi_connection
 from store_fixtures import add_source, add_user, user_names
 
+pytestmark = pytest.mark.sqlite("PostgreSQL groups commits itself")
+
 NAMES = [f"user {number:03}" for number in range(COMMIT_BATCH_SIZE + 5)]
 Submit = Callable[[Awaitable[object]], "asyncio.Future[object]"]
 

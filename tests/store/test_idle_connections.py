@@ -12,6 +12,8 @@ from sqlalchemy import Connection
 from copydesk.store.database import READER_COUNT, Database
 from store_fixtures import add_user, has_statistics, open_store, run_ambiguous_query, user_names
 
+pytestmark = pytest.mark.sqlite("the log of the file")
+
 
 def open_connections(store: Database) -> tuple[int, int]:
     """Return the numbers of open connections: readers, writers."""

@@ -18,6 +18,7 @@ def make_entry(number: int) -> Entry:
     return Entry(ident=f"id {number}", alias=f"alias {number}", title=f"Title {number}")
 
 
+@pytest.mark.sqlite("plans of SQLite")
 async def test_existing_entries_are_found_by_index(store: Database) -> None:
     """Querying both keys at once made SQLite read all items of the source."""
     executed: list[tuple[str, Any]] = []
@@ -37,6 +38,7 @@ async def test_existing_entries_are_found_by_index(store: Database) -> None:
     assert "(source_id=? AND alias=?)" in plans[1][0]
 
 
+@pytest.mark.sqlite("plans of SQLite")
 @pytest.mark.parametrize(
     ("query", "index"),
     [

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import Connection, event
 
 from copydesk.model.job import JobLease
@@ -63,6 +64,7 @@ async def test_error_remains_until_job_succeeds(store: Database) -> None:
     assert await store.write(work) == ["no", "no", None]
 
 
+@pytest.mark.sqlite("plans of SQLite")
 async def test_due_work_query_scans_no_table(store: Database) -> None:
     def plan(conn: Connection) -> list[str]:
         executed: list[tuple[str, tuple[object, ...]]] = []

@@ -37,6 +37,8 @@ from populated_desk import open_populated_desk
 from released_schemas import unpack
 from store_fixtures import NOW, add_user, list_files, open_store, user_names
 
+pytestmark = pytest.mark.sqlite("the file and its revisions")
+
 PATHS = (manual_backup_path, automatic_backup_path)
 
 

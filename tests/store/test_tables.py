@@ -7,13 +7,25 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, Executable, Table, UniqueConstraint, delete, event, func, select, text, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import (
+    Connection,
+    Executable,
+    Table,
+    UniqueConstraint,
+    delete,
+    event,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from copydesk.store import tables
 from copydesk.store.database import Database
 from copydesk.store.ids import new_id
+from copydesk.store.raw_sql import upsert
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 TABLES = list(tables.metadata.tables.values())
@@ -142,9 +154,15 @@ async def test_updated_item_is_not_counted_twice(store: Database) -> None:
         source = add_source(connection, user)
         item = add_item(connection, user, source, ident="x")
         row = connection.execute(select(tables.item)).mappings().one()
-        upsert = insert(tables.item).values({**row, "rid": None, "id": new_id(NOW), "title": "New title"})
+        values = {name: value for name, value in row.items() if name != "rid"} | {
+            "id": new_id(NOW),
+            "title": "New title",
+        }
+        statement = upsert(connection, tables.item).values(values)
         connection.execute(
-            upsert.on_conflict_do_update(index_elements=["source_id", "ident"], set_={"title": upsert.excluded.title})
+            statement.on_conflict_do_update(
+                index_elements=["source_id", "ident"], set_={"title": statement.excluded.title}
+            )
         )
         return item
 
@@ -162,7 +180,7 @@ async def test_entry_is_unique_per_source(store: Database) -> None:
         first, second = add_source(connection, user), add_source(connection, user)
         add_item(connection, user, first, ident="x")
         add_item(connection, user, second, ident="x")
-        with pytest.raises(IntegrityError):
+        with pytest.raises(IntegrityError), connection.begin_nested():
             add_item(connection, user, first, ident="x")
 
     await store.write(add)
@@ -187,7 +205,7 @@ async def test_pipeline_drafts_story_once_per_format(store: Database) -> None:
         add_draft(connection, user, first, story_id="story")
         add_draft(connection, user, first, story_id="story", format="THREAD")
         add_draft(connection, user, first, story_id="story", origin="regenerate")
-        with pytest.raises(IntegrityError):
+        with pytest.raises(IntegrityError), connection.begin_nested():
             add_draft(connection, user, second, story_id="story")
 
     await store.write(add)
@@ -200,7 +218,7 @@ async def test_one_running_run_per_user(store: Database) -> None:
             for status in ("queued", "queued", "succeeded", "running"):
                 row = {"id": new_id(NOW), "user_id": user, "status": status, "started_at": NOW}
                 connection.execute(insert(tables.run).values(row))
-        with pytest.raises(IntegrityError):
+        with pytest.raises(IntegrityError), connection.begin_nested():
             connection.execute(
                 insert(tables.run).values(id=new_id(NOW), user_id=user, status="running", started_at=NOW)
             )
@@ -241,6 +259,7 @@ def execute_and_list_rids(path: Path, statement: str) -> list[int]:
         return [rid for (rid,) in connection.execute("SELECT rid FROM item ORDER BY rid")]
 
 
+@pytest.mark.sqlite("vacuum of the file")
 async def test_vacuum_keeps_rids(store: Database) -> None:
     # Full-text search refers to these rids.
     def add(connection: Connection) -> None:
@@ -285,6 +304,7 @@ FREQUENT_QUERIES = {
 }
 
 
+@pytest.mark.sqlite("plans of SQLite")
 @pytest.mark.parametrize("query", FREQUENT_QUERIES.values(), ids=FREQUENT_QUERIES)
 async def test_frequent_query_uses_index_without_sorting(store: Database, query: str) -> None:
     def explain(connection: Connection) -> list[str]:

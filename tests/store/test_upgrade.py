@@ -21,6 +21,8 @@ from copydesk.store.triggers import TRIGGERS
 from released_schemas import unpack
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user, list_files, open_store
 
+pytestmark = pytest.mark.sqlite("the file and its revisions")
+
 SetNextVersion = Callable[[str], None]
 
 CURRENT_REVISION = database_file.HEAD_REVISION

@@ -56,6 +56,7 @@ async def test_full_disk_fails_its_batch_and_later_units(store: Database) -> Non
     assert await store.write_batch(add, ["later"]) == ["LATER"]
 
 
+@pytest.mark.sqlite("a lock of the file")
 async def test_locked_database_is_reported_per_unit(tmp_path: Path) -> None:
     store = await open_store(tmp_path, busy_timeout=0)
     with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
@@ -77,6 +78,7 @@ async def test_unit_refusing_after_write_rolls_back_batch(store: Database) -> No
     assert await store.read(user_names) == []
 
 
+@pytest.mark.sqlite("PostgreSQL syncs each commit")
 async def test_batch_is_synced_and_later_writes_are_not(store: Database) -> None:
     def sync_level(connection: Connection, _: str = "") -> object:
         return connection.exec_driver_sql("PRAGMA synchronous").scalar_one()

@@ -11,7 +11,6 @@ Everything but the network is real: client, parsers, ranking, writer, database.
 
 import asyncio
 import hashlib
-import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
 from datetime import datetime, timedelta
@@ -32,6 +31,7 @@ from copydesk.model.source import Source
 from copydesk.settings import Settings, load
 from fetcher_fixtures import NOW
 from fetcher_fixtures import FakeClock as Watch
+from store_fixtures import connect_to
 
 __all__ = ["NOW", "Watch"]
 
@@ -184,13 +184,13 @@ async def draft_titles(desk: Desk) -> list[str]:
 
 def query_db(home: Path, query: str, *values: object) -> list[tuple[object, ...]]:
     """Query the desk's database with a connection of its own."""
-    with closing(sqlite3.connect(home / "copydesk.db")) as connection:
+    with closing(connect_to(home)) as connection:
         return connection.execute(query, values).fetchall()
 
 
 def execute_sql(home: Path, statement: str, *values: object) -> None:
     """Write to the desk's database with a connection of its own."""
-    with closing(sqlite3.connect(home / "copydesk.db")) as connection, connection:
+    with closing(connect_to(home)) as connection, connection:
         connection.execute(statement, values)
 
 

@@ -19,6 +19,7 @@ from copydesk.store.column_types import ID, Choice, JsonText
 from copydesk.store.ids import new_id
 from desk_fixtures import NOW, URL_ONE, FakeWeb, Watch, create_source, entry, feed, settings_at
 from posting_fixtures import create_approved_draft
+from store_fixtures import connect_to
 
 OWNED_TABLES = [table for table in tables.metadata.sorted_tables if "user_id" in table.c]
 """The tables whose rows belong to a user."""
@@ -54,7 +55,7 @@ async def fill(desk: Desk, home: Path) -> None:
     await desk.accounts.connect("fake", {"name": desk.user.name})
     await desk.posting.post(await create_approved_draft(desk, tags=["sea"]))
     await desk.tokens.create("agent", Scope.PUBLISH)
-    with closing(sqlite3.connect(home / "copydesk.db")) as connection, connection:
+    with closing(connect_to(home)) as connection, connection:
         for table in OWNED_TABLES:
             if not _count_rows(connection, table, desk.user.id):
                 _insert_row(connection, table, desk.user.id)

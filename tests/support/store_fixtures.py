@@ -1,10 +1,11 @@
 """A store in a file of its own, and functions that insert rows."""
 
 import sqlite3
+import sys
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import Connection, insert, select
 
@@ -13,14 +14,43 @@ from copydesk.store.database import Database, open_database
 from copydesk.store.ids import new_id
 from copydesk.store.migrate import prepare_database
 
+if TYPE_CHECKING:
+    from postgresql_server import PostgresqlServer
+
 NOW = datetime(2026, 2, 11, 9, 30, 0, 123456, tzinfo=UTC)
 
 
 async def open_store(folder: Path, *, busy_timeout: float = 5.0) -> Database:
     """Open the store in `folder` with its tables. The caller closes it."""
+    if (server := postgresql_server()) is not None:
+        return await _open_postgresql(server.url(folder), busy_timeout)
     engines = open_database(folder / "desk.db", busy_timeout=busy_timeout)
     await prepare_database(engines.path, engines, NOW)
     return engines
+
+
+async def _open_postgresql(url: str, busy_timeout: float) -> Database:
+    from copydesk.store.postgresql.database import open_postgresql
+
+    database = open_postgresql(url, busy_timeout=busy_timeout)
+    await database.prepare()
+    # With the same methods, as far as tests that run on both use them.
+    return cast("Database", database)
+
+
+def postgresql_server() -> "PostgresqlServer | None":
+    """Return the server if the tests run on PostgreSQL."""
+    # Not imported otherwise: its driver is installed with the servers.
+    module = sys.modules.get("postgresql_server")
+    return module.server if module is not None else None
+
+
+def connect_to(home: Path) -> sqlite3.Connection:
+    """Return a connection to the database of the desk in `home`, outside the pool."""
+    if (server := postgresql_server()) is not None:
+        # With the methods of sqlite3's that the store and the tests use.
+        return cast("sqlite3.Connection", server.connect(home))
+    return sqlite3.connect(home / "copydesk.db")
 
 
 def list_files(folder: Path) -> list[str]:

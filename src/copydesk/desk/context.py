@@ -22,7 +22,7 @@ from copydesk.model.user import User
 from copydesk.network import user_agent
 from copydesk.settings import Network, Settings
 from copydesk.store import accounts, drafts, sources, users
-from copydesk.store.database import Database, Transaction
+from copydesk.store.database import Transaction
 
 if TYPE_CHECKING:
     import httpx
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from copydesk.network.fetcher import Fetcher
     from copydesk.network.transport import GuardedTransport
     from copydesk.posting.platform import Platform
+    from copydesk.store.postgresql.database import AnyDatabase
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -177,7 +178,7 @@ class SharedContext:
     def __init__(
         self,
         settings: Settings,
-        database: Database,
+        database: "AnyDatabase",
         *,
         clock: Clock = utc_now,
         transport: "httpx.AsyncBaseTransport | None" = None,
@@ -236,7 +237,7 @@ class DeskContext:
     def __init__(self, shared: SharedContext, user: User) -> None:
         self.shared = shared
         self.settings = shared.settings
-        self.database = shared.database
+        self.database = shared.database.of_user(user.id)
         self.clock = shared.clock
         self.transport = shared.transport
         self.user = user

@@ -126,7 +126,7 @@ class Desks:
         self._ctx.check_open()
         if await self._ctx.database.read(totals.read_revision) != HEAD_REVISION:
             raise StoreTooNewError(
-                f"Another version of Copydesk has migrated {self._ctx.database.path}.",
+                f"Another version of Copydesk has migrated {self._ctx.database.name}.",
                 hint="Restart with that version.",
             )
 

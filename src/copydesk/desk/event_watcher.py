@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from copydesk.errors import DeskClosedError
 from copydesk.store import events
-from copydesk.store.database import Database
+
+if TYPE_CHECKING:
+    from copydesk.store.postgresql.database import AnyDatabase
 
 WATCH_INTERVAL = 0.25
 """Seconds between two looks for a commit by any process, while anybody waits for events."""
@@ -14,7 +17,7 @@ WATCH_INTERVAL = 0.25
 class EventWatcher:
     """Wakes everyone who waits for events of any user. However many wait, it looks once per interval."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: "AnyDatabase") -> None:
         self._database = database
         self._waiting: dict[str, dict[asyncio.Future[None], int]] = {}
         """By user id: who waits, and for an event after which."""

@@ -94,7 +94,7 @@ async def delete_user(desk: Desk, ctx: SharedContext) -> None:
     If the process is killed, a part is deleted; the next call deletes the rest.
     """
     # The time protects images that are stored while this runs: only files that are older are deleted.
-    user, database, started_at = desk.user, ctx.database, ctx.clock()
+    user, database, started_at = desk.user, ctx.database.of_user(desk.user.id), ctx.clock()
     await database.read(_raise_if_posting, user)
     await desk.pipeline.stop()
     # A run of a process that died would otherwise count as in progress, and block the removal for ever.

@@ -57,7 +57,7 @@ def save(conn: Connection, user_id: str, new_id: str, details: Account, now: dat
     )
     unique_key = ["user_id", "platform", "server", "remote_id"]
     account_id: str = conn.execute(
-        statement.on_conflict_do_update(unique_key, set_=values).returning(account.c.id)
+        statement.on_conflict_do_update(index_elements=unique_key, set_=values).returning(account.c.id)
     ).scalar_one()
     return account_id
 

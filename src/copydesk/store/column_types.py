@@ -17,7 +17,7 @@ from sqlalchemy import (
     literal_column,
     text,
 )
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
 
 from copydesk.errors import StoreCorruptError
 
@@ -71,6 +71,15 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
             raise StoreCorruptError(f"The database contains {value!r} as a time.") from None
 
 
+class _Json(UserDefinedType[str]):
+    """PostgreSQL's `json`, which keeps the text as it is."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_options: Any) -> str:
+        return "JSON"
+
+
 class JsonText(TypeDecorator[Any]):
     """A value of the model as JSON text, decoded into its type: `JsonText(Checks)`. None is NULL.
 
@@ -84,6 +93,9 @@ class JsonText(TypeDecorator[Any]):
         super().__init__()
         self.type = type
         self._decoder = msgspec.json.Decoder(type)
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(_Json() if dialect.name == "postgresql" else Text())
 
     def process_bind_param(self, value: Any, _dialect: Dialect) -> str | None:
         """Return `value` as JSON with camelCase names."""

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import aiosqlite
 from sqlalchemy import Connection, Engine
@@ -150,6 +150,13 @@ def file_system_type(path: Path, mounts: str) -> str:
     return best_match[1]
 
 
+class Location(Protocol):
+    """Where a database is."""
+
+    def check(self) -> None:
+        """Raise StoreError if the database is not there any more."""
+
+
 class FileIdentity:
     """Checks that a path still leads to the file it led to at the first check.
 
@@ -205,12 +212,16 @@ class _ThreadedConnection(aiosqlite.Connection):
     The SQLAlchemy connection on top of it is used only inside the thread.
     """
 
-    def __init__(self, engine: Engine, file: FileIdentity) -> None:
+    def __init__(self, engine: Engine, file: Location) -> None:
         super().__init__(self._open, iter_chunk_size=64)
         self._file = file
         # A thread that hangs in a statement must not keep the process from exiting.
         self._thread.daemon = True
         self._engine = engine
+
+    def join(self) -> None:
+        """Wait until the thread has ended, which it does after a failed open."""
+        self._thread.join()
 
     def _open(self) -> sqlite3.Connection:
         self._file.check()
@@ -247,9 +258,7 @@ class ConnectionThread:
     busy for longer than the work takes. `on_close` is called with the connection as its last unit of work.
     """
 
-    def __init__(
-        self, engine: Engine, file: FileIdentity, *, on_close: Callable[[Connection], None] | None = None
-    ) -> None:
+    def __init__(self, engine: Engine, file: Location, *, on_close: Callable[[Connection], None] | None = None) -> None:
         self._engine = engine
         self._file = file
         self._on_close = on_close
@@ -303,7 +312,12 @@ class ConnectionThread:
     async def _connect(self) -> None:
         # aiosqlite opens the connection when it is awaited, in its new thread.
         opened = _ThreadedConnection(self._engine, self._file)
-        await opened
+        try:
+            await opened
+        except BaseException:
+            # Its thread ends with a message to the loop, which may be closed soon.
+            await asyncio.to_thread(opened.join)
+            raise
         # Only once it is open: after a failed open the next caller starts over.
         self._connection = opened
 
@@ -346,7 +360,7 @@ class ConnectionPool:
     PATIENCE = 0.002
     """Seconds; short reads take less."""
 
-    def __init__(self, engine: Engine, size: int, file: FileIdentity) -> None:
+    def __init__(self, engine: Engine, size: int, file: Location) -> None:
         self.threads = tuple(ConnectionThread(engine, file) for _ in range(size))
         self._idle = list(self.threads)
         """A stack: connections beyond the number in use at once are never opened, or become idle and are closed."""

@@ -61,15 +61,19 @@ def translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeEncodeError as error:
-        # A lone surrogate cannot be printed either, hence the escapes.
-        context = error.object[max(0, error.start - ERROR_CONTEXT_LENGTH) : error.end]
-        escaped = context.encode("utf-8", "backslashreplace").decode()
-        raise InvalidError(FieldError(escaped, "is not valid UTF-8")) from error
+        raise encoding_error(error) from error
     except (DBAPIError, sqlite3.Error) as error:
         store_error = to_store_error(path, error)
         if store_error is None:
             raise
         raise store_error from error
+
+
+def encoding_error(error: UnicodeEncodeError) -> InvalidError:
+    """Return the error for text that is not valid UTF-8."""
+    # A lone surrogate cannot be printed either, hence the escapes.
+    context = error.object[max(0, error.start - ERROR_CONTEXT_LENGTH) : error.end]
+    return InvalidError(FieldError(context.encode("utf-8", "backslashreplace").decode(), "is not valid UTF-8"))
 
 
 def to_store_error(path: Path, error: Exception) -> StoreError | None:
@@ -188,6 +192,15 @@ class Database:
         # A connection of its own: SQLite counts the commits of other connections only, and anew once it is reopened.
         self._watcher = ConnectionThread(read_engine, self._identity)
 
+    def of_user(self, user_id: str) -> "Database":
+        """Return this database: all its units of work run one after the other."""
+        return self
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return str(self.path)
+
     async def change_counter(self) -> int:
         """Return a number that differs after each commit, whichever connection or process made it."""
         with translate_errors(self.path):
@@ -249,7 +262,7 @@ class Database:
                 group = items[start : start + COMMIT_BATCH_SIZE]
                 self._identity.check()
                 with self._translate_errors(writing=True):
-                    results += _in_durable_transaction(connection, partial(_run_separately, work=work, items=group))
+                    results += _in_durable_transaction(connection, partial(run_separately, work=work, items=group))
         except StoreError as error:
             results += [error] * (len(items) - len(results))
         return results
@@ -366,9 +379,10 @@ def _run_units(connection: Connection, units: Sequence[_Unit]) -> None:
         unit.run(connection)
 
 
-def _run_separately(
+def run_separately(
     connection: Connection, work: Callable[[Connection, A], T], items: Sequence[A]
 ) -> list[T | CopydeskError]:
+    """Return the result of `work` for each of `items`, with the error in place of a result for those it refused."""
     driver = dbapi_connection(connection)
     results: list[T | CopydeskError] = []
     for item in items:

@@ -157,7 +157,7 @@ def claim_position(conn: Connection, user_id: str, experiment_id: str, stratum: 
     # A compare-and-set in one statement: `next` is advanced only if it is still this position.
     statement = upsert(conn, experiment_turn).from_select(columns, new_row)
     claimed = statement.on_conflict_do_update(
-        ["user_id", "experiment_id", "stratum"],
+        index_elements=["user_id", "experiment_id", "stratum"],
         set_={"next": statement.excluded.next},
         where=experiment_turn.c.next == position,
     )

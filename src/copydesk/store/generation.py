@@ -224,4 +224,9 @@ def _store_claim(conn: Connection, user_id: str, loaded: PendingGeneration, clai
     if loaded.claim_id is None:
         return conn.execute(statement.on_conflict_do_nothing()).rowcount == 1
     is_unchanged = generation.c.claim_id == loaded.claim_id
-    return conn.execute(statement.on_conflict_do_update(["draft_id"], set_=values, where=is_unchanged)).rowcount == 1
+    return (
+        conn.execute(
+            statement.on_conflict_do_update(index_elements=["draft_id"], set_=values, where=is_unchanged)
+        ).rowcount
+        == 1
+    )

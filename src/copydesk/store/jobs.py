@@ -150,7 +150,12 @@ def claim_job(
     values = {"owner": claim.owner, "claim_id": claim.id, "lease_until": claim.lease_until, "began_at": now}
     is_free = or_(job.c.owner.is_(None), job.c.lease_until < now, job.c.owner == abandoned_owner)
     statement = upsert(conn, job).values(user_id=user_id, name=claim.job, **values)
-    return conn.execute(statement.on_conflict_do_update(["user_id", "name"], set_=values, where=is_free)).rowcount == 1
+    return (
+        conn.execute(
+            statement.on_conflict_do_update(index_elements=["user_id", "name"], set_=values, where=is_free)
+        ).rowcount
+        == 1
+    )
 
 
 def renew_claim(conn: Connection, user_id: str, claim: JobLease, lease_until: datetime) -> bool:

@@ -36,7 +36,7 @@ def save(conn: Connection, user_id: str, state: LearningState) -> None:
     """Store `state` in place of the previous one."""
     values = msgspec.structs.asdict(state)
     statement = upsert(conn, learning).values(user_id=user_id, **values)
-    conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))
+    conn.execute(statement.on_conflict_do_update(index_elements=["user_id"], set_=values))
 
 
 def save_confidence_decisions(conn: Connection, user_id: str, count: int) -> None:

@@ -75,7 +75,7 @@ class ColumnCodec:
         self._columns = tuple(columns)
         self.names = tuple(column.name for column in self._columns)
         self.column_list = ", ".join(f"{column.table.name}.{column.name}" for column in self._columns)
-        self.assignments = ", ".join(f"{name} = ?" for name in self.names)
+        self.assignments = ", ".join(f'"{name}" = ?' for name in self.names)
         """Assignments for the SET clause of an UPDATE."""
 
     @cached_property
@@ -118,7 +118,8 @@ class BulkInsert:
 
     def __init__(self, table: Table, names: Sequence[str]) -> None:
         self._columns = ColumnCodec(table.c[name] for name in names)
-        self._insert_clause = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES "  # noqa: S608 - names of our own
+        quoted = ", ".join(f'"{name}"' for name in names)
+        self._insert_clause = f"INSERT INTO {table.name} ({quoted}) VALUES "  # noqa: S608 - names of our own
         self._row_placeholders = f"({placeholders(names)})"
 
     def insert(self, conn: Connection, rows: Sequence[list[Any]]) -> None:

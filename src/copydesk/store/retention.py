@@ -15,7 +15,7 @@ from copydesk.model.serialization import Struct
 from copydesk.model.transitions import EventKind
 from copydesk.store.backup import Interrupter
 from copydesk.store.column_types import to_microseconds
-from copydesk.store.raw_sql import execute_many, execute_sql, placeholders, raw_execute
+from copydesk.store.raw_sql import POSTGRESQL, execute_many, execute_sql, placeholders, raw_execute
 
 # Row numbers are in the order of insertion. The plus keeps SQLite from using the index of the user instead.
 _CHUNK: Final = """SELECT max(rid), count(*), min({at}) FROM
@@ -183,6 +183,9 @@ def vacuum(conn: Connection, user_id: str, kept_pages: int, max_pages: int) -> b
 
     Return True if more are left. Files of earlier versions return none until they are compacted.
     """
+    if conn.dialect.name == POSTGRESQL:
+        # The server does that by itself.
+        return False
     mode, free = (int(execute_sql(conn, f"PRAGMA {name}").fetchone()[0]) for name in ("auto_vacuum", "freelist_count"))
     if mode != INCREMENTAL or free <= kept_pages:
         return False

@@ -1,4 +1,4 @@
-"""Full text search over drafts, in an FTS5 index that triggers keep up to date.
+"""Full text search over drafts, in an FTS5 index that triggers keep up to date, or a generated tsvector.
 
 The item's title and the tags of a draft are stored next to its text in `draft.about`, because an external-content FTS
 index must be given the exact old values to forget. The names of sources are not in the index: the sources whose name
@@ -6,9 +6,9 @@ has a word are looked up first, and their drafts are found by source id. So a so
 drafts.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, cast, column, select, table
 
@@ -16,7 +16,7 @@ from copydesk.model.draft import Draft, ListedDraft
 from copydesk.model.filters import Filters, Query, Term, contains_term, tokenize
 from copydesk.store import draft_queries
 from copydesk.store.draft_rows import hydrate
-from copydesk.store.raw_sql import raw_execute, to_sql
+from copydesk.store.raw_sql import POSTGRESQL, execute_sql, raw_execute, to_sql
 from copydesk.store.tables import draft, item, source
 
 _INDEX: Final = table("draft_words", column("rowid"), column("draft_words"))
@@ -71,37 +71,86 @@ def _sources(conn: Connection, user_id: str) -> list[tuple[str, tuple[str, ...]]
 def build_match_expression(
     conn: Connection, user_id: str, query: Query, *, source_id: str | None = None, tags: Sequence[str] = ()
 ) -> str:
-    """Return the FTS5 expression for the query, restricted to a source's drafts and to tags."""
-    return _format_match_expression(query, _sources(conn, user_id), source_id, tags)
+    """Return the expression for the query, restricted to a source's drafts and to tags, for the database of `conn`."""
+    language = _tsquery(conn) if conn.dialect.name == POSTGRESQL else _FTS5
+    return _format_match_expression(language, query, _sources(conn, user_id), source_id, tags)
+
+
+class _Language(NamedTuple):
+    """The language of a full text index."""
+
+    conjunction: str
+    disjunction: str
+    exclusion: str
+    """Operator between what is found and what is subtracted."""
+    words: Callable[[str, bool], str]
+    """Formats words to find in a draft, the last one as a prefix if the second argument is True."""
+    about: Callable[[str], str]
+    """Formats words to find in the title or the tags."""
+    source: Callable[[str], str]
+    """Formats the id of a source."""
 
 
 def _format_match_expression(
-    query: Query, sources: Sequence[tuple[str, tuple[str, ...]]], source_id: str | None, tags: Sequence[str]
+    language: _Language,
+    query: Query,
+    sources: Sequence[tuple[str, tuple[str, ...]]],
+    source_id: str | None,
+    tags: Sequence[str],
 ) -> str:
-    """Return the query in the FTS5 language, with all user input quoted.
+    """Return the query in the language of the index, with all user input quoted.
 
     Filters on indexed columns are included: a word of a million drafts is then looked up among those of one source. For
     tags this only narrows the search, because the words of a tag may as well be in the title; the exact condition
     follows in SQL.
     """
-    required = [_term(term, sources) for term in query.terms if not term.excluded]
+    required = [_term(language, term, sources) for term in query.terms if not term.excluded]
     # Text without a token says nothing to the index; the exact conditions in SQL remain.
-    required += [f"source_id : {_quoted(id_)}" for id_ in (source_id or "",) if tokenize(id_)]
-    required += [f"about : {_quoted(name)}" for name in tags if tokenize(name)]
+    required += [language.source(id_) for id_ in (source_id or "",) if tokenize(id_)]
+    required += [language.about(name) for name in tags if tokenize(name)]
     # FTS5 has no unary NOT: exclusions are subtracted from what the other terms find.
-    excluded = " OR ".join(_term(term, sources) for term in query.terms if term.excluded)
-    conjunction = " AND ".join(required)
-    return f"({conjunction}) NOT ({excluded})" if excluded else conjunction
+    excluded = language.disjunction.join(_term(language, term, sources) for term in query.terms if term.excluded)
+    conjunction = language.conjunction.join(required)
+    return f"({conjunction}){language.exclusion}({excluded})" if excluded else conjunction
 
 
-def _term(term: Term, sources: Iterable[tuple[str, tuple[str, ...]]]) -> str:
-    in_text = f"{{text about}} : {_quoted(term.text)}{' *' if term.is_prefix else ''}"
-    in_sources = [
-        f'source_id : "{source_id}"' for source_id, name_tokens in sources if contains_term(name_tokens, term)
-    ]
-    return f"({' OR '.join([in_text, *in_sources])})"
+def _term(language: _Language, term: Term, sources: Iterable[tuple[str, tuple[str, ...]]]) -> str:
+    in_text = language.words(term.text, term.is_prefix)
+    in_sources = [language.source(source_id) for source_id, names in sources if contains_term(names, term)]
+    return f"({language.disjunction.join([in_text, *in_sources])})"
 
 
 def _quoted(text: str) -> str:
     # Inside quotes FTS5 knows no operators. The two replaced characters separate words anyway.
     return '"{}"'.format(text.replace('"', " ").replace("\x00", " "))
+
+
+_FTS5: Final = _Language(
+    conjunction=" AND ",
+    disjunction=" OR ",
+    exclusion=" NOT ",
+    words=lambda text, is_prefix: f"{{text about}} : {_quoted(text)}{' *' if is_prefix else ''}",
+    about=lambda text: f"about : {_quoted(text)}",
+    source=lambda source_id: f"source_id : {_quoted(source_id)}",
+)
+
+
+def _tsquery(conn: Connection) -> _Language:
+    """Return the language of PostgreSQL's tsquery."""
+
+    def phrase(text: str, is_prefix: bool = False) -> str:  # noqa: FBT001, FBT002 - as in a language
+        # The database divides the words, as it did in the drafts.
+        (query,) = execute_sql(
+            conn, "SELECT CAST(phraseto_tsquery('simple', fold_words(?)) AS TEXT)", (text,)
+        ).fetchone()
+        return f"{query}:*" if is_prefix else str(query)
+
+    return _Language(
+        conjunction=" & ",
+        disjunction=" | ",
+        exclusion=" & !",
+        words=phrase,
+        # In any column: it only narrows the search.
+        about=phrase,
+        source=lambda source_id: f"'source:{source_id.replace(chr(39), ' ')}'",
+    )

@@ -139,7 +139,10 @@ def save_cooldowns(conn: Connection, user_id: str, hosts: Mapping[str, datetime]
     if rows:
         statement = upsert(conn, host_cooldown)
         conn.execute(
-            statement.on_conflict_do_update(["user_id", "host"], set_={"until": statement.excluded.until}), rows
+            statement.on_conflict_do_update(
+                index_elements=["user_id", "host"], set_={"until": statement.excluded.until}
+            ),
+            rows,
         )
 
 

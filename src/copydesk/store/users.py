@@ -132,7 +132,7 @@ def save_voice(conn: Connection, user_id: str, profile: VoiceProfile) -> None:
     """Create or replace the user's voice profile."""
     values = {name: getattr(profile, name) for name in _VOICE_COLUMNS.names}
     statement = upsert(conn, voice).values(user_id=user_id, **values)
-    conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))
+    conn.execute(statement.on_conflict_do_update(index_elements=["user_id"], set_=values))
 
 
 class SavedClockReading(Struct, frozen=True):
@@ -165,4 +165,4 @@ def save_clock_reading(conn: Connection, user_id: str, reading: SavedClockReadin
     """Store `reading` in place of the previous one."""
     values = {name: getattr(reading, name) for name in SavedClockReading.__struct_fields__}
     statement = upsert(conn, clock_check).values(user_id=user_id, **values)
-    conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))
+    conn.execute(statement.on_conflict_do_update(index_elements=["user_id"], set_=values))

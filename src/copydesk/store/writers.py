@@ -32,7 +32,7 @@ def save(conn: Connection, user_id: str, endpoint: Endpoint, now: datetime) -> N
     """Store an endpoint, in place of one with the same name."""
     values = {"endpoint": endpoint, "created_at": now, "tested_at": None, "error": None}
     statement = upsert(conn, writer).values(user_id=user_id, name=endpoint.name, **values)
-    conn.execute(statement.on_conflict_do_update(["user_id", "name"], set_=values))
+    conn.execute(statement.on_conflict_do_update(index_elements=["user_id", "name"], set_=values))
 
 
 def save_test(conn: Connection, user_id: str, endpoint: Endpoint, now: datetime, error: str | None) -> None:
@@ -64,7 +64,7 @@ def add_spending(conn: Connection, user_id: str, requests: Sequence[ModelRequest
         values = {"requests": 1, "unpriced": int(is_unpriced), "cost": request.cost or 0.0}
         statement = upsert(conn, model_spending).values(user_id=user_id, month=_month(request.created_at), **values)
         sums = {name: model_spending.c[name] + values[name] for name in values}
-        conn.execute(statement.on_conflict_do_update(["user_id", "month"], set_=sums))
+        conn.execute(statement.on_conflict_do_update(index_elements=["user_id", "month"], set_=sums))
 
 
 def load_spending(conn: Connection, user_id: str, now: datetime) -> Spending:

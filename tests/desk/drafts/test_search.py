@@ -15,7 +15,7 @@ from copydesk.model.filters import MAX_QUERY_LENGTH, Archived, contains_term, pa
 from copydesk.model.run import RunRequest
 from copydesk.store import tables
 from copydesk.store.ids import new_id
-from copydesk.store.search import _format_match_expression
+from copydesk.store.search import _FTS5, _format_match_expression
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -277,7 +277,7 @@ def test_any_text_is_a_query_or_refused(query):
             parsed = parse_query(query)
         except InvalidError:
             return
-        expression = _format_match_expression(parsed, [("x-y", tokenize(query)), ("x", ())], query, (query,))
+        expression = _format_match_expression(_FTS5, parsed, [("x-y", tokenize(query)), ("x", ())], query, (query,))
         connection.execute("SELECT count(*) FROM words WHERE words MATCH ?", (expression,)).fetchone()
 
 

@@ -1,0 +1,301 @@
+"""A PostgreSQL database, with the interface of `copydesk.store.database.Database`.
+
+Units of work run in threads of connections, as on SQLite. A transaction takes an advisory lock first: those on the rows
+of one user run one after the other, whichever process they come from, so that a unit of work may decide by what it has
+read. Those of different users run at the same time.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from functools import partial
+from typing import Concatenate, Final, ParamSpec, TypeVar, cast
+
+import psycopg
+from psycopg import errors
+from sqlalchemy import Connection, Engine, Integer, NullPool, create_engine
+from sqlalchemy.exc import DBAPIError
+
+from copydesk.errors import (
+    CopydeskError,
+    FieldError,
+    InvalidError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreTooNewError,
+)
+from copydesk.store.connection_pool import ConnectionPool, ConnectionThread
+from copydesk.store.database import COMMIT_BATCH_SIZE, READER_COUNT, Database, encoding_error, run_separately
+from copydesk.store.database_file import HEAD_REVISION
+from copydesk.store.postgresql.connection import PostgresConnection, connect
+from copydesk.store.postgresql.schema import create_schema
+from copydesk.store.raw_sql import dbapi_connection
+
+WRITER_COUNT: Final = 4
+"""Connections that write. A user's units of work always go through the same one, in the order of their submission."""
+LOCK_CLASS: Final = 1668247673
+"""First number of the advisory locks; the second one is that of the user."""
+_ALL_USERS: Final = 0
+CHANNEL: Final = "copydesk"
+"""Every transaction that wrote notifies this channel."""
+_COMMIT: Final = f"SELECT pg_notify('{CHANNEL}', '') WHERE pg_current_xact_id_if_assigned() IS NOT NULL; COMMIT"
+
+P = ParamSpec("P")
+T = TypeVar("T")
+A = TypeVar("A")
+
+
+class _AlwaysThere:
+    """In the place of the file of a SQLite database: a server that is gone raises an error of its own."""
+
+    def check(self) -> None:
+        """Do nothing."""
+
+
+class _Changes:
+    """The notifications that the listening connection has received."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._listening: PostgresConnection | None = None
+
+    def count(self, connection: Connection) -> int:
+        """Return the number of notifications so far, without a query."""
+        driver = _driver(connection)
+        if driver is not self._listening:
+            driver.control(f"LISTEN {CHANNEL}")
+            # Those sent before the connection was opened again are lost, so report a change.
+            self._listening, self._count = driver, self._count + 1
+        self._count += sum(1 for _ in driver.notifies(timeout=0))
+        return self._count
+
+
+def create_engine_for(connector: Callable[[], PostgresConnection]) -> Engine:
+    """Return an engine for connections made by `connector`, which take transactions as they come."""
+    engine = create_engine(
+        "postgresql+psycopg://",
+        creator=connector,
+        poolclass=NullPool,
+        isolation_level="AUTOCOMMIT",
+        # That of INSERT too, which tells if there was a conflict.
+        execution_options={"preserve_rowcount": True},
+    )
+    # Numbers without a cast, which would limit them to 32 bits.
+    engine.dialect.colspecs = {type_: own for type_, own in engine.dialect.colspecs.items() if type_ is not Integer}
+    return engine
+
+
+class PostgresDatabase:
+    """An open database. Units of work go through `write` and `read`; `close` ends it."""
+
+    read_only = False
+
+    def __init__(self, url: str, lock_timeout: float) -> None:
+        self.url = url
+        self._lock_key = _ALL_USERS
+        # Without the password, which `url` may contain.
+        info = psycopg.conninfo.conninfo_to_dict(url)
+        self.name = f"postgresql://{info.get('host', 'localhost')}/{info.get('dbname', '')}"
+        """For messages."""
+
+        def engine(*, read_only: bool) -> Engine:
+            return create_engine_for(lambda: connect(url, lock_timeout=lock_timeout, read_only=read_only))
+
+        write_engine, read_engine = engine(read_only=False), engine(read_only=True)
+        file = _AlwaysThere()
+        self._writers = tuple(ConnectionThread(write_engine, file) for _ in range(WRITER_COUNT))
+        self._readers = ConnectionPool(read_engine, READER_COUNT, file)
+        self._watcher = ConnectionThread(read_engine, file)
+        self._changes = _Changes()
+
+    async def prepare(self) -> bool:
+        """Create the tables if there are none; return True if they were created.
+
+        Raise StoreTooNewError if another version of Copydesk created them.
+        """
+        return await self.write(_prepare)
+
+    def of_user(self, user_id: str) -> "PostgresDatabase":
+        """Return this database for units of work that read and write only rows of this user."""
+        database = copy(self)
+        database._lock_key = _user_key(user_id)  # noqa: SLF001 - of this class
+        return database
+
+    async def change_counter(self) -> int:
+        """Return a number that differs after each commit, whichever connection or process made it."""
+        with self._translate_errors():
+            return await self._watcher.run(_without_transaction, self._changes.count)
+
+    async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `work` in one transaction, as `Database.write` does. PostgreSQL syncs each commit to disk."""
+        with self._translate_errors():
+            unit = self._transaction(lambda connection: work(connection, *args, **kwargs))
+            return await self._writer.run(_with_connection, unit)
+
+    write_durable = write
+
+    async def write_batch(self, work: Callable[[Connection, A], T], items: Sequence[A]) -> list[T | CopydeskError]:
+        """Run `work` for each of `items`, as `Database.write_batch` does."""
+        return await self._writer.run(self._write_groups, (work, items))
+
+    def _write_groups(
+        self, connection: Connection, batch: tuple[Callable[[Connection, A], T], Sequence[A]]
+    ) -> list[T | CopydeskError]:
+        work, items = batch
+        results: list[T | CopydeskError] = []
+        try:
+            for start in range(0, len(items), COMMIT_BATCH_SIZE):
+                group = items[start : start + COMMIT_BATCH_SIZE]
+                with self._translate_errors():
+                    unit = self._transaction(partial(run_separately, work=work, items=group))
+                    results += _with_connection(connection, unit)
+        except StoreError as error:
+            results += [error] * (len(items) - len(results))
+        return results
+
+    async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `work` without a transaction, as `Database.read` does."""
+        with self._translate_errors():
+            return await self._readers.run(_without_transaction, lambda connection: work(connection, *args, **kwargs))
+
+    async def close_idle(self) -> bool:
+        """Close the connections that were not used since the last call. Return True if there were any."""
+        readers_closed = await self._readers.close_idle()
+        return any([readers_closed, *[await writer.close_idle() for writer in self._writers]])
+
+    async def close(self) -> None:
+        """Close every connection and end its thread."""
+        await self._watcher.close()
+        await self._readers.close()
+        for writer in self._writers:
+            await writer.close()
+
+    @property
+    def _writer(self) -> ConnectionThread:
+        return self._writers[self._lock_key % WRITER_COUNT]
+
+    def _transaction(self, work: Callable[[Connection], T]) -> Callable[[Connection], T]:
+        """Return `work` in a transaction that holds the lock from its start."""
+        begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({LOCK_CLASS}, {self._lock_key})"
+
+        def run(connection: Connection) -> T:
+            try:
+                _driver(connection).control(begin)
+            except psycopg.OperationalError as error:
+                if not _is_lost(connection, error):
+                    raise
+                # The server was restarted since the last unit; nothing has been done yet.
+                _driver(connection).control(begin)
+            result = work(connection)
+            _driver(connection).control(_COMMIT)
+            return result
+
+        return run
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except UnicodeEncodeError as error:
+            raise encoding_error(error) from error
+        except (DBAPIError, psycopg.Error) as error:
+            cause = error.driver_exception if isinstance(error, DBAPIError) else error
+            translated = self._to_error(cause)
+            if translated is None:
+                raise
+            raise translated from error
+
+    def _to_error(self, cause: BaseException) -> CopydeskError | None:  # noqa: PLR0911 - one for each kind of error
+        """Return the error that describes `cause` to the user, or None if it is not a known one."""
+        match cause:
+            case errors.LockNotAvailable() | errors.DeadlockDetected() | errors.SerializationFailure():
+                return StoreBusyError()
+            case errors.DiskFull():
+                return StoreFullError()
+            case errors.ReadOnlySqlTransaction():
+                return StoreReadOnlyError(f"{self.name} is read-only; nothing changed.")
+            case errors.InsufficientPrivilege():
+                return StoreError(f"Cannot use {self.name}: {_first_line(cause)}; nothing changed.")
+            case psycopg.DataError() if "NUL" in str(cause):
+                return InvalidError(FieldError("text", "must not contain NUL characters"))
+            case psycopg.OperationalError():
+                # While COMMIT was under way, the server may have carried it out.
+                return StoreError(
+                    f"Cannot reach {self.name}: {_first_line(cause)}.",
+                    hint="Check that PostgreSQL runs. If a change was under way, check if it was made.",
+                )
+        return None
+
+
+def _prepare(connection: Connection) -> bool:
+    # With the lock of all users: of several processes that start at once, one creates the tables.
+    if connection.exec_driver_sql("SELECT to_regclass('alembic_version')").scalar() is None:
+        create_schema(connection)
+        return True
+    revision = str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
+    if revision != HEAD_REVISION:
+        raise StoreTooNewError(
+            f"Another version of Copydesk created the tables: revision {revision} instead of {HEAD_REVISION}.",
+            hint="Install that version.",
+        )
+    return False
+
+
+AnyDatabase = Database | PostgresDatabase
+
+
+def _driver(connection: Connection) -> PostgresConnection:
+    return cast("PostgresConnection", dbapi_connection(connection))
+
+
+def _user_key(user_id: str) -> int:
+    # Signed, as PostgreSQL's integers; never that of all users.
+    return (zlib.crc32(user_id.encode()) - 2**31) or 1
+
+
+def _is_lost(connection: Connection, error: BaseException) -> bool:
+    """Return True if the server closed the connection; the next use of `connection` opens a new one then."""
+    if not _driver(connection).closed:
+        return False
+    connection.invalidate(error)
+    connection.rollback()
+    return True
+
+
+def _with_connection(connection: Connection, unit: Callable[[Connection], T]) -> T:
+    """Return `unit(connection)`. After an error roll back, or drop the connection if it is lost."""
+    try:
+        return unit(connection)
+    except BaseException as error:
+        if not connection.invalidated and not _is_lost(connection, error):
+            _driver(connection).rollback()
+        raise
+    finally:
+        # Tells SQLAlchemy that the unit is over.
+        connection.rollback()
+
+
+def _without_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
+    try:
+        return _with_connection(connection, work)
+    except (DBAPIError, psycopg.OperationalError) as error:
+        is_lost = error.connection_invalidated if isinstance(error, DBAPIError) else connection.invalidated
+        if not is_lost:
+            raise
+        # The server was restarted. What only reads can be repeated.
+        return _with_connection(connection, work)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n", 1)[0].rstrip(".")
+
+
+def open_postgresql(url: str, *, busy_timeout: float) -> PostgresDatabase:
+    """Return the database at `url`. Connections are opened on first use. Raise StoreError if it is no URL."""
+    try:
+        return PostgresDatabase(url, busy_timeout)
+    except psycopg.ProgrammingError as error:
+        raise StoreError(f"database.url is not a PostgreSQL URL: {_first_line(error)}.") from error

