@@ -1,5 +1,5 @@
-"""`copydesk draft`: approve, reject, regenerate, unapprove, archive, restore, schedule, reschedule, unschedule, post,
-undo, redo, resume, history, diff.
+"""`copydesk draft`: approve, reject, regenerate, unapprove, archive, restore, stats, schedule, reschedule, unschedule,
+post, undo, redo, resume, history, diff.
 """
 
 import asyncio
@@ -29,6 +29,7 @@ from copydesk.cli.json_output import json_options, print_json, require_fields, w
 from copydesk.cli.output import missing_account_note, print_table
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
 from copydesk.errors import ConflictError, CopydeskError, StoreError
+from copydesk.model.decision_stats import DecisionStats
 from copydesk.model.delivery import DeliveryReport, NextBy, PostResult
 from copydesk.model.draft import STATUS_LABELS, Action, Draft, Status, without_item
 from copydesk.model.requests import BulkOutcome, ChangeDraft
@@ -165,6 +166,29 @@ def unapprove(context: Context, *, feedback: str | None, **selection: Unpack[Dra
 def archive(context: Context, **selection: Unpack[DraftSelection]) -> None:
     """Archive drafts: no list of the console but Archived shows them. `copydesk draft restore` brings them back."""
     run_action(context, ChangeDraft(action=Action.ARCHIVE), **selection)
+
+
+@command(examples=("copydesk draft stats",))
+@json_options(DecisionStats)
+@pass_context
+def stats(context: Context, *, as_json: bool) -> None:
+    """Show how fast you decide, and how many decisions you undid within ten minutes.
+
+    The times are those of the console, from showing a draft to the decision. They stay in your database, without the
+    drafts that they belong to; the newest 1,000 are kept.
+    """
+    found = context.run(lambda desk: desk.drafts.decision_stats())
+    if as_json:
+        print_json(found)
+        return
+    median = "unknown" if found.median_seconds is None else f"{found.median_seconds:.1f} s"
+    print_table(
+        [
+            ("median time to decide", median, plural(found.timed, "decision")),
+            ("undone within 10 minutes", f"{found.undone:,}", f"of {plural(found.decided, 'decision')}"),
+        ],
+        empty="",
+    )
 
 
 @command(examples=("copydesk draft restore 1f9c2a",))
@@ -429,6 +453,6 @@ def _format_piece(kind: str, text: str, *, coloured: bool) -> str:
 
 
 COMMANDS = (
-    *(approve, reject, regenerate, unapprove, archive, restore, schedule, reschedule, unschedule, post),
+    *(approve, reject, regenerate, unapprove, archive, restore, stats, schedule, reschedule, unschedule, post),
     *(undo, redo, resume, history, diff),
 )

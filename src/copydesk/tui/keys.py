@@ -105,6 +105,7 @@ KEYS = (
     Key("review.copy_link", KeyContext.REVIEW, "Y", "copy_link", "Copy the source's link"),
     Key("review.difference", KeyContext.REVIEW, "d", "difference", "Show changes between versions, or your edit"),
     Key("review.history", KeyContext.REVIEW, "H", "history", "Show the history"),
+    Key("review.stats", KeyContext.REVIEW, "%", "decision_stats", "Show how fast you decide, and what you undid"),
     Key("review.prompt", KeyContext.REVIEW, "I", "prompt", "Show the prompt that the draft was written from"),
     Key("review.mark", KeyContext.REVIEW, "space", "mark", "Mark the draft and move down"),
     Key("review.mark_range", KeyContext.REVIEW, "v", "mark_range", "Start or end a range of marks"),

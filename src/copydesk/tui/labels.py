@@ -22,6 +22,7 @@ from copydesk.text.formatting import format_count, format_duration, format_relat
 from copydesk.tui.keys import key_label
 
 if TYPE_CHECKING:
+    from copydesk.model.decision_stats import DecisionStats
     from copydesk.model.draft import Draft
     from copydesk.model.engagement import EngagementMetric, Interval, PeriodFigures
     from copydesk.model.experiment import ExperimentPlan, ExperimentStatus, LiftNeed, Metric
@@ -446,6 +447,23 @@ ORDERS = {
 }
 """The order of a list, in its title."""
 SEARCH_ORDER = "Search results are always newest first."
+
+
+DECISIONS_TITLE = "Decisions"
+DECISIONS_NOTE = "Of the newest 1,000. The times stay in your database, without the drafts that they belong to."
+
+
+def decision_facts(stats: "DecisionStats") -> list[tuple[str, str]]:
+    """Return how fast the user decides, and how often a decision was undone soon after."""
+    seconds = stats.median_seconds
+    timed = plural(stats.timed, "decision")
+    return [
+        ("Median time to decide", "unknown" if seconds is None else f"{seconds:.1f} s ({timed})"),
+        (
+            "Undone within 10 minutes",
+            f"{stats.undone:,} of {stats.decided:,} ({stats.undone / stats.decided:.1%})" if stats.decided else "none",
+        ),
+    ]
 
 
 def sitting_progress(decided: int, total: int) -> str:

@@ -7,6 +7,7 @@ from copydesk.tui.help.screen import HelpDialog, help_page, key_contexts
 from copydesk.tui.keys import KEYS, KeyContext, format_keys
 from copydesk.tui.labels import FORMAT
 from copydesk.tui.layout import lay_out_blocks
+from copydesk.tui.review.draft_queue import RowLook
 from copydesk.tui.review.draft_row import draft_row
 from copydesk.tui.widgets.page import Page
 
@@ -68,11 +69,11 @@ def test_screen_without_letters_explains_none() -> None:
     assert "Letters" not in help_lines(KeyContext.EXPERIMENTS, KeyContext.CONSOLE)
 
 
-def test_help_explains_confidence_bar() -> None:
-    row = draft_row(make_draft(confidence=0.7), NOW, 80).plain
+def test_help_explains_confidence() -> None:
+    row = draft_row(make_draft(confidence=0.7), NOW, 80, RowLook()).plain
     (explanation,) = (line for line in help_lines(KeyContext.REVIEW) if "confidence in percent" in line)
-    assert "70 ━━━━╌" in row
-    assert explanation.strip().startswith("70 ━━━━╌ ")
+    assert " 70 " in row
+    assert explanation.strip().startswith("70 ")
     assert not any("confidence" in line for line in help_lines(KeyContext.SOURCES))
 
 

@@ -1,7 +1,8 @@
 """Drafts: create, review, undo, list, search, history; and the pages of the review tabs around the cursor."""
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, TypeVar, Unpack
 
 from msgspec import Meta
@@ -18,6 +19,7 @@ from copydesk.desk.images.service import DraftImages
 from copydesk.desk.operation import operation
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.ingest.registry import SOURCE_TYPES
+from copydesk.model.decision_stats import DecisionStats
 from copydesk.model.delivery import PostResult
 from copydesk.model.draft import TO_REVIEW, Action, Checks, Draft, Format, ListedDraft, Status
 from copydesk.model.filters import (
@@ -46,7 +48,17 @@ from copydesk.model.requests import (
 from copydesk.model.transitions import DraftEvent, HistoryPosition, InterruptedBulk, UndoResult
 from copydesk.scheduling.time_text import parse_time
 from copydesk.scheduling.wall_time import instant_of_wall
-from copydesk.store import draft_events, draft_queries, draft_updates, drafts, items, queue_window, schedule, search
+from copydesk.store import (
+    decisions,
+    draft_events,
+    draft_queries,
+    draft_updates,
+    drafts,
+    items,
+    queue_window,
+    schedule,
+    search,
+)
 from copydesk.store.draft_queries import DraftPage
 
 if TYPE_CHECKING:
@@ -63,6 +75,10 @@ COUNT_STEP = 20_000
 MAX_NEW_COUNT = 1000
 """Count of new drafts at which counting stops."""
 MAX_TAGS = 1000
+MAX_DECISION_TIME = 600.0
+"""Seconds; who takes longer was not looking at the draft all the time."""
+UNDO_WINDOW = timedelta(minutes=10)
+"""A decision that is undone within this time was a mistake."""
 
 
 class DraftViews:
@@ -505,6 +521,25 @@ class Drafts:
         if item is None:
             raise NotFoundError(f"No item {item_id!r}.")
         return item
+
+    @operation
+    async def record_decision_times(self, seconds: Sequence[float]) -> None:
+        """Store how long decisions took from showing a draft, for `decision_stats`; which drafts is not stored.
+
+        Times that are negative, or longer than MAX_DECISION_TIME, because the user was elsewhere, are left out.
+        """
+        taken = [value for value in seconds if 0 <= value <= MAX_DECISION_TIME]
+        if taken:
+            await self._ctx.write_unguarded(decisions.add_times, taken, self._ctx.clock())
+
+    @operation
+    async def decision_stats(self) -> DecisionStats:
+        """Return how fast the user decides, and how often decisions are undone soon after."""
+        seconds = await self._ctx.read(decisions.list_seconds)
+        decided, undone = await self._ctx.read(decisions.count_undone, UNDO_WINDOW)
+        return DecisionStats(
+            timed=len(seconds), median_seconds=median(seconds) if seconds else None, decided=decided, undone=undone
+        )
 
     @operation
     async def rejection_reasons(self, limit: int = 9) -> tuple[str, ...]:

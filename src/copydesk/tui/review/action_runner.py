@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from textual.timer import Timer
 
 from copydesk.errors import ConflictError, CopydeskError
-from copydesk.model.draft import Action, Draft, ListedDraft, Status
+from copydesk.model.draft import TO_REVIEW, Action, Draft, ListedDraft, Status
 from copydesk.model.requests import TIME_ACTIONS, ChangeDraft
 from copydesk.model.transitions import ACTIONS, EDIT, EventKind, UndoResult, change_name, next_status, status_after_edit
 from copydesk.text import clean
@@ -40,6 +40,8 @@ OnSuccess = Callable[[Sequence[str]], object]
 """Called after an action with the ids of the drafts that were changed."""
 TOAST_INTERVAL = 0.5
 """Seconds within which single actions share one toast."""
+STORE_TIMES_DELAY = 2.0
+"""Seconds after a decision at which the times of all decisions since are stored."""
 MAX_RELOADED = 100
 """Up to this many drafts are reloaded after an undo."""
 
@@ -176,6 +178,8 @@ class ActionRunner:
         """Actions by past participle since the last pause, for the toast."""
         self._has_unreported = False
         self._toast_timer: Timer | None = None
+        self._decision_times: list[float] = []
+        """Seconds that decisions took, until they are stored."""
 
     # Applying.
 
@@ -214,11 +218,26 @@ class ActionRunner:
             # Before the write, so that the effect is visible at once.
             self.queue.fade([draft.id], state.status, archived=state.archived)
             self.changes.pending.add(draft.id, state)
+            if draft.status in TO_REVIEW and (state.archived or state.status not in TO_REVIEW):
+                self._record_time(draft)
             on_finished = partial(self.changes.pending.remove_first, draft.id)
             self._move_on(draft)
         self.app.enqueue_write(
             lambda desk: self._change_one(desk, draft, steps, state, on_success, on_failure), on_finished=on_finished
         )
+
+    def _record_time(self, draft: ListedDraft) -> None:
+        """Note how long the draft was displayed; several notes are stored together, as keys must not wait for them."""
+        seconds = self.changes.seconds_displayed(draft.id)
+        if seconds is None:
+            return
+        if not self._decision_times:
+            self.screen.set_timer(STORE_TIMES_DELAY, self._store_times)
+        self._decision_times.append(seconds)
+
+    def _store_times(self) -> None:
+        times, self._decision_times = self._decision_times, []
+        self.app.run_desk_task(lambda desk: desk.drafts.record_decision_times(times))
 
     def refusal(self, key_id: str, draft: ListedDraft) -> str:
         """Return why a key does nothing to the draft, and which keys do; empty if it does something."""

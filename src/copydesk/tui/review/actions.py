@@ -111,6 +111,17 @@ class InspectActions:
         history = await desk.drafts.describe_history(draft_id)
         self.app.push_if_current(self._screen, PageDialog(labels.HISTORY_TITLE, history_page(history, draft_id)))
 
+    def decision_stats(self) -> None:
+        """Show how fast the user decides, and how often a decision was undone soon after."""
+        self.app.run_desk_task(self._decision_stats, hold_keys=Hold.SCREEN)
+
+    async def _decision_stats(self, desk: "Desk") -> None:
+        from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - for those who read it
+        from copydesk.tui.review.pages import decision_stats_page  # noqa: PLC0415
+
+        page = decision_stats_page(await desk.drafts.decision_stats())
+        self.app.push_if_current(self._screen, PageDialog(labels.DECISIONS_TITLE, page))
+
     def why(self) -> None:
         """Ask for an address, and show why that item has no draft."""
         from copydesk.tui.dialogs.prompt import PromptDialog  # noqa: PLC0415 - imported when first used

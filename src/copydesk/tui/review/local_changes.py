@@ -3,6 +3,7 @@
 Until the list is loaded again, its rows are older than these changes.
 """
 
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class LocalChanges:
 
     def __init__(self) -> None:
         self.pending = PendingChanges()
+        self._displayed: tuple[str, float] = ("", 0.0)
+        """The displayed draft, and since when."""
         self.decided: set[str] = set()
         """Drafts that were decided since the console was opened."""
         self._changes: dict[str, LocalChange] = {}
@@ -104,6 +107,16 @@ class LocalChanges:
         # The row is still the one from before the earlier change, so that one's original state counts.
         first = previous.original if previous and previous.version > draft.version else DraftState.of(draft)
         lru_put(self._changes, draft.id, LocalChange(first, DraftState.of(changed), changed.version), MAX_REMEMBERED)
+
+    def record_display(self, draft_id: str) -> None:
+        """Record that a draft is displayed from now on."""
+        if draft_id != self._displayed[0]:
+            self._displayed = (draft_id, monotonic())
+
+    def seconds_displayed(self, draft_id: str) -> float | None:
+        """Return how long the draft has been displayed; None if it is not."""
+        displayed_id, since = self._displayed
+        return monotonic() - since if displayed_id == draft_id else None
 
     def record_decisions(self, draft_ids: "Iterable[str]", status: "Status | None", *, archived: bool = False) -> None:
         """Record that these drafts have this state now: those that still wait for a review are not decided."""

@@ -46,6 +46,7 @@ from copydesk.tui.terminal.cells import safe_line
 if TYPE_CHECKING:
     from copydesk.desk.drafts.history_text import DraftHistory
     from copydesk.desk.drafts.versions import Difference
+    from copydesk.model.decision_stats import DecisionStats
     from copydesk.model.delivery import DeliveryReport, Preview, PreviewPart
     from copydesk.model.item import Entry, Item
     from copydesk.model.writer import ModelRequest
@@ -700,6 +701,12 @@ def partial_page(draft: ListedDraft, text: str, now: datetime) -> list[Block]:
     unfinished = structs.replace(draft, text=text, checks=Checks())
     headline = _headline(unfinished, now, DeliveryInfo())
     return [headline, paragraph(labels.TEXT_ARRIVING, "dim"), paragraph(), *_post(unfinished, ())]
+
+
+def decision_stats_page(stats: "DecisionStats") -> list[Block]:
+    """Return the page with how fast the user decides, and how often a decision was undone soon after."""
+    rows = [(Content.styled(name, "dim"), Content(value)) for name, value in labels.decision_facts(stats)]
+    return [Table(rows), paragraph(), paragraph(labels.DECISIONS_NOTE, "dim")]
 
 
 def prompt_page(requests: "Sequence[ModelRequest]") -> list[Block]:

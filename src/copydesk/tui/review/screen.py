@@ -191,6 +191,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
             self.preview_pane.clear()
             self.item_pane.clear()
         else:
+            self.changes.record_display(draft.id)
             self.preview_pane.show(draft)
             self.item_pane.show(draft)
 
@@ -381,6 +382,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
     def action_history(self) -> None:
         """Show the draft's history."""
         self.review_actions.inspecting.history()
+
+    def action_decision_stats(self) -> None:
+        """Show how fast the user decides."""
+        self.review_actions.inspecting.decision_stats()
 
     def action_prompt(self) -> None:
         """Show what a language model was asked for the draft."""
