@@ -98,8 +98,9 @@ def _to_json(row, images, proposed_images, tags) -> dict[str, object]:
         else:
             is_json = name in STORED_AS_JSON and value is not None
             draft[_CAMEL[name]] = msgspec.Raw(value.encode()) if is_json else value
-    title, source_type = row[-2:]
-    item = {"id": draft["itemId"], "title": title, "sourceType": source_type}
+    title, source_type, published = row[-3:]
+    published_at = format_iso(datetime.fromtimestamp(published / 1e6, UTC))
+    item = {"id": draft["itemId"], "title": title, "sourceType": source_type, "published": published_at}
     others = {"tags": tags, "images": images, "proposedImages": proposed_images, "variants": [], "items": []}
     return draft | others | {"item": item}
 

@@ -45,7 +45,7 @@ PAGE, PASSES, ROUNDS = 25, 4, 50
 SEARCHES = {"a common word": COMMON_WORD, "a rare word": RARE_WORD, "both": f"{COMMON_WORD} {RARE_WORD}"}
 SQL_TARGET, LAST_PAGE_TARGET, GROWTH_TARGET, SEARCH_TARGET, COUNT_TARGET = 3.0, 1.2, 1.5, 50.0, 5.0
 ID_TARGET = 5.0
-_COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS) + ", item.title, draft.source_type"
+_COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS) + ", item.title, draft.source_type, item.published"
 _TAGGED = "JOIN draft_tag {0} ON {0}.draft_id = draft.id AND {0}.tag_id = (SELECT id FROM tag WHERE name = ?)"
 
 
