@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, Text, cast, delete, func, insert, literal, select, update
 
 from copydesk.model.serialization import Struct
 from copydesk.model.writer import Endpoint, ModelRequest, Spending
@@ -37,7 +37,9 @@ def save(conn: Connection, user_id: str, endpoint: Endpoint, now: datetime) -> N
 
 def save_test(conn: Connection, user_id: str, endpoint: Endpoint, now: datetime, error: str | None) -> None:
     """Store the outcome of a test, unless the endpoint was replaced meanwhile."""
-    is_same = (writer.c.user_id == user_id, writer.c.name == endpoint.name, writer.c.endpoint == endpoint)
+    # As text: PostgreSQL does not compare JSON.
+    is_unchanged = cast(writer.c.endpoint, Text) == cast(literal(endpoint, type_=writer.c.endpoint.type), Text)
+    is_same = (writer.c.user_id == user_id, writer.c.name == endpoint.name, is_unchanged)
     conn.execute(update(writer).where(*is_same).values(tested_at=now, error=error))
 
 
