@@ -170,7 +170,7 @@ def test_help_command_prints_the_help(tmp_path: Path, found: NamedCommand) -> No
     [
         (["draf"], "There is no command 'draf'. Did you mean 'draft'? See `copydesk --help`."),
         (["approve", "1f9c2a"], "There is no command 'approve'. Did you mean 'draft approve'?"),
-        (["list"], "There is no command 'list'. There are: source, draft,"),
+        (["list"], "There is no command 'list'. There are: try, source,"),
         (["draft", "aprove"], "There is no command 'aprove'. Did you mean 'approve' or"),
         (
             ["source", "zzz"],

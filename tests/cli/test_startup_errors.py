@@ -174,6 +174,13 @@ def test_invalid_settings_are_reported_with_line(tmp_path, text, message, args):
     assert not (tmp_path / "copydesk.db").exists()
 
 
+def test_doctor_refuses_the_keys_that_the_console_refuses(tmp_path):
+    (tmp_path / "settings.toml").write_text('[keys]\n"review.approve" = "hyper+space bar"\n')
+    result = run_in_process(tmp_path, "doctor")
+    assert result.code == 2
+    assert "'hyper+space bar' is no key" in result.err
+
+
 def test_binary_settings_file_is_reported(tmp_path):
     (tmp_path / "settings.toml").write_bytes(b"\xff\xfe\x00[network]")
 

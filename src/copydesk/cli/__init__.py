@@ -11,6 +11,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
+from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -52,7 +53,10 @@ class LazyGroup(Group):
         """Import and return a command."""
         if name not in COMMANDS:
             return None
-        command = getattr(import_module(COMMANDS[name][0]), name.replace("-", "_"))
+        attribute = name.replace("-", "_")
+        # `try` is a word of the language.
+        attribute += "_" * iskeyword(attribute)
+        command = getattr(import_module(COMMANDS[name][0]), attribute)
         assert isinstance(command, click.Command)
         return command
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from copydesk.problems import Problem
 
 COMMANDS = {
+    "try": ("copydesk.cli.try_sources", "Read your sources and show three drafts, without touching your desk."),
     "source": ("copydesk.cli.source", "Manage sources."),
     "draft": ("copydesk.cli.draft", "Create, review and schedule drafts."),
     "account": ("copydesk.cli.account", "Connect, check and remove accounts."),

@@ -32,7 +32,7 @@ def run_console(context: Context) -> None:
 
     try:
         settings = context.settings()
-        database, key_table = settings.database_file, _key_table(settings)
+        database, key_table = settings.database_file, load_key_table(settings)
     except CopydeskError as error:
         context.fail(error)
 
@@ -66,7 +66,7 @@ def serve_console(context: Context, port: int | None) -> None:
     from copydesk.cli import web  # noqa: PLC0415 - the terminal console does not need it
 
     try:
-        _key_table(context.settings())
+        load_key_table(context.settings())
         web.serve(context, port or web.PORT)
     except CopydeskError as error:
         context.fail(error)
@@ -78,7 +78,7 @@ def _check_user(context: Context) -> None:
         context.run_on_desks(context.find_user)
 
 
-def _key_table(settings: Settings) -> "Sequence[Key]":
+def load_key_table(settings: Settings) -> "Sequence[Key]":
     """Return the key table with the user's own keys."""
     from copydesk.tui.keymap import apply_custom_keys  # noqa: PLC0415 - commands do not need Textual
 

@@ -1,0 +1,82 @@
+"""Tests for `copydesk try`: what is read, what is shown, and that only kept sources reach the user's desk."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from cli_runner import CommandResult, run_in_process
+from desk_fixtures import entry, feed
+from feed_server import FeedServer
+
+
+@pytest.fixture
+def server():
+    with FeedServer("0.0.0.0") as server:
+        now = datetime.now(UTC)
+        server.serve("/daily", feed(*(entry(number, now=now) for number in range(6)), title="Daily"))
+        old = now - timedelta(days=12)
+        server.serve("/monthly", feed(*(entry(number, now=old) for number in range(6, 8)), title="Monthly"))
+        yield server
+
+
+def sources_of(home: Path) -> list[str]:
+    return [source["name"] for source in json.loads(run_in_process(home, "source", "list", "--json").out)]
+
+
+def run_try(home: Path, *args: str, stdin: str = "") -> CommandResult:
+    return run_in_process(home, "try", *args, stdin=stdin)
+
+
+def test_three_drafts_are_shown_and_nothing_is_touched(tmp_path: Path, server: FeedServer) -> None:
+    home = tmp_path / "home"
+    result = run_try(home, server.url("/daily"))
+    assert result.code == 0, result
+    assert result.out.count("Daily · ") == 3
+    assert "3 drafts from Daily." in result.err
+    assert "Nothing was kept." in result.err
+    assert not home.exists()
+
+
+def test_old_items_are_drafted(tmp_path: Path, server: FeedServer) -> None:
+    assert run_try(tmp_path, server.url("/monthly")).out.count("Monthly · ") == 2
+
+
+@pytest.mark.parametrize(("args", "answer"), [(("--keep",), ""), ((), "y\n")])
+def test_sources_are_kept_on_demand(
+    tmp_path: Path, server: FeedServer, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], answer: str
+) -> None:
+    monkeypatch.setattr("copydesk.cli.try_sources.is_interactive", lambda: True)
+    result = run_try(tmp_path, server.url("/daily"), server.url("/missing"), *args, stdin=answer)
+    assert result.code == 0, result
+    assert f"{server.url('/missing')}: " in result.err
+    assert ("Keep these sources?" in result.err) is bool(answer)
+    assert "Kept 1 source. Next: copydesk --run-pipeline" in result.err
+    assert sources_of(tmp_path) == ["Daily"]
+    again = run_try(tmp_path, server.url("/daily"), "--keep")
+    assert "Daily: " in again.err
+    assert sources_of(tmp_path) == ["Daily"]
+
+
+@pytest.mark.parametrize(("args", "answer"), [(("--no-keep",), ""), ((), "\n"), ((), "n\n"), ((), "")])
+def test_sources_are_not_kept_otherwise(
+    tmp_path: Path, server: FeedServer, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], answer: str
+) -> None:
+    monkeypatch.setattr("copydesk.cli.try_sources.is_interactive", lambda: True)
+    run_try(tmp_path, server.url("/daily"), *args, stdin=answer)
+    assert sources_of(tmp_path) == []
+
+
+def test_unreadable_sources_fail_the_command(tmp_path: Path, server: FeedServer) -> None:
+    result = run_try(tmp_path, server.url("/missing"), "--keep")
+    assert (result.code, result.out) == (1, "")
+    assert sources_of(tmp_path) == []
+
+
+def test_json_has_sources_and_drafts(tmp_path: Path, server: FeedServer) -> None:
+    found = json.loads(run_try(tmp_path, server.url("/daily"), server.url("/missing"), "--json").out)
+    assert [source["name"] for source in found["sources"]] == ["Daily"]
+    assert [failure["url"] for failure in found["failed"]] == [server.url("/missing")]
+    assert len(found["drafts"]) == 3
+    assert found["kept"] == []
