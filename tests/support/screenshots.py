@@ -1,8 +1,8 @@
 """Create the images in screenshots/: `make screenshots`.
 
-The console draws the sample desk at a fixed time: an SVG of each screen, and a PNG where resvg-py is installed (`pip
-install --group screenshots`) and the machine has a monospaced font. Browsers load no font for an embedded SVG, so the
-README uses the PNG.
+The console draws the sample desk at a fixed time. A screen becomes a PNG where resvg-py is installed (`pip install
+--group screenshots`) and the machine has a monospaced font, else an SVG: browsers load no font for an embedded SVG, so
+the README uses the PNG. The recording is an animated SVG.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import Settings, load
 from copydesk.tui.app import Console
 from copydesk.tui.themes import DARK, LIGHT
+from recording import Frame, animate
 from sample_desks import NOW, furnish, leave_empty, run_pipeline
 
 WIDE = (132, 38)
@@ -38,16 +39,57 @@ class Screenshot(NamedTuple):
     """Prepares the desk."""
 
 
+README_SCREENS = {
+    "review": ("j", "j"),
+    "schedule": ("2", "j", "l", "k", "k"),
+    "sources": ("3",),
+    "experiments": ("4", "j"),
+    "engagement": ("5", "tab"),
+    "needs-you": ("0",),
+}
+"""The six screens in the README, each in the dark and the light theme, and the keys that lead there."""
 SCREENSHOTS = (
-    Screenshot("review", WIDE, ("j", "j"), setup=furnish),
-    Screenshot("review-light", WIDE, ("j", "j"), theme=LIGHT.name, setup=furnish),
+    *(
+        Screenshot(f"{name}{suffix}", WIDE, keys, theme=theme, setup=furnish)
+        for name, keys in README_SCREENS.items()
+        for suffix, theme in (("", DARK.name), ("-light", LIGHT.name))
+    ),
     Screenshot("review-narrow", (80, 24), ("j", "enter")),
     Screenshot("review-run", WIDE, ("P",), setup=leave_empty),
-    Screenshot("schedule", WIDE, ("2", "j", "l", "k", "k"), setup=furnish),
-    Screenshot("sources", WIDE, ("3",), setup=furnish),
-    Screenshot("experiments", WIDE, ("4", "j"), setup=furnish),
-    Screenshot("engagement", WIDE, ("5", "tab"), setup=furnish),
 )
+RECORDING_SIZE = (100, 30)
+RECORDING = (
+    ((), 2.0),
+    (("j",), 1.2),
+    (("a",), 1.5),
+    (("a",), 1.3),
+    (("r",), 1.0),
+    (tuple("old news"), 1.2),
+    (("enter",), 1.4),
+    (("u",), 1.4),
+    (("s",), 1.6),
+    (("2",), 2.2),
+    (("5",), 2.2),
+    (("0",), 2.2),
+)
+"""Keys, and the seconds for which their result is shown: twenty in all."""
+
+
+async def record() -> str:
+    """Return a review as an animated SVG."""
+    with TemporaryDirectory() as home:
+        settings = sample_settings(load({}, Path(home)))
+        await furnish(settings)
+        app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW)
+        app.theme = DARK.name
+        frames: list[Frame] = []
+        async with app.run_test(size=RECORDING_SIZE) as pilot:
+            for keys, seconds in RECORDING:
+                await pilot.press(*keys)
+                await wait_until_idle(pilot)
+                frames.append(Frame(app.export_screenshot(title=" ", simplify=True), seconds))
+            background = app.theme_variables["background"]
+        return animate(frames, RECORDING_SIZE, background, ", ".join(FONTS))
 
 
 async def render(screenshot: Screenshot) -> str:
@@ -72,12 +114,12 @@ def _use_local_fonts(svg: str) -> str:
 
 
 def to_png(svg: str) -> bytes | None:
-    """Return the image as PNG at 1.5 times its size; None without resvg-py."""
+    """Return the image as PNG; None without resvg-py."""
     try:
         import resvg_py  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         return None
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=1.5, monospace_family="DejaVu Sans Mono"))
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=1.2, monospace_family="DejaVu Sans Mono"))
 
 
 def main() -> None:
@@ -86,11 +128,13 @@ def main() -> None:
     selected = [picture for picture in SCREENSHOTS if not sys.argv[1:] or picture.name in sys.argv[1:]]
     for picture in selected:
         svg = asyncio.run(render(picture))
-        (FOLDER / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
         png = to_png(svg)
-        if png is not None:
-            (FOLDER / f"{picture.name}.png").write_bytes(png)
-        print(f"screenshots/{picture.name}.{'svg, .png' if png else 'svg'}")
+        file = FOLDER / f"{picture.name}.{'png' if png else 'svg'}"
+        file.write_bytes(png or svg.encode())
+        print(f"screenshots/{file.name}")
+    if not sys.argv[1:] or "recording" in sys.argv[1:]:
+        (FOLDER / "recording.svg").write_text(asyncio.run(record()), encoding="utf-8")
+        print("screenshots/recording.svg")
 
 
 if __name__ == "__main__":
