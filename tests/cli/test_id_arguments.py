@@ -143,7 +143,7 @@ def test_one_unknown_end_fails_alone(tmp_path: Path) -> None:
     result = run_in_process(tmp_path, "draft", "approve", draft_id[-6:], "beef")
 
     assert (result.code, result.out) == (1, "1 approved, 1 failed.\n")
-    assert result.err.startswith("beef: ")
+    assert "\nbeef: " in f"\n{result.err}"
 
 
 def test_ids_of_others_are_not_found(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_unknown_id_is_one_line(tmp_path, args, options, start):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["nonsense"], "There is no command 'nonsense'. There are: source, draft, account, delivery,"),
+        (["nonsense"], "There is no command 'nonsense'. There are: try, source, draft, account, delivery,"),
         (["doctr"], "There is no command 'doctr'. Did you mean 'doctor'? See `copydesk --help`."),
         (["run-pipeline"], "There is no command 'run-pipeline'. Did you mean '--run-pipeline'? See"),
         (["source", "nonsense"], "There is no command 'nonsense'. There are: add, edit, export, import, list,"),

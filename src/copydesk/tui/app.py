@@ -13,7 +13,7 @@ from textual.screen import Screen
 
 from copydesk.tui import labels, themes
 from copydesk.tui.desk_app import SHUTDOWN_TIMEOUT, DeskApp, LoadFirstPage, OpenDesk
-from copydesk.tui.keymap import custom_keys
+from copydesk.tui.keymap import custom_keys, textual_key_name
 from copydesk.tui.keys import KEYS, Key, KeyContext, bindings, replace_commands_with_keys
 from copydesk.tui.themes import stylesheet_path
 
@@ -282,7 +282,12 @@ class Console(DeskApp, inherit_bindings=False):
         """Show the keys of the current screen."""
         from copydesk.tui.help.screen import HelpDialog, key_contexts  # noqa: PLC0415
 
-        self.push_screen(HelpDialog(key_contexts(self.screen), self.keys))
+        def press(key: Key | None) -> None:
+            if key is not None:
+                # As if it was typed: it acts on the pane that has the focus.
+                self.simulate_key(textual_key_name(key.keys.split(",")[0]))
+
+        self.push_screen(HelpDialog(key_contexts(self.screen), self.keys), press)
 
     def action_log(self) -> None:
         """Show the full log of errors and notifications."""

@@ -44,6 +44,7 @@ class KeyContext(StrEnum):
     CONSOLE = "Everywhere"
     REHEARSAL = "Rehearsal"
     HELP = "Help"
+    HELP_FILTER = "Help filter"
     PROMPT = "Prompt"
     CONFIRM = "Confirmation"
     EDIT = "Editor"
@@ -126,9 +127,9 @@ KEYS = (
     Key("review.refresh", KeyContext.REVIEW, ".", "refresh", "Refresh"),
     Key("review.back", KeyContext.REVIEW, "escape", "back", "Clear marks, search or filter; focus the queue"),
     Key("needs_you.posted", KeyContext.NEEDS_YOU, "m", "mark_posted", "It is there: mark as posted", "posted"),
-    Key("needs_you.again", KeyContext.NEEDS_YOU, "A", "send_again", "Send again; asks for confirmation", "send again"),
+    Key("needs_you.again", KeyContext.NEEDS_YOU, "p", "send_again", "Send again; asks for confirmation", "send again"),
     Key("needs_you.drop", KeyContext.NEEDS_YOU, "D", "drop", "Give it up", "drop"),
-    Key("needs_you.sign_in", KeyContext.NEEDS_YOU, "i", "sign_in", "Sign in to the account", "sign in"),
+    Key("needs_you.sign_in", KeyContext.NEEDS_YOU, "A", "sign_in", "Sign in to the account", "sign in"),
     Key("needs_you.profile", KeyContext.NEEDS_YOU, "o", "open_profile", "Open the account's profile", "profile"),
     Key("needs_you.previous_tab", KeyContext.NEEDS_YOU, "[", "tab(-1)", "Previous tab"),
     Key("needs_you.next_tab", KeyContext.NEEDS_YOU, "]", "tab(1)", "Next tab"),
@@ -140,13 +141,13 @@ KEYS = (
     Key("filter.show", KeyContext.FILTER, "enter", "show", "Apply the filter", "apply"),
     Key("filter.clear", KeyContext.FILTER, "x", "clear", "Clear filter", "clear"),
     Key("filter.leave", KeyContext.FILTER, "escape,q", "leave", "Cancel", "cancel"),
-    Key("sources.new", KeyContext.SOURCES, "n", "new_source", "Add a source", "new"),
+    Key("sources.new", KeyContext.SOURCES, "A", "new_source", "Add a source", "add"),
     Key("sources.edit", KeyContext.SOURCES, "e", "edit_source", "Edit the source", "edit"),
     Key("sources.test", KeyContext.SOURCES, "t", "test_source", "Test the source without saving anything", "test"),
     Key("sources.switch", KeyContext.SOURCES, "space", "switch_source", "Enable or disable the source"),
     Key("sources.delete", KeyContext.SOURCES, "D", "delete_source", "Delete the source with its items and drafts"),
-    Key("sources.import", KeyContext.SOURCES, "i", "import_feeds", "Import feeds from an OPML file"),
-    Key("sources.export", KeyContext.SOURCES, "x", "export_feeds", "Export the sources to an OPML file"),
+    Key("sources.import", KeyContext.SOURCES, "ctrl+o", "import_feeds", "Import feeds from an OPML file"),
+    Key("sources.export", KeyContext.SOURCES, "L", "export_feeds", "Export the sources to an OPML file"),
     Key("sources.run", KeyContext.SOURCES, "P", "run_pipeline", "Run the pipeline", "run"),
     Key("sources.cancel_run", KeyContext.SOURCES, "X", "cancel_run", "Cancel the run"),
     Key("sources.next_pane", KeyContext.SOURCES, "tab,shift+tab", "pane", "Switch between sources and runs", "pane"),
@@ -154,13 +155,13 @@ KEYS = (
     Key("sources.back", KeyContext.SOURCES, "escape", "back", "Close the run panel, or go back to the list"),
     *(
         Key(
-            f"sources.example_{key}",
+            f"sources.example_{name}",
             KeyContext.SOURCES,
             key,
             f"add_example({at})",
             "Add an example source (new desk only)",
         )
-        for at, key in enumerate("abc")
+        for at, (name, key) in enumerate(zip("abc", "789", strict=True))
     ),
     Key("source_form.go_on", KeyContext.SOURCE_FORM, "enter", "go_on", "Test the feed, then save", "next"),
     Key("source_form.save", KeyContext.SOURCE_FORM, "ctrl+s", "save", "Save without testing", "save untested"),
@@ -179,7 +180,7 @@ KEYS = (
     Key("choice.previous", KeyContext.CHOICE, "left,h", "step(-1)", "Previous value"),
     Key("trial.close", KeyContext.SOURCE_TEST, "escape,q,enter", "close", "Close", "close"),
     Key("feeds.close", KeyContext.FEED_IMPORT, "escape,q", "close", "Stop the import and close", "close"),
-    Key("feeds.add_failed", KeyContext.FEED_IMPORT, "a", "add_failed", "Add failed feeds anyway"),
+    Key("feeds.add_failed", KeyContext.FEED_IMPORT, "A", "add_failed", "Add failed feeds anyway"),
     Key("schedule.left", KeyContext.SCHEDULE, "h,left", "move(-1,0)", "Previous day"),
     Key("schedule.down", KeyContext.SCHEDULE, "j,down", "move(0,1)", "Next hour"),
     Key("schedule.up", KeyContext.SCHEDULE, "k,up", "move(0,-1)", "Previous hour"),
@@ -190,7 +191,7 @@ KEYS = (
     Key(
         "schedule.shift_left",
         KeyContext.SCHEDULE,
-        "H,shift+left",
+        "<,shift+left",
         "shift(-1,0)",
         "Move draft a day earlier",
         "move draft",
@@ -198,7 +199,7 @@ KEYS = (
     Key(
         "schedule.shift_down",
         KeyContext.SCHEDULE,
-        "J,shift+down",
+        "},shift+down",
         "shift(0,1)",
         "Move draft an hour later",
         "move draft",
@@ -206,7 +207,7 @@ KEYS = (
     Key(
         "schedule.shift_up",
         KeyContext.SCHEDULE,
-        "K,shift+up",
+        "{,shift+up",
         "shift(0,-1)",
         "Move draft an hour earlier",
         "move draft",
@@ -214,30 +215,30 @@ KEYS = (
     Key(
         "schedule.shift_right",
         KeyContext.SCHEDULE,
-        "L,shift+right",
+        ">,shift+right",
         "shift(1,0)",
         "Move draft a day later",
         "move draft",
     ),
-    Key("schedule.new_slot", KeyContext.SCHEDULE, "n", "new_slot", "Add a weekly slot", "slot"),
-    Key("schedule.delete_slot", KeyContext.SCHEDULE, "d", "delete_slot", "Delete the slot"),
+    Key("schedule.new_slot", KeyContext.SCHEDULE, "A", "new_slot", "Add a weekly slot", "slot"),
+    Key("schedule.delete_slot", KeyContext.SCHEDULE, "D", "delete_slot", "Delete the slot; asks for confirmation"),
     Key("schedule.fill", KeyContext.SCHEDULE, "s", "fill", "Schedule an approved draft at this time", "fill"),
-    Key("schedule.auto", KeyContext.SCHEDULE, "A", "auto", "Auto-schedule approved drafts, after a preview", "auto"),
-    Key("schedule.cancel", KeyContext.SCHEDULE, "x", "cancel", "Unschedule the draft"),
+    Key("schedule.auto", KeyContext.SCHEDULE, "Q", "auto", "Auto-schedule approved drafts, after a preview", "auto"),
+    Key("schedule.cancel", KeyContext.SCHEDULE, "T", "cancel", "Unschedule the draft"),
     Key("schedule.open", KeyContext.SCHEDULE, "enter", "open", "Open the draft in Review"),
     Key("schedule.week_before", KeyContext.SCHEDULE, "[", "week(-1)", "Previous week", "week"),
     Key("schedule.week_after", KeyContext.SCHEDULE, "]", "week(1)", "Next week", "week"),
-    Key("schedule.today", KeyContext.SCHEDULE, "t", "today", "Go to the current hour"),
+    Key("schedule.today", KeyContext.SCHEDULE, "b", "today", "Go to the current hour"),
     Key("schedule.undo", KeyContext.SCHEDULE, "u", "undo", "Undo the last change", "undo"),
     Key("schedule.redo", KeyContext.SCHEDULE, "ctrl+r", "redo", "Redo"),
     Key("schedule.zone", KeyContext.SCHEDULE, "z", "zone", "Change the time zone"),
-    Key("schedule.accept_clock", KeyContext.SCHEDULE, "C", "accept_clock", "Accept the clock after a jump"),
+    Key("schedule.accept_clock", KeyContext.SCHEDULE, "!", "accept_clock", "Accept the clock after a jump"),
     Key("plan.do", KeyContext.PLAN, "enter", "answer(True)", "Schedule these drafts", "confirm"),
     Key("plan.leave", KeyContext.PLAN, "escape,q,n", "answer(False)", "Cancel", "cancel"),
     Key("pick.take", KeyContext.DRAFT_PICKER, "enter", "take", "Choose", "choose"),
     Key("pick.leave", KeyContext.DRAFT_PICKER, "escape,q", "leave", "Cancel", "cancel"),
-    Key("experiments.new", KeyContext.EXPERIMENTS, "n", "new", "Create an experiment", "new"),
-    Key("experiments.conclude", KeyContext.EXPERIMENTS, "c", "conclude", "Conclude the experiment", "conclude"),
+    Key("experiments.new", KeyContext.EXPERIMENTS, "A", "new", "Add an experiment", "add"),
+    Key("experiments.conclude", KeyContext.EXPERIMENTS, "C", "conclude", "Conclude the experiment", "conclude"),
     Key("experiments.archive", KeyContext.EXPERIMENTS, "x", "archive", "Archive a concluded experiment", "archive"),
     Key(
         "experiments.next_pane",
@@ -249,22 +250,21 @@ KEYS = (
     ),
     Key("experiments.refresh", KeyContext.EXPERIMENTS, ".", "refresh", "Refresh"),
     Key("experiments.back", KeyContext.EXPERIMENTS, "escape", "back", "Back to the list"),
-    Key("engagement.longer", KeyContext.ENGAGEMENT, "+,=", "period(1)", "Longer period", "period"),
-    Key("engagement.shorter", KeyContext.ENGAGEMENT, "-", "period(-1)", "Shorter period", "period"),
-    Key("engagement.metric", KeyContext.ENGAGEMENT, "v", "metric", "Compare by rate or by interactions", "metric"),
+    Key("engagement.longer", KeyContext.ENGAGEMENT, "],=", "period(1)", "Longer period", "period"),
+    Key("engagement.shorter", KeyContext.ENGAGEMENT, "[,-", "period(-1)", "Shorter period", "period"),
+    Key("engagement.metric", KeyContext.ENGAGEMENT, "V", "metric", "Compare by rate or by interactions", "metric"),
     Key("engagement.record", KeyContext.ENGAGEMENT, "m", "record", "Record metrics by hand", "record"),
-    Key("engagement.fetch", KeyContext.ENGAGEMENT, "r", "fetch", "Fetch metrics now", "fetch"),
+    Key("engagement.fetch", KeyContext.ENGAGEMENT, "F", "fetch", "Fetch metrics now", "fetch"),
     Key("engagement.open_link", KeyContext.ENGAGEMENT, "o", "open_link", "Open the post in the browser"),
     Key("engagement.next_pane", KeyContext.ENGAGEMENT, "tab", "pane(1)", "Next pane", "pane"),
     Key("engagement.previous_pane", KeyContext.ENGAGEMENT, "shift+tab", "pane(-1)", "Previous pane"),
     Key("engagement.refresh", KeyContext.ENGAGEMENT, ".", "refresh", "Refresh"),
     Key("engagement.back", KeyContext.ENGAGEMENT, "escape", "back", "Back to the metrics"),
     Key("setup.edit", KeyContext.SETUP, "e", "edit", "Edit the voice, ranking, a rule or the time zone", "edit"),
-    Key("setup.connect", KeyContext.SETUP, "n", "connect", "Connect an account", "connect"),
+    Key("setup.connect", KeyContext.SETUP, "A", "connect", "Connect an account, or add a language model", "connect"),
     Key("setup.check", KeyContext.SETUP, "t", "check", "Test the connection", "test"),
-    Key("setup.use", KeyContext.SETUP, "u", "use", "Let the writer write drafts"),
-    Key("setup.remove", KeyContext.SETUP, "D", "remove", "Disconnect the account", "disconnect"),
-    Key("setup.forget", KeyContext.SETUP, "F", "forget", "Forget what is learnt, or the saved ranking"),
+    Key("setup.use", KeyContext.SETUP, "space", "use", "Let the writer write drafts"),
+    Key("setup.remove", KeyContext.SETUP, "D", "remove", "Disconnect, remove or forget what is selected", "remove"),
     Key("setup.next_pane", KeyContext.SETUP, "tab", "pane(1)", "Next pane", "pane"),
     Key("setup.previous_pane", KeyContext.SETUP, "shift+tab", "pane(-1)", "Previous pane"),
     Key("setup.refresh", KeyContext.SETUP, ".", "refresh", "Refresh and check the files again"),
@@ -288,6 +288,7 @@ KEYS = (
     Key("rehearsal.save", KeyContext.REHEARSAL, "ctrl+s", "save", "Save the change", "save"),
     Key("rehearsal.leave", KeyContext.REHEARSAL, "q,escape", "leave", "Back to the form; nothing is saved", "back"),
     Key("help.close", KeyContext.HELP, "q,escape,?,enter", "close", "Close", "close"),
+    Key("help.filter", KeyContext.HELP_FILTER, "/", "filter", "Filter the keys; Enter runs the selected one", "filter"),
     *(
         Key(
             f"console.{name}",
@@ -302,8 +303,8 @@ KEYS = (
     Key("line.take", KeyContext.PROMPT, "enter", "take", "Confirm", "confirm"),
     Key("line.leave", KeyContext.PROMPT, "escape", "leave", "Cancel", "cancel"),
     *(
-        # With Alt, because plain digits are typed into the line.
-        Key(f"line.offer_{number}", KeyContext.PROMPT, f"alt+{number}", f"offer({number})", "Use an earlier answer")
+        # Only while the line is empty; later a digit is typed. Terminals keep Alt with a digit for their tabs.
+        Key(f"line.offer_{number}", KeyContext.PROMPT, f"{number}", f"offer({number})", "Use an earlier answer")
         for number in range(1, 10)
     ),
     Key("yes.yes", KeyContext.CONFIRM, "y", "answer(True)", "Confirm"),

@@ -150,7 +150,8 @@ FIRST_STEPS = {
 """Shown in an empty review queue, by the action whose key does it."""
 LOADING = "Loading…"
 SAMPLE_NOTICE = (
-    "Sample desk: its sources, posts and metrics are fictional. Start your own desk with `copydesk source add rss URL`."
+    "Sample desk: its sources, posts and metrics are fictional. Your own: `copydesk try URL` shows three drafts,"
+    " `copydesk source add rss URL` adds a source."
 )
 LOG_TITLE = "Log"
 PALETTE_SOURCE = "source"
@@ -1366,7 +1367,10 @@ def import_keys(*, finished: bool, failed: bool) -> str:
     close = key_label("feeds.close")
     if not finished:
         return f"{close} stop (feeds added so far stay)"
-    return f"{key_label('feeds.add_failed')} add failed feeds anyway · {close} close" if failed else f"{close} close"
+    if not failed:
+        return f"{close} close"
+    add, why = key_label("feeds.add_failed"), key_label("list.open")
+    return f"{why} reason · {add} add failed feeds anyway · {close} close"
 
 
 def import_title(count: int) -> str:
@@ -2044,7 +2048,7 @@ def ranking_saved(names: Iterable[str]) -> str:
 
 def ranking_hints(*, is_saved: bool) -> str:
     edit = f"{key_label('setup.edit')} changes them, and shows first what the change would do."
-    return f"{edit} {key_label('setup.forget')} uses the settings file again." if is_saved else edit
+    return f"{edit} {key_label('setup.remove')} uses the settings file again." if is_saved else edit
 
 
 def rehearsal_title() -> str:
@@ -2103,10 +2107,6 @@ def learning_decisions(approved: int, rejected: int) -> str:
 
 def learning_since(time: str | None) -> str:
     return f"Decisions before {time} do not count." if time else "All decisions count."
-
-
-def forget_elsewhere() -> str:
-    return f"{key_label('setup.forget')} works in {LEARNING_TITLE} and {RANKING_TITLE}."
 
 
 def forget_hint(*, is_reset: bool) -> str:
@@ -2247,6 +2247,10 @@ def credentials_empty(storage: str) -> str:
     return f"none yet; to be stored in {storage}"
 
 
+def delete_slot_prompt(slot: str) -> str:
+    return f"Delete the weekly slot {slot}? Scheduled drafts keep their times."
+
+
 def disconnect_prompt(label: str) -> str:
     return f"Disconnect {label} and delete its credentials? Posts stay online."
 
@@ -2293,6 +2297,16 @@ LOG_LETTERS = {"error": ("E", "bad"), "warning": ("W", "warn"), "information": (
 NO_MESSAGES = "No messages"
 
 
+HELP_FILTER = "words to look for"
+HELP_WITHOUT_MATCH = "No key or letter matches"
+
+
 def help_title() -> str:
     """Return the title of the help."""
-    return f"Keys · {key_label('help.close')} close"
+    keys = (("help.close", "close"), ("help.filter", "filter"), ("list.open", "run"), ("list.last", "letters"))
+    return labelled_keys("Keys", keys)
+
+
+def labelled_keys(title: str, keys: Iterable[tuple[str, str]]) -> str:
+    """Return a title with keys and what they do."""
+    return " · ".join([title, *(f"{key_label(action)} {effect}" for action, effect in keys)])

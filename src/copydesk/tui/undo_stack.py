@@ -72,6 +72,8 @@ class UndoStack:
         self._refused: UndoStep | DraftIds = ()
         """The step that was reported as impossible to undo."""
         self.skip_list = UndoSkipList()
+        self.changed_drafts: DraftIds = ()
+        """The drafts of the last undo or redo, for a cursor that follows them."""
 
     def record(self, step: UndoStep | DraftIds, at: int = 0) -> None:
         """Record a step made after event number `at`; steps that were undone can no longer be redone."""
@@ -119,14 +121,17 @@ class UndoStack:
         return (await desk.drafts.history_position()).newest if self._history is not None else 0
 
     async def _take_back(self, desk: "Desk", step: UndoStep | DraftIds, stopped: ShouldStop) -> str:
+        self.changed_drafts = ()
         if isinstance(step, UndoStep):
             await step.undo(desk)
             return step.description
-        return (
-            await _run_for_drafts(desk.drafts.undo, step, stopped, undo=True)
-            if step
-            else _describe(await self.skip_list.undo(desk, stopped), undo=True)
-        )
+        if step:
+            description = await _run_for_drafts(desk.drafts.undo, step, stopped, undo=True)
+            self.changed_drafts = step
+            return description
+        undone = await self.skip_list.undo(desk, stopped)
+        self.changed_drafts = undone.succeeded
+        return _describe(undone, undo=True)
 
     def _raise_if_first_refusal(self, step: UndoStep | DraftIds, error: CopydeskError) -> None:
         """Raise the error the first time a step is refused; for changes known only to the desk, every time."""
@@ -141,6 +146,7 @@ class UndoStack:
     async def redo(self, desk: "Desk", should_stop: ShouldStop) -> str:
         """Redo the step that was undone last; return its description, empty if `history` has reported it."""
         step = await self._next_step(desk, EventKind.REDO)
+        self.changed_drafts = ()
         if not step and self._history is not None:
             await self._history(desk, EventKind.REDO)
             return ""
@@ -154,6 +160,7 @@ class UndoStack:
             description = step.description
         else:
             description = await _run_for_drafts(desk.drafts.redo, step, should_stop, undo=False)
+            self.changed_drafts = step
         # A slice, as the stack may be empty here, too.
         del self._redo_steps[-1:]
         self._undo_steps.append(_Entry(step, await self._newest_event(desk)))

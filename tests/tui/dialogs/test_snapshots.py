@@ -85,8 +85,8 @@ DIALOGS: dict[str, Before] = {
     "history": press_keys("H", expected="edited"),
     "palette": press_keys(":", typed="sched", expected="Schedule"),
     "log": press_keys("s", "ctrl+l", expected="No weekly slots"),
-    "new source": press_keys("3", "n", expected="Enter a URL"),
-    "import": press_keys("3", "i", typed="feeds.opml", last_keys=("enter",), expected="3/3"),
+    "new source": press_keys("3", "A", expected="Enter a URL"),
+    "import": press_keys("3", "ctrl+o", typed="feeds.opml", last_keys=("enter",), expected="3/3"),
     "delete": press_keys("3", "D", expected="?"),
 }
 """Dialogs and states without snapshots elsewhere."""

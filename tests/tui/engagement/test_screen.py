@@ -52,11 +52,11 @@ async def test_key_changes_metric(tmp_path: Path) -> None:
         assert "Posts · 11 · by interactions" in ui.text
         (bluesky,) = [line for line in ui.lines if "2 posts" in line and "Bluesky" in line]
         assert "28.0" in bluesky
-        await ui.press("v")
+        await ui.press("V")
         assert "Engagement rate  by day" in ui.text
         assert "Posts · 11 · by rate" in ui.text
         assert "2 posts, none with a rate" in ui.text
-        await ui.press("v", "plus")
+        await ui.press("V", "right_square_bracket")
         assert "Interactions per post  by week" in ui.text
 
 
@@ -72,7 +72,7 @@ async def test_rate_is_shown_if_every_post_has_one(tmp_path: Path) -> None:
 async def test_plus_and_minus_change_period(tmp_path: Path) -> None:
     async with open_engagement(tmp_path) as ui:
         titles = []
-        for key in ("minus", "minus", *["plus"] * 5):
+        for key in ("left_square_bracket", "left_square_bracket", *["right_square_bracket"] * 5):
             await ui.press(key)
             title = next(line for line in ui.lines if "Metrics · " in line)
             titles.append((title.split("Metrics · ")[1].split(" ─")[0], title.split("Posts · ")[1].split()[0]))
@@ -110,12 +110,11 @@ async def test_recording_metrics_keeps_cursor_on_post(tmp_path: Path) -> None:
         assert (post.likes, post.impressions, post.replies) == (31, 900, None)
 
 
-async def test_empty_form_is_refused_and_stays(tmp_path: Path) -> None:
+async def test_unchanged_form_closes(tmp_path: Path) -> None:
     async with open_engagement(tmp_path) as ui:
         await ui.press("m", "enter")
-        assert "Nothing changed" in ui.text
-        await ui.press("7", "enter")
-        assert "Recorded 7 likes" in ui.toasts
+        assert len(ui.app.screen_stack) == 1
+        assert ui.toasts == ["Nothing changed"]
 
 
 async def test_cancelled_form_changes_nothing(tmp_path: Path) -> None:
@@ -133,14 +132,14 @@ async def test_refresh_fetches_metrics_from_platforms(tmp_path: Path) -> None:
     server.metrics[result.draft.post_id or ""] = PostMetrics(likes=12, impressions=400)
     async with open_engagement(tmp_path, server=server) as ui:
         assert "No metrics yet" in ui.text
-        await ui.press("r")
+        await ui.press("F")
         assert "Updated metrics of 1 post" in ui.toasts
         assert "12 / 400 impressions" in ui.text
 
 
 async def test_refresh_reports_when_no_platform_answers(tmp_path: Path) -> None:
     async with open_engagement(tmp_path) as ui:
-        await ui.press("r")
+        await ui.press("F")
         assert ui.toasts[-1] == "No platform answered. 6 opens Setup, which shows account problems."
 
 
@@ -171,14 +170,14 @@ async def test_empty_period_suggests_longer_one(tmp_path: Path) -> None:
     old = ("x", 60, 0, "SHORT", 100, 5, 0, 0, 0)
     async with open_engagement(tmp_path, fill=lambda conn, user: insert_post(conn, user, old)) as ui:
         assert "No posts in the last 30 days" in ui.text
-        assert "+ shows a longer period." in ui.text
-        await ui.press("m", "r", "o")
+        assert "] shows a longer period." in ui.text
+        await ui.press("m", "F", "o")
         assert ui.toasts == [
             "No posts yet",
             "None of these posts was sent by Copydesk. m records metrics by hand.",
             "This post has no link",
         ]
-        await ui.press("plus")
+        await ui.press("right_square_bracket")
         assert "100 impressions · 5 likes" in ui.text
 
 
@@ -189,7 +188,7 @@ async def test_posts_without_date_are_counted(tmp_path: Path) -> None:
         conn.exec_driver_sql("update draft set posted_at = null")
 
     async with open_engagement(tmp_path, fill=fill) as ui:
-        await ui.press(*["plus"] * 3)
+        await ui.press(*["right_square_bracket"] * 3)
         assert "1 post without a posting time" in ui.text
         assert "posted   unknown" in ui.text
 
@@ -236,13 +235,16 @@ def test_snapshot_narrow(snap_compare: Compare, tmp_path: Path, keys: tuple[str,
     assert snap_compare(make_posted_console(tmp_path), terminal_size=(80, 24), run_before=press_keys(*keys))
 
 
+LONGER = press_keys("right_square_bracket", "tab")
+
+
 def test_snapshot_wide(snap_compare: Compare, tmp_path: Path) -> None:
-    assert snap_compare(make_posted_console(tmp_path), terminal_size=(200, 60), run_before=press_keys("plus", "tab"))
+    assert snap_compare(make_posted_console(tmp_path), terminal_size=(200, 60), run_before=LONGER)
 
 
 def test_snapshot_empty(snap_compare: Compare, tmp_path: Path) -> None:
     app = make_posted_console(tmp_path, fill=None)
-    assert snap_compare(app, terminal_size=(80, 24), run_before=press_keys(*["plus"] * 3))
+    assert snap_compare(app, terminal_size=(80, 24), run_before=press_keys(*["right_square_bracket"] * 3))
 
 
 def test_snapshot_error(snap_compare: Compare) -> None:

@@ -100,10 +100,10 @@ async def test_concluded_experiment_shows_winner(tmp_path: Path) -> None:
 async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
     async with open_experiments(tmp_path, full=False) as ui:
         assert "No experiments yet" in ui.text
-        await ui.press("n", *"Links", "tab", *"hash", "right", "tab", *"none=0", "down", *"3", "enter")
+        await ui.press("A", *"Links", "tab", *"hash", "right", "tab", *"none=0", "down", *"3", "enter")
         assert ui.toasts[0].startswith("Created Links: 79 posts per variant; how long that takes is not known before")
         assert words_from(ui, "setting ") == ["setting", "0", "3"]
-        await ui.press("n", *"More", "tab", *"tone", "tab", *"dry", "tab", *"warm=like a friend", "enter")
+        await ui.press("A", *"More", "tab", *"tone", "tab", *"dry", "tab", *"warm=like a friend", "enter")
         assert "More" in next(item for item in ui.lines if "▌" in item)
         assert "like a friend" in ui.text
     async with open_experiments_desk(tmp_path, full=False) as desk:
@@ -127,7 +127,7 @@ async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
 )
 async def test_invalid_experiment_keeps_typed_values(tmp_path: Path, values: list[str], message: str) -> None:
     async with open_experiments(tmp_path, full=False) as ui:
-        await ui.press("n")
+        await ui.press("A")
         for value in values:
             await ui.press(*value, "tab")
         await ui.press("enter")
@@ -146,7 +146,7 @@ EARLY = ("tab", *"Enough", "enter")
 )
 async def test_experiment_concludes_with_or_without_winner(tmp_path: Path, winner: str, message: str) -> None:
     async with open_experiments(tmp_path) as ui:
-        await ui.press("c", *winner, *EARLY)
+        await ui.press("C", *winner, *EARLY)
         assert "Concluded How many hashtags" in ui.toasts
         assert message in ui.text
         assert "Concluded before the plan was complete: Enough" in ui.text
@@ -155,19 +155,19 @@ async def test_experiment_concludes_with_or_without_winner(tmp_path: Path, winne
 
 async def test_early_conclusion_needs_a_reason(tmp_path: Path) -> None:
     async with open_experiments(tmp_path) as ui:
-        await ui.press("c", "enter")
+        await ui.press("C", "enter")
         assert "reason: is missing: the plan is not complete." in " ".join(ui.text.split())
 
 
 async def test_winner_becomes_voice_setting(tmp_path: Path) -> None:
     async with open_experiments(tmp_path) as ui:
-        await ui.press("c", *"two", "tab", *"Enough", "tab", *"yes", "enter")
+        await ui.press("C", *"two", "tab", *"Enough", "tab", *"yes", "enter")
         assert "Voice: formats.SHORT.hashtags default → 2" in ui.text
 
 
 async def test_aa_test_and_size_are_entered(tmp_path: Path) -> None:
     async with open_experiments(tmp_path, full=False) as ui:
-        await ui.press("n", *"Same", "tab", *"hook", "tab", *"one=x", "tab", *"two=x")
+        await ui.press("A", *"Same", "tab", *"hook", "tab", *"one=x", "tab", *"two=x")
         await ui.press(*["tab"] * 4, *"engagement", "tab", *"12", "tab", *"yes", "enter")
         assert "tests hook · decided by engagement · A/A test" in ui.text
         assert "Looks at 12 posts per variant; no verdict between." in ui.text
@@ -176,7 +176,7 @@ async def test_aa_test_and_size_are_entered(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [40, 80, 120])
 async def test_empty_form_shows_examples(tmp_path: Path, width: int) -> None:
     async with open_experiments(tmp_path, size=(width, 24)) as ui:
-        await ui.press("n")
+        await ui.press("A")
         for example in ("Hashtags", "hashtags", "none = 0", "two = 2"):
             assert f"e.g. {example}" in ui.text
         empty = ui.app.screen.query(Input).last().get_component_styles("input--placeholder")
@@ -186,9 +186,9 @@ async def test_empty_form_shows_examples(tmp_path: Path, width: int) -> None:
 async def test_unknown_winner_is_refused(tmp_path: Path) -> None:
     """Leaving the form changes nothing."""
     async with open_experiments(tmp_path) as ui:
-        await ui.press("c", "escape")
+        await ui.press("C", "escape")
         assert ui.toasts == []
-        await ui.press("c", *"seven", *EARLY)
+        await ui.press("C", *"seven", *EARLY)
         assert "winner: takes one of a, b, c" in " ".join(ui.text.split())
         await ui.press("escape")
         assert words_from(ui, "active ")[0] == "active"
@@ -197,8 +197,8 @@ async def test_unknown_winner_is_refused(tmp_path: Path) -> None:
 async def test_status_limits_archive_and_conclude(tmp_path: Path) -> None:
     async with open_experiments(tmp_path) as ui:
         await ui.press("x")
-        assert ui.toasts == ["Cannot archive an active experiment. c concludes it."]
-        await ui.press("j", "j", "c")
+        assert ui.toasts == ["Cannot archive an active experiment. C concludes it."]
+        await ui.press("j", "j", "C")
         assert ui.toasts[1:] == ["Already concluded"]
         await ui.press("x")
         assert "Archived Did asking help?" in ui.toasts
@@ -235,7 +235,7 @@ async def test_hostile_names_are_harmless(tmp_path: Path) -> None:
     async with open_experiments_desk(tmp_path, full=False) as desk:
         await desk.experiments.create({"name": HOSTILE, "parameter": "tone", "variants": variants})
     async with open_experiments(tmp_path, (80, 24), full=False) as ui:
-        await ui.press("c", "escape")
+        await ui.press("C", "escape")
         assert "[/nope]" in ui.text
         assert "\x1b" not in ui.text
         assert "\u202e" not in ui.text
@@ -267,7 +267,7 @@ def test_snapshot_full(snap_compare: Compare, tmp_path: Path, theme: str) -> Non
     assert snap_compare(make_experiments_console(tmp_path), terminal_size=(120, 36), run_before=press_keys(theme=theme))
 
 
-@pytest.mark.parametrize("keys", [(), ("tab", "G"), ("n",), ("c",)], ids=["list", "rates", "form", "conclude"])
+@pytest.mark.parametrize("keys", [(), ("tab", "G"), ("A",), ("C",)], ids=["list", "rates", "form", "conclude"])
 def test_snapshot_narrow(snap_compare: Compare, tmp_path: Path, keys: tuple[str, ...]) -> None:
     assert snap_compare(make_experiments_console(tmp_path), terminal_size=(80, 24), run_before=press_keys(*keys))
 

@@ -9,7 +9,6 @@ from copydesk.tui.labels import FORMAT
 from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.review.draft_queue import RowLook
 from copydesk.tui.review.draft_row import draft_row
-from copydesk.tui.widgets.page import Page
 
 
 def help_lines(*scopes: KeyContext) -> list[str]:
@@ -22,7 +21,7 @@ async def test_help_orders_screen_list_and_global_keys() -> None:
         assert key_contexts(ui.app.screen) == [KeyContext.REVIEW, KeyContext.LIST, KeyContext.PAGE, KeyContext.CONSOLE]
         await ui.press("question_mark")
         assert isinstance(ui.app.screen, HelpDialog)
-        assert ui.app.screen.query_one(Page)._lines[0].plain == "Review"
+        assert ui.app.screen.rows.rows[0].line.plain == "Review"
         assert "Regenerate, with optional instructions" in ui.text
 
 
@@ -44,9 +43,9 @@ def test_help_orders_contexts_before_letters() -> None:
 
 @pytest.mark.parametrize(
     ("where", "composes"),
-    [(KeyContext.EXPERIMENTS, "Ctrl+N"), (KeyContext.SCHEDULE, "c Ctrl+N"), (KeyContext.SOURCES, "c Ctrl+N")],
+    [(KeyContext.EXPERIMENTS, "c Ctrl+N"), (KeyContext.SCHEDULE, "c Ctrl+N"), (KeyContext.SOURCES, "c Ctrl+N")],
 )
-def test_help_omits_overridden_global_keys(where: KeyContext, composes: str) -> None:
+def test_global_keys_work_on_all_screens(where: KeyContext, composes: str) -> None:
     (line,) = (line for line in help_lines(where, KeyContext.CONSOLE) if "Write a new draft" in line)
     assert " ".join(line.split()) == f"{composes} Write a new draft"
 
@@ -82,3 +81,29 @@ def test_help_explains_format_letters(where: KeyContext) -> None:
     letters = help_lines(where)[help_lines(where).index("Letters") :]
     for sign in FORMAT.values():
         assert f"{sign.letter} {sign.text}" in [" ".join(line.split()) for line in letters]
+
+
+async def test_filter_narrows_help_and_enter_runs_the_key() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        await ui.press("question_mark", "slash", *"list")
+        lines = [row.line.plain.split() for row in ui.app.screen.rows.rows]  # type: ignore[attr-defined]
+        assert lines[0] == ["Review"]
+        assert [line[0] for line in lines[1:]] == ["*"]
+        await ui.press("enter")
+        assert "3 marked" in ui.text
+
+
+async def test_escape_clears_the_filter_before_it_closes() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        await ui.press("question_mark", "slash", *"zzz")
+        assert "No key or letter matches" in ui.text
+        await ui.press("enter", "escape")
+        assert "Regenerate, with optional instructions" in ui.text
+        await ui.press("escape")
+        assert not isinstance(ui.app.screen, HelpDialog)
+
+
+async def test_help_leads_to_its_letters() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        await ui.press("question_mark", "slash", *"letters", "escape", "G")
+        assert "confidence in percent" in ui.text

@@ -69,9 +69,9 @@ async def test_tab_shows_what_is_known_with_a_key_for_each_answer(tmp_path: Path
             "Unknown whether it was posted. The connection broke before an answer came. Copydesk cannot check fake.",
             "o  open the profile https://fake.example/me",
             "m  it is there: mark as posted",
-            "A  send again",
+            "p  send again",
             "D  drop",
-            "i  sign in",
+            "A  sign in",
         ):
             assert text in ui.text
         await ui.press("j")
@@ -99,21 +99,21 @@ async def test_mark_as_posted_takes_a_url(tmp_path: Path) -> None:
 
 async def test_send_again_warns_and_asks(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path) as ui:
-        await ui.press("A")
+        await ui.press("p")
         assert "fake:me may have it already. Send it again?" in ui.text
         await ui.press("enter")
         assert ui.server.posts == ()
-        await ui.press("A", "y")
+        await ui.press("p", "y")
         assert [post.text for post in ui.server.posts] == ["Unknown."]
         assert (ui.toasts[-1], ui.situations) == ("fake:me: Posted: https://fake.example/me/1", ["rejected"])
-        await ui.press("A")
+        await ui.press("p")
         assert "Send it to fake:me again?" in ui.text
 
 
 async def test_failed_post_names_the_key_of_the_tab(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path) as ui:
         ui.server.faults.append(Fault.REFUSED)
-        await ui.press("A", "y")
+        await ui.press("p", "y")
         assert ui.toasts[-1] == (
             "fake:me: Not posted: The platform does not take this post. 0 Needs you lists the answers."
         )
@@ -137,7 +137,7 @@ async def test_sign_in_opens_the_form_of_the_platform(tmp_path: Path, monkeypatc
         monkeypatch.setattr(
             "copydesk.tui.setup.screen.SetupScreen.connect", lambda _, platform: opened.append(platform)
         )
-        await ui.press("i")
+        await ui.press("A")
         assert (opened, ui.app.current_mode) == (["fake"], "setup")
 
 
@@ -145,7 +145,7 @@ async def test_impossible_answer_says_why(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path, login=True) as ui:
         await ui.press("G", "m")
         assert ui.toasts[-1].startswith("Not possible: nothing was sent yet")
-        await ui.press("A")
+        await ui.press("p")
         assert ui.toasts[-1].startswith("Not possible now: Copydesk still sends or checks it")
 
 

@@ -38,7 +38,7 @@ async def test_schedule_without_slot_approves_nothing(tmp_path: Path) -> None:
         await review.press("s")
         assert await review.get_status(first.id) is first.status
         assert review.find_row(first.id).status is first.status
-        assert "No weekly slots. Add some: 2, then n." in review.toasts[-1]
+        assert "No weekly slots. Add some: 2, then A." in review.toasts[-1]
         assert "problem" not in review.lines[0]
 
 
@@ -123,7 +123,7 @@ async def test_posting_without_account_is_refused(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("quick_check")
 async def test_missing_account_is_told_once(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
-        note = "No connected account posts it. 6, then n connects one."
+        note = "No connected account posts it. 6, then A connects one."
         await review.press("a")
         await review.wait_for(lambda: note in review.toasts)
         await review.press("a")

@@ -190,7 +190,7 @@ async def test_empty_queue_names_next_key() -> None:
 async def test_desk_without_sources_names_next_keys() -> None:
     async with open_console(FakeDesk(0, sources=0)) as ui:
         first_columns = [line.strip("│ ").split("  ")[0] for line in ui.lines]
-        assert [key for key in ("3", "n", "a", "P") if key in first_columns] == ["3", "n", "a", "P"]
+        assert [key for key in ("3", "A", "7", "P") if key in first_columns] == ["3", "A", "7", "P"]
 
 
 async def test_full_queue_shows_total() -> None:

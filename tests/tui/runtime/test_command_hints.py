@@ -38,7 +38,10 @@ async def test_toast_and_log_commands_name_desk(*, home: Path | None, sample: bo
 
 def test_alternatives_to_refused_action_name_keys() -> None:
     refusal = "Already scheduled for Mon 30 Nov 09:00. Use reschedule, unschedule or post instead."
-    assert replace_commands_with_keys(refusal) == "Already scheduled for Mon 30 Nov 09:00. S reschedules, p posts now."
+    assert (
+        replace_commands_with_keys(refusal)
+        == "Already scheduled for Mon 30 Nov 09:00. S reschedules, T unschedules, p posts now."
+    )
 
 
 async def test_post_dialog_commands_name_desk() -> None:

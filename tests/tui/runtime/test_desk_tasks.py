@@ -103,7 +103,7 @@ async def test_approval_check_runs_after_failed_check(tmp_path: Path) -> None:
 
 async def test_source_form_usable_after_late_save(tmp_path: Path) -> None:
     async with open_sources(tmp_path) as ui:
-        await ui.press("n")
+        await ui.press("A")
         await type_text(ui, "https://a.example/feed")
         form = ui.app.screen
         assert isinstance(form, SourceDialog)

@@ -21,14 +21,14 @@ async def test_screen_names_each_key_to_first_draft(tmp_path: Path) -> None:
         assert "No sources yet" in ui.text
         for key, label in (
             ("3", "Go to Sources"),
-            ("n", "there: add a source"),
-            ("a", "there: add an example"),
+            ("A", "there: add a source"),
+            ("7", "there: add an example"),
             ("P", "Run"),
         ):
             assert re.search(rf"\b{key} +{label}", ui.text), ui.text
         await ui.press("3")
-        assert re.search(r"\ba +LWN\.net", ui.text), ui.text
-        await ui.press("a", "1")
+        assert re.search(r"\b7 +LWN\.net", ui.text), ui.text
+        await ui.press("7", "1")
         await wait_until(lambda: "Nothing to review" in ui.text, lambda: pilot.pause(0.01))
         assert "P run the pipeline" in ui.text
         await ui.press("P", "escape")

@@ -145,7 +145,7 @@ def delay(monkeypatch: pytest.MonkeyPatch, method: tuple[Any, str]) -> DelayedRe
     ("key", "slow", "dialog"),
     [
         ("s", lambda desk: (desk.drafts, "list"), PickDraftDialog),
-        ("A", lambda desk: (desk.schedule, "auto_schedule"), PlanDialog),
+        ("Q", lambda desk: (desk.schedule, "auto_schedule"), PlanDialog),
     ],
 )
 async def test_schedule_key_keeps_text(
@@ -178,7 +178,7 @@ async def test_platform_list_and_form_keep_keys(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         assert ui.app.desk is not None
         held = DelayedResponse(ui.app.desk._context.platforms, "load")
-        await ui.press("n")
+        await ui.press("A")
         assert isinstance(ui.app.screen, PlatformDialog)
         ui.app.simulate_key("enter")
         await type_while_slow(ui, held, "q3")
@@ -325,7 +325,7 @@ async def test_keys_after_refused_save_are_said(tmp_path: Path) -> None:
 async def test_discarded_password_is_not_shown(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         assert ui.app.desk is not None
-        await ui.press("n", "enter")
+        await ui.press("A", "enter")
         assert isinstance(ui.app.screen, FieldsDialog)
         held = raise_busy(ui.app.desk.accounts, "connect")
         await type_while_slow(ui, held, "word", opening_key="enter")
@@ -337,7 +337,7 @@ async def test_discarded_password_is_not_shown(tmp_path: Path) -> None:
 async def test_password_for_a_form_that_did_not_open_is_not_shown(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         assert ui.app.desk is not None
-        await ui.press("n")
+        await ui.press("A")
         held = raise_busy(ui.app.desk.accounts, "connect_method")
         await type_while_slow(ui, held, "word", opening_key="enter")
         held.released.set()

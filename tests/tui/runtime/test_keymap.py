@@ -99,7 +99,7 @@ def test_two_actions_may_swap_keys() -> None:
 
 
 def test_duplicates_of_default_table_are_allowed() -> None:
-    apply_custom_keys({"experiments.conclude": "c", "console.compose": "c,f6"}, FILE)
+    apply_custom_keys({"list.first": "g", "page.top": "g,f6"}, FILE)
 
 
 def test_only_changed_keys_are_passed_to_console() -> None:

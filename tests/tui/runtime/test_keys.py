@@ -1,5 +1,7 @@
 """Tests for the key table: bindings, the footer and the help are all derived from it."""
 
+import re
+
 import pytest
 from rich.cells import cell_len
 
@@ -11,7 +13,7 @@ from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.engagement.screen import EngagementScreen
 from copydesk.tui.experiments.screen import ExperimentsScreen
 from copydesk.tui.help.screen import HelpDialog, help_page
-from copydesk.tui.keymap import find_conflicts
+from copydesk.tui.keymap import SCREEN_CONTEXTS, find_conflicts
 from copydesk.tui.keys import KEYS, Key, KeyContext, bindings, footer_entries, format_keys
 from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog
@@ -56,6 +58,7 @@ OWNERS = {
     KeyContext.FIELDS: FieldsDialog,
     KeyContext.CONSOLE: Console,
     KeyContext.HELP: HelpDialog,
+    KeyContext.HELP_FILTER: HelpDialog,
     KeyContext.PROMPT: PromptDialog,
     KeyContext.CONFIRM: ConfirmDialog,
     KeyContext.EDIT: EditDialog,
@@ -72,6 +75,39 @@ def test_conflicting_keys_are_detected() -> None:
     assert [(name, first.id, other.id) for name, first, other in find_conflicts((*KEYS, conflicting))] == [
         ("j", "list.down", "other")
     ]
+
+
+SAME_IDEA = {
+    "tab": "next pane or entry",
+    "shift+tab": "previous pane",
+    "[": "previous tab, week or period",
+    "]": "next tab, week or period",
+    "space": "mark, enable or choose the row",
+    "g": "first",
+    "home": "first",
+    "G": "last",
+    "end": "last",
+    "A": "add a source, slot, experiment or account; sign in",
+    "D": "delete, disconnect, forget or drop; asks",
+    "s": "schedule",
+    "T": "unschedule",
+    "t": "test",
+    "p": "post or send again; asks",
+    "m": "record by hand what Copydesk cannot know",
+    "o": "open in the browser",
+}
+"""Keys with actions of several names, and the one idea that these share."""
+
+
+def test_key_has_one_meaning_on_all_screens() -> None:
+    contexts = {*SCREEN_CONTEXTS, KeyContext.LIST, KeyContext.PAGE, KeyContext.CONSOLE}
+    actions: dict[str, set[str]] = {}
+    for key in KEYS:
+        for name in key.keys.split(",") if key.context in contexts else ():
+            actions.setdefault(name, set()).add(re.sub(r"_(up|down)$|^half_", "", key.id.partition(".")[2]))
+    several = {name for name, ids in actions.items() if len(ids) > 1}
+    half_pages = {"ctrl+d", "ctrl+u", "pagedown", "pageup"}
+    assert several - half_pages == SAME_IDEA.keys()
 
 
 BROWSER_KEYS = {"ctrl+n", "ctrl+t", "ctrl+w", "ctrl+tab", "ctrl+shift+n", "ctrl+shift+t", "ctrl+shift+w"}

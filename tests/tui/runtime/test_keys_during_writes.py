@@ -98,7 +98,7 @@ async def test_fetch_of_changed_address_is_ignored(tmp_path: Path) -> None:
     async with open_sources(tmp_path, add_three_sources) as ui:
         desk = ui.app.desk
         assert desk is not None
-        await ui.press("n", *URL_ONE)
+        await ui.press("A", *URL_ONE)
         form = ui.app.screen
         assert isinstance(form, SourceDialog)
         result = await desk.sources.test_candidate({"type": "rss", "url": URL_ONE})

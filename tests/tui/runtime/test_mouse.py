@@ -181,13 +181,13 @@ async def test_keys_named_in_forms_are_clickable(tmp_path: Path, key: str, hint:
 
 async def test_source_form_hints_are_clickable(tmp_path: Path) -> None:
     async with open_sources(tmp_path) as ui:
-        await ui.press("n")
+        await ui.press("A")
         await type_text(ui, URL_ONE)
         await click(ui, "Enter tests the feed")
         await wait_for_text(ui, "Enter save · Esc cancel")
         await click(ui, "Enter save ·")
         await wait_for_text(ui, "Sources · 1")
-        await ui.press("n", "x")
+        await ui.press("A", "x")
         await click(ui, "Esc cancel")
         await click(ui, "Esc again to discard")
         assert isinstance(ui.app.screen, SourcesScreen)

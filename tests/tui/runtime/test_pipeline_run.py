@@ -134,7 +134,7 @@ async def test_second_p_starts_no_second_run() -> None:
 async def test_run_without_source_is_refused() -> None:
     async with open_console(FakeDesk(0, sources=0)) as ui:
         await ui.press("P")
-        assert ui.toasts == ["No sources to fetch. Press 3 for Sources, then n to add one."]
+        assert ui.toasts == ["No sources to fetch. Press 3 for Sources, then A to add one."]
         assert "Pipeline" not in ui.text
 
 

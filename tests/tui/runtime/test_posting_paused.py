@@ -29,7 +29,7 @@ async def test_every_screen_shows_doubtful_clock_until_accepted(
             assert "Clock jumped: posting is paused" in ui.lines[0]
         await ui.resize(45, 32)
         assert "posting paused" in ui.lines[0]
-        await ui.press("2", "C")
+        await ui.press("2", "exclamation_mark")
         while app.posting_paused:
             await wait_until_idle(pilot)
         assert "posting paused" not in ui.lines[0]

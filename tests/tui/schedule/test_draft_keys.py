@@ -23,10 +23,10 @@ async def test_draft_moves_by_hours_and_days(tmp_path: Path) -> None:
     """The cursor follows it."""
     (draft,) = await fill_schedule(tmp_path, at=[NOW + HOUR])
     async with open_schedule(tmp_path) as ui:
-        await ui.press("j", "J", "J", "L")
+        await ui.press("j", "shift+down", "shift+down", "shift+right")
         assert await scheduled_times(ui.desk) == {draft: NOW + 3 * HOUR + DAY}
         assert ui.cursor == GridPosition(date(2026, 3, 26), Hour(13))
-        await ui.press("K", "H")
+        await ui.press("shift+up", "shift+left")
         assert await scheduled_times(ui.desk) == {draft: NOW + 2 * HOUR}
 
 
@@ -34,7 +34,7 @@ async def test_fast_move_keys_are_all_applied(tmp_path: Path) -> None:
     (draft,) = await fill_schedule(tmp_path, at=[NOW + HOUR])
     async with open_schedule(tmp_path) as ui:
         await ui.press("j")
-        for key in "JJJLL":
+        for key in (*["shift+down"] * 3, *["shift+right"] * 2):
             ui.app.simulate_key(key)
         await ui.wait()
         assert await scheduled_times(ui.desk) == {draft: NOW + 4 * HOUR + 2 * DAY}
@@ -46,16 +46,27 @@ async def test_week_loaded_before_move_is_ignored(tmp_path: Path) -> None:
         await ui.press("j")
         week = await ui.desk.schedule.week()
         stale_week = WeekLoaded(week, None, approved=0, requested_day=week.monday, changes=ui.pane.change_count)
-        await ui.press("J")
+        await ui.press("shift+down")
         ui.pane.post_message(stale_week)
-        await ui.press("J")
+        await ui.press("shift+down")
         assert await scheduled_times(ui.desk) == {draft: NOW + 3 * HOUR}
+
+
+async def test_cursor_follows_undone_and_redone_draft(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, at=[NOW + HOUR])
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j")
+        start = ui.cursor
+        await ui.press(*["shift+right"] * 5, "g", "u")
+        assert ui.cursor == start._replace(day=start.day + 4 * DAY)
+        await ui.press("g", "ctrl+r")
+        assert ui.cursor == start._replace(day=start.day + 5 * DAY)
 
 
 async def test_move_is_undone_and_redone(tmp_path: Path) -> None:
     (draft,) = await fill_schedule(tmp_path, at=[NOW + HOUR])
     async with open_schedule(tmp_path) as ui:
-        await ui.press("j", "J", "J", "u")
+        await ui.press("j", "shift+down", "shift+down", "u")
         assert await scheduled_times(ui.desk) == {draft: NOW + 2 * HOUR}
         assert ui.toasts[-1] == "Undid reschedule (back to Wed 25 Mar 12:30)"
         await ui.press("ctrl+r")
@@ -66,7 +77,7 @@ async def test_undo_skips_changes_of_other_screens(tmp_path: Path) -> None:
     """A change made on another screen is newer, and stays."""
     (moved,) = await fill_schedule(tmp_path, at=[NOW + HOUR], approved=1)
     async with open_schedule(tmp_path) as ui:
-        await ui.press("j", "J")
+        await ui.press("j", "shift+down")
         (other,) = (await ui.desk.drafts.list(status=Status.APPROVED)).items
         await ui.desk.drafts.reject(other.id, "Not now.")
         await ui.press("u")
@@ -78,7 +89,7 @@ async def test_draft_moved_past_week_end_is_followed(tmp_path: Path) -> None:
     (draft,) = await fill_schedule(tmp_path, at=[datetime(2026, 3, 29, 10, tzinfo=UTC)])
     async with open_schedule(tmp_path) as ui:
         await ui.move_to("03-29 12")
-        await ui.press("L")
+        await ui.press("shift+right")
         assert await scheduled_times(ui.desk) == {draft: datetime(2026, 3, 30, 10, tzinfo=UTC)}
         assert ui.cursor == GridPosition(date(2026, 3, 30), Hour(12))
         assert "Draft 1" in ui.text
@@ -88,14 +99,14 @@ async def test_move_by_day_keeps_wall_time_across_dst(tmp_path: Path) -> None:
     (draft,) = await fill_schedule(tmp_path, at=[datetime(2026, 3, 28, 8, tzinfo=UTC)])
     async with open_schedule(tmp_path) as ui:
         await ui.move_to("03-28 09")
-        await ui.press("L")
+        await ui.press("shift+right")
         assert await scheduled_times(ui.desk) == {draft: datetime(2026, 3, 29, 7, tzinfo=UTC)}
 
 
 async def test_draft_cannot_move_into_past(tmp_path: Path) -> None:
     (draft,) = await fill_schedule(tmp_path, at=[NOW + HOUR])
     async with open_schedule(tmp_path) as ui:
-        await ui.press("j", "K")
+        await ui.press("j", "shift+up")
         assert await scheduled_times(ui.desk) == {draft: NOW + HOUR}
         assert ui.toasts == ["Cannot move a draft into the past"]
 
@@ -103,10 +114,10 @@ async def test_draft_cannot_move_into_past(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("J", "No draft to move here"),
-        ("x", "No draft to unschedule here"),
+        ("shift+down", "No draft to move here"),
+        ("T", "No draft to unschedule here"),
         ("enter", "No draft to open here"),
-        ("d", "No slot to delete here"),
+        ("D", "No slot to delete here"),
     ],
 )
 async def test_keys_without_draft_do_nothing(tmp_path: Path, key: str, message: str) -> None:
@@ -120,7 +131,7 @@ async def test_posted_draft_keeps_its_time(tmp_path: Path) -> None:
         past = NOW - HOUR
         posted = await insert_draft(desk, status="posted", scheduled_at=past, posted_at=past)
     async with open_schedule(tmp_path) as ui:
-        await ui.press("k", "L")
+        await ui.press("k", "shift+right")
         assert ui.toasts == ["This draft is posted: its time is fixed."]
         assert await draft_status(ui.desk, posted) == "posted"
 
@@ -129,7 +140,7 @@ async def test_missed_draft_can_be_rescheduled(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path, clock=Watch(NOW)) as desk:
         missed = await insert_draft(desk, status="missed", scheduled_at=NOW - HOUR)
     async with open_schedule(tmp_path) as ui:
-        await ui.press("k", "L")
+        await ui.press("k", "shift+right")
         assert await draft_status(ui.desk, missed) == "scheduled"
 
 
@@ -138,7 +149,7 @@ async def test_refused_move_is_reported(tmp_path: Path) -> None:
     async with open_schedule(tmp_path) as ui:
         await ui.press("j")
         await ui.desk.drafts.cancel_schedule(draft)
-        await ui.press("L")
+        await ui.press("shift+right")
         (refusal,) = ui.toasts
         assert "approved" in refusal
         assert "Draft 1" not in ui.text
@@ -147,7 +158,7 @@ async def test_refused_move_is_reported(tmp_path: Path) -> None:
 async def test_schedule_is_cancelled_and_restored(tmp_path: Path) -> None:
     (draft,) = await fill_schedule(tmp_path, at=[NOW + HOUR])
     async with open_schedule(tmp_path) as ui:
-        await ui.press("j", "x")
+        await ui.press("j", "T")
         assert await draft_status(ui.desk, draft) == "approved"
         assert "u undo" in ui.toasts[-1]
         await ui.press("u")
@@ -177,7 +188,7 @@ async def test_without_approved_drafts_nothing_is_offered(tmp_path: Path) -> Non
     async with open_schedule(tmp_path) as ui:
         await ui.press("j", "s")
         assert ui.toasts == ["No approved drafts to schedule"]
-        await ui.press("A")
+        await ui.press("Q")
         assert ui.toasts[-1] == "No approved drafts to schedule"
 
 
@@ -200,7 +211,7 @@ async def test_enter_shows_draft_on_review(tmp_path: Path) -> None:
 async def test_plan_is_previewed_and_applied_as_one_change(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, slots=[make_slot(THU, 9), make_slot(FRI, 9)], approved=3)
     async with open_schedule(tmp_path) as ui:
-        await ui.press("A")
+        await ui.press("Q")
         assert "Schedule 3 drafts · Enter confirm · Esc cancel" in ui.text
         assert "Thu 26 Mar 09:00" in ui.text
         assert "Thu 2 Apr 09:00" in ui.text
@@ -215,12 +226,12 @@ async def test_plan_is_previewed_and_applied_as_one_change(tmp_path: Path) -> No
 async def test_plan_can_be_cancelled(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, slots=[make_slot(THU, 9)], approved=1)
     async with open_schedule(tmp_path) as ui:
-        await ui.press("A", "escape")
+        await ui.press("Q", "escape")
         assert await scheduled_times(ui.desk) == {}
 
 
 async def test_plan_without_slots_names_next_key(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, approved=2)
     async with open_schedule(tmp_path) as ui:
-        await ui.press("A")
-        assert ui.toasts == ["2 drafts not scheduled: no weekly slots yet. n adds a slot."]
+        await ui.press("Q")
+        assert ui.toasts == ["2 drafts not scheduled: no weekly slots yet. A adds a slot."]

@@ -32,7 +32,7 @@ async def test_cursor_starts_at_current_hour(tmp_path: Path) -> None:
 async def test_empty_schedule_names_next_key(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, approved=2)
     async with open_schedule(tmp_path) as ui:
-        assert "No weekly slots. n adds one here (2 approved drafts waiting)." in ui.text
+        assert "No weekly slots. A adds one here (2 approved drafts waiting)." in ui.text
 
 
 async def test_slots_drafts_and_conflicts_are_displayed(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ async def test_title_has_zone_and_clock_change(tmp_path: Path) -> None:
         assert "Mon 23 Mar – Sun 29 Mar 2026 · Europe/Prague, UTC+01:00, from Sun UTC+02:00" in ui.title
         await ui.press("]")
         assert "Sun 5 Apr 2026 · Europe/Prague, UTC+02:00 (now UTC+01:00)" in ui.title
-        await ui.press("t")
+        await ui.press("b")
         assert ui.cursor == GridPosition(TODAY, Hour(10))
 
 
@@ -69,7 +69,7 @@ async def test_skipped_hour_is_marked(tmp_path: Path) -> None:
         assert ui.cell_lines == [
             "Sun 29 Mar 2026 02:00 does not exist: the clocks go forward",
             "Clocks go forward on Sun 29 Mar: 02:00–03:00 does not exist.",
-            "No weekly slots. n adds one here.",
+            "No weekly slots. A adds one here.",
         ]
 
 
@@ -163,7 +163,7 @@ async def test_failed_load_keeps_week_and_shows_error(tmp_path: Path) -> None:
         ("g", GridPosition(TODAY, Hour(2))),
         ("Gj", GridPosition(TODAY, Hour(23))),
         ("[[", GridPosition(date(2026, 3, 11), Hour(10))),
-        ("]]]t", GridPosition(TODAY, Hour(10))),
+        ("]]]b", GridPosition(TODAY, Hour(10))),
     ],
 )
 async def test_keys_move_cursor_across_weeks(tmp_path: Path, keys: str, expected: GridPosition) -> None:
@@ -201,7 +201,7 @@ async def test_hostile_text_is_harmless(tmp_path: Path, hostile: tuple[str, str]
         await insert_drafts(desk, 1, text=text)
         await desk.schedule.set_slots([make_slot(FRI, 9)])
     async with open_schedule(tmp_path, size=size) as ui:
-        await ui.press("j", "enter", "2", "s", "escape", "A")
+        await ui.press("j", "enter", "2", "s", "escape", "Q")
         assert isinstance(ui.app.screen, PlanDialog)
         assert displayed in ui.text
         assert "\x1b" not in ui.text

@@ -21,7 +21,7 @@ from schedule_fixtures import MON, SUN, TUE, WED, make_slot, scheduled_times
 )
 async def test_slot_is_created_at_cursor(tmp_path: Path, answer: str, expected: Slot) -> None:
     async with open_schedule(tmp_path) as ui:
-        await ui.press("j", "j", "n")
+        await ui.press("j", "j", "A")
         assert "Weekly slot: 12:30 · weekdays 9:30 · mon,wed 9" in ui.text
         await (ui.answer(answer) if answer else ui.press("enter"))
         assert await ui.desk.schedule.slots() == (expected,)
@@ -32,13 +32,13 @@ async def test_slots_of_several_days_are_one_change(tmp_path: Path) -> None:
     initial = (make_slot(MON, 9, 30),)
     await fill_schedule(tmp_path, slots=initial)
     async with open_schedule(tmp_path, size=(40, 24)) as ui:
-        await ui.press("n")
+        await ui.press("A")
         assert "Weekly slot: 10:30 · weekdays 9:30 · mon,wed 9" in " ".join(ui.text.split())
         await ui.answer("weekdays 9:30")
         expected = tuple(make_slot(day, 9, 30) for day in range(1, 6))
         assert await ui.desk.schedule.slots() == expected
         assert ui.toasts[-1] == "Added 4 slots: Tue, Wed, Thu, Fri 09:30 · u undo"
-        await ui.press("n")
+        await ui.press("A")
         await ui.answer("mon-fri 9.30")
         assert ui.toasts[-1] == "Slots already exist: Mon, Tue, Wed, Thu, Fri 09:30"
         await ui.press("u")
@@ -49,7 +49,7 @@ async def test_slots_of_several_days_are_one_change(tmp_path: Path) -> None:
 
 async def test_invalid_minute_reopens_prompt(tmp_path: Path) -> None:
     async with open_schedule(tmp_path) as ui:
-        await ui.press("n")
+        await ui.press("A")
         await ui.answer("60")
         assert "Not a slot. Try 30, 10:30, weekdays 9:30 or mon,wed 9" in ui.text
         await ui.answer("25:00")
@@ -60,7 +60,7 @@ async def test_invalid_minute_reopens_prompt(tmp_path: Path) -> None:
 async def test_existing_slot_is_not_duplicated(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, slots=[make_slot(WED, 10)])
     async with open_schedule(tmp_path) as ui:
-        await ui.press("n", "enter")
+        await ui.press("A", "enter")
         assert ui.toasts == ["Slot already exists: Wed 10:00"]
 
 
@@ -68,7 +68,7 @@ async def test_slot_deletion_is_undone_and_redone(tmp_path: Path) -> None:
     both = (make_slot(MON, 9), make_slot(WED, 11))
     await fill_schedule(tmp_path, slots=both)
     async with open_schedule(tmp_path) as ui:
-        await ui.press("j", "d")
+        await ui.press("j", "D", "y")
         assert await ui.desk.schedule.slots() == both[:1]
         assert ui.toasts[-1] == "Deleted slot Wed 11:00 · u undo"
         await ui.press("u")
@@ -80,7 +80,7 @@ async def test_slot_deletion_is_undone_and_redone(tmp_path: Path) -> None:
 async def test_deleting_slot_keeps_its_draft(tmp_path: Path) -> None:
     (draft,) = await fill_schedule(tmp_path, slots=[make_slot(WED, 11, 30)], at=[NOW + HOUR])
     async with open_schedule(tmp_path) as ui:
-        await ui.press("j", "d")
+        await ui.press("j", "D", "y")
         assert await ui.desk.schedule.slots() == ()
         assert await scheduled_times(ui.desk) == {draft: NOW + HOUR}
 
@@ -88,7 +88,7 @@ async def test_deleting_slot_keeps_its_draft(tmp_path: Path) -> None:
 async def test_undo_keeps_slots_changed_elsewhere(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, slots=[make_slot(WED, 11)])
     async with open_schedule(tmp_path) as ui:
-        await ui.press("j", "d")
+        await ui.press("j", "D", "y")
         await ui.desk.schedule.set_slots([make_slot(TUE, 8)])
         await ui.press("u")
         assert await ui.desk.schedule.slots() == (make_slot(TUE, 8),)
@@ -99,7 +99,7 @@ async def test_failed_undo_can_be_retried(tmp_path: Path) -> None:
     initial = (make_slot(WED, 11),)
     await fill_schedule(tmp_path, slots=initial)
     async with open_schedule(tmp_path) as ui:
-        await ui.press("j", "d")
+        await ui.press("j", "D", "y")
         await ui.desk.schedule.set_slots([make_slot(TUE, 8)])
         await ui.press("u")
         await ui.desk.schedule.set_slots([])
@@ -114,7 +114,7 @@ async def test_failed_undo_is_skipped_for_earlier_change(tmp_path: Path) -> None
         await ui.press("z", *"Asia/Tokyo", "enter")
         assert await ui.desk.schedule.zone() == "Asia/Tokyo"
         await ui.move_to("02-11 11")
-        await ui.press("d")
+        await ui.press("D", "y")
         await ui.desk.schedule.set_slots([make_slot(TUE, 8)])
         await ui.press("u")
         assert "have been changed since and were left as they are. u undoes the change before it." in ui.toasts[-1]
@@ -179,6 +179,6 @@ async def test_clock_warning_is_displayed_until_accepted(tmp_path: Path, monkeyp
         monkeypatch.setattr(ui.app.desk.schedule, "clock_warning", get_warning)
         monkeypatch.setattr(ui.app.desk.schedule, "accept_clock", accept)
         await ui.press("]")
-        assert "C accept · Clock jumped forward by 3 hours: posting is paused." in ui.text
-        await ui.press("C")
+        assert "! accept · Clock jumped forward by 3 hours: posting is paused." in ui.text
+        await ui.press("exclamation_mark")
         assert "jumped" not in ui.text

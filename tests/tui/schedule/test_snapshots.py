@@ -75,7 +75,7 @@ def test_narrow_terminal(snap_compare: Compare, home: Path, size: tuple[int, int
     assert snap_compare(make_schedule_console(home), terminal_size=size, run_before=press_keys(*"jjjj"))
 
 
-@pytest.mark.parametrize("key", ["A", "s"], ids=["plan", "pick"])
+@pytest.mark.parametrize("key", ["Q", "s"], ids=["plan", "pick"])
 def test_dialogs(snap_compare: Compare, home: Path, key: str) -> None:
     assert snap_compare(make_schedule_console(home), terminal_size=(100, 28), run_before=press_keys("j", key))
 

@@ -33,7 +33,7 @@ async def account_labels(home: Path) -> list[str]:
 
 
 async def choose_platform(ui: ConsoleDriver, index: int) -> None:
-    await ui.press("n")
+    await ui.press("A")
     await wait_for_text(ui, "Connect an account · Enter")
     await ui.press(*["j"] * index, "enter")
     await wait_for_text(ui, "Connect an account ·")
@@ -42,9 +42,9 @@ async def choose_platform(ui: ConsoleDriver, index: int) -> None:
 async def test_desk_without_account_names_next_key(tmp_path: Path) -> None:
     async with open_setup(tmp_path, size=(80, 24)) as ui:
         assert "No account connected" in ui.text
-        assert "n connect an account: Bluesky" in ui.text
+        assert "A connect an account: Bluesky" in ui.text
         await ui.press("t")
-        assert ui.toasts == ["No account connected. n connects one."]
+        assert ui.toasts == ["No account connected. A connects one."]
 
 
 async def test_account_is_connected_with_credentials(tmp_path: Path) -> None:
@@ -337,16 +337,14 @@ async def test_hostile_names_are_harmless(tmp_path: Path) -> None:
 
 async def test_learning_is_forgotten_and_restored(tmp_path: Path) -> None:
     async with open_setup(tmp_path) as ui:
-        await ui.press("F")
-        assert ui.toasts == ["F works in Learning and Ranking."]
         await ui.press("j", "j")
         await wait_for_text(ui, "Not known yet: 0 of 20 decisions.")
-        await ui.press("F")
+        await ui.press("D")
         await wait_for_text(ui, "Forget what is learnt from your decisions?")
         await ui.press("y")
-        await wait_for_text(ui, "F count earlier decisions again")
-        await ui.press("F")
-        await wait_for_text(ui, "F forget what is learnt")
+        await wait_for_text(ui, "D count earlier decisions again")
+        await ui.press("D")
+        await wait_for_text(ui, "D forget what is learnt")
         assert "All decisions count." in ui.text
 
 
@@ -385,9 +383,9 @@ async def test_saved_ranking_is_reset(tmp_path: Path) -> None:
     async with open_setup(tmp_path, save_weight) as ui:
         await ui.press(*["j"] * 5)
         await wait_for_text(ui, "in place of the settings file: recency.")
-        await ui.press("F", "y")
+        await ui.press("D", "y")
         await wait_for_text(ui, "These are from the settings file.")
-        await ui.press("F")
+        await ui.press("D")
         assert ui.toasts[-1] == "These are from the settings file."
 
 

@@ -105,7 +105,7 @@ def test_voice_form(snap_compare: Compare, full_console: Console, size: tuple[in
 
 def test_account_form(snap_compare: Compare, full_console: Console) -> None:
     assert snap_compare(
-        full_console, terminal_size=(80, 24), run_before=press_keys("n", "enter", expected="Esc cancel")
+        full_console, terminal_size=(80, 24), run_before=press_keys("A", "enter", expected="Esc cancel")
     )
 
 

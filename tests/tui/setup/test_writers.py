@@ -19,7 +19,7 @@ async def open_writers(ui: ConsoleDriver) -> None:
 
 async def fill_form(ui: ConsoleDriver) -> None:
     """Open the form and fill it in."""
-    await ui.press("n")
+    await ui.press("A")
     await wait_for_text(ui, "Add a language model and test it")
     for value in ("gpt", "test-model", "openai", "https://models.example/v1"):
         await type_text(ui, value)
@@ -64,7 +64,7 @@ async def test_model_is_chosen_tested_and_removed(tmp_path: Path) -> None:
         await wait_for_text(ui, "https://models.example/v1")
         await ui.press("t")
         await wait_for_text(ui, "gpt: test-model-2026-01-15 wrote a post")
-        await ui.press("u")
+        await ui.press("space")
         await wait_for_text(ui, "Drafts are written by gpt, else offline.")
         assert await list_names(tmp_path) == [("gpt", 1), ("offline", 2)]
         await ui.press("D")
@@ -78,4 +78,4 @@ async def test_offline_writer_cannot_be_removed(tmp_path: Path) -> None:
     async with open_setup(tmp_path) as ui:
         await open_writers(ui)
         await ui.press("D")
-        await wait_for_text(ui, "n adds a language model")
+        await wait_for_text(ui, "A adds a language model")

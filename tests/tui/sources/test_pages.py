@@ -132,6 +132,6 @@ def test_statistics_list_error_categories() -> None:
 def test_examples_have_keys() -> None:
     """An example that was added is not offered."""
     page = render(first_steps())
-    assert [key_label(example.action) for example in EXAMPLES] == ["a", "b", "c"]
+    assert [key_label(example.action) for example in EXAMPLES] == ["7", "8", "9"]
     assert all(example.name in page for example in EXAMPLES)
     assert EXAMPLES[0].name not in render(first_steps(frozenset({EXAMPLES[0].url})))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from textual.widgets import Static
 
 from console_driver import type_text
 from copydesk.tui.keys import KeyContext, footer_entries
@@ -88,7 +89,7 @@ async def test_low_terminal_shows_one_pane(tmp_path: Path) -> None:
 async def test_new_source_is_test_fetched_before_saving(tmp_path: Path) -> None:
     web = sample_web()
     async with open_sources(tmp_path, web=web) as ui:
-        await ui.press("n")
+        await ui.press("A")
         await type_text(ui, URL_ONE)
         assert web.requested_urls == []
         await ui.press("enter")
@@ -106,7 +107,7 @@ async def test_new_source_is_test_fetched_before_saving(tmp_path: Path) -> None:
 
 async def test_unreadable_source_is_saved_only_explicitly(tmp_path: Path) -> None:
     async with open_sources(tmp_path) as ui:
-        await ui.press("n")
+        await ui.press("A")
         await type_text(ui, URL_THREE)
         await ui.press("enter")
         await wait_for_text(ui, "Test failed")
@@ -118,7 +119,7 @@ async def test_unreadable_source_is_saved_only_explicitly(tmp_path: Path) -> Non
 async def test_changed_address_requires_new_test(tmp_path: Path) -> None:
     web = sample_web()
     async with open_sources(tmp_path, web=web) as ui:
-        await ui.press("n")
+        await ui.press("A")
         await type_text(ui, URL_ONE)
         await ui.press("enter")
         await wait_for_text(ui, "12 entries")
@@ -131,7 +132,7 @@ async def test_changed_address_requires_new_test(tmp_path: Path) -> None:
 
 async def test_address_suggests_type_until_chosen(tmp_path: Path) -> None:
     async with open_sources(tmp_path) as ui:
-        await ui.press("n")
+        await ui.press("A")
         await type_text(ui, "news.ycombinator.com")
         assert "‹Hacker News›" in ui.text
         assert "search" in ui.text
@@ -142,7 +143,7 @@ async def test_address_suggests_type_until_chosen(tmp_path: Path) -> None:
 
 async def test_invalid_address_is_refused(tmp_path: Path) -> None:
     async with open_sources(tmp_path) as ui:
-        await ui.press("n")
+        await ui.press("A")
         await type_text(ui, "ftp://one.example")
         await ui.press("enter")
         await wait_for_text(ui, "URL is not a web address")
@@ -156,7 +157,7 @@ async def test_unexpected_error_keeps_form(tmp_path: Path) -> None:
 
         assert ui.app.desk is not None
         ui.app.desk.sources.test_candidate = fail  # type: ignore[assignment]
-        await ui.press("n")
+        await ui.press("A")
         await type_text(ui, URL_ONE)
         await ui.press("enter")
         await wait_for_text(ui, "Unexpected error. Details are in the log.")
@@ -167,19 +168,19 @@ async def test_unexpected_error_keeps_form(tmp_path: Path) -> None:
 
 async def test_typed_address_is_discarded_on_second_escape(tmp_path: Path) -> None:
     async with open_sources(tmp_path) as ui:
-        await ui.press("n")
+        await ui.press("A")
         await type_text(ui, "one")
         await ui.press("escape")
         assert "Esc again to discard" in ui.text
         await ui.press("escape")
         assert "New source" not in ui.text
-        await ui.press("n", "escape")
+        await ui.press("A", "escape")
         assert "New source" not in ui.text
 
 
 async def test_existing_source_is_not_duplicated(tmp_path: Path) -> None:
     async with open_sources(tmp_path, add_three_sources) as ui:
-        await ui.press("n")
+        await ui.press("A")
         await type_text(ui, URL_ONE)
         await ui.press("enter")
         await wait_for_text(ui, "12 entries")
@@ -269,12 +270,16 @@ async def test_opml_import_reports_per_feed(tmp_path: Path) -> None:
     path = tmp_path / "feeds.opml"
     path.write_text(OPML)
     async with open_sources(tmp_path / "desk", _add_one_source) as ui:
-        await ui.press("i")
+        await ui.press("ctrl+o")
         await type_text(ui, str(path))
         await ui.press("enter")
         await wait_for_text(ui, "3/3  1 added · 1 already added · 1 failed")
         assert "Page not found on" in ui.text
-        await ui.press("a")
+        reason = next(result.error for result in ui.app.screen._results if result.error)  # type: ignore[attr-defined]
+        failed = [result.outcome for result in ui.app.screen._results].index("failed")  # type: ignore[attr-defined]
+        await ui.press("g", *["j"] * failed, "enter")
+        assert str(ui.app.screen.query_one("#reason", Static).content) == reason
+        await ui.press("A")
         await wait_for_text(ui, "3/3  2 added · 1 already added")
         await ui.press("escape")
         await wait_for_text(ui, "Sources · 3")
@@ -286,7 +291,7 @@ async def test_invalid_opml_file_is_refused(tmp_path: Path, body: str | None, me
     if body is not None:
         path.write_text(body)
     async with open_sources(tmp_path / "desk") as ui:
-        await ui.press("i")
+        await ui.press("ctrl+o")
         await type_text(ui, str(path))
         await ui.press("enter")
         await wait_for_text(ui, message)
@@ -297,7 +302,7 @@ async def test_pipe_is_refused_without_blocking(tmp_path: Path) -> None:
     os.mkfifo(path)
     try:
         async with open_sources(tmp_path / "desk") as ui:
-            await ui.press("i")
+            await ui.press("ctrl+o")
             await type_text(ui, str(path))
             await ui.press("enter")
             await wait_for_text(ui, "is not a regular file")
@@ -310,7 +315,7 @@ async def test_oversized_opml_file_is_refused(tmp_path: Path, monkeypatch: pytes
     path.write_text(OPML)
     monkeypatch.setattr(feed_transfer, "MAX_OPML_SIZE", len(OPML) - 1)
     async with open_sources(tmp_path / "desk") as ui:
-        await ui.press("i")
+        await ui.press("ctrl+o")
         await type_text(ui, str(path))
         await ui.press("enter")
         await wait_for_text(ui, "is too large")
@@ -319,15 +324,15 @@ async def test_oversized_opml_file_is_refused(tmp_path: Path, monkeypatch: pytes
 async def test_export_confirms_overwriting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with open_sources(tmp_path / "desk", _add_one_source) as ui:
-        await ui.press("x", "enter")
+        await ui.press("L", "enter")
         await wait_for_text(ui, "Exported sources to sources.opml")
         assert URL_ONE in (tmp_path / "sources.opml").read_text()
         (tmp_path / "sources.opml").write_text("mine")
-        await ui.press("x", "enter")
+        await ui.press("L", "enter")
         await wait_for_text(ui, "already exists")
         await ui.press("n")
         assert (tmp_path / "sources.opml").read_text() == "mine"
-        await ui.press("x", "enter")
+        await ui.press("L", "enter")
         await wait_for_text(ui, "already exists")
         await ui.press("y")
         await wait_for_text(ui, "Exported sources to sources.opml")
@@ -340,24 +345,24 @@ async def test_first_source_leads_to_drafts(tmp_path: Path) -> None:
     async with open_sources(tmp_path, web=web) as ui:
         assert "No sources yet" in ui.text
         assert "LWN.net" in ui.text
-        await ui.press("a")
+        await ui.press("7")
         await wait_for_text(ui, "Sources · 1")
         assert web.requested_urls == []
         assert "P run the pipeline" in ui.text
         assert "r/opensource" in ui.text
         await ui.press("P")
         await wait_for_text(ui, "2 new drafts")
-        await ui.press("b")
+        await ui.press("8")
         assert "Sources · 1" in ui.text
 
 
 async def test_examples_are_added_once(tmp_path: Path) -> None:
     async with open_sources(tmp_path) as ui:
-        await ui.press("b")
+        await ui.press("8")
         await wait_for_text(ui, "Sources · 1")
-        await ui.press("c")
+        await ui.press("9")
         await wait_for_text(ui, "Sources · 2")
-        await ui.press("c")
+        await ui.press("9")
         await wait_for_text(ui, "Sources · 2")
 
 
@@ -393,7 +398,7 @@ async def test_closing_import_keeps_added_sources(tmp_path: Path) -> None:
     web = sample_web()
     held = web.hold(URL_TWO)
     async with open_sources(tmp_path / "desk", web=web) as ui:
-        await ui.press("i")
+        await ui.press("ctrl+o")
         await type_text(ui, str(path))
         ui.app.simulate_key("enter")
         await held.requested.wait()

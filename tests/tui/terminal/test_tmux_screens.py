@@ -79,7 +79,7 @@ def test_source_is_deleted_and_readded(sample_home: Path) -> None:
         terminal.wait_for(r"y delete · n cancel")
         terminal.press("y")
         terminal.wait_for(r"Sources · 9 ")
-        terminal.press("n")
+        terminal.press("A")
         terminal.wait_for("Enter a URL")
         terminal.type_text("https://lighthouse.example/feed.xml")
         terminal.press("Enter")

@@ -74,7 +74,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: SourceTestDialog(make_source()): "j k scroll  Esc close",
     VoiceDialog: "Ctrl+S save  Ctrl+T preview  Tab next  Esc cancel",
     lambda: RehearsalDialog(NO_REHEARSAL): "j k scroll  Ctrl+S save  q back",
-    HelpDialog: "j k scroll  q close",
+    HelpDialog: "j k move  q close  / filter",
     CommandPalette: "",
 }
 

@@ -18,7 +18,6 @@ from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings, key_label
-from copydesk.tui.terminal.private_api import forget_key_sequences
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.key_hints import clickable, key_hints
 from copydesk.tui.widgets.lines import ROLE_CLASSES
@@ -30,9 +29,16 @@ if TYPE_CHECKING:
 MAX_SUGGESTIONS = 9
 AUTOSAVE_DELAY = 0.3
 """Seconds between a keystroke and the autosave of the line, where it is saved at all."""
-# Textual maps Alt+digit to the character that a Mac types with it (`¡` for Alt+1). A Mac's terminal sends that
-# character by itself, so drop the mapping: elsewhere Alt+1 has to arrive as a key of its own.
-forget_key_sequences(f"\x1b{digit}" for digit in range(1, MAX_SUGGESTIONS + 1))
+
+
+class _PromptInput(Input):
+    """The line of a prompt, which leaves the number of a suggestion to the prompt."""
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Return True if the key is typed. Textual drops the bindings of the others otherwise."""
+        if key.isdecimal() and isinstance(self.screen, PromptDialog) and self.screen.is_offered(int(key)):
+            return False
+        return super().check_consume_key(key, character)
 
 
 class PromptDialog(Dialog[str | None], inherit_bindings=False):
@@ -44,7 +50,7 @@ class PromptDialog(Dialog[str | None], inherit_bindings=False):
     CSS_PATH = stylesheet_path("ask.tcss")
     COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.PROMPT,)
-    # Priority bindings: otherwise the input would take Alt+1 as a typed 1.
+    # Priority bindings: otherwise the input would take the number of a suggestion as text.
     BINDINGS = [
         replace(binding, priority=True) for binding in bindings(KeyContext.PROMPT) if isinstance(binding, Binding)
     ]
@@ -69,7 +75,7 @@ class PromptDialog(Dialog[str | None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         with Vertical(id="ask"):
             yield Static(Content(self._question), classes="-question")
-            yield Input(self._value, select_on_focus=False)
+            yield _PromptInput(self._value, select_on_focus=False)
             for number, suggestion in enumerate(self._suggestions, 1):
                 line = Content.assemble((f"{key_label(f'line.offer_{number}')} ", "$accent"), clean(suggestion))
                 yield Static(clickable(line, f"screen.offer({number})"), classes="-offer")
@@ -103,10 +109,20 @@ class PromptDialog(Dialog[str | None], inherit_bindings=False):
         """Answer with the text in the line."""
         await self.query_one(Input).action_submit()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave a digit to the line if no suggestion has this number, or something is typed already."""
+        if action == "offer":
+            (number,) = parameters
+            return isinstance(number, int) and self.is_offered(number)
+        return super().check_action(action, parameters)
+
+    def is_offered(self, number: int) -> bool:
+        """Return True if the key of suggestion `number`, counted from 1, takes it: nothing is typed yet."""
+        return 0 < number <= len(self._suggestions) and not self.query_one(Input).value
+
     def action_offer(self, number: int) -> None:
-        """Answer with suggestion `number`, counted from 1; ignore a number that has none."""
-        if number <= len(self._suggestions):
-            self.close(self._suggestions[number - 1])
+        """Answer with suggestion `number`, counted from 1."""
+        self.close(self._suggestions[number - 1])
 
     def action_leave(self) -> None:
         """Close without an answer."""

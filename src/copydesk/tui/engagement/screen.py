@@ -251,6 +251,6 @@ class EngagementScreen(DeskScreen):
 async def _record(post: LivePost, desk: "Desk", values: Mapping[str, str]) -> str:
     metrics = {name: int(value) for name, value in values.items() if value}
     if not metrics:
-        raise CopydeskError(labels.EMPTY_METRICS)
+        return labels.EMPTY_METRICS
     await desk.engagement.record({"draftId": post.draft_id, "platform": post.target_label, **metrics})
     return labels.metrics_recorded(metrics)

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from textual import events, getters, on
 from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
+from textual.widgets import Input
 
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_relative, format_utc
@@ -16,6 +19,8 @@ from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, for
 from copydesk.tui.labels import ARCHIVED, FLAG, FORMAT, HEALTH, SOURCE_DISABLED, STATUS, Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.themes import stylesheet_path
+from copydesk.tui.widgets.inputs import SafeInput
+from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
 from copydesk.tui.widgets.page import Page
 
@@ -47,17 +52,9 @@ def _without_overridden(key: Key, keys: Iterable[Key], contexts: Iterable[KeyCon
     if key.context is not KeyContext.CONSOLE:
         return key
     screens = {context for context in contexts if context.name.lower() in SCREEN_NAMES}
-    # A screen's own binding wins over the console's. Keys for examples do so on a new desk only, which is not the usual
-    # case that the help describes.
-    overridden = {
-        name for other in keys if other.context in screens and not _is_rare(other) for name in other.keys.split(",")
-    }
+    # A screen's own binding wins over the console's.
+    overridden = {name for other in keys if other.context in screens for name in other.keys.split(",")}
     return key._replace(keys=",".join(name for name in key.keys.split(",") if name not in overridden))
-
-
-def _is_rare(key: Key) -> bool:
-    """Return True for a key that acts on a new desk only."""
-    return key.action.startswith("add_example")
 
 
 def _key_cell(text: str) -> Content:
@@ -104,23 +101,105 @@ def key_contexts(screen: Screen[object]) -> list[KeyContext]:
     return [*own_contexts, *(context for context, present in present_widgets.items() if present), KeyContext.CONSOLE]
 
 
-class HelpDialog(Dialog[None], inherit_bindings=False):
-    """The help page over a screen, until it is closed."""
+class HelpRow(NamedTuple):
+    """A line of the help."""
+
+    line: Content
+    key: Key | None = None
+    """The key that the line describes, if it is one."""
+
+
+def help_rows(contexts: Iterable[KeyContext], keys: Iterable[Key], query: str, width: int) -> list[HelpRow]:
+    """Return the lines of the help that contain all words of `query`, under their titles."""
+    contexts, keys, words = list(contexts), list(keys), query.lower().split()
+    rows: list[HelpRow] = []
+
+    def add(title: str, candidates: Iterable[HelpRow]) -> None:
+        found = [row for row in candidates if all(word in row.line.plain.lower() for word in words)]
+        if found:
+            rows.extend([HelpRow(Content.styled(title, "strong")), *found, HelpRow(Content(""))])
+
+    for context in contexts:
+        active_keys = (_without_overridden(key, keys, contexts) for key in keys if key.context is context)
+        add(
+            context.value,
+            (
+                HelpRow(_key_cell(" ".join(format_keys(key))) + Content(f"  {key.description}"), key)
+                for key in active_keys
+                if key.keys
+            ),
+        )
+    letters = Table(list(_letter_rows(contexts))).lines(width)
+    add(labels.LETTERS, (HelpRow(line) for line in letters))
+    return rows[:-1]
+
+
+class HelpDialog(Dialog[Key | None], inherit_bindings=False):
+    """The help over a screen: its keys, narrowed by a filter. Return the key to press, or None if it is closed."""
 
     CSS_PATH = stylesheet_path("help.tcss")
     COMPONENT_CLASSES = set(ROLE_CLASSES)
-    WHERE = (KeyContext.PAGE, KeyContext.HELP)
-    BINDINGS = bindings(KeyContext.HELP)
+    WHERE = (KeyContext.LIST, KeyContext.HELP_FILTER, KeyContext.HELP)
+    BINDINGS = [*bindings(KeyContext.HELP_FILTER), *bindings(KeyContext.HELP)]
+
+    rows: getters.query_one[LineList[HelpRow]] = getters.query_one(LineList)
+    filter_input = getters.query_one(Input)
 
     def __init__(self, contexts: Iterable[KeyContext] = KeyContext, keys: Iterable[Key] = KEYS) -> None:
         super().__init__()
-        self._blocks = help_page(contexts, keys)
+        self._contexts, self._keys = list(contexts), list(keys)
 
     def compose(self) -> ComposeResult:
-        yield Page(self._blocks, id="help")
+        with Vertical(id="help"):
+            yield SafeInput(placeholder=labels.HELP_FILTER)
+            yield LineList(_draw_help_row)
 
     def on_mount(self) -> None:
-        set_title(self.query_one(Page), labels.help_title())
+        set_title(self.rows, labels.help_title())
+        self.filter_input.display = False
+        self.rows.focus()
+        self.call_after_refresh(self._show_rows)
+
+    def _show_rows(self) -> None:
+        rows = help_rows(self._contexts, self._keys, self.filter_input.value, self.rows.drawable_size.width - 1)
+        # The first key, not its title; all of it is shown from the top.
+        first = next((index for index, row in enumerate(rows) if row.key is not None), 0)
+        self.rows.show(rows, first)
+        self.rows.scroll_home(animate=False)
+        if not rows:
+            self.rows.show_note([paragraph(labels.HELP_WITHOUT_MATCH)])
+
+    def action_filter(self) -> None:
+        """Type words that the lines must contain."""
+        self.filter_input.display = True
+        self.filter_input.focus()
+
+    @on(Input.Changed)
+    def _narrow(self) -> None:
+        self._show_rows()
+
+    def on_key(self, event: events.Key) -> None:
+        """Let the arrows leave the filter for the list."""
+        if self.filter_input.has_focus and event.key in {"down", "up", "tab"}:
+            event.stop()
+            self.rows.focus()
+
+    @on(Input.Submitted)
+    @on(LineList.Opened)
+    def _choose(self) -> None:
+        """Close, and press the selected key; a line that is no key does nothing."""
+        if self.rows.current is not None and self.rows.current.key is not None:
+            self.close(self.rows.current.key)
 
     def action_close(self) -> None:
-        self.close()
+        """Clear the filter; without one, close."""
+        if self.filter_input.display:
+            self.filter_input.value = ""
+            self.filter_input.display = False
+            self.rows.focus()
+        else:
+            self.close(None)
+
+
+def _draw_help_row(row: HelpRow, width: int) -> Content:
+    return row.line.truncate(width, ellipsis=True)

@@ -18,7 +18,7 @@ from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.base import Dialog
-from copydesk.tui.dialogs.prompt import PromptDialog
+from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, Table, paragraph
 from copydesk.tui.review.draft_queue import RowLook
@@ -380,7 +380,7 @@ class SlotActions:
         self._edits.enqueue(create)
 
     def delete(self) -> None:
-        """Delete the weekly slot under the cursor. A draft in it keeps its time."""
+        """Delete the weekly slot under the cursor, after a confirmation. A draft in it keeps its time."""
         entry = self._pane.entry
         if entry is None or entry.slot is None:
             self._pane.app.notify_latest(labels.NO_SLOT_HERE)
@@ -393,7 +393,12 @@ class SlotActions:
             await self._replace(desk, old, new, labels.slot_deletion(format_slot(slot)))
             self._pane.app.notify_latest(labels.slot_deleted(format_slot(slot)))
 
-        self._edits.enqueue(delete)
+        def on_answer(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+            if yes:
+                self._edits.enqueue(delete)
+
+        dialog = ConfirmDialog(labels.delete_slot_prompt(format_slot(slot)), yes=labels.DELETE)
+        self._pane.app.push_screen(dialog, on_answer)
 
     async def _replace(self, desk: "Desk", old: tuple[Slot, ...], new: tuple[Slot, ...], description: str) -> None:
         new = await desk.schedule.set_slots(new)

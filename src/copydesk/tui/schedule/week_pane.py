@@ -1,6 +1,7 @@
 """The week on the schedule screen: a warning about the clock, the grid, and the cell under its cursor."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -11,7 +12,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 
-from copydesk.errors import CopydeskError
+from copydesk.errors import CopydeskError, NotFoundError
 from copydesk.model.draft import Status
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_app import DeskApp
@@ -174,6 +175,11 @@ class WeekPane(Vertical):
             self.week = reschedule_draft(self.week, draft_id, at)
             self.show(grid_position(at, self.zone), draft_id)
 
+    def follow(self, draft_id: str, at: datetime) -> None:
+        """Move the cursor to a draft once the week is loaded again."""
+        position = grid_position(at, self.zone)
+        self._day, self._target = position.day, (position, draft_id)
+
     def update_time(self) -> None:
         """Update the displayed time; a covered screen does it when it is shown again."""
         if self._desk_screen.is_current and self.grid.cursor:
@@ -274,9 +280,21 @@ class WeekEdits:
 
     async def _undo(self, desk: "Desk") -> None:
         self._report(await self._undo_stack.undo(desk, lambda: self._pane.app.stopping))
+        await self._follow(desk)
 
     async def _redo(self, desk: "Desk") -> None:
         self._report(await self._undo_stack.redo(desk, lambda: self._pane.app.stopping))
+        await self._follow(desk)
+
+    async def _follow(self, desk: "Desk") -> None:
+        """Let the cursor follow the draft that was undone or redone, if it is one and it has a time."""
+        if len(self._undo_stack.changed_drafts) != 1:
+            return
+        # Deleted meanwhile: the week that is loaded next shows it.
+        with suppress(NotFoundError):
+            draft = await desk.drafts.get(self._undo_stack.changed_drafts[0])
+            if draft.status is Status.SCHEDULED and draft.scheduled_at is not None:
+                self._pane.follow(draft.id, draft.scheduled_at)
 
     def _report(self, message: str) -> None:
         """Notify of the result; print it in the terminal if the console exits before it could be read."""

@@ -199,7 +199,7 @@ def learning_page(report: LearningReport) -> list[Block]:
     return [
         *blocks,
         paragraph(),
-        _key_hints(("setup.forget", labels.forget_hint(is_reset=report.reset_at is not None))),
+        _key_hints(("setup.remove", labels.forget_hint(is_reset=report.reset_at is not None))),
     ]
 
 

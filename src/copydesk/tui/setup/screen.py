@@ -310,7 +310,7 @@ class SetupScreen(DeskScreen):
             self.app.notify(labels.VOICE_SAVED)
             self.refresh_data()
 
-    def action_forget(self) -> None:
+    def _forget(self) -> None:
         """Forget what is learnt from decisions, or the saved ranking, after a confirmation; or take the former back."""
         if self._setup is None:
             return
@@ -322,7 +322,6 @@ class SetupScreen(DeskScreen):
             self.app.push_screen(dialog, self._reset_ranking_if_confirmed)
             return
         if self._setup.learning is None:
-            self.app.notify(labels.forget_elsewhere(), severity="warning")
             return
         if self._setup.learning.reset_at is not None:
             self.app.enqueue_write(self._undo_reset, hold_keys=Hold.RESULT)
@@ -455,8 +454,10 @@ class SetupScreen(DeskScreen):
             self.app.notify(labels.NOTHING_TO_USE, severity="warning")
 
     def action_remove(self) -> None:
-        """Remove the account or the writer and its credentials, after a confirmation."""
-        if self.section is Section.WRITER:
+        """Remove the account, the writer, or what is learnt or saved in the section, after a confirmation."""
+        if self.section in {Section.RANKING, Section.LEARNING}:
+            self._forget()
+        elif self.section is Section.WRITER:
             WriterActions(self).remove(self.writers.current)
         elif account := self._current_account():
             question = labels.disconnect_prompt(account.label)

@@ -72,6 +72,7 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         with Vertical(id="feeds"):
             yield LineList(_draw_result)
+            yield Static(id="reason")
             yield Static(id="progress")
             yield Static(id="next")
 
@@ -111,6 +112,17 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
         self._counts[message.result.outcome] += 1
         self.feeds.show(self._results, len(self._results) - 1 if at_end else self.feeds.cursor)
         self._update_progress()
+
+    @on(LineList.Moved)
+    def _hide_reason(self) -> None:
+        self.query_one("#reason", Static).update("")
+
+    @on(LineList.Opened)
+    def _show_reason(self) -> None:
+        """Show in full why the feed under the cursor failed: in its row the reason may be cut."""
+        if self.feeds.current is not None:
+            reason = Content.styled(clean(self.feeds.current.error or ""), "$warning")
+            self.query_one("#reason", Static).update(reason)
 
     @on(FeedImportFinished)
     def _mark_finished(self) -> None:
