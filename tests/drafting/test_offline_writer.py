@@ -106,18 +106,18 @@ def test_sentence_repeating_title_is_not_quoted() -> None:
 
 
 def test_title_alone_makes_a_short() -> None:
-    story = {"title": "SQLite is enough here", "summary": "", "text": "", "url": "https://blog.example/sqlite"}
+    story = {"title": "SQLite is enough for this forum", "summary": "", "text": "", "url": "https://blog.example/sqlite"}
     draft = write(make_brief(source_name="Hacker News", source_type="hackernews", **story))
-    assert "SQLite is enough here" in draft.text
+    assert "SQLite is enough for this forum" in draft.text
     assert "blog.example" in draft.text
     assert "Hacker News" not in draft.text
 
 
 def test_publisher_suffix_of_google_news_is_removed() -> None:
-    story = {"title": "SQLite turns 26 - The Register", "summary": "", "text": "", "publisher": "The Register"}
+    story = {"title": "SQLite turns 26 and still fits on a floppy disk - The Register", "summary": "", "text": "", "publisher": "The Register"}
     url = "https://news.google.com/rss/articles/CBMiFAKE0001?oc=5"
     draft = write(make_brief(source_name="sqlite", source_type="google_news", url=url, **story))
-    assert "SQLite turns 26 - " not in draft.text
+    assert "SQLite turns 26 and still fits on a floppy disk - " not in draft.text
     assert draft.text.count("The Register") == 1
 
 
@@ -129,7 +129,7 @@ def test_mark_of_paywall_is_removed_from_title() -> None:
 
 def test_author_is_credited_where_words_are_in_first_person() -> None:
     summary = "I borrowed a drill for three euros and returned it with a broken bit."
-    assert "Jane Doe, River News" in write(make_brief(title="A drill for a day", summary=summary, text="")).text
+    assert "Jane Doe, River News" in write(make_brief(title="I borrowed a drill for a day", summary=summary, text="")).text
     assert "Jane Doe" not in write(make_brief()).text
 
 
@@ -309,14 +309,14 @@ def test_hashtags_yield_to_length_limit() -> None:
 
 def test_emoji_are_removed_if_voice_forbids_them() -> None:
     item = {
-        "title": "Shelves 🛠️ are full",
-        "summary": "The library of things 📚 lends drills and tents to all 👨‍👩‍👧 now.",
+        "title": "Shelves of the library 🛠️ are full",
+        "summary": "The library of things 📚 lends 1,200 drills and tents to all 👨‍👩‍👧 now.",
         "text": "",
     }
     assert count_emoji(write(make_brief(**item)).text) == 3
     plain = write(make_brief(voice=make_voice(emoji=Emoji.NEVER), **item)).text
     assert count_emoji(plain) == 0
-    assert "The library of things lends drills and tents to all now." in plain
+    assert "The library of things lends 1,200 drills and tents to all now." in plain
 
 
 def test_regenerated_version_quotes_other_sentence() -> None:
@@ -424,7 +424,7 @@ def test_quotation_marks_follow_language() -> None:
     draft = write(
         make_brief(
             language="de",
-            title="Neues",
+            title="Neues am Fluss",
             summary="Die Stadt hat eine „Bibliothek der Dinge“ am Fluss eröffnet.",
             text="",
         )

@@ -82,7 +82,7 @@ def test_flaw_is_found(language: str, sentence: str, flaw: Flaw) -> None:
     ("title", "flaw"),
     [
         ("City opens a library of things on the quay", None),
-        ("SQLite turns 26", None),
+        ("SQLite turns 26", TitleFlaw.NO_STATEMENT),
         ("Shooter in Canada kills 9 people and injures 25 others", None),
         ("Show HN: Quay – a terminal client for libraries of things", None),
         ("Search results", TitleFlaw.NO_STORY),

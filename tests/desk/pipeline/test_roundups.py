@@ -14,9 +14,9 @@ from ranking_fixtures import make_item
 
 TITLES = (
     "Harbour to open for swimmers",
-    "Harbour library lends nets",
-    "A concert at the harbour",
-    "Harbour tram delayed",
+    "Harbour library lends nets to readers",
+    "Orchestras play a concert at the harbour",
+    "Harbour tram is delayed by cracks",
 )
 TEXTS = (
     "Swimmers may use the old basin of Marl from June to September.",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from copydesk.drafting.checks import CheckContext, build_check_context, find_error
 from copydesk.drafting.extract import attribution, select_sentences
 from copydesk.drafting.extract.passages import Passage, extract_passages, make_readable
-from copydesk.drafting.extract.standalone import TitleFlaw, find_title_flaw, is_first_person
+from copydesk.drafting.extract.standalone import TitleFlaw, find_title_flaw, is_first_person, says_we
 from copydesk.drafting.extract.templates import ComposedText, TemplateValue
 from copydesk.drafting.rules.voice import find_avoided
 from copydesk.drafting.writer import Brief, Field, Trace
@@ -120,10 +120,11 @@ class Material(NamedTuple):
     def title_value(self, text: str | None = None) -> TemplateValue:
         """Return the headline, or the given part of it, as a template piece.
 
-        It is put in quotation marks if it says "I", which the user does not.
+        It is put in quotation marks if it says "I" or "we", which the user does not.
         """
         text = self.headline.text if text is None else text
-        needs_marks = not self.is_own_text and is_first_person(text, self.language)
+        speaks = is_first_person(text, self.language) or (self.english and says_we(text))
+        needs_marks = not self.is_own_text and speaks
         display_text = attribution.quote(text, self.language) if needs_marks else text
         trace = Trace(text=text, field=Field.TITLE, start=self.headline.start, end=self.headline.end)
         return TemplateValue(display_text, (trace,))

@@ -24,7 +24,7 @@ from copydesk.drafting.extract.material import (
 )
 from copydesk.drafting.extract.passages import Passage, count_words, refers_to_page
 from copydesk.drafting.extract.select_sentences import ScoredPassage
-from copydesk.drafting.extract.standalone import UNPOSTABLE_TITLES, find_flaw, is_first_person
+from copydesk.drafting.extract.standalone import UNPOSTABLE_TITLES, find_flaw, is_first_person, is_specific
 from copydesk.drafting.extract.templates import ComposedText, TemplateValue
 from copydesk.drafting.rules.voice import find_avoided
 from copydesk.drafting.writer import Field, WriterResult
@@ -38,6 +38,11 @@ MIN_STANDALONE = 0.5
 """Minimum fitness of a sentence to be quoted on its own."""
 _MIN_BELOW_TITLE = 0.7
 """Minimum fitness of the only sentence of a post, which must be about the title."""
+_MIN_QUOTED_WORDS = 7
+"""Words of the only sentence of a post, if it has no number."""
+_MIN_SHARED_WORDS = 2
+_MIN_ROOM = 60
+"""Characters beside a link that suffice for a sentence."""
 
 
 def write_short(material: Material) -> WriterResult:
@@ -53,7 +58,8 @@ def write_short(material: Material) -> WriterResult:
     # In order of preference; each attempt is worse for the reader than the one before.
     attempts = [(material, with_full_links), (material, with_links_shortened)]
     # A new version keeps its link, or it would be new for that alone.
-    if material.brief.settings.link is not Link.ALWAYS and not material.brief.previous:
+    may_omit_link = material.brief.settings.link is not Link.ALWAYS and not material.brief.previous
+    if may_omit_link and _leaves_no_room(material.link, with_links_shortened):
         attempts.append((material._replace(link=None), with_full_links))
     has_candidates, failed_check = False, None
     for attempt, (variant, fits) in enumerate(attempts):
@@ -67,6 +73,11 @@ def write_short(material: Material) -> WriterResult:
                 return WriterResult(text=finished.text, sentences=finished.traces)
             failed_check = failed_check or error
     raise no_text_error(material, failed_check, has_candidates=has_candidates)
+
+
+def _leaves_no_room(link: str | None, fits: Fits) -> bool:
+    """Return True if hardly a sentence fits beside the link."""
+    return link is not None and not fits(f"{'x' * _MIN_ROOM}\n\n{link}")
 
 
 def refuse_unpostable(material: Material) -> None:
@@ -165,7 +176,7 @@ def _clashes(frame: str, material: Material) -> bool:
 def _candidate_texts(material: Material) -> Iterator[ComposedText]:
     title = material.headline.text
     if not material.headline.is_incomplete:
-        quotes = rank_quotes(material, title, _MIN_BELOW_TITLE)
+        quotes = [passage for passage in rank_quotes(material, title, _MIN_BELOW_TITLE) if informs(material, passage)]
         for passage in quotes:
             yield templates.compose(_frame(material, passage), template_values(material, passage))
         # Leaving out the quotation does not make another version, only a shorter one.
@@ -175,7 +186,27 @@ def _candidate_texts(material: Material) -> Iterator[ComposedText]:
     shrinks = material.revision is not None and material.revision.growth < 0
     if material.headline.is_incomplete or shrinks or (material.title_flaw is None and not material.keeps_quotations):
         for passage in rank_quotes(material, "", _MIN_BELOW_TITLE):
-            yield templates.compose(choose_template(templates.QUOTE, material), template_values(material, passage))
+            if informs(material, passage):
+                yield templates.compose(choose_template(templates.QUOTE, material), template_values(material, passage))
+
+
+def informs(material: Material, passage: Passage) -> bool:
+    """Return True if a sentence says enough to be quoted alone.
+
+    Below a title that states nothing it must be about the title's subject, or tell of something by name or number.
+    """
+    text = passage.text
+    if material.is_own_text:
+        return True
+    if count_words(text) < _MIN_QUOTED_WORDS and not re.search(r"\d", text):
+        return False
+    title_words = select_sentences.keywords(material.headline.text)
+    shared = len(title_words & select_sentences.keywords(text))
+    # The beginning of a summary was written to be read below the title. Inflection hides words of other languages.
+    is_beginning = passage.field is Field.SUMMARY and passage.position == 0
+    needed = _MIN_SHARED_WORDS if material.language in {"en", None} and not is_beginning else 1
+    is_about_title = shared >= min(needed, len(title_words))
+    return material.title_flaw is None or is_about_title or is_specific(text, material.language)
 
 
 def _frame(material: Material, passage: Passage) -> str:
@@ -313,7 +344,6 @@ _MAX_SIMILARITY = 0.4
 _OPENING_SENTENCES = 2
 """Sentences of the source among which a thread begins."""
 _MIN_PART_WORDS = 8
-_MIN_SHARED_WORDS = 2
 
 
 def _opening(material: Material, passage: Passage) -> ComposedText:

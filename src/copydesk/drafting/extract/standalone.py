@@ -23,6 +23,8 @@ class Flaw(StrEnum):
     OFFENSIVE = "contains a slur or a swear word"
     LEFTOVER = "contains what is left of markup"
     FRAGMENT = "has no verb"
+    EXCLAMATION = "exclaims"
+    GENERALITY = "says something of people in general"
 
 
 class TitleFlaw(StrEnum):
@@ -148,7 +150,7 @@ _ANNOUNCEMENTS = {
         |\ want(?:ed)?\ to|['’]d\ like\ to|\ would\ like\ to|\ am\ going\ to)\b|^(?:What|How|Why|Below|Welcome
         |Hello|Hi|Hey|Dear
         |Greetings|Thanks|Thank\ you|Happy|Congrat|Introducing|Announcing|Presenting|Today\ we|Just\ (?:some|a)
-        |Various|Some\ (?:quick\ )?(?:news|notes|updates|thoughts|links)|(?:A|An|The)\ (?:\w+\ ){0,2}(?:look
+        |Various|Some\ (?:quick\ )?(?:news|notes|updates|thoughts|links)|Following\ (?:is|are)|(?:A|An|The)\ (?:\w+\ ){0,2}(?:look
         |round-?up|list|collection|guide|recap|summary|overview|introduction|deep\ dive|review|tour|selection|video
         |podcast|newsletter|interview|conversation)\b\ (?:at|of|to|on|into|with|about|for|from)
         |The\ best\ \w+\ content|(?:Our|My)\ (?:weekly|daily|monthly|latest)|What\ you\ need\ to\ know
@@ -234,6 +236,14 @@ _SPEAKERS = {
     "ja": "(?:私|僕|俺|わたし)(?!立)",
     "zh": "我(?!国|们)",
 }
+# A sentence that begins with these, and names nobody and no number, could be about anything.
+_GENERALITY = re.compile(
+    r"(?:Some|Many|Most|Few|People|Everyone|Everybody|Nobody|Sometimes|Often|Usually|Generally|Every|Any|Lots of"
+    r"|Plenty of|A lot of|There (?:is|are))\b"
+)
+_SPECIFIC = re.compile(r"\d|(?<=[\w,;’'”)] )[“‘\"'(]?(?!I\b)[A-ZÀ-Þ][\w’'-]*")
+_WE = re.compile(r"\b[Ww]e\b")
+_NUMBER = re.compile(r"\d")
 _NAMELESS = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]is|[Hh]er|[Hh]ers)\b")
 _CAPITALIZED = re.compile(r"\b[A-ZÀ-Þ][\w’'-]+")
 _NOT_NAMES = frozenset("The A An In On At For With After Before During While When As From By To".split())  # noqa: SIM905
@@ -247,7 +257,7 @@ _MAX_NESTED_SHARE = 0.5
 _LEFTOVER = re.compile(
     r"[?!]\.(?:\s|$)|\.\.|,\.|\s[.,;](?:\s|$)|\s\|\s|[|»›→↗↓©®™]\s*$|\[\w{0,3}\]|^[A-Z]{2,}(?: [A-Z]{2,})*:|^\W{2,}"
     r"|[a-z]{3}\d{1,2}[.,;]|[a-z]{3}\.\d{1,2}(?:\s|$)|\ufffd|&\w+;|\bundefined\b|\bNaN\b|\[…\]|_{2,}|\*{2,}|\bhttps?:"
-    r"|\bwww\.|\w@\w|:\S*\.(?:jpg|png|gif|webp)|\b\d{1,2}:\d\d:\d\d\b|\d:\d\d\b.*\d:\d\d\b|^\(|^\w+ - |^\d[\d\s.,:/-]*$"
+    r"|\bwww\.|\w@\w|:\S*\.(?:jpg|png|gif|webp)|\b\d{1,2}:\d\d:\d\d\b|\d:\d\d\b.*\d:\d\d\b|^\(|^\w+ - |^(?:Solution|Problem|Question|Answer|Result|Example|Step|Tip|Goal|Idea|Pro|Con)s?:|^\d[\d\s.,:/-]*$"
     r"|[A-Z]{2,}(?:\s+[A-Z]{2,}){4}"
 )
 _OFFENSIVE = re.compile(
@@ -277,6 +287,11 @@ _NO_STORY = re.compile(
         |nominations?\ (?:are\ )?(?:now\ )?open|registration\ (?:is\ )?(?:now\ )?open|call\ for\ (?:papers|entries
         |applications|nominations)|public\ notice|notice\ (?:under|of)|AMA|build\ log|development\ update)\b
         |^\d{1,2}/\d{1,2}\b|(?:en\ directo|en\ vivo|en\ direct|liveticker|live\ updates)\W*$
+        |\b(?:newsblog|newsticker|join\ us|rate\ my|uses\ page|named\ an?\ (?:\w+\ )?leader|people\ on\ the\ move
+        |future\ of\ [\w\ ]+\ is\ here|flying\ off\ (?:the\ )?shelves|do\ you\ (?:really\ )?(?:know|remember)
+        |test\ your\ knowledge|plus\ belles\ (?:photos|images)|bildergalerie|bilderstrecke|fotostrecke
+        |galer[ií]a\ de\ fotos|en\ (?:images|imágenes|fotos)(?=\W*$|\s*[:.]))\b
+        |\.\ (?-i:And|Plus),?\ |^(?:announcing|updated?\s?:)
         |メンテナンス|アクセスランキング
         |^お知らせ
         |\b(?:maintenance\ (?:window|notice|mode)|lott(?:o|ery)\ (?:numbers|results)|winning\ numbers|lottozahlen
@@ -320,7 +335,7 @@ _TEASER = re.compile(
         |those|that|watch|listen|video|podcast|gallery|photos?|pictures?|in\ pictures|in\ photos|opinion|quiz|review
         |interview|explain(?:er|ed)|everything|all\ (?:the|about)|meet|inside|see|read|he|she|they|it|you|your|so|and
         |but
-        |\d+\ (?:\w+\ ){0,4}(?:things|ways|tips|reasons|facts|photos|books|signs|tricks|lessons|steps|questions
+        |(?:\d+|two|three|four|five|six|seven|eight|nine|ten)\ (?:\w+\ ){0,4}(?:things|ways|tips|reasons|facts|photos|books|signs|tricks|lessons|steps|questions
         |ideas|mistakes|tools|examples|best|most)|the\ (?:\w+\ ){0,3}(?:best|worst|top|ultimate|complete|definitive)
         |top\ \d+|best\ \w+|wie|warum|weshalb|was|wer|wo|welche\w*|diese\w*|darum|deshalb|video|bilder|kommentar
         |meinung|interview|podcast|die\ besten|\d+\ tipps|comment|pourquoi|quand|quel\w*|voici|voilà|ces?|cette|cet
@@ -333,6 +348,7 @@ _TEASER = re.compile(
         |you(?:['’]ll|['’]re)|your|here(?:['’]s|\ is|\ are)|this\ is|mind-?(?:boggling|blowing)|won['’]t\ believe
         |jaw-dropping|shock(?:ing|s|ed)|unbelievable|incredible|what\ (?:to\ know|happened|it\ means|we\ know|you)
         |(?:shares?|reveals?|explains?|shows?|tells?)\ (?:how|why|what)|what['’]s
+        |discuss(?:es)?|details\ (?:her|his|their|its|the|how)|reflects?\ on|recounts?|looks\ back|weighs\ in|told\ by
         |explained|revealed|the\ secrets?\ (?:of|to)|goes\ viral|internet\ reacts|in\ (?:photos|pictures|charts|maps
         |numbers)|photos?\ of\ the)\b"""
 )
@@ -343,14 +359,14 @@ _STATEMENT_WORDS = re.compile(
         |gets?|got|makes?|made|takes?|took|wins?|won|kills?|dies|dead|dies|hits?|sets?|puts?|cuts?|goes|went|gives?
         |gave|finds?|found|leaves?|left|loses?|lost|seeks?|faces?|rises?|rose|falls?|fell|grows?|grew|builds?|built
         |sells?|sold|sues?|bans?|backs?|meets?|met|holds?|held|keeps?|kept|leads?|led|begins?|began|becomes?|became
-        |buys?|bought|calls?|plans?|urges?|warns?|vows?|votes?|opens?|closes?|ends?|starts?|stops?|turns?|moves?
+        |buys?|bought|calls|calls?\ (?:for|on|to|off|it)|plans?|urges?|warns?|vows?|votes?|opens?|closes?|ends?|starts?|stops?|turns?|moves?
         |runs?|ran|shows?|tells?|told|sees?|saw|brings?|brought|breaks?|broke|beats?|draws?|drew|drops?|joins?
         |launch(?:es)?|adds?|lit|sent|spent|paid|heard|felt|flew|threw|drove|wrote|spoke|chose|froze|stole|sank
         |swept|caught|sought|thought|fought|shot|shook|hurt|split|quit|struck|spread|shut|now|out|available
         |[a-z]{3,}ed|[a-z]{2,}ing\ (?:to|for|in|with|under|on|at|from|into)|[a-zA-Z][a-z]{2,}(?:es
         |[bdgklmnprtwy]s)\ (?!(?:of|and|or|on|for|from|vs|are|were|that|who|which|we|i|with|without|by|about)\b))\b"""
 )
-_RELEASED = re.compile(r"(?i)\b(?:released|out|available|arrives|ships|tagged|turns|returns)\b")
+_RELATIVE_CLAUSE = re.compile(r"(?:The|An?)\s(?:[\w’'-]+\s){1,5}(?:that|who|which)\b")
 _DESCRIPTION = re.compile(r"(?:\s[–—|-]+|:)\s")
 _TIME_BOUND = re.compile(
     r"""(?ix)
@@ -359,9 +375,8 @@ _TIME_BOUND = re.compile(
         |oggi|ieri|domani|questa\ settimana|hoje|ontem|amanhã|vandaag|gisteren|deze\ week)\b
         |今日|昨日|明日|本日|今天|昨天|明天"""
 )
-_MIN_STATEMENT_WORDS = 4
-_MIN_WORDS = 5
-"""Words of a title that states something, in English and where verbs are not known."""
+_MIN_WORDS, _MIN_WORDS_WITHOUT_VERB = 5, 6
+"""Words of a title that states something: in English, where a verb is found too, and in other languages."""
 _MIN_DESCRIBED_WORDS = 7
 """Words of a title such as "Name – what it is"."""
 _MIN_STATEMENT_CHARACTERS = 12
@@ -405,8 +420,12 @@ def _flaws(sentence: str, language: str | None) -> Iterator[Flaw]:
         yield Flaw.LEFTOVER
     if sentence.rstrip(_MARKS + "’'» )")[-1:] in "?？؟":
         yield Flaw.QUESTION
+    if sentence.rstrip(_MARKS + "’'» )")[-1:] in "!！":
+        yield Flaw.EXCLAMATION
     if _is_nested_quotation(sentence):
         yield Flaw.NESTED_QUOTATION
+    if _GENERALITY.match(sentence) and not is_specific(sentence, language):
+        yield Flaw.GENERALITY
     yield from _language_flaws(sentence, language)
     # A sentence with a full stop more often has a verb that is not known here.
     if language == "en" and sentence[-1:].isalnum() and not _STATEMENT_WORDS.search(sentence):
@@ -452,16 +471,20 @@ def _states_something(title: str, language: str | None) -> bool:
         return len(title) >= _MIN_STATEMENT_CHARACTERS
     words = len(title.split())
     if language not in {"en", None}:
-        return words >= _MIN_WORDS
-    # "Comments are back" states something, but nobody knows of what.
-    is_specific = words >= _MIN_STATEMENT_WORDS or _tells_release(title)
+        return words >= _MIN_WORDS_WITHOUT_VERB
     describes = words >= _MIN_DESCRIBED_WORDS and _DESCRIPTION.search(title) is not None
-    return describes or (is_specific and _STATEMENT_WORDS.search(title) is not None)
+    # "Comments are back" states something, but nobody knows of what.
+    # Neither does "The tram that runs on salt".
+    if _RELATIVE_CLAUSE.match(title):
+        return False
+    return describes or (words >= _MIN_WORDS and _STATEMENT_WORDS.search(title) is not None)
 
 
-def _tells_release(title: str) -> bool:
-    """Return True if a title says that a version is out, which needs few words."""
-    return any(map(str.isdigit, title)) and _RELEASED.search(title) is not None
+def is_specific(text: str, language: str | None) -> bool:
+    """Return True if `text` has a number, or a name that is not its first word."""
+    # German capitalizes every noun.
+    pattern = _NUMBER if language == "de" else _SPECIFIC
+    return pattern.search(text) is not None
 
 
 def is_time_bound(text: str) -> bool:
@@ -473,6 +496,11 @@ def is_first_person(text: str, language: str | None) -> bool:
     """Return True if `text` says "I" or "my" outside quotation marks, which only its author can say."""
     rules = _language_rules(language)
     return rules is not None and rules.speaker.search(_QUOTATION.sub("", text)) is not None
+
+
+def says_we(text: str) -> bool:
+    """Return True if an English `text` says "we" outside quotation marks."""
+    return _WE.search(_QUOTATION.sub("", text)) is not None
 
 
 def _is_nested_quotation(sentence: str) -> bool:
@@ -488,4 +516,4 @@ def _is_nameless(sentence: str, language: str | None) -> bool:
     pronoun = _NAMELESS.search(sentence) if language in {"en", None} else None
     if pronoun is None:
         return False
-    return not any(name not in _NOT_NAMES for name in _CAPITALIZED.findall(sentence[: pronoun.start()]))
+    return not any(name not in _NOT_NAMES and not name.startswith(("I’", "I'")) for name in _CAPITALIZED.findall(sentence[: pronoun.start()]))
