@@ -1,6 +1,7 @@
 """Tests of which sentence of small items in several languages is quoted, or that none is."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Field
 from copydesk.errors import DeclinedError, DeclineReason
 from copydesk.model.draft import Format
-from drafting_fixtures import make_brief
+from drafting_fixtures import make_brief, make_voice
 
 ITEMS = {
     "en": (
@@ -112,3 +113,55 @@ def test_item_without_such_a_sentence_is_declined(language: str) -> None:
 def test_page_that_is_no_story_is_declined_whatever_its_text(title: str, format: Format) -> None:
     with pytest.raises(DeclinedError, match="Nothing to quote"):
         asyncio.run(OfflineWriter().write(make_brief(format, title=title)))
+
+
+def write_short(title: str, summary: str, **changes: Any) -> str:
+    return asyncio.run(OfflineWriter().write(make_brief(title=title, summary=summary, text="", **changes))).text
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "Ana Ruiz lends tools to 400 neighbours in Lyon for two euros a week.",
+        "Growing with the neighbours is what keeps a library of tools alive.",
+    ],
+)
+def test_sentence_below_topic_names_something_or_is_about_it(summary: str) -> None:
+    assert f"“{summary}”" in write_short("Growing slowly with neighbours", summary)
+
+
+def test_topic_and_general_sentence_are_declined() -> None:
+    with pytest.raises(DeclinedError, match="Nothing to quote"):
+        write_short("Growing slowly, staying small", "A more sustainable way of doing business is possible.")
+
+
+def test_very_short_sentence_is_quoted_only_with_a_number() -> None:
+    with pytest.raises(DeclinedError, match="Nothing to quote"):
+        write_short("Drills of Lyon", "The drills of Lyon were blamed.")
+    assert "“The drills of Lyon cost 400 euros.”" in write_short("Drills of Lyon", "The drills of Lyon cost 400 euros.")
+
+
+def test_habit_of_the_author_is_no_news() -> None:
+    with pytest.raises(DeclinedError, match="Nothing to quote"):
+        write_short("Drills and tools", "I use the drills and tools of the library in Lyon daily.")
+    assert "I used the drills" in write_short("Drills and tools", "I used the drills and tools on 300 days last year.")
+
+
+def test_title_that_says_we_is_quoted() -> None:
+    summary = "Quay Works has stored the catalogue of its tools in Tidewater since 2021."
+    title = "Why we pay for a database"
+    assert f"“{title}”" in write_short(title, summary)
+
+
+def test_dateline_with_the_name_of_the_source_is_left_out() -> None:
+    summary = "LYON, Feb 14 (River News) - The library of things resumed lending on Saturday after a strike."
+    assert "“The library of things resumed" in write_short("Library in Lyon reopens", summary)
+
+
+def test_link_is_left_out_only_if_hardly_a_sentence_fits_beside_it() -> None:
+    title, members = "Which tools your library may lend", "The library of things in Lyon lends 400 drills to its members"
+    long = f"{members}, and " + "saws, tents, ladders and canoes " * 6 + "to their neighbours."
+    with pytest.raises(DeclinedError):
+        write_short(title, long)
+    text = write_short(title, f"{members}.", url="https://a.example/" + "a" * 300, voice=make_voice(max_length=150))
+    assert "a.example" not in text

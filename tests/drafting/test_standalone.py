@@ -9,6 +9,8 @@ from copydesk.text.language import LANGUAGES
 from cost_growth import assert_linear
 
 SOUND = [
+    ("en", "Some people in Lyon borrow a drill for a single shelf."),
+    ("en", "Everybody knows the rule that 3 drills make a party."),
     ("en", "The city opened a library of things on Tuesday, where people borrow drills."),
     ("en", "Mr Ruiz said that he was content with the plan of the council."),
     ("en", "Prices rose by 4 percent this year, the statistics office says."),
@@ -27,6 +29,12 @@ SOUND = [
 ]
 
 FLAWED = [
+    ("en", "The library lends drills, tents and more to everybody!", Flaw.EXCLAMATION),
+    ("en", "Some people get energized by a drill and a visit to the library.", Flaw.GENERALITY),
+    ("en", "There is a button for hiding tools on the page of the library.", Flaw.GENERALITY),
+    ("en", "Solution: the library needs to update its members regularly.", Flaw.LEFTOVER),
+    ("en", "Following are key facts about the theft of tools from the library.", Flaw.ANNOUNCEMENT),
+    ("en", "I’ve noticed that he likes the rule of the library, having brought it up five times.", Flaw.DANGLING),
     ("en", "This makes the library the first of its kind in Europe.", Flaw.DANGLING),
     ("en", "He expects more members in the autumn.", Flaw.DANGLING),
     ("en", "The council, however, was against the plan.", Flaw.DANGLING),
@@ -86,6 +94,16 @@ def test_flaw_is_found(language: str, sentence: str, flaw: Flaw) -> None:
         ("Shooter in Canada kills 9 people and injures 25 others", None),
         ("Show HN: Quay – a terminal client for libraries of things", None),
         ("Search results", TitleFlaw.NO_STORY),
+        ("Quay 8.6 released", TitleFlaw.NO_STATEMENT),
+        ("The tram that runs on salt from the mine", TitleFlaw.NO_STATEMENT),
+        ("A lamp from the bridge, and a telephone call", TitleFlaw.NO_STATEMENT),
+        ("The day the bridge opened, told by its keeper", TitleFlaw.TEASER),
+        ("Former envoy discusses the talks on the quay", TitleFlaw.TEASER),
+        ("Seven things we learned at the library", TitleFlaw.TEASER),
+        ("Announcing Quay 7: lending is faster now", TitleFlaw.NO_STORY),
+        ("Quay Works named a Leader in the 2026 comparison", TitleFlaw.NO_STORY),
+        ("Ledger Live: join us for an evening on lending", TitleFlaw.NO_STORY),
+        ("The mayor has resigned. And, drills are set to cost more", TitleFlaw.NO_STORY),
         ("About me", TitleFlaw.NO_STORY),
         ("Horóscopo de hoy, martes 17 de febrero", TitleFlaw.NO_STORY),
         ("Quay Works is hiring a database engineer", TitleFlaw.NO_STORY),
@@ -127,6 +145,9 @@ def test_title_alone(title: str, flaw: TitleFlaw | None) -> None:
         ("de", "Stadt eröffnet Bibliothek der Dinge am Fluss", None),
         ("de", "Warum die Stadt Bohrer verleiht und Zelte repariert", TitleFlaw.TEASER),
         ("de", "Über uns", TitleFlaw.NO_STORY),
+        ("de", "Newsblog: Alles zum Streit um die Bohrer", TitleFlaw.NO_STORY),
+        ("de", "Neue Bohrer am Fluss", TitleFlaw.NO_STATEMENT),
+        ("fr", "Les plus belles photos de la grande marée", TitleFlaw.NO_STORY),
         ("fr", "La ville ouvre une bibliothèque d’objets", None),
         ("fr", "Voici les meilleurs outils de la bibliothèque", TitleFlaw.TEASER),
         ("es", "Última hora de la borrasca, en directo", TitleFlaw.NO_STORY),

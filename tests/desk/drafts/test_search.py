@@ -32,7 +32,7 @@ from desk_fixtures import (
 from sampling import sample_size
 from store_fixtures import add_draft, add_item, add_source, add_user
 
-TEXTS = ("Many passengers were seen on Monday.", "On Tuesday no passengers were seen at all.")
+TEXTS = ("Many passengers were seen on the quay on Monday.", "On Tuesday no passengers were seen at all.")
 
 
 @pytest.fixture

@@ -48,7 +48,8 @@ _MIN_ROOM = 60
 def write_short(material: Material) -> WriterResult:
     """Return the first candidate text, best first, that is within the limits.
 
-    If the link takes too much room, it is counted as Bluesky displays it, then omitted unless the voice requires it.
+    If the link takes too much room, it is counted as Bluesky displays it. If hardly a sentence fits beside it even so,
+    or readers could not open it, it is omitted unless the voice requires it.
     Raise DeclinedError if the item has nothing to post, WriterError if it has no other version.
     """
     refuse_unpostable(material)
@@ -59,7 +60,7 @@ def write_short(material: Material) -> WriterResult:
     attempts = [(material, with_full_links), (material, with_links_shortened)]
     # A new version keeps its link, or it would be new for that alone.
     may_omit_link = material.brief.settings.link is not Link.ALWAYS and not material.brief.previous
-    if may_omit_link and _leaves_no_room(material.link, with_links_shortened):
+    if may_omit_link and not _is_usable_link(material, with_links_shortened):
         attempts.append((material._replace(link=None), with_full_links))
     has_candidates, failed_check = False, None
     for attempt, (variant, fits) in enumerate(attempts):
@@ -75,9 +76,10 @@ def write_short(material: Material) -> WriterResult:
     raise no_text_error(material, failed_check, has_candidates=has_candidates)
 
 
-def _leaves_no_room(link: str | None, fits: Fits) -> bool:
-    """Return True if hardly a sentence fits beside the link."""
-    return link is not None and not fits(f"{'x' * _MIN_ROOM}\n\n{link}")
+def _is_usable_link(material: Material, fits: Fits) -> bool:
+    """Return True if a sentence fits beside the link, and readers can open it."""
+    link = material.link or ""
+    return fits(f"{'x' * _MIN_ROOM}\n\n{link}") and find_error(link, material.check_context) is None
 
 
 def refuse_unpostable(material: Material) -> None:
