@@ -106,7 +106,12 @@ def test_sentence_repeating_title_is_not_quoted() -> None:
 
 
 def test_title_alone_makes_a_short() -> None:
-    story = {"title": "SQLite is enough for this forum", "summary": "", "text": "", "url": "https://blog.example/sqlite"}
+    story = {
+        "title": "SQLite is enough for this forum",
+        "summary": "",
+        "text": "",
+        "url": "https://blog.example/sqlite",
+    }
     draft = write(make_brief(source_name="Hacker News", source_type="hackernews", **story))
     assert "SQLite is enough for this forum" in draft.text
     assert "blog.example" in draft.text
@@ -114,7 +119,12 @@ def test_title_alone_makes_a_short() -> None:
 
 
 def test_publisher_suffix_of_google_news_is_removed() -> None:
-    story = {"title": "SQLite turns 26 and still fits on a floppy disk - The Register", "summary": "", "text": "", "publisher": "The Register"}
+    story = {
+        "title": "SQLite turns 26 and still fits on a floppy disk - The Register",
+        "summary": "",
+        "text": "",
+        "publisher": "The Register",
+    }
     url = "https://news.google.com/rss/articles/CBMiFAKE0001?oc=5"
     draft = write(make_brief(source_name="sqlite", source_type="google_news", url=url, **story))
     assert "SQLite turns 26 and still fits on a floppy disk - " not in draft.text
@@ -129,7 +139,9 @@ def test_mark_of_paywall_is_removed_from_title() -> None:
 
 def test_author_is_credited_where_words_are_in_first_person() -> None:
     summary = "I borrowed a drill for three euros and returned it with a broken bit."
-    assert "Jane Doe, River News" in write(make_brief(title="I borrowed a drill for a day", summary=summary, text="")).text
+    assert (
+        "Jane Doe, River News" in write(make_brief(title="I borrowed a drill for a day", summary=summary, text="")).text
+    )
     assert "Jane Doe" not in write(make_brief()).text
 
 

@@ -29,16 +29,19 @@ def write(request: Brief) -> WriterResult:
 
 
 STORIES = (
-    ("The old bridge reopens", "Cyclists crossed the Saone again on Monday after repairs of two years."),
-    ("A school without bells", "Pupils in Marl decide themselves when a lesson ends."),
-    ("Theatre by bus", "Forty actors travel through the valley in a converted coach."),
-    ("Markets move indoors", "Traders sell cheese and eggs in the former power station."),
-    ("No more floodlights", "Bats returned to the stadium within three weeks of darkness."),
-    ("Museum of noise", "Visitors hear typewriters, mills and steam engines from 1890."),
-    ("Trains at night", "Two sleepers a week connect the coast with Vienna."),
-    ("Gardens on roofs", "Volunteers planted 900 herbs above the car park."),
-    ("The tower leans", "Engineers measured a tilt of four degrees last autumn."),
-    ("Water from fog", "Nets on the hill collect 300 litres each morning."),
+    (
+        "The old bridge is open to cyclists again",
+        "Cyclists crossed the Saone again on Monday after repairs of two years.",
+    ),
+    ("A school in Marl has no bells", "Pupils in Marl decide themselves when a lesson ends."),
+    ("Theatre of forty actors is moving by bus", "Some 40 actors travel through the valley in a converted coach."),
+    ("Markets are moving into a power station", "Traders sell cheese and eggs in the power station of Marl."),
+    ("Bats are back in the dark stadium", "Bats returned to the stadium within 3 weeks of darkness."),
+    ("Museum of noise is open to visitors", "Visitors hear typewriters, mills and steam engines from 1890."),
+    ("Night trains have returned to the coast", "Two sleepers a week connect the coast with Vienna."),
+    ("Gardens are growing on the roofs", "Volunteers planted 900 herbs above the car park."),
+    ("The tower has a tilt of four degrees", "Engineers of Aldas measured a tilt of 4 degrees last autumn."),
+    ("Nets on the hill are collecting fog", "Nets on the hill collect 300 litres each morning."),
 )
 
 
@@ -54,7 +57,7 @@ def test_roundup_links_each_headline_and_quotes_one_sentence_of_each_source() ->
 
 From River News, Paper 2, Paper 3 and Paper 4.
 
-## [A library where you borrow drills](https://rivernews.example/library)
+## [Lyon opens a library of drills](https://rivernews.example/library)
 
 River News, by Jane Doe, 18 February 2026:
 
@@ -80,7 +83,7 @@ def test_roundup_of_a_story_has_the_title_of_its_lead() -> None:
     text = write(make_brief(Format.BLOG, topic="")).text
     assert text.startswith(
         """\
-# A library where you borrow drills
+# Lyon opens a library of drills
 
 Reported by River News, Paper 2, Paper 3 and Paper 4.
 
@@ -88,7 +91,7 @@ Reported by River News, Paper 2, Paper 3 and Paper 4.
 
 > """
     )
-    assert text.count("A library where you borrow drills") == 1
+    assert text.count("Lyon opens a library of drills") == 1
 
 
 @pytest.mark.parametrize(
@@ -145,7 +148,7 @@ def test_lead_without_anything_to_quote_is_declined() -> None:
         {"url": None},
         {"source_name": "River News"},
         {"source_name": "Rude Words Weekly"},
-        {"title": "A LIBRARY WHERE YOU BORROW DRILLS"},
+        {"title": "LYON OPENS A LIBRARY OF DRILLS"},
         {"text": OTHER_ITEMS[0].text},
         {"language": "de", "title": "Der Rat stimmt ab", "text": "Der Rat der Stadt hat am Montag dafür gestimmt."},
     ],
@@ -196,10 +199,12 @@ def test_no_english_words_in_other_languages() -> None:
 
 def test_markdown_in_sources_is_escaped() -> None:
     item = make_item(
-        "9", title="Use <dialog> & **stars**", text="The *new* [compiler](x) is `fast` with snake_case names."
+        "9",
+        title="Compiler with <dialog> & **stars**",
+        text="The *new* [compiler](x) of 2026 is `fast` with snake_case names.",
     )
     text = write(make_brief(Format.BLOG, other_items=(*OTHER_ITEMS, item))).text
-    assert r"## [Use \<dialog\> & stars](https://paper9.example/vote)" in text
+    assert r"## [Compiler with \<dialog\> & stars](https://paper9.example/vote)" in text
     assert r"\[compiler\](x)" in text
     assert r"snake\_case" in text
 
@@ -248,7 +253,9 @@ TEXTS = st.text(max_size=60) | st.sampled_from(
 )
 ITEMS = st.builds(
     lambda number, title, text: make_item(
-        str(number), title=title or "The harbour reopens", text=f"The harbour of Marl number {number} reopens. {text}"
+        str(number),
+        title=title or "The harbour of Marl reopens on Sunday",
+        text=f"The harbour of Marl number {number} reopens. {text}",
     ),
     st.integers(2, 99),
     TEXTS,

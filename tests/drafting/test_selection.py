@@ -159,7 +159,10 @@ def test_dateline_with_the_name_of_the_source_is_left_out() -> None:
 
 
 def test_link_is_left_out_only_if_hardly_a_sentence_fits_beside_it() -> None:
-    title, members = "Which tools your library may lend", "The library of things in Lyon lends 400 drills to its members"
+    title, members = (
+        "Which tools your library may lend",
+        "The library of things in Lyon lends 400 drills to its members",
+    )
     long = f"{members}, and " + "saws, tents, ladders and canoes " * 6 + "to their neighbours."
     with pytest.raises(DeclinedError):
         write_short(title, long)

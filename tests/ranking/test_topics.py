@@ -21,14 +21,14 @@ def test_topics_are_those_of_the_title(title: str, tags: tuple[str, ...], found:
     assert TOPICS.find(make_item(title, tags=tags)) == found
 
 
-def test_tag_makes_a_topic_only_if_the_text_is_about_it() -> None:
-    assert TOPICS.find(make_item("A new compiler", tags=("Rust",), summary="It compiles Rust.")) == ("rust",)
-    assert TOPICS.find(make_item("A new compiler", tags=("Rust",), summary="It is fast.")) == ()
-    assert TOPICS.find(make_item("A new compiler", tags=("Rust",), text="Words. " * 60 + "Rust.")) == ()
+def test_tag_and_text_make_no_topic() -> None:
+    item = make_item("A new compiler", tags=("Rust",), text="It is written in Rust.", summary="Rust again")
+    assert TOPICS.find(item) == ()
 
 
-def test_word_in_the_text_makes_no_topic() -> None:
-    assert TOPICS.find(make_item("A new compiler", text="It is written in Rust.", summary="Rust again")) == ()
+def test_subject_is_shared_if_no_interest_is() -> None:
+    titles = ("Council of Lyon opens a library of drills", "Library of drills lends saws in Lyon")
+    assert TOPICS.find_shared([make_item(title, id=f"i{number}") for number, title in enumerate(titles)]) == "Lyon"
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def make_brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **c
         "tags": ("News", "Circular Economy", "Lyon"),
     }
     if format is Format.BLOG:
-        defaults |= {"other_items": OTHER_ITEMS, "topic": "libraries"}
+        defaults |= {"title": "Lyon opens a library of drills", "other_items": OTHER_ITEMS, "topic": "libraries"}
     values = defaults | changes
     # Tests name the source type and the platforms; their facts are those of the registries.
     values["source_type"] = SOURCE_TYPES.get(values["source_type"])

@@ -141,10 +141,21 @@ class PipelineDrafts(NamedTuple):
 
 
 async def write_drafts(feeds: Sequence[FeedFile], format: Format) -> PipelineDrafts:
-    """Return the drafts that a run on `feeds` writes, in a desk of its own."""
-    interests = {"ranking__interests": ",".join(INTERESTS)} if format is Format.BLOG else {}
+    """Return the drafts that a run on `feeds` writes, in a desk of its own.
+
+    For round-ups there is a second run for a user with interests, who gets none of other subjects.
+    """
+    written = await _run_pipeline(feeds, format, {})
+    if format is not Format.BLOG:
+        return written
+    by_interest = await _run_pipeline(feeds, format, {"ranking__interests": ",".join(INTERESTS)})
+    drafts = {drafted.id: drafted for drafted in (*written.drafts, *by_interest.drafts)}
+    return PipelineDrafts(list(drafts.values()), written.stories)
+
+
+async def _run_pipeline(feeds: Sequence[FeedFile], format: Format, interests: Mapping[str, str]) -> PipelineDrafts:
     with tempfile.TemporaryDirectory() as folder:
-        settings = SETTINGS | interests
+        settings = {**SETTINGS, **interests}
         async with open_desk_at(Path(folder), FeedTransport(feeds), clock=lambda: NOW, **settings) as desk:
             names = await _add_sources(desk, feeds)
             run = await desk.pipeline.run(RunRequest(formats=(format,), max_drafts=MAX_DRAFTS))

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from copydesk.desk.pipeline.roundups import MAX_CANDIDATES, Roundup, Roundups
 from copydesk.desk.pipeline.write_drafts import _load_roundups
 from copydesk.model.draft import Format, Score, Status
@@ -100,6 +102,39 @@ def test_sites_behind_an_aggregator_are_sources_of_their_own() -> None:
     ]
     stories = [make_story(item) for item in items]
     assert len(listed_ids(Roundups(stories, ["rust"], ()), stories[0])) == 1
+
+
+SUBJECT_TITLES = (
+    "Lisbon and Madrid agree on a night train",
+    "The night train from Lisbon to Madrid has a price",
+    "A concert for the trams of Graz",
+    "Madrid has waited six years for its train to Lisbon",
+)
+
+
+def test_stories_of_one_subject_are_gathered_by_score() -> None:
+    stories = make_stories(*SUBJECT_TITLES)
+    (roundup,) = Roundups(stories, [], ()).list_for(stories[1])
+    assert [item.id for item in roundup.items] == ["i1", "i0", "i3"]
+    assert roundup.topic == "Lisbon and Madrid"
+
+
+@pytest.mark.parametrize(
+    ("title", "hours"), [("Lisbon and Madrid will agree on a night train", 1), (SUBJECT_TITLES[0], 100)]
+)
+def test_announced_and_old_items_are_not_gathered(title: str, hours: float) -> None:
+    stories = make_stories(*SUBJECT_TITLES)
+    stories[0] = make_story(make_item(title, id="i0", source="s0", url="https://site0.example/", hours=hours))
+    assert list(Roundups(stories, [], ()).list_for(stories[1])) == []
+
+
+def test_subject_is_tried_with_another_lead_but_written_once() -> None:
+    stories = make_stories(*SUBJECT_TITLES)
+    roundups = Roundups(stories, [], ())
+    roundups.give_up("Lisbon and Madrid")
+    assert listed_ids(roundups, stories[1]) == [["i1", "i0", "i3"]]
+    roundups.exhaust("Lisbon and Madrid")
+    assert listed_ids(roundups, stories[1]) == []
 
 
 async def open_harbour(desk, web: FakeWeb, numbers=range(4)) -> None:

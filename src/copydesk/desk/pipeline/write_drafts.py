@@ -105,7 +105,7 @@ class _DraftWriting:
         self._configs = resources.configs
         self._roundups = resources.roundups
         self._topic = ""
-        """The interest of the current story's round-up; empty without one."""
+        """The interest or subject of the current story's round-up; empty without one."""
         self._confidence_model = resources.confidence_model
         self._requests: dict[str, tuple[ModelRequest, ...]] = {}
         """Requests to language models that led to the drafts of the current story, by draft."""
@@ -212,7 +212,7 @@ class _DraftWriting:
             with suppress(TooFewSourcesError):
                 self._topic = roundup.topic
                 return await self._write_from(story, format, assignment, roundup)
-            self._roundups.exhaust(roundup.topic)
+            self._roundups.give_up(roundup.topic)
         return await self._write_from(story, format, assignment, Roundup((story.lead,)))
 
     async def _write_from(

@@ -42,6 +42,10 @@ _USER_NAME = re.compile(r"/?u/[\w-]{3,}|[a-z][\w-]{2,29}")
 _NOT_PEOPLE = frozenset(
     {"admin", "administrator", "editor", "editorial", "staff", "redaktion", "newsroom", "webmaster"}
 )
+_ORGANIZATION = re.compile(
+    r"(?i)\b(?:press|reuters|afp|dpa|agenc(?:y|ies|ias)|agence|editorial|editors?|staff|news|newsroom|team|desk|council"
+    r"|redaktion|rédaction|redacción|redazione|redação)\b"
+)
 _OPENING = re.compile(r"(?:^|(?<=[\s(\[—–-]))\"")
 _ENGLISH_WORDS = "the of and to in is that for on with as at by from it are was be this its has have not"
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
@@ -75,7 +79,7 @@ def get_author(brief: Brief) -> str:
     if _USER_NAME.fullmatch(author) and author.casefold() not in _NOT_PEOPLE:
         return author.removeprefix("/")
     not_a_name = re.search(r"[@()/:,\d<>]", author) or author.islower() or not 1 <= author.count(" ") <= 4
-    return "" if not_a_name or len(author) > MAX_NAME_LENGTH else author
+    return "" if not_a_name or _ORGANIZATION.search(author) or len(author) > MAX_NAME_LENGTH else author
 
 
 def get_language(brief: Brief) -> str | None:

@@ -24,9 +24,9 @@ from copydesk.drafting.extract.material import (
     read_material,
     template_value,
 )
-from copydesk.drafting.extract.passages import Passage, count_words, make_readable
-from copydesk.drafting.extract.posts import rank_quotes
-from copydesk.drafting.extract.standalone import UNPOSTABLE_TITLES
+from copydesk.drafting.extract.passages import Passage, count_words
+from copydesk.drafting.extract.posts import informs, rank_quotes
+from copydesk.drafting.extract.standalone import TitleFlaw
 from copydesk.drafting.extract.templates import ComposedText, TemplateValue
 from copydesk.drafting.rules.voice import find_avoided
 from copydesk.drafting.writer import Brief, Trace, WriterResult
@@ -35,6 +35,8 @@ from copydesk.model.voice import Link
 
 MIN_SOURCES, MAX_SOURCES = 3, 7
 """Sources of a round-up: with fewer it would retell an article, with more nobody would read it."""
+_MIN_NEW_WORDS, _NEW_SHARE = 4, 0.5
+"""Words, and share of its words, that a sentence adds to those of the entries before it."""
 DEFAULT_WORDS = 250
 """Total words quoted if the voice has no setting."""
 
@@ -60,7 +62,8 @@ def write_blog(material: Material) -> WriterResult:
     entries = _select_entries(material)
     if not entries and material.avoided_word:
         raise no_draft_error(material)
-    if not entries:
+    # With such a headline it may be an entry of another round-up.
+    if not entries and not (material.passages and material.title_flaw is TitleFlaw.NO_STATEMENT):
         raise DeclinedError(
             DeclineReason.NOTHING_TO_QUOTE,
             "Too little text for a round-up: its lead has no sentence to quote.",
@@ -111,7 +114,9 @@ def _read_items(lead: Material) -> Iterator[tuple[str | None, Material]]:
 
 def _is_usable(material: Material, lead: Material, entries: Sequence[RoundupEntry]) -> bool:
     headline, name = material.headline, material.name.casefold()
-    if headline.is_incomplete or material.title_flaw in UNPOSTABLE_TITLES:
+    # An interest tells what a headline leaves open; a story's reports must state it.
+    flaws = {None, TitleFlaw.NO_STATEMENT} if lead.brief.topic else {None}
+    if headline.is_incomplete or material.title_flaw not in flaws:
         return False
     if not name or _needs_link(material) or material.language != lead.language:
         return False
@@ -137,10 +142,21 @@ def _choose_sentence(
     taken = [entry.passage.text for entry in entries]
     for passage in rank_quotes(material, material.headline.text):
         entry = RoundupEntry(material, passage, item_id)
-        repeats = any(select_sentences.repeats_title(passage.text, other) for other in taken)
+        if not informs(material, passage):
+            continue
+        repeats = not _adds(passage.text, taken)
         if not repeats and find_error(_join(_entry_blocks(entry)).text, lead.check_context) is None:
             return entry
     return None
+
+
+def _adds(text: str, earlier: Sequence[str]) -> bool:
+    """Return True if a sentence says something that the earlier ones do not."""
+    words = select_sentences.keywords(text)
+    known = frozenset(chain.from_iterable(map(select_sentences.keywords, earlier)))
+    if any(select_sentences.repeats_title(text, other) for other in earlier):
+        return False
+    return not earlier or len(words - known) >= max(_MIN_NEW_WORDS, _NEW_SHARE * len(words))
 
 
 def _max_entries(brief: Brief, entries: Sequence[RoundupEntry]) -> int:
@@ -237,10 +253,9 @@ def _link_target(material: Material) -> str | None:
 
 
 def _author(material: Material) -> str:
-    """Return the author if the field holds a person's name: no address, no remark, not the source again."""
-    author = make_readable(material.brief.author or "")
-    not_a_name = re.search(r"[@()/:\d<>]", author) or author.islower() or len(author) > 60
-    return "" if not_a_name or author.casefold() == material.name.casefold() else escape_markdown(author)
+    """Return the author if it is a person and not the source again."""
+    author = attribution.get_author(material.brief)
+    return "" if author.casefold() == material.name.casefold() else escape_markdown(author)
 
 
 def _spell_topic(topic: str, entries: Sequence[RoundupEntry]) -> str:

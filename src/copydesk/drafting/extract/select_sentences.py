@@ -82,7 +82,11 @@ def standalone_fitness(passage: Passage, title: str, language: str | None, earli
         return _RELATIVE if is_time_bound(text) else 1.0
     # What somebody does or thinks is news only if the title announces it, or with a number.
     is_report = is_first_person(title, language) or re.search(r"\d", text) is not None
-    is_near = is_report and _is_lead(passage) and len(keywords(text) & keywords(title)) >= min(_MIN_TITLE_WORDS, len(keywords(title)))
+    is_near = (
+        is_report
+        and _is_lead(passage)
+        and len(keywords(text) & keywords(title)) >= min(_MIN_TITLE_WORDS, len(keywords(title)))
+    )
     return _FIRST_PERSON if is_near and not is_time_bound(text) else _OUT_OF_CONTEXT
 
 

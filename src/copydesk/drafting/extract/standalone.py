@@ -361,12 +361,16 @@ _STATEMENT_WORDS = re.compile(
         |sells?|sold|sues?|bans?|backs?|meets?|met|holds?|held|keeps?|kept|leads?|led|begins?|began|becomes?|became
         |buys?|bought|calls|calls?\ (?:for|on|to|off|it)|plans?|urges?|warns?|vows?|votes?|opens?|closes?|ends?|starts?|stops?|turns?|moves?
         |runs?|ran|shows?|tells?|told|sees?|saw|brings?|brought|breaks?|broke|beats?|draws?|drew|drops?|joins?
+        |reach(?:es)?|agrees?|wraps?\ up|accepts?|approves?|rejects?|remains?|continues?|identif(?:y|ies)|announces?
+        |confirms?|den(?:y|ies)|threatens?|resumes?|celebrates?|gathers?|mourns?|flees?|survives?|receives?|refuses?
         |launch(?:es)?|adds?|lit|sent|spent|paid|heard|felt|flew|threw|drove|wrote|spoke|chose|froze|stole|sank
         |swept|caught|sought|thought|fought|shot|shook|hurt|split|quit|struck|spread|shut|now|out|available
         |[a-z]{3,}ed|[a-z]{2,}ing\ (?:to|for|in|with|under|on|at|from|into)|[a-zA-Z][a-z]{2,}(?:es
         |[bdgklmnprtwy]s)\ (?!(?:of|and|or|on|for|from|vs|are|were|that|who|which|we|i|with|without|by|about)\b))\b"""
 )
-_RELATIVE_CLAUSE = re.compile(r"(?:The|An?)\s(?:[\w’'-]+\s){1,5}(?:that|who|which)\b")
+_NOUN_PHRASE = re.compile(
+    r"[A-Z][a-z]+ing (?:an?|the|my|our|your|with|for|in|on|to|of|at) |(?:The|An?)\s(?:[\w’'-]+\s){1,5}(?:that|who|which)\b"
+)
 _DESCRIPTION = re.compile(r"(?:\s[–—|-]+|:)\s")
 _TIME_BOUND = re.compile(
     r"""(?ix)
@@ -474,8 +478,8 @@ def _states_something(title: str, language: str | None) -> bool:
         return words >= _MIN_WORDS_WITHOUT_VERB
     describes = words >= _MIN_DESCRIBED_WORDS and _DESCRIPTION.search(title) is not None
     # "Comments are back" states something, but nobody knows of what.
-    # Neither does "The tram that runs on salt".
-    if _RELATIVE_CLAUSE.match(title):
+    # Neither do "The tram that runs on salt" and "Restoring a lamp that was lost".
+    if _NOUN_PHRASE.match(title):
         return False
     return describes or (words >= _MIN_WORDS and _STATEMENT_WORDS.search(title) is not None)
 
@@ -516,4 +520,7 @@ def _is_nameless(sentence: str, language: str | None) -> bool:
     pronoun = _NAMELESS.search(sentence) if language in {"en", None} else None
     if pronoun is None:
         return False
-    return not any(name not in _NOT_NAMES and not name.startswith(("I’", "I'")) for name in _CAPITALIZED.findall(sentence[: pronoun.start()]))
+    return not any(
+        name not in _NOT_NAMES and not name.startswith(("I’", "I'"))
+        for name in _CAPITALIZED.findall(sentence[: pronoun.start()])
+    )
