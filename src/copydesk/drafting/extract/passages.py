@@ -67,7 +67,8 @@ _DATELINE = re.compile(
     r"^(?:\[[^\]\n]{2,40}\]\s+)?"  # [Premium Times]
     r"(?:[A-ZÄÖÜ][\w./-]*(?: [\w./-]+){0,4} \((?:dpa|AFP|AP|APA|KNA|epd|ANSA|Lusa|EFE)(?:[-/]\w+)*\)\s*[-–—]\s*"
     rf"|(?:[A-Z][\w.'’-]*[, ]+){{1,5}}(?:\d{{1,2}} )?{_AGENCY}\s*(?:--|[—–-])\s*|{_AGENCY}\s*(?:--|[—–-])?\s*"
-    r"|(?:[A-Z][\w’']+,? ){0,3}(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w*\.? \d{1,2} \([^()]{2,40}\)\s*[-–—]+\s"
+    r"|(?:[A-Z][\w’']+,? ){0,3}(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w*\.? \d{1,2}"
+    r" \([^()]{2,40}\)\s*[-–—]+\s"  # Feb. 17 (River News) -
     r"|[A-Z]{3}[A-Z .,'’/-]{0,40}(?:, \w{3,9}\.? \d{1,2})?\s*(?:--|[—–])\s+"  # GENEVA, Feb. 17 —
     r"|[A-Z][\w'’]+(?: [A-Z][\w'’]+){0,2}\s--\s)?"  # Gaborone --
 )

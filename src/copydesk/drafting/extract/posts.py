@@ -58,9 +58,7 @@ def write_short(material: Material) -> WriterResult:
     )
     # In order of preference; each attempt is worse for the reader than the one before.
     attempts = [(material, with_full_links), (material, with_links_shortened)]
-    # A new version keeps its link, or it would be new for that alone.
-    may_omit_link = material.brief.settings.link is not Link.ALWAYS and not material.brief.previous
-    if may_omit_link and not _is_usable_link(material, with_links_shortened):
+    if material.brief.settings.link is not Link.ALWAYS and not _is_usable_link(material, with_links_shortened):
         attempts.append((material._replace(link=None), with_full_links))
     has_candidates, failed_check = False, None
     for attempt, (variant, fits) in enumerate(attempts):
@@ -79,6 +77,9 @@ def write_short(material: Material) -> WriterResult:
 def _is_usable_link(material: Material, fits: Fits) -> bool:
     """Return True if a sentence fits beside the link, and readers can open it."""
     link = material.link or ""
+    # A new version keeps its link, or it would be new for that alone.
+    if material.brief.previous:
+        return link in material.brief.previous
     return fits(f"{'x' * _MIN_ROOM}\n\n{link}") and find_error(link, material.check_context) is None
 
 
@@ -198,7 +199,8 @@ def informs(material: Material, passage: Passage) -> bool:
     Below a title that states nothing it must be about the title's subject, or tell of something by name or number.
     """
     text = passage.text
-    if material.is_own_text:
+    # A version that was asked to be shorter may say less.
+    if material.is_own_text or (material.revision is not None and material.revision.growth < 0):
         return True
     if count_words(text) < _MIN_QUOTED_WORDS and not re.search(r"\d", text):
         return False

@@ -150,7 +150,8 @@ _ANNOUNCEMENTS = {
         |\ want(?:ed)?\ to|['’]d\ like\ to|\ would\ like\ to|\ am\ going\ to)\b|^(?:What|How|Why|Below|Welcome
         |Hello|Hi|Hey|Dear
         |Greetings|Thanks|Thank\ you|Happy|Congrat|Introducing|Announcing|Presenting|Today\ we|Just\ (?:some|a)
-        |Various|Some\ (?:quick\ )?(?:news|notes|updates|thoughts|links)|Following\ (?:is|are)|(?:A|An|The)\ (?:\w+\ ){0,2}(?:look
+        |Various|Some\ (?:quick\ )?(?:news|notes|updates|thoughts|links)|Following\ (?:is|are)
+        |(?:A|An|The)\ (?:\w+\ ){0,2}(?:look
         |round-?up|list|collection|guide|recap|summary|overview|introduction|deep\ dive|review|tour|selection|video
         |podcast|newsletter|interview|conversation)\b\ (?:at|of|to|on|into|with|about|for|from)
         |The\ best\ \w+\ content|(?:Our|My)\ (?:weekly|daily|monthly|latest)|What\ you\ need\ to\ know
@@ -255,9 +256,10 @@ _QUOTATION = re.compile(
 _OPENS_WITH_QUOTATION = re.compile(r"[\"“”«„‘'「『]")
 _MAX_NESTED_SHARE = 0.5
 _LEFTOVER = re.compile(
+    r"^(?:Solution|Problem|Question|Answer|Result|Example|Step|Tip|Goal|Idea|Pro|Con)s?:|"
     r"[?!]\.(?:\s|$)|\.\.|,\.|\s[.,;](?:\s|$)|\s\|\s|[|»›→↗↓©®™]\s*$|\[\w{0,3}\]|^[A-Z]{2,}(?: [A-Z]{2,})*:|^\W{2,}"
     r"|[a-z]{3}\d{1,2}[.,;]|[a-z]{3}\.\d{1,2}(?:\s|$)|\ufffd|&\w+;|\bundefined\b|\bNaN\b|\[…\]|_{2,}|\*{2,}|\bhttps?:"
-    r"|\bwww\.|\w@\w|:\S*\.(?:jpg|png|gif|webp)|\b\d{1,2}:\d\d:\d\d\b|\d:\d\d\b.*\d:\d\d\b|^\(|^\w+ - |^(?:Solution|Problem|Question|Answer|Result|Example|Step|Tip|Goal|Idea|Pro|Con)s?:|^\d[\d\s.,:/-]*$"
+    r"|\bwww\.|\w@\w|:\S*\.(?:jpg|png|gif|webp)|\b\d{1,2}:\d\d:\d\d\b|\d:\d\d\b.*\d:\d\d\b|^\(|^\w+ - |^\d[\d\s.,:/-]*$"
     r"|[A-Z]{2,}(?:\s+[A-Z]{2,}){4}"
 )
 _OFFENSIVE = re.compile(
@@ -335,7 +337,8 @@ _TEASER = re.compile(
         |those|that|watch|listen|video|podcast|gallery|photos?|pictures?|in\ pictures|in\ photos|opinion|quiz|review
         |interview|explain(?:er|ed)|everything|all\ (?:the|about)|meet|inside|see|read|he|she|they|it|you|your|so|and
         |but
-        |(?:\d+|two|three|four|five|six|seven|eight|nine|ten)\ (?:\w+\ ){0,4}(?:things|ways|tips|reasons|facts|photos|books|signs|tricks|lessons|steps|questions
+        |(?:\d+|two|three|four|five|six|seven|eight|nine|ten)\ (?:\w+\ ){0,4}
+        (?:things|ways|tips|reasons|facts|photos|books|signs|tricks|lessons|steps|questions
         |ideas|mistakes|tools|examples|best|most)|the\ (?:\w+\ ){0,3}(?:best|worst|top|ultimate|complete|definitive)
         |top\ \d+|best\ \w+|wie|warum|weshalb|was|wer|wo|welche\w*|diese\w*|darum|deshalb|video|bilder|kommentar
         |meinung|interview|podcast|die\ besten|\d+\ tipps|comment|pourquoi|quand|quel\w*|voici|voilà|ces?|cette|cet
@@ -359,7 +362,8 @@ _STATEMENT_WORDS = re.compile(
         |gets?|got|makes?|made|takes?|took|wins?|won|kills?|dies|dead|dies|hits?|sets?|puts?|cuts?|goes|went|gives?
         |gave|finds?|found|leaves?|left|loses?|lost|seeks?|faces?|rises?|rose|falls?|fell|grows?|grew|builds?|built
         |sells?|sold|sues?|bans?|backs?|meets?|met|holds?|held|keeps?|kept|leads?|led|begins?|began|becomes?|became
-        |buys?|bought|calls|calls?\ (?:for|on|to|off|it)|plans?|urges?|warns?|vows?|votes?|opens?|closes?|ends?|starts?|stops?|turns?|moves?
+        |buys?|bought|calls|calls?\ (?:for|on|to|off|it)
+        |plans?|urges?|warns?|vows?|votes?|opens?|closes?|ends?|starts?|stops?|turns?|moves?
         |runs?|ran|shows?|tells?|told|sees?|saw|brings?|brought|breaks?|broke|beats?|draws?|drew|drops?|joins?
         |reach(?:es)?|agrees?|wraps?\ up|accepts?|approves?|rejects?|remains?|continues?|identif(?:y|ies)|announces?
         |confirms?|den(?:y|ies)|threatens?|resumes?|celebrates?|gathers?|mourns?|flees?|survives?|receives?|refuses?
@@ -369,7 +373,8 @@ _STATEMENT_WORDS = re.compile(
         |[bdgklmnprtwy]s)\ (?!(?:of|and|or|on|for|from|vs|are|were|that|who|which|we|i|with|without|by|about)\b))\b"""
 )
 _NOUN_PHRASE = re.compile(
-    r"[A-Z][a-z]+ing (?:an?|the|my|our|your|with|for|in|on|to|of|at) |(?:The|An?)\s(?:[\w’'-]+\s){1,5}(?:that|who|which)\b"
+    r"[A-Z][a-z]+ing (?:an?|the|my|our|your|with|for|in|on|to|of|at) "
+    r"|(?:The|An?)\s(?:[\w’'-]+\s){1,5}(?:that|who|which)\b"
 )
 _DESCRIPTION = re.compile(r"(?:\s[–—|-]+|:)\s")
 _TIME_BOUND = re.compile(
