@@ -16,7 +16,7 @@ import pytest
 from copydesk.drafting.confidence import MIN_DECISIONS, PRIOR_RATE, Decision, draft_features, report, train
 from copydesk.model.draft import Checks, Draft, Field, Finding, Score, ScorePart, Severity, Status, Trace
 from copydesk.ranking.score import Weights
-from draft_corpus import CORPUS, Record, Verdict, read_records
+from draft_corpus import EARLIER_CORPUS, Record, Verdict, read_records
 from sampling import sample_size
 
 DECISIONS = 60
@@ -88,7 +88,7 @@ def _parts(record: Record) -> list[ScorePart]:
 
 def replay(judge: int, orders: int) -> Figures:
     """Return the figures of one judge's decisions, made in several random orders."""
-    records = read_records(CORPUS)
+    records = read_records(EARLIER_CORPUS)
     decisions = [
         Decision(features=draft_features(to_draft(record)), approved=record.verdicts[judge] is Verdict.AS_IS)
         for record in records
@@ -125,7 +125,7 @@ def test_confidence_tells_approved_drafts_apart(judge: int) -> None:
 
 
 def test_corpus_has_enough_decisions() -> None:
-    records = read_records(CORPUS)
+    records = read_records(EARLIER_CORPUS)
     assert len(records) >= 150
     for judge in (0, 1):
         share = sum(record.verdicts[judge] is Verdict.AS_IS for record in records) / len(records)

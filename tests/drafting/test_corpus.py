@@ -12,6 +12,7 @@ from copydesk.text import sentences
 from copydesk.text.links import mask_links
 from draft_corpus import (
     CORPUS,
+    EARLIER_CORPUS,
     FEEDS,
     MIN_DRAFTS,
     Record,
@@ -19,7 +20,16 @@ from draft_corpus import (
 )
 from drafting_fixtures import letters_and_digits
 from feed_fixtures import parse_sample
-from judged_drafts import DraftedItems, draft_id, format_draft, read_feeds, sample, sheet_order, write_drafts
+from judged_drafts import (
+    MAX_PER_FEED,
+    DraftedItems,
+    draft_id,
+    format_draft,
+    read_feeds,
+    sample,
+    sheet_order,
+    write_drafts,
+)
 
 # A quotation may contain another one in single marks. German closes with the mark that opens an English one.
 QUOTATION = re.compile(r"„([^“]+)“|“([^”]+)”|«([^»]+)»|「([^」]+)」|^> (.+)$", re.MULTILINE)
@@ -68,7 +78,7 @@ def test_sample_takes_few_drafts_of_each_feed_and_none_twice(drafted: list[Draft
     assert len({one.id for one in chosen}) == len(chosen)
     assert chosen == sample(drafted[::-1], kind)
     if kind is Format.SHORT:
-        assert max(sum(one.items[0][0] == path.name for one in chosen) for path in feed_files()) <= 3
+        assert max(sum(one.items[0][0] == path.name for one in chosen) for path in feed_files()) <= MAX_PER_FEED[kind]
 
 
 def test_judges_see_the_same_drafts_in_different_order(drafted: list[DraftedItems]) -> None:
@@ -100,9 +110,9 @@ def test_quotation_that_is_not_in_the_source_is_found() -> None:
         assert_quoted("> A dog barked. A cat barked.", "A dog barked.")
 
 
-@pytest.fixture(scope="module")
-def records() -> list[Record]:
-    return read_records(CORPUS)
+@pytest.fixture(scope="module", params=[CORPUS, EARLIER_CORPUS], ids=lambda path: path.stem)
+def records(request: pytest.FixtureRequest) -> list[Record]:
+    return read_records(request.param)
 
 
 def test_corpus_has_enough_drafts_with_two_verdicts_each(records: list[Record]) -> None:

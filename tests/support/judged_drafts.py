@@ -49,8 +49,8 @@ from draft_corpus import (
 NOW = datetime(2026, 2, 18, 6, 0, tzinfo=UTC)
 """After the newest entry of the feeds."""
 JUDGES = (1, 2)
-SAMPLE_SIZES = {Format.SHORT: 110, Format.THREAD: 50, Format.BLOG: 50}
-MAX_PER_FEED = {Format.SHORT: 3, Format.THREAD: 2, Format.BLOG: 50}
+SAMPLE_SIZES = {Format.SHORT: 135, Format.THREAD: 50, Format.BLOG: 50}
+MAX_PER_FEED = {Format.SHORT: 5, Format.THREAD: 2, Format.BLOG: 50}
 """A long feed must not fill the sample. A round-up has several feeds, of which only the first would be counted."""
 SHOWN_TEXT = {Format.SHORT: 2_500, Format.THREAD: 6_000, Format.BLOG: 1_200}
 """Characters of an item's text on a sheet."""

@@ -276,6 +276,10 @@ def _quoted_parts(material: Material, fits: Fits, max_parts: int) -> list[Compos
     count = min(max_parts, max(MIN_QUOTATIONS, share))
     for run in _runs(material, fits):
         parts = [_opening(material, run[0]), *(_quotation(material, passage) for passage in run[1:count])]
+        specific = sum(is_specific(passage.text, material.language) for passage in run[:count])
+        # Other languages capitalize nouns, or nothing.
+        if specific < _MIN_SPECIFIC_PARTS and material.english and material.is_first_version:
+            continue
         if len(run) >= min(MIN_QUOTATIONS, max_parts) and is_acceptable(parts[0], material, fits):
             return parts
     return []
@@ -348,6 +352,8 @@ _MAX_SIMILARITY = 0.4
 _OPENING_SENTENCES = 2
 """Sentences of the source among which a thread begins."""
 _MIN_PART_WORDS = 8
+_MIN_SPECIFIC_PARTS = 2
+"""Parts of a thread that tell a number or a name."""
 
 
 def _opening(material: Material, passage: Passage) -> ComposedText:

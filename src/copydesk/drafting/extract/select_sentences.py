@@ -45,6 +45,8 @@ _MIN_COVERED = 3
 """Keywords of a title, at least, that such a sentence has."""
 _MIN_ADDED = 3
 """Keywords that a sentence adds to a title."""
+_NUMBER = re.compile(r"\b\d[\d.,]*\b")
+_HABIT = re.compile(r"\bI(?:['’]ve| have) been\b|\bI(?:['’]m| am|['’]ll| will| often| usually| always)\b")
 _SUBJECT = re.compile(r"([A-Z][\w’'-]{2,}) (?=[a-z])")
 REDUNDANCY_WEIGHT = 0.3
 """Weight of redundancy against score in the selection (1 minus the lambda of maximal marginal relevance)."""
@@ -81,7 +83,7 @@ def standalone_fitness(passage: Passage, title: str, language: str | None, earli
     if not is_first_person(text, language):
         return _RELATIVE if is_time_bound(text) else 1.0
     # What somebody does or thinks is news only if the title announces it, or with a number.
-    is_report = is_first_person(title, language) or re.search(r"\d", text) is not None
+    is_report = is_first_person(title, language) or bool(_NUMBER.search(text) and not _HABIT.search(text))
     is_near = (
         is_report
         and _is_lead(passage)

@@ -55,6 +55,7 @@ _DANGLING_STARTS = {
         |Luckily|Sadly|Anyways?|After\ (?:all|that|this|which)|As\ (?:a\ result|such|mentioned|noted|usual|always
         |it\ turns\ out|I|we|you)|At\ (?:that|this|the\ same)\ (?:time|point)|To\ (?:start|begin|that\ end|be\ clear
         |be\ fair|recap)|On\ (?:the\ other\ hand|top\ of\ that)|That\ said|Of\ course|Indeed|Either|Neither
+        |An?\ direct\ (?:corollary|consequence|result)
         |An?\ (?:alternat(?:e|ive)|other|similar|second|third|further|final|related|better)|As\ (?:for|to)|Here
         |There(?=,)|Yes|No(?=,)|Nope|Sure|Well|Now|Okay|OK|Oh|Plus|Not\ (?:only|that)|Same|Like\ I|Asked|Elsewhere
         |Later|Since\ then|Until\ then|Back\ then|By\ then|Then|Earlier|Previously|Last\ (?:time|post)|What’s\ more
@@ -150,7 +151,7 @@ _ANNOUNCEMENTS = {
         |\ want(?:ed)?\ to|['’]d\ like\ to|\ would\ like\ to|\ am\ going\ to)\b|^(?:What|How|Why|Below|Welcome
         |Hello|Hi|Hey|Dear
         |Greetings|Thanks|Thank\ you|Happy|Congrat|Introducing|Announcing|Presenting|Today\ we|Just\ (?:some|a)
-        |Various|Some\ (?:quick\ )?(?:news|notes|updates|thoughts|links)|Following\ (?:is|are)
+        |Various|Some\ (?:quick\ )?(?:news|notes|updates|thoughts|links)|Following\ (?:is|are)|Recorded\ live
         |(?:A|An|The)\ (?:\w+\ ){0,2}(?:look
         |round-?up|list|collection|guide|recap|summary|overview|introduction|deep\ dive|review|tour|selection|video
         |podcast|newsletter|interview|conversation)\b\ (?:at|of|to|on|into|with|about|for|from)
@@ -163,6 +164,7 @@ _ANNOUNCEMENTS = {
         |newsletter)|\bI(?:['’]m|\ am)\ (?:so\ |very\ )?(?:excited|thrilled|happy|pleased|proud|delighted)
         |\b(?:stay\ tuned|coming\ soon|read\ on|watch\ the\ video|listen\ to|find\ out|here['’]s|here\ (?:is|are
         |you)|keep\ reading|min(?:ute)?s?\ read|table\ of\ contents|step-by-step\ guide|update\ (?:about|on)\ the
+        |proud\ to\ announce
         |sneak\ peek|guest\ post|time\ I\ wrote|blog\ post|(?:is\ now|slides\ are|videos?\ (?:is|are)
         |tickets\ are)\ available|I\ (?:recently|just|finally|sat\ down|wrote\ about)|let['’]s|let\ us)\b""",
     "de": r"""
@@ -196,7 +198,8 @@ _ADDRESSES = {
         |Order|Shop|Save|Pre-?order|Book\ (?:now|your)|Don['’]t|Do\ not|Remember|Imagine|Consider|Suppose
         |Think\ (?:of|about)|Want\ to|Ready\ to|Need\ a|Looking\ for|Come|Try|Explore|Support|Donate|Apply|Vote
         |Submit|Drop|Test\ yourself|Reason\ from|Let\ me|Feel\ free|Look\ (?:at|for)|If\ you(?:['’]re|['’]d|['’]ve
-        |\ (?:are|have|would|want|like|enjoy|love|haven['’]t|need|missed)))\b|\b(?:let\ (?:us|me)\ know|feel\ free
+        |\ (?:are|have|would|want(?:ed)?|were|had|like|enjoy|love|haven['’]t|need|missed)))\b|\b(?:let\ (?:us|me)\ know
+        |feel\ free
         |your\ inbox|our\ (?:website|shop|store|podcast)|my\ (?:website|shop|store|podcast|patreon)|sign\ up
         |promo\ code|discount|coupon|free\ shipping|buy\ now|pre-?order|giveaway|browser\ does\ not\ support
         |enable\ javascript|javascript|ad\ ?blocker?s?)\b""",
@@ -293,7 +296,11 @@ _NO_STORY = re.compile(
         |future\ of\ [\w\ ]+\ is\ here|flying\ off\ (?:the\ )?shelves|do\ you\ (?:really\ )?(?:know|remember)
         |test\ your\ knowledge|plus\ belles\ (?:photos|images)|bildergalerie|bilderstrecke|fotostrecke
         |galer[ií]a\ de\ fotos|en\ (?:images|imágenes|fotos)(?=\W*$|\s*[:.]))\b
-        |\.\ (?-i:And|Plus),?\ |^(?:announcing|updated?\s?:)
+        |\.\ (?-i:And|Plus),?\ |^(?:announcing|(?:updated?|weather|wetter|météo|meteo|press\ release)\s?:)
+        |\b(?:reader\ mail|mailbag|letters\ to\ the\ editor|taking\ a\ break|we\ want\ your
+        |pricing\ plans?|per\ month|benefits\ of
+        |(?:my|our)\ (?:\w+\ )?(?:book|album|course|shop)\ is\ (?:out|here|available|open)|live\ from)\b
+        |^(?:wir\ suchen|fundsachen|termine\ im)\b
         |メンテナンス|アクセスランキング
         |^お知らせ
         |\b(?:maintenance\ (?:window|notice|mode)|lott(?:o|ery)\ (?:numbers|results)|winning\ numbers|lottozahlen
@@ -352,13 +359,15 @@ _TEASER = re.compile(
         |jaw-dropping|shock(?:ing|s|ed)|unbelievable|incredible|what\ (?:to\ know|happened|it\ means|we\ know|you)
         |(?:shares?|reveals?|explains?|shows?|tells?)\ (?:how|why|what)|what['’]s
         |discuss(?:es)?|details\ (?:her|his|their|its|the|how)|reflects?\ on|recounts?|looks\ back|weighs\ in|told\ by
+        |(?:two|three|four|five|six|seven|eight|nine|ten|\d+)\ (?:charts|maps|graphs)|opinião|editorial
         |explained|revealed|the\ secrets?\ (?:of|to)|goes\ viral|internet\ reacts|in\ (?:photos|pictures|charts|maps
         |numbers)|photos?\ of\ the)\b"""
 )
 _STATEMENT_WORDS = re.compile(
     r"""(?xi)
         \b(?:is|are|was|were|be|been|has|have|had|will|would|can|could|may|might|must|should|won['’]t|isn['’]t
-        |aren['’]t|can['’]t|doesn['’]t|don['’]t|didn['’]t|wasn['’]t|does|do|did|says?|said|not|(?-i:to\ [a-z]{3,})
+        |aren['’]t|can['’]t|doesn['’]t|don['’]t|didn['’]t|wasn['’]t|does|do|did|says?|said|not
+        |(?-i:to\ (?!the\b|our\b|your\b|his\b|her\b|its\b|their\b)[a-z]{3,})
         |gets?|got|makes?|made|takes?|took|wins?|won|kills?|dies|dead|dies|hits?|sets?|puts?|cuts?|goes|went|gives?
         |gave|finds?|found|leaves?|left|loses?|lost|seeks?|faces?|rises?|rose|falls?|fell|grows?|grew|builds?|built
         |sells?|sold|sues?|bans?|backs?|meets?|met|holds?|held|keeps?|kept|leads?|led|begins?|began|becomes?|became
@@ -370,10 +379,12 @@ _STATEMENT_WORDS = re.compile(
         |launch(?:es)?|adds?|lit|sent|spent|paid|heard|felt|flew|threw|drove|wrote|spoke|chose|froze|stole|sank
         |swept|caught|sought|thought|fought|shot|shook|hurt|split|quit|struck|spread|shut|now|out|available
         |[a-z]{3,}ed|[a-z]{2,}ing\ (?:to|for|in|with|under|on|at|from|into)|[a-zA-Z][a-z]{2,}(?:es
-        |[bdgklmnprtwy]s)\ (?!(?:of|and|or|on|for|from|vs|are|were|that|who|which|we|i|with|without|by|about)\b))\b"""
+        |[bdgklmnprtwy]s)\ (?!
+        (?:of|and|or|on|for|from|to|vs|are|were|that|who|which|we|i|with|without|by|about)\b))\b"""
 )
 _NOUN_PHRASE = re.compile(
     r"[A-Z][a-z]+ing (?:an?|the|my|our|your|with|for|in|on|to|of|at) "
+    r"|(?:Building|Making|Creating|Unlocking|Advancing|Strengthening|Empowering|Shaping) "
     r"|(?:The|An?)\s(?:[\w’'-]+\s){1,5}(?:that|who|which)\b"
 )
 _DESCRIPTION = re.compile(r"(?:\s[–—|-]+|:)\s")
