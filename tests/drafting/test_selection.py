@@ -153,6 +153,16 @@ def test_title_that_says_we_is_quoted() -> None:
     assert f"“{title}”" in write_short(title, summary)
 
 
+def test_thread_of_parts_without_number_or_name_is_declined() -> None:
+    parts = "The library lends drills to its neighbours. {}Members of the library repair them in the evening."
+    story = {"title": "The library lends drills to its neighbours", "summary": ""}
+    text = parts.format("A world of tents and ladders fills the bakery. ")
+    with pytest.raises(DeclinedError, match="Too little text for a thread"):
+        asyncio.run(OfflineWriter().write(make_brief(Format.THREAD, text=text, **story)))
+    text = parts.format("Some 900 tents and ladders fill the bakery of Lyon. ").replace("the evening", "March")
+    assert asyncio.run(OfflineWriter().write(make_brief(Format.THREAD, text=text, **story)))
+
+
 def test_dateline_with_the_name_of_the_source_is_left_out() -> None:
     summary = "LYON, Feb 14 (River News) - The library of things resumed lending on Saturday after a strike."
     assert "“The library of things resumed" in write_short("Library in Lyon reopens", summary)

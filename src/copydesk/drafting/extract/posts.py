@@ -276,7 +276,7 @@ def _quoted_parts(material: Material, fits: Fits, max_parts: int) -> list[Compos
     count = min(max_parts, max(MIN_QUOTATIONS, share))
     for run in _runs(material, fits):
         parts = [_opening(material, run[0]), *(_quotation(material, passage) for passage in run[1:count])]
-        specific = sum(is_specific(passage.text, material.language) for passage in run[:count])
+        specific = sum(_tells_fact(passage.text, material.language) for passage in run[:count])
         # Other languages capitalize nouns, or nothing.
         if specific < _MIN_SPECIFIC_PARTS and material.english and material.is_first_version:
             continue
@@ -331,6 +331,11 @@ def _is_empty(text: str) -> bool:
     return count_words(text) < _MIN_PART_WORDS and not re.search(r"\d|(?<=\s)[A-ZÀ-Þ]", text)
 
 
+def _tells_fact(text: str, language: str | None) -> bool:
+    """Return True if a part has a number, in digits or words, or a name."""
+    return is_specific(text, language) or _NUMBER_WORD.search(text) is not None
+
+
 def _is_about_title(passage: Passage, material: Material) -> bool:
     title_words = select_sentences.keywords(material.headline.text)
     shared = title_words & select_sentences.keywords(passage.text)
@@ -352,6 +357,10 @@ _MAX_SIMILARITY = 0.4
 _OPENING_SENTENCES = 2
 """Sentences of the source among which a thread begins."""
 _MIN_PART_WORDS = 8
+_NUMBER_WORD = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozens?|hundreds?|thousands?|millions?)\b",
+    re.IGNORECASE,
+)
 _MIN_SPECIFIC_PARTS = 2
 """Parts of a thread that tell a number or a name."""
 
