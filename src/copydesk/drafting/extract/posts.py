@@ -41,7 +41,7 @@ _MIN_BELOW_TITLE = 0.7
 _MIN_QUOTED_WORDS = 7
 """Words of the only sentence of a post, if it has no number."""
 _MIN_SHARED_WORDS = 2
-_MIN_ROOM = 60
+_MIN_ROOM = 100
 """Characters beside a link that suffice for a sentence."""
 
 
