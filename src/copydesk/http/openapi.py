@@ -37,8 +37,8 @@ operation names the scope that it needs. A token may make {LIMIT} requests a min
 (RFC 9457). All paths are also served below `/v1`.
 
 Times are UTC; input may carry any offset, and needs one. Fields of a request that are not described here are ignored,
-and null, where it is allowed, is the same as leaving a field out. Texts other than that of a draft are stripped of
-surrounding white space, and contain no control characters besides line breaks.
+and null, where it is allowed, is the same as leaving a field out. A body with a field twice is refused. Texts other
+than that of a draft are stripped of surrounding white space, and contain no control characters besides line breaks.
 """
 _ERRORS: Mapping[int, str] = {
     400: "The request cannot be read: the body is not what its media type says, or the cursor is not one of this list.",

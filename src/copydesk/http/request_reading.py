@@ -1,6 +1,7 @@
 """Read parameters and bodies of requests. Rules on values are the desk's; here is only what the transport brings in."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -90,8 +91,12 @@ def parse_body(operation: Operation, content: bytes, content_type: str) -> objec
         raise errors.unsupported_media_type("application/json")
     try:
         value = msgspec.json.decode(content)
+        # Of two fields with one name the decoder takes the last, others take the first: the client may mean either.
+        _NAMES_CHECK.decode(content.decode())
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.bad_request(f"The body is not JSON: {error}.") from None
+    except _RepeatedNameError as error:
+        raise errors.bad_request(f"The body has the field {str(error)!r} more than once.") from None
     # Deep nesting fits into a small body: "[[[[…" of 100 kB exhausts the stack of the decoder.
     except RecursionError:
         raise errors.bad_request("The body is nested too deeply.") from None
@@ -99,6 +104,21 @@ def parse_body(operation: Operation, content: bytes, content_type: str) -> objec
     if not isinstance(value, list if is_list else dict):
         raise InvalidError(FieldError("body", "takes a list" if is_list else "takes an object with named fields"))
     return without_unknown_fields(value, operation.body)
+
+
+class _RepeatedNameError(Exception):
+    """An object has two fields with this name."""
+
+
+def _check_names(fields: list[tuple[str, object]]) -> None:
+    names = set()
+    for name, _ in fields:
+        if name in names:
+            raise _RepeatedNameError(name)
+        names.add(name)
+
+
+_NAMES_CHECK = json.JSONDecoder(object_pairs_hook=_check_names)
 
 
 def without_unknown_fields(value: object, kind: Any) -> object:
