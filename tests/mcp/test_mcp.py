@@ -15,7 +15,10 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from copydesk.errors import StoreError
+from copydesk.http import request_reading
 from copydesk.http.app import create_app
+from copydesk.http.operations import MAX_BODY
 from copydesk.http.table import OPERATIONS
 from copydesk.mcp.endpoint import http_extension
 from copydesk.mcp.server import Connection, create_server
@@ -188,6 +191,46 @@ async def test_http_needs_a_token_and_obeys_its_scope(service):
             assert "create_drafts" not in {tool.name for tool in (await client.list_tools()).tools}
             failed, problem = await call(client, "create_drafts", text="No")
             assert (failed, problem["status"]) == (True, 403)
+
+
+@asynccontextmanager
+async def http_client(service):
+    """Connect to `/mcp` with a token, without speaking MCP."""
+    extension = http_extension(service.service)
+    transport = httpx.ASGITransport(create_app(service.service, extensions=[extension]))
+    headers = {"Authorization": (await service.client()).headers["Authorization"]}
+    async with (
+        extension.lifespan(),
+        httpx.AsyncClient(transport=transport, headers=headers, base_url=BASE_URL) as client,
+    ):
+        yield client
+
+
+async def test_http_body_over_the_limit_is_refused(service):
+    async with http_client(service) as client:
+        response = await client.post("/mcp", content=b"[" * (MAX_BODY + 1))
+    assert (response.status_code, response.json()["type"]) == (413, "/problems/body-too-large")
+
+
+async def test_http_body_that_stops_is_refused(service, monkeypatch):
+    async def body():
+        yield b"{"
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(request_reading, "BODY_TIMEOUT", 0.05)
+    async with asyncio.timeout(10), http_client(service) as client:
+        response = await client.post("/mcp", content=body())
+    assert (response.status_code, response.json()["type"]) == (408, "/problems/request-timeout")
+
+
+async def test_http_needs_the_database(service, monkeypatch):
+    async def fail(_):
+        raise StoreError("The database is locked.")
+
+    async with http_client(service) as client:
+        monkeypatch.setattr(service.desks, "authenticate", fail)
+        response = await client.post("/mcp", json={})
+    assert (response.status_code, response.json()["type"]) == (503, "/problems/store")
 
 
 async def test_http_requests_are_counted_and_logged_once(service, caplog):

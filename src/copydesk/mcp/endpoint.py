@@ -7,10 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
+from copydesk.errors import CopydeskError
 from copydesk.http.app import Extension
 from copydesk.http.errors import RefusedError, method_not_allowed
+from copydesk.http.operations import MAX_BODY
+from copydesk.http.request_reading import read_bytes
 from copydesk.http.responses import error_response
 from copydesk.http.service import Service
 
@@ -72,12 +75,25 @@ class _Endpoint:
             # Without sessions there is nothing to stream: such a stream would stay open until the server is killed.
             if scope["method"] != "POST":
                 raise method_not_allowed("POST")
-            access = await self._service.authenticate(Request(scope).headers.get("authorization", ""))
-        except RefusedError as refusal:
-            await error_response(refusal)(scope, receive, send)
+            request = Request(scope, receive)
+            access = await self._service.authenticate(request.headers.get("authorization", ""))
+            # The MCP server would wait for the rest of a body for ever.
+            content = await read_bytes(request, MAX_BODY)
+        except (RefusedError, CopydeskError) as error:
+            await error_response(error)(scope, receive, send)
             return
         scope["state"] |= {"operation": OPERATION, "user": access.user.name, "token": access.token_name}
         assert self._manager is not None, "requests come while the application runs"
         self._is_needed.set()
         manager = await asyncio.shield(self._manager)
-        await manager.asgi_app(scope, receive, send)
+        await manager.asgi_app(scope, _replay(content, receive), send)
+
+
+def _replay(content: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that begins with a body that was read already."""
+    messages: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
+
+    async def receive_next() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_next
