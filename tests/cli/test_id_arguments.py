@@ -91,6 +91,8 @@ def test_other_ids_are_given_by_their_ends(tmp_path: Path) -> None:
     assert run_json(tmp_path, *desk, "delivery", "show", delivery[-6:])["delivery"]["id"] == delivery
     assert run_json(tmp_path, *desk, "experiment", "show", experiment[-6:])["id"] == experiment
     assert run_json(tmp_path, *desk, "story", "show", drafts[1]["id"][-6:])
+    item = drafts[1]["itemId"]
+    assert run_json(tmp_path, *desk, "why", item[-6:]) == run_json(tmp_path, *desk, "why", item)
     counts = [
         len(run_json(tmp_path, *desk, "draft", "list", "--source", found["id"][-6:])["drafts"])
         for found in run_json(tmp_path, *desk, "source", "list")

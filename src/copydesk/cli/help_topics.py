@@ -78,8 +78,6 @@ If several ids end like this, the error lists them, and nothing is changed.
 --json prints whole ids; use these in scripts, because an end that is unique
 today may be that of another draft tomorrow.
 
-Only items are given by whole ids, as `copydesk story show` prints them.
-
 `copydesk completion` prints the script that completes ids in your shell.
 """
 JSON = """

@@ -38,6 +38,7 @@ class IdType(click.types.StringParamType):
 
 
 SOURCE, DRAFT, DELIVERY = IdType(IdKind.SOURCE), IdType(IdKind.DRAFT), IdType(IdKind.DELIVERY)
+ITEM = IdType(IdKind.ITEM)
 STORY = IdType(IdKind.DRAFT, IdKind.ITEM)
 """A story is given by the id of a draft or of an item."""
 RUN, EXPERIMENT, WEBHOOK = IdType(IdKind.RUN), IdType(IdKind.EXPERIMENT), IdType(IdKind.WEBHOOK)

@@ -11,6 +11,7 @@ import msgspec
 
 from copydesk.cli.command import command, group
 from copydesk.cli.context import Context, confirm, pass_context
+from copydesk.cli.ids import ITEM
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import print_table
 from copydesk.model.ranking import ChangeRanking, RankingProfile
@@ -20,7 +21,7 @@ from copydesk.text.formatting import plural
 
 
 @command(examples=("copydesk why https://example.org/2026/ferries",))
-@click.argument("url")
+@click.argument("url", type=ITEM)
 @json_options(Explanation)
 @pass_context
 def why(context: Context, url: str, *, as_json: bool) -> None:
