@@ -46,12 +46,12 @@ async def test_first_page_appears_before_desk_is_open() -> None:
         while "Quarrystone" not in screen_text(app):
             await pilot.pause(0)
         await pilot.press("j")
-        assert "▌ N~ 89" in screen_text(app)
+        assert "▌  ~ Quarrystone" in screen_text(app)
         assert "11 of 12 passed" in screen_text(app)
         assert not app._notifications
         release.set()
         await wait_until_idle(pilot)
-        assert "▌ N~ 89" in screen_text(app)
+        assert "▌  ~ Quarrystone" in screen_text(app)
         assert "@quarrystonedb · X" in screen_text(app)
 
 

@@ -49,7 +49,7 @@ async def test_wheel_scrolls_queue_and_cursor_follows() -> None:
             queue.post_message(wheel_down(queue))
             await ui.wait()
         assert queue.scroll_offset.y > 0
-        assert queue.cursor >= queue.scroll_offset.y
+        assert queue.cursor >= queue.scroll_offset.y // queue.row_height
 
 
 async def test_wheel_scrolls_text() -> None:
@@ -87,7 +87,7 @@ async def test_click_on_list_scroll_bar_only_scrolls() -> None:
         await ui.pilot.click(queue, offset=(bar, queue.gutter.top + queue.drawable_size.height - 1))
         await ui.wait()
         assert queue.scroll_offset.y == queue.max_scroll_y
-        assert queue.cursor == queue.scroll_offset.y
+        assert queue.cursor == -(-queue.scroll_offset.y // queue.row_height)
 
 
 async def test_scroll_bar_thumb_shows_position() -> None:
@@ -120,7 +120,7 @@ async def test_lists_accept_clicks(sample_home: Path, screen: str) -> None:
 
 async def test_double_click_opens_draft() -> None:
     async with open_console(FakeDesk(9)) as ui:
-        await ui.pilot.click("#queue", offset=(10, 4), times=2)
+        await ui.pilot.click("#queue", offset=(10, 7), times=2)
         await ui.wait()
         assert ui.app.screen.queue.cursor == 3
         assert ui.app.focused is not None

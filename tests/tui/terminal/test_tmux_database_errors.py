@@ -60,7 +60,7 @@ def test_failed_edit_and_decision_can_be_retried(
 ) -> None:
     with open_terminal((120, 30), COPYDESK_DATABASE__BUSY_TIMEOUT="0.2") as terminal:
         terminal.start_console(sample_home)
-        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ N[\s\S]*confidence ")
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ [\s\S]*confidence ")
         database = sample_home / "sample" / "copydesk.db"
         open_edited_draft(terminal)
         with break_database(database):
@@ -85,9 +85,9 @@ def test_full_disk_is_reported_and_console_continues(sample_home: Path) -> None:
         terminal.type_text("ulimit -f 72; trap '' XFSZ")
         terminal.press("Enter")
         terminal.start_console(sample_home)
-        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ N")
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ ")
         terminal.press("a")
         terminal.wait_for(r"(?s) N .*Quarrystone 3.*(full|could not be)")
         terminal.press("j", "j")
-        terminal.wait_for(r"▌ N.*Open Harb")
+        terminal.wait_for(r"▌ .*Open Harb")
         assert "Traceback" not in terminal.quit_console()

@@ -13,7 +13,7 @@ def test_editor_gets_terminal_and_unread_keys_are_dropped(tmp_path: Path) -> Non
     editor.write_text(EDITOR)
     with open_terminal((120, 40), VISUAL=f"{sys.executable} {editor}") as terminal:
         terminal.start_console(tmp_path / "home")
-        terminal.wait_for(r"Queue · \d+[\s\S]*▌ N")
+        terminal.wait_for(r"Queue · \d+[\s\S]*▌ ")
         terminal.press("a")
         terminal.wait_for("Approved · u undo")
         terminal.press("E")

@@ -25,7 +25,7 @@ time.sleep(600)
 def open_console(terminal: Terminal, home: Path) -> None:
     """Open the console and wait for its rows."""
     terminal.start_console(home)
-    terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ N")
+    terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ ")
 
 
 def wait_until(condition: Callable[[], object], failure_message: str) -> None:
@@ -170,7 +170,7 @@ def test_console_is_suspended_and_resumed(sample_home: Path) -> None:
         assert terminal_modes(terminal) == "0 0 1"
         terminal.type_text("fg")
         terminal.press("Enter")
-        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*\n▌ N")
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*\n▌ ")
         terminal.press("a")
         terminal.wait_for("Approved 1 ")
         process = terminal.process_id

@@ -18,9 +18,9 @@ def send_mouse(terminal: Terminal, button: int, text: str, *, times: int = 1) ->
 def test_mouse_alone_reviews_drafts(sample_home: Path) -> None:
     with open_terminal((120, 20)) as terminal:
         terminal.start_console(sample_home)
-        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ N[\s\S]*confidence ")
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ [\s\S]*confidence ")
         send_mouse(terminal, 0, "14 cron jobs")
-        terminal.wait_for(r"▌ N.*14 cron jobs")
+        terminal.wait_for(r"▌ .*14 cron jobs")
         send_mouse(terminal, 0, "approve")
         terminal.wait_for(r"Approved 1 ")
         send_mouse(terminal, 0, "Approved 1")

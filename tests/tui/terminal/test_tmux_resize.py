@@ -11,11 +11,11 @@ SIZES = ((20, 5), (200, 60), (40, 12), (80, 24), (20, 5), (120, 40), (40, 10), (
 def test_keys_during_resizes_are_handled(sample_home: Path) -> None:
     with open_terminal((80, 24)) as terminal:
         terminal.start_console(sample_home)
-        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ N")
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ ")
         for width, height in SIZES * 2:
             terminal.resize(width, height)
             terminal.press("j")
-        terminal.wait_for(r"▌ N.*The quiet")
+        terminal.wait_for(r"▌ .*The quiet")
         terminal.press("g", "a", "a")
         lines = terminal.wait_for(r"Approved 2 [\s\S]*q quit").rstrip("\n").split("\n")
         assert len(lines) == 24
@@ -26,7 +26,7 @@ def test_keys_during_resizes_are_handled(sample_home: Path) -> None:
 def test_screens_are_readable_in_40_columns(sample_home: Path) -> None:
     with open_terminal((40, 12)) as terminal:
         terminal.start_console(sample_home)
-        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ N")
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ ")
         for key, pattern in (
             ("2", r"00–\d\d:59|\d\d:00"),
             ("3", "─ Sources · 10"),

@@ -21,7 +21,7 @@ def home(sample_home: Path) -> Path:
 def open_console(terminal: Terminal, home: Path) -> None:
     """Open the console and wait for its rows."""
     terminal.start_console(home)
-    terminal.wait_for(rf"To review {SAMPLE_DRAFTS}[\s\S]*▌ N")
+    terminal.wait_for(rf"To review {SAMPLE_DRAFTS}[\s\S]*▌ ")
 
 
 def count_by_status(home: Path) -> dict[str, int]:
@@ -86,9 +86,9 @@ def test_bulk_names_failure_and_keeps_its_mark(home: Path) -> None:
         terminal.press("a")
         terminal.wait_for("Approved · u undo")
         terminal.press(*["]"] * 7)
-        terminal.wait_for(r"▌ N.*\n[\s\S]*\n  A.* Quarrystone 3.0")
+        terminal.wait_for(r"▌ .*\n[\s\S]*\n  A.* Quarrystone 3.0")
         terminal.press("*", "a")
-        screen = terminal.wait_for(rf"{SAMPLE_DRAFTS - 1} approved, 1 failed:")
+        screen = terminal.wait_for(rf"{SAMPLE_DRAFTS - 1} approved, 1 skipped: 1 already approved")
         terminal.wait_for("1 marked")
         assert re.search(r"●A", screen)
         terminal.press("u")

@@ -24,7 +24,7 @@ GREYS = {0, 7, 8, 15, 16, 59, 102, 145, 188, 231, *range(232, 256)}
 def open_console(terminal: Terminal, home: Path) -> None:
     """Open the console and wait for its rows."""
     terminal.start_console(home)
-    terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ N")
+    terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ ")
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_resize_and_too_small_terminal(sample_home: Path) -> None:
     with open_terminal((120, 40)) as terminal:
         open_console(terminal, sample_home)
         terminal.press("j", "j")
-        terminal.wait_for(r"▌ N.*Tidegate")
+        terminal.wait_for(r"▌ .*Tidegate")
         terminal.resize(20, 5)
         terminal.wait_for(r"Copydesk needs 40")
         terminal.resize(80, 24)
-        assert "─ Draft" not in terminal.wait_for(rf"Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ N.*Tidegate[\s\S]*q quit")
+        assert "─ Draft" not in terminal.wait_for(rf"Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ .*Tidegate[\s\S]*q quit")
         terminal.resize(200, 60)
         assert re.search(rf"Queue · {SAMPLE_DRAFTS} ─+ Draft ─", terminal.wait_for(r"─ Draft ─[\s\S]*q quit"))
         terminal.press("2")

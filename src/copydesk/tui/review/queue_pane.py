@@ -137,6 +137,9 @@ class QueuePane(Container):
         """Show the first rows, read from the database before the desk is open."""
         window = Window(len(drafts))
         window.rows = list(drafts)
+        from copydesk.model.draft import Status  # noqa: PLC0415 - loaded with the rows
+
+        self.queue.show_look(RowLook(usual_status=Status.PENDING_REVIEW))
         self.queue.show_window(window, self.queue.marks)
 
     def refresh_rows(self) -> None:
