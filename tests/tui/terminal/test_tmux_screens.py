@@ -104,12 +104,12 @@ def test_week_is_scheduled_from_plan(sample_home: Path) -> None:
         terminal.press("h", "g")
         terminal.wait_for("00:00–00:59")
         for hour in ("00", "01", "02"):
-            terminal.press("n")
+            terminal.press("A")
             terminal.wait_for(f"Weekly slot: {hour}:30")
             terminal.press("Enter")
             terminal.wait_for(rf"{hour}:00 free slot · every")
             terminal.press("j")
-        terminal.press("A")
+        terminal.press("Q")
         terminal.wait_for(
             r"Schedule 3 drafts · Enter confirm · Esc cancel[\s\S]* 0?0:00 .*\n[\s\S]* 0?1:00 .*\n[\s\S]* 0?2:00 "
         )
