@@ -12,7 +12,7 @@ from typing import Any, Final
 from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, literal_column, select, text, update
 
 from copydesk.errors import ConflictError, DraftNotFoundError, StaleVersionError, StoreCorruptError
-from copydesk.model.draft import Format, Status
+from copydesk.model.draft import STATUS_LABELS, Format, Status
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import USER, EventKind, allowed_actions
 from copydesk.model.validation import MAX_ID_LENGTH
@@ -267,9 +267,9 @@ def _update_sql(names: tuple[str, ...]) -> str:
 
 def version_conflict(current: DraftSnapshot, error_type: type[ConflictError] = ConflictError) -> ConflictError:
     """Return the error for a draft that was changed after its snapshot was taken."""
-    state = "archived" if current.archived else current.status.value
+    state = "it is archived" if current.archived else f"its status is “{STATUS_LABELS[current.status]}”"
     return error_type(
-        f"This draft changed in the meantime: it is {state} now. Your change was not saved.",
+        f"This draft changed in the meantime: {state} now. Your change was not saved.",
         hint="Review it again.",
         current_status=current.status,
         allowed=allowed_actions(current.status, archived=current.archived),

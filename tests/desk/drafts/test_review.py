@@ -385,7 +385,7 @@ async def test_stale_version_is_refused(desk, tmp_path):
     stale = await desk.drafts.get(draft_id)
     await desk.drafts.edit(draft_id, "Another text.")
     before = snapshot(tmp_path)
-    with pytest.raises(StaleVersionError, match="changed in the meantime: it is awaiting_review now") as refused:
+    with pytest.raises(StaleVersionError, match="changed in the meantime: its status is “needs review” now") as refused:
         await desk.drafts.change(draft_id, {"action": "approve"}, expected_version=stale.version)
 
     assert refused.value.current_status == "awaiting_review"
@@ -423,7 +423,7 @@ async def test_change_overtaken_before_write_is_refused(tmp_path, monkeypatch, e
             return await write(*args, **kwargs)
 
         monkeypatch.setattr(first._context.database, "write_durable", late_write)
-        with pytest.raises(ConflictError, match="changed in the meantime: it is rejected now") as refused:
+        with pytest.raises(ConflictError, match="changed in the meantime: its status is “rejected” now") as refused:
             await first.drafts.change(draft_id, {"action": "approve"}, expected_version=expected_version)
         events = await second.drafts.history(draft_id)
 
