@@ -364,6 +364,11 @@ async def test_host_of_dns_rebinding_is_refused(server, host):
     check(await server.send(head.encode()), 403, 400)
 
 
+@pytest.mark.parametrize("host", ["{}/drafts", "{}?x", "{}#x", "evil.example@{}", "@{}"])
+async def test_host_is_a_name_and_a_port_only(server, host):
+    check(await server.send(server.head("GET /drafts", host=host.format(server.host))), 403)
+
+
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://[", "http://127.0.0.1:1", "file://", "x" * 5000]
 )

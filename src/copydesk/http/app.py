@@ -218,8 +218,11 @@ class RequestMiddleware:
         A name that somebody points at this machine (DNS rebinding) makes a stranger's page same-origin to a browser.
         """
         host = headers.get(b"host", "")
-        if self._allowed_hosts is not None and _address(f"//{host}").hostname not in self._allowed_hosts:
-            return False
+        if self._allowed_hosts is not None:
+            parts = _address(f"//{host}")
+            # Only a name and a port (RFC 9110, section 7.2): a path or a user name would be taken for a part of it.
+            if parts.netloc != host or "@" in host or parts.hostname not in self._allowed_hosts:
+                return False
         origin = headers.get(b"origin")
         return origin is None or (origin != "null" and _address(origin).netloc.lower() == host.lower())
 
