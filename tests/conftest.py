@@ -153,7 +153,7 @@ def _spread_terminal_tests(items: list[pytest.Item]) -> list[pytest.Item]:
     """
     waiting = [item for item in items if item.path.name.startswith("test_tmux_")]
     others = [item for item in items if not item.path.name.startswith("test_tmux_")]
-    modules = [list(group) for _, group in groupby(others, attrgetter("path"))]
+    modules = [list(group) for _, group in groupby(others, attrgetter("path"))] or [[]]
     spread: list[pytest.Item] = []
     for number, module in enumerate(modules):
         spread += waiting[len(waiting) * number // len(modules) : len(waiting) * (number + 1) // len(modules)]
