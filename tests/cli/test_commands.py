@@ -219,7 +219,7 @@ def test_drafts_are_paged(tmp_path, server):
     assert (len(second_page["drafts"]), second_page["nextCursor"]) == (1, None)
     draft = page["drafts"][0]
     assert set(draft) >= DRAFT_FIELDS
-    assert set(draft["item"]) == {"id", "title", "sourceType"}
+    assert set(draft["item"]) == {"id", "title", "sourceType", "published"}
     assert (draft["format"], draft["status"], draft["tags"]) == ("SHORT", "pending_review", ["sea"])
     assert TIME.fullmatch(draft["createdAt"])
     assert run_json(tmp_path, "draft", "show", draft["id"]) == draft

@@ -3,17 +3,18 @@
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from copydesk.desk import Desk
 from copydesk.desk.context import DeskContext, SharedContext
 from copydesk.model.user import User
 from copydesk.settings import Settings
+from copydesk.store.database import Database
 from fetcher_fixtures import NOW
 
 OWNER = User(id="0", name="owner", time_zone="UTC", created_at=NOW)
-UNUSED = Desk(DeskContext(SharedContext(Settings(data_home=Path("unused")), cast("Any", None)), OWNER))
-"""A desk without a database, to look at."""
+UNUSED = Desk(DeskContext(SharedContext(Settings(data_home=Path("unused")), Database(Path("unused"), 0)), OWNER))
+"""A desk whose database is never opened, to look at."""
 
 
 def resources(owner: object = UNUSED, path: str = "") -> Iterator[str]:

@@ -67,6 +67,7 @@ async def test_item_belongs_to_user_titled_by_first_line(desk):
         "id": created.item_id,
         "title": "The harbour opens on Monday.",
         "sourceType": "manual",
+        "published": "2026-02-10T12:00:00.000Z",
     }
     assert (item.entry.title, item.source_type, item.source_name) == ("The harbour opens on Monday.", None, "you")
     assert [draft.id for draft in (await desk.drafts.list()).items] == [created_draft.id]

@@ -138,6 +138,7 @@ async def test_draft_and_item_as_json(desk):
         "id": draft.item_id,
         "title": draft.item.title,
         "sourceType": draft.item.source_type,
+        "published": "2026-02-10T11:00:00.000Z",
     }
     assert document["createdAt"] == document["updatedAt"] == "2026-02-10T12:00:00.000Z"
     assert document["tags"] == (["a", "b"] if draft.item.source_type == "rss" else [])
