@@ -1,4 +1,4 @@
-"""How fast a user decides on drafts, and how often a decision was a mistake."""
+"""Statistics of decisions: the time they take, and the share that is undone soon after."""
 
 from copydesk.model.serialization import Struct
 

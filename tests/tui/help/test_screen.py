@@ -7,8 +7,8 @@ from copydesk.tui.help.screen import HelpDialog, help_page, key_contexts
 from copydesk.tui.keys import KEYS, KeyContext, format_keys
 from copydesk.tui.labels import FORMAT
 from copydesk.tui.layout import lay_out_blocks
-from copydesk.tui.review.draft_queue import RowLook
 from copydesk.tui.review.draft_row import draft_row
+from copydesk.tui.review.row_look import RowLook
 
 
 def help_lines(*scopes: KeyContext) -> list[str]:

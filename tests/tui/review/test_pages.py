@@ -30,9 +30,9 @@ from copydesk.model.draft import (
 )
 from copydesk.tui.empty_states import desk_error
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
-from copydesk.tui.review.draft_queue import RowLook
 from copydesk.tui.review.draft_row import detail_line, draft_row, first_line, title_line
 from copydesk.tui.review.pages import MAX_ARTICLE_LENGTH, DeliveryInfo, Post, diff_page, draft_page, item_page
+from copydesk.tui.review.row_look import RowLook
 
 URL = "https://bsky.example/2"
 TO_REVIEW = RowLook(usual_status=Status.PENDING_REVIEW)

@@ -1,8 +1,8 @@
 """The drafts of a tab: a window over a list of any length, with marks."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, NamedTuple, Self
+from datetime import datetime
+from typing import TYPE_CHECKING, Self
 
 from textual.content import Content
 from textual.geometry import Region
@@ -12,6 +12,7 @@ from textual.timer import Timer
 
 from copydesk.tui.layout import Block
 from copydesk.tui.review.marks import Marks, Span
+from copydesk.tui.review.row_look import RowLook
 from copydesk.tui.review.row_window import RowRequest, Window
 from copydesk.tui.widgets.line_list import CURSOR, LineList
 
@@ -25,18 +26,6 @@ TWO_LINE_WIDTH = 100
 MAX_JUMP_WAIT = 0.06
 """Maximum seconds for which the old screen stays while rows that the cursor jumped to are loaded."""
 _NOT_LOADED = Content.styled("·····", "faint")
-
-
-class RowLook(NamedTuple):
-    """How the rows of one list are drawn: what is the same for all of them is left out."""
-
-    zone: tzinfo | None = None
-    """Time zone of the times in the rows; None if they show the age of the story."""
-    usual_status: "Status | None" = None
-    """The status of most drafts of the list, which is not shown."""
-    is_archive: bool = False
-    """True if all drafts of the list are archived."""
-    shows_format: bool = True
 
 
 class DraftQueue(LineList["ListedDraft | None"]):

@@ -5,7 +5,6 @@ terminals disagree about the width of some characters, which would shift every l
 """
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from textual.content import Content
 
@@ -13,10 +12,8 @@ from copydesk.model.draft import ListedDraft, Severity
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age
 from copydesk.tui.labels import FLAG, FORMAT, Badge, failing_check, format_time, source_type_label, status_badge
+from copydesk.tui.review.row_look import RowLook
 from copydesk.tui.terminal.cells import fit, safe_line
-
-if TYPE_CHECKING:
-    from copydesk.tui.review.draft_queue import RowLook
 
 AGE_WIDTH, TIME_WIDTH = 3, 9
 """Cells of a story's age, and of a time of day."""
@@ -26,7 +23,7 @@ _SEPARATOR = " · "
 _SEVERITIES = (Severity.ERROR, Severity.WARNING)
 
 
-def draft_row(draft: ListedDraft, now: datetime, width: int, look: "RowLook") -> Content:
+def draft_row(draft: ListedDraft, now: datetime, width: int, look: RowLook) -> Content:
     """Return the draft's row of one line in `width` cells.
 
     From the left: status, worst finding, confidence, format, age of the story, source, and the first line of the text.
@@ -42,13 +39,13 @@ def draft_row(draft: ListedDraft, now: datetime, width: int, look: "RowLook") ->
     return head + fit(first_line(draft.text), width - head.cell_length)
 
 
-def title_line(draft: ListedDraft, width: int, look: "RowLook") -> Content:
+def title_line(draft: ListedDraft, width: int, look: RowLook) -> Content:
     """Return the upper line of a row of two lines: status, worst finding, and the first line of the text."""
     signs = _signs(draft, look)
     return Content.assemble(signs, " ", (fit(first_line(draft.text), width - signs.cell_length - 1), "strong"))
 
 
-def detail_line(draft: ListedDraft, now: datetime, width: int, look: "RowLook") -> Content:
+def detail_line(draft: ListedDraft, now: datetime, width: int, look: RowLook) -> Content:
     """Return the lower line of a row of two lines.
 
     A state that is not the usual one, a failing check, the source, the age of the story or the time of posting, the
@@ -68,7 +65,7 @@ def detail_line(draft: ListedDraft, now: datetime, width: int, look: "RowLook") 
     return line.truncate(width)
 
 
-def _details(draft: ListedDraft, now: datetime, look: "RowLook") -> list[Content]:
+def _details(draft: ListedDraft, now: datetime, look: RowLook) -> list[Content]:
     badge, check = status_badge(draft), _worst_check(draft)
     shows_status = not _is_usual(draft, look)
     # The tags of a source are often the same; they come last.
@@ -84,14 +81,14 @@ def _details(draft: ListedDraft, now: datetime, look: "RowLook") -> list[Content
     ]
 
 
-def _is_usual(draft: ListedDraft, look: "RowLook") -> bool:
+def _is_usual(draft: ListedDraft, look: RowLook) -> bool:
     """Return True if the draft is in the state that most drafts of the list are in."""
     if look.is_archive or draft.archived_at is not None:
         return look.is_archive and draft.archived_at is not None
     return draft.status is look.usual_status
 
 
-def _signs(draft: ListedDraft, look: "RowLook") -> Content:
+def _signs(draft: ListedDraft, look: RowLook) -> Content:
     """Return two cells: the letter of a state that is not the usual one, and the sign of the worst finding."""
     badge, check = status_badge(draft), worst_finding_sign(draft) or Badge(" ", "dim", "")
     letter = " " if _is_usual(draft, look) and not look.is_archive else badge.letter
@@ -127,7 +124,7 @@ def first_line(text: str) -> str:
     ).strip()
 
 
-def _time(draft: ListedDraft, now: datetime, look: "RowLook") -> str:
+def _time(draft: ListedDraft, now: datetime, look: RowLook) -> str:
     """Return the age of the story or, in lists of times, the time of posting if the draft has one."""
     instant = draft.posted_at or draft.scheduled_at
     if look.zone is not None and instant is not None:

@@ -18,10 +18,11 @@ from copydesk.errors import CopydeskError, InvalidError
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.desk_screen import DeskScreen
-from copydesk.tui.review.draft_queue import DraftQueue, RowLook
+from copydesk.tui.review.draft_queue import DraftQueue
 from copydesk.tui.review.local_changes import LocalChanges
 from copydesk.tui.review.marks import MarkedDrafts, Marks, Precedes, Selection, select_draft
 from copydesk.tui.review.queue_header import QueueHeader
+from copydesk.tui.review.row_look import RowLook
 from copydesk.tui.review.row_window import PAGE_SIZE, RowRequest, Window
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.runtime.key_buffer import Hold

@@ -1,4 +1,4 @@
-"""What a draft's state does not allow, and why: known before anything is asked. Pure, from the table of transitions."""
+"""Reasons why a key does nothing to a draft, from the table of transitions. Known before anything is prompted for."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ class _Rule(NamedTuple):
     action: Action | None
     """The action that the error names; None for an edit."""
     statuses: frozenset[Status]
-    """Where the key does something."""
+    """The states in which the key does something."""
 
 
 def _rule(action: Action, *more: Status) -> _Rule:

@@ -21,8 +21,8 @@ from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, Table, paragraph
-from copydesk.tui.review.draft_queue import RowLook
 from copydesk.tui.review.draft_row import draft_row
+from copydesk.tui.review.row_look import RowLook
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.schedule.week import GridPosition, format_slot, shift_time
 from copydesk.tui.schedule.week_pane import WeekEdits, WeekPane

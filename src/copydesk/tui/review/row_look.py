@@ -1,0 +1,19 @@
+"""The look that all rows of a list of drafts share. Apart from the rows: the console needs it before the first one."""
+
+from datetime import tzinfo
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from copydesk.model.draft import Status
+
+
+class RowLook(NamedTuple):
+    """Properties of a list that its rows are drawn with. Values that all its rows share are left out of them."""
+
+    zone: tzinfo | None = None
+    """Time zone of the times in the rows; None if they show the age of the story."""
+    usual_status: "Status | None" = None
+    """The status of most drafts of the list, which is not shown."""
+    is_archive: bool = False
+    """True if all drafts of the list are archived."""
+    shows_format: bool = True
