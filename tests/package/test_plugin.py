@@ -261,7 +261,7 @@ def test_new_source_and_platform_from_fetch_to_post(package: Path, tmp_path: Pat
 @pytest.mark.usefixtures("_registered")
 async def test_form_shows_settings_of_new_source_type(tmp_path: Path) -> None:
     async with open_sources(tmp_path) as ui:
-        await ui.press("n")
+        await ui.press("A")
         form = ui.app.screen
         assert isinstance(form, SourceDialog)
         assert not form.query_one("#setting-quay-line").display

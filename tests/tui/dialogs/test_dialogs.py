@@ -216,7 +216,7 @@ async def test_leaving_during_connect_cancels_it(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("copydesk.tui.runtime.key_buffer.MAX_HOLD", 0.05)
     gate = Gate(monkeypatch, Accounts, "connect")
     async with open_setup(tmp_path) as ui:
-        await ui.press("n", *["j"] * 11, "enter")
+        await ui.press("A", *["j"] * 11, "enter")
         await wait_for_text(ui, "Connect an account · keyed")
         await type_answer(ui, "me\topen\n")
         await press_keys(ui, "escape")
@@ -231,7 +231,7 @@ async def test_leaving_during_save_reports_result(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("copydesk.tui.runtime.key_buffer.MAX_HOLD", 0.05)
     gate = Gate(monkeypatch, Sources, "create")
     async with open_setup(tmp_path, key="3") as ui:
-        await ui.press("n")
+        await ui.press("A")
         await type_text(ui, "https://one.example/feed")
         await press_keys(ui, "ctrl+s", "escape", "escape")
         await wait_for_prompt(ui, "Saving…")
@@ -242,7 +242,7 @@ async def test_leaving_during_save_reports_result(tmp_path: Path, monkeypatch: p
 async def test_leaving_during_test_fetch_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate(monkeypatch, Sources, "test_candidate")
     async with open_setup(tmp_path, key="3") as ui:
-        await ui.press("n")
+        await ui.press("A")
         await type_text(ui, "https://one.example/feed")
         await press_keys(ui, "enter")
         await wait_for_prompt(ui, "Fetching…")
@@ -253,7 +253,7 @@ async def test_leaving_during_test_fetch_stops_it(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("screen", "keys"), [("1", ["c", *["tab"] * 2]), ("6", ["j", "e", *["tab"] * 11]), ("3", ["n"])]
+    ("screen", "keys"), [("1", ["c", *["tab"] * 2]), ("6", ["j", "e", *["tab"] * 11]), ("3", ["A"])]
 )
 async def test_pasted_escape_sequences_are_removed(tmp_path: Path, screen: str, keys: list[str]) -> None:
     async with open_setup(tmp_path, add_sample_setup, key=screen) as ui:

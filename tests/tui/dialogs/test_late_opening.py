@@ -169,7 +169,7 @@ async def test_dialog_does_not_open_over_newer_one(tmp_path: Path) -> None:
         assert not isinstance(top_screen(review), FilterDialog)
 
 
-@pytest.mark.parametrize(("key", "service", "name"), [("s", "drafts", "list"), ("A", "schedule", "auto_schedule")])
+@pytest.mark.parametrize(("key", "service", "name"), [("s", "drafts", "list"), ("Q", "schedule", "auto_schedule")])
 async def test_schedule_dialog_does_not_open_elsewhere(tmp_path: Path, key: str, service: str, name: str) -> None:
     async with open_schedule(tmp_path) as ui:
         await ui.press("]")
