@@ -125,16 +125,17 @@ class SearchLine(Horizontal, inherit_bindings=False):
     class Left(Message):
         """The search was left with Escape."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        # Created here, not in `compose`: a result of an earlier query may arrive before this line is mounted.
+        self.input = Input(placeholder=SEARCH_PLACEHOLDER, select_on_focus=False)
+        self._error = Static(classes="-wrong")
+
     def compose(self) -> ComposeResult:
         """Yield a slash, the input, and the error message."""
         yield Static("/", classes="-slash")
-        yield Input(placeholder=SEARCH_PLACEHOLDER, select_on_focus=False)
-        yield Static(classes="-wrong")
-
-    @property
-    def input(self) -> Input:
-        """The input field."""
-        return self.query_one(Input)
+        yield self.input
+        yield self._error
 
     def clear(self) -> None:
         """Clear the query."""
@@ -144,7 +145,7 @@ class SearchLine(Horizontal, inherit_bindings=False):
 
     def show_error(self, message: str) -> None:
         """Show an error in the query; an empty text clears it."""
-        self.query_one(".-wrong", Static).update(Content(clean(message)))
+        self._error.update(Content(clean(message)))
 
     @on(Input.Changed)
     def _on_changed(self, event: Input.Changed) -> None:
