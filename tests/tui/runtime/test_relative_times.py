@@ -38,10 +38,10 @@ async def test_draft_age_advances_in_row_and_page() -> None:
     app = Console(FakeDesk(3).open, clock=watch)
     async with app.run_test(size=(120, 32)) as pilot:
         await wait_until_idle(pilot)
-        assert " 7m " in first_row(app)
+        assert " · 2h · " in first_row(app)
         assert " · offline, 7 min ago" in screen_text(app)
         watch.now = NOW + timedelta(hours=9)
-        await wait_until(pilot, lambda: " 9h " in first_row(app))
+        await wait_until(pilot, lambda: " · 11h · " in first_row(app))
         await wait_until(pilot, lambda: " · offline, 9 h ago" in screen_text(app))
 
 
@@ -103,5 +103,5 @@ def pane_texts(app: Console) -> list[str]:
 
 
 def first_row(app: Console) -> str:
-    """Return the queue's first row."""
-    return screen_text(app).splitlines()[3]
+    """Return the queue's first row: two lines."""
+    return "\n".join(screen_text(app).splitlines()[3:5])

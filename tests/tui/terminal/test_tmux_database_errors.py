@@ -70,7 +70,9 @@ def test_failed_edit_and_decision_can_be_retried(
         terminal.wait_for(r"Edited · u undo")
         with break_database(database):
             terminal.press("a")
-            terminal.wait_for(rf"(?s){SAMPLE_DRAFTS} ─.*\n  N [^\n]*Quarrystone 3[^\n]*\n▌.*{message}")
+            terminal.wait_for(
+                rf"(?s){SAMPLE_DRAFTS} ─[^\n]*\n {{5}}Quarrystone 3[^\n]*\n {{5}}The Lighthouse[^\n]*\n▌.*{message}"
+            )
         terminal.press("g", "a")
         terminal.wait_for("Approved 1 ")
         assert "Traceback" not in terminal.quit_console()
@@ -87,7 +89,7 @@ def test_full_disk_is_reported_and_console_continues(sample_home: Path) -> None:
         terminal.start_console(sample_home)
         terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ ")
         terminal.press("a")
-        terminal.wait_for(r"(?s) N .*Quarrystone 3.*(full|could not be)")
+        terminal.wait_for(r"(?s)\n {5}Quarrystone 3[^\n]*\n {5}The Lighthouse.*(full|could not be)")
         terminal.press("j", "j")
         terminal.wait_for(r"▌ .*Open Harb")
         assert "Traceback" not in terminal.quit_console()
