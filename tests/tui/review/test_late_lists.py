@@ -117,3 +117,12 @@ async def test_failed_bulk_keeps_marks(tmp_path: Path) -> None:
         ui.app.desk.drafts.bulk_all = fail  # type: ignore[method-assign, assignment]
         await ui.press("a")
         assert sorted(await selected_numbers(ui, other)) == [0, 1, 2, 3]
+
+
+async def test_query_error_before_search_line_is_mounted_is_shown(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 12) as (ui, _):
+        line = SearchLine()
+        line.show_error("Unknown field")
+        await review_screen(ui).header.mount(line)
+        await ui.wait()
+        assert "Unknown field" in ui.text
