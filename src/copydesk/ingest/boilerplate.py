@@ -6,8 +6,7 @@ filters, ranking, preference nor drafts see it.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -17,14 +16,14 @@ from copydesk.text.sentences import spans
 MIN_ENTRIES = 3
 """Entries with different titles that must share a line or sentence: two may quote the same words by chance."""
 _MAX_LENGTH = 400
-"""Characters of a line that may be boilerplate, and of the end of a text that is compared sentence by sentence, because
-a footer often has no line of its own."""
+"""Characters of a line that may be boilerplate, and of the end of the last line, which is also compared sentence by
+sentence, because a footer often has no line of its own."""
 _MAX_SENTENCES = 5
 """Sentences removed from the end of a text."""
 _MIN_OTHER_SPACES = 2
 _NUMBER = re.compile(r"\d+")
 _PHRASES = re.compile(
-    r"""(?ix)(?:
+    r"""(?x)(?:
       (?:the\ post|der\ beitrag|l['’]article|la\ entrada|l['’]articolo|o\ post|het\ bericht)\ .{1,400}
       \ (?:appeared\ first\ on|first\ appeared\ on|erschien\ zuerst\ auf|est\ apparu\ en\ premier\ sur
           |se\ publicó\ primero\ en|aparece\ primero\ en|proviene\ da|apareceu\ primeiro\ em|verscheen\ eerst\ op)
@@ -39,64 +38,109 @@ _PHRASES = re.compile(
 )
 
 
+class _Text:
+    """A text of an entry while its boilerplate is removed."""
+
+    def __init__(self, text: str, title: str) -> None:
+        self.text = text
+        self._title = title
+        """Folded."""
+        # Folded at once: most feeds have texts of many short lines.
+        self.line_keys = [_key(line, title) for line in _fold(text).split("\n")]
+        self._endings: list[tuple[str, str]] | None = None
+
+    def remove_lines(self, repeated: set[str]) -> None:
+        """Remove the lines that are boilerplate."""
+        lines = self.text.split("\n")
+        remaining = [
+            line for line, key in zip(lines, self.line_keys, strict=True) if not _is_boilerplate(key, repeated)
+        ]
+        # Nearly all texts stay as they are.
+        if len(remaining) < len(lines):
+            self.text = re.sub(r"\n{3,}", "\n\n", "\n".join(remaining)).strip()
+
+    def endings(self) -> list[tuple[str, str]]:
+        """Return the sentences at the end of the last line, each with its key, the last one first."""
+        if self._endings is None:
+            self._endings = self._split_endings()
+        return self._endings
+
+    def _split_endings(self) -> list[tuple[str, str]]:
+        line = self.text.rpartition("\n")[2]
+        tail = line[-_MAX_LENGTH:]
+        # The first one may be cut.
+        complete = spans(tail)[1 if len(line) > _MAX_LENGTH else 0 :]
+        sentences = (tail[start:end] for start, end in reversed(complete))
+        return [(sentence, _key(_fold(sentence), self._title)) for sentence in sentences]
+
+    def remove_endings(self, repeated: set[str]) -> None:
+        """Remove the sentences at the end that are boilerplate."""
+        for _ in range(_MAX_SENTENCES):
+            sentence, key = next(iter(self.endings()), ("", ""))
+            if not _is_boilerplate(key, repeated):
+                return
+            self.text, self._endings = self.text.removesuffix(sentence).rstrip(), None
+
+
 def strip_boilerplate(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """Return the entries of one response without lines and closing sentences that are boilerplate."""
-    counts: Counter[str] = Counter()
+    titles = [" ".join(_fold(entry.title).split()) for entry in entries]
+    texts = [
+        (_Text(entry.summary, title), _Text(entry.text, title)) for entry, title in zip(entries, titles, strict=True)
+    ]
     # The same story twice does not make its text boilerplate.
-    for entry in {entry.title: entry for entry in entries}.values():
-        counts.update({key for text in (entry.summary, entry.text) for key in _keys(text, entry.title)})
-    repeated = {key for key, count in counts.items() if count >= MIN_ENTRIES}
-    return tuple(_strip_entry(entry, repeated) for entry in entries)
+    counted = dict(zip(titles, texts, strict=True)).values()
+    counts = Counter(key for pair in counted for key in _line_keys(pair))
+    repeated = _select_repeated(counts)
+    for pair in texts:
+        for text in pair:
+            text.remove_lines(repeated)
+    # After the lines, because a line of its own may follow the last sentence.
+    counts.update(key for pair in counted for key in _ending_keys(pair) - _line_keys(pair))
+    repeated = _select_repeated(counts)
+    for pair in texts:
+        for text in pair:
+            text.remove_endings(repeated)
+    return tuple(
+        _replace_texts(entry, *(text.text for text in pair)) for entry, pair in zip(entries, texts, strict=True)
+    )
 
 
-def _strip_entry(entry: Entry, repeated: set[str]) -> Entry:
-    summary, text = (_strip_text(text, entry.title, repeated) for text in (entry.summary, entry.text))
-    # Nearly all entries stay as they are.
+def _line_keys(texts: Iterable[_Text]) -> set[str]:
+    return {key for text in texts for key in text.line_keys}
+
+
+def _ending_keys(texts: Iterable[_Text]) -> set[str]:
+    return {key for text in texts for _, key in text.endings()}
+
+
+def _select_repeated(counts: Counter[str]) -> set[str]:
+    return {key for key, count in counts.items() if count >= MIN_ENTRIES and key}
+
+
+def _replace_texts(entry: Entry, summary: str, text: str) -> Entry:
     return entry if (summary, text) == (entry.summary, entry.text) else replace(entry, summary=summary, text=text)
 
 
-def _strip_text(text: str, title: str, repeated: set[str]) -> str:
-    lines = text.split("\n")
-    remaining = [line for line in lines if not _is_boilerplate(line, title, repeated)]
-    if len(remaining) < len(lines):
-        text = re.sub(r"\n{3,}", "\n\n", "\n".join(remaining)).strip()
-    for _ in range(_MAX_SENTENCES):
-        sentence = next(_last_sentences(text), "")
-        if not _is_boilerplate(sentence, title, repeated):
-            break
-        text = text.removesuffix(sentence).rstrip()
-    return text
+def _is_boilerplate(key: str, repeated: set[str]) -> bool:
+    return key in repeated or (key != "" and _PHRASES.fullmatch(key) is not None)
 
 
-def _is_boilerplate(line: str, title: str, repeated: set[str]) -> bool:
-    if not line or len(line) > _MAX_LENGTH:
-        return False
-    return _key(line, title) in repeated or _PHRASES.fullmatch(line.strip()) is not None
-
-
-def _keys(text: str, title: str) -> Iterator[str]:
-    """Yield the keys of the lines of `text` and of its last sentences."""
-    return (_key(line, title) for line in (*text.split("\n"), *_last_sentences(text)) if 0 < len(line) <= _MAX_LENGTH)
-
-
-def _last_sentences(text: str) -> Iterator[str]:
-    """Yield the last sentences of `text`, the last one first."""
-    tail = text[-_MAX_LENGTH:]
-    # The first one may be cut.
-    complete = spans(tail)[1 if len(text) > _MAX_LENGTH else 0 :]
-    return (tail[start:end] for start, end in reversed(complete))
-
-
-@lru_cache(1_000)
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+def _fold(text: str) -> str:
+    """Return the text as it is compared: numbers and upper case do not count."""
+    return _NUMBER.sub("0", text.casefold())
 
 
 def _key(line: str, title: str) -> str:
-    """Return what is compared: numbers do not count, nor the title in "The post {title} appeared first on Site"."""
-    folded = _folded(line)
-    if (name := _folded(title)) and name in folded:
-        rest = folded.replace(name, "{title}", 1)
+    """Return what is compared: without the title in "The post {title} appeared first on Site"; "" for a long line.
+
+    Both are folded.
+    """
+    if len(line) > _MAX_LENGTH:
+        return ""
+    key = " ".join(line.split())
+    if title and title in key:
+        rest = key.replace(title, "{title}", 1)
         # Otherwise the line says no more than the title, which is different in every entry.
-        folded = rest if rest.count(" ") >= _MIN_OTHER_SPACES else folded
-    return _NUMBER.sub("0", folded)
+        return rest if rest.count(" ") >= _MIN_OTHER_SPACES else key
+    return key
