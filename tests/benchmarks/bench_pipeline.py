@@ -125,8 +125,8 @@ def measure_copydesk(port: int) -> None:
         settings = load({"COPYDESK_NETWORK__ALLOW_PRIVATE": "true"}, home)
         started = datetime.now(UTC)
         async with open_desk(settings, clock=lambda: CAPTURED + (datetime.now(UTC) - started)) as desk:
-            for url in feed_urls(port):
-                await desk.sources.create({"type": "rss", "url": url, "name": url}, test=False)
+            for number, url in enumerate(feed_urls(port), 1):
+                await desk.sources.create({"type": "rss", "url": url, "name": f"Feed {number}"}, test=False)
             gc.freeze()
             first = await _timed(desk)
             # After ten days, entries left over from the first run have expired, so that nothing is new or waiting.

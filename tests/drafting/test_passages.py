@@ -92,6 +92,8 @@ def test_readable_text_is_one_line_with_joiners() -> None:
         ("the singularity is nearer", "https://geohot.github.io/1", "the singularity is nearer"),
         ("A name of so many words that nobody would say them all", None, "A name of so many words that nobody woul"),
         ("", "https://a.example/1", "a.example"),
+        ("https://feeds.example/a.xml", "https://www.a.example/1", "a.example"),
+        ("https://feeds.example/a.xml", None, "feeds.example"),
         ("TheWeek feed", "https://theweek.com/1", "TheWeek"),
         ("RSS Feed", "https://www.gazette.example/1", "gazette.example"),
         ("Asia (The Economist)", "https://www.economist.com/1", "The Economist"),

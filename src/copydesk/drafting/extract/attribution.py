@@ -69,7 +69,10 @@ def get_source_name(brief: Brief) -> str:
         return host
     if credit is Credit.AUTHOR and brief.author:
         return _strip_clutter(make_readable(brief.author), "")
-    return _strip_clutter(make_readable(brief.source_name), host)
+    # Some lists of feeds name a source by the address of its feed, which names nobody.
+    feed_host = links.host(brief.source_name) if links.postable_url(brief.source_name) else ""
+    name = (host or feed_host) if feed_host else brief.source_name
+    return _strip_clutter(make_readable(name), host)
 
 
 def get_author(brief: Brief) -> str:
