@@ -22,6 +22,7 @@ from copydesk.sample.prove import ProofResult
 from copydesk.text import HIDDEN_CHARACTERS
 
 UNKNOWN_ID = "019c4a5e-0000-7000-8000-000000000000"
+OTHER_UNKNOWN_ID = "019c4a5e-0000-7000-8000-000000000001"
 TEXTS = ("The ferry sails.", "The harbour opens.", "A line\nand \x9banother.")
 
 
@@ -265,8 +266,22 @@ def test_bulk_prints_one_shape_for_one_and_many(tmp_path):
     assert json.loads(run_ok(tmp_path, "draft", "unapprove", one, "--json"))["id"] == one
 
     refused = run_in_process(tmp_path, "draft", "unapprove", one, "--bulk", "--json")
-    assert (refused.code, refused.err) == (1, "")
-    assert [failure["id"] for failure in json.loads(refused.out)["results"]["failed"]] == [one]
+    assert (refused.code, refused.err) == (4, "")
+    (failure,) = json.loads(refused.out)["results"]["failed"]
+    assert (failure["id"], failure["type"]) == (one, "/problems/conflict")
+
+
+def test_several_refused_drafts_exit_like_one(tmp_path):
+    for text in TEXTS[:2]:
+        run_ok(tmp_path, "draft", "new", text)
+    one, two = ids(tmp_path)
+    assert run_in_process(tmp_path, "draft", "restore", one).code == 4
+    assert run_in_process(tmp_path, "draft", "restore", one, two).code == 4
+    assert run_in_process(tmp_path, "draft", "approve", UNKNOWN_ID).code == 3
+    assert run_in_process(tmp_path, "draft", "approve", UNKNOWN_ID, OTHER_UNKNOWN_ID).code == 3
+    # For more than one cause there is no common code, nor if some succeeded.
+    assert run_in_process(tmp_path, "draft", "unapprove", one, UNKNOWN_ID).code == 1
+    assert run_in_process(tmp_path, "draft", "approve", one, UNKNOWN_ID).code == 1
 
 
 def test_account_commands_print_json(tmp_path):

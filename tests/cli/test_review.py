@@ -540,4 +540,4 @@ def test_archived_drafts_are_restored(tmp_path):
     assert statuses(tmp_path) == ["approved", "awaiting_review"]
     assert query_db(tmp_path, "SELECT count(*) FROM draft WHERE archived_at IS NOT NULL") == [(0,)]
     refused = run_in_process(tmp_path, "draft", "restore", first, "--json")
-    assert (refused.code, list(json.loads(refused.out))) == (1, BULK_FIELDS)
+    assert (refused.code, list(json.loads(refused.out))) == (4, BULK_FIELDS)

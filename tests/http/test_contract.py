@@ -263,7 +263,12 @@ BULK = {
     "total": is_number,
     "succeeded": is_number,
     "failed": is_number,
-    "results": has({"succeeded": list_of(is_string), "failed": list_of(has({"id": is_string, "error": is_string}))}),
+    "results": has(
+        {
+            "succeeded": list_of(is_string),
+            "failed": list_of(has({"id": is_string, "error": is_string, "type": is_string})),
+        }
+    ),
 }
 CONFLICTS = {"hasConflict": lambda value: value is True, "count": is_number, "conflicts": list_of(is_object)}
 AUTO = {"scheduled": list_of(is_object), "skipped": is_number, "reason": is_string}

@@ -247,7 +247,9 @@ async def test_problems_name_no_commands(service):
     assert missing.json()["detail"] == "No draft 'unknown'."
     assert "hint" not in missing.json()
     bulk = await client.post("/drafts/bulk", json={"action": "approve", "ids": ["unknown"]})
-    assert bulk.json()["results"]["failed"] == [{"id": "unknown", "error": "No draft 'unknown'."}]
+    assert bulk.json()["results"]["failed"] == [
+        {"id": "unknown", "error": "No draft 'unknown'.", "type": "/problems/not-found"}
+    ]
 
 
 @pytest.mark.parametrize(("trusted_proxies", "client"), [((), "127.0.0.1"), (("127.0.0.1",), "203.0.113.7")])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.errors import InvalidError
+from copydesk.errors import InvalidError, NotFoundError
 from copydesk.model.draft import BULK_ACTIONS, Action, Draft, Format, ImageSource, Status
 from copydesk.model.requests import (
     BulkChange,
@@ -323,13 +323,18 @@ class TestBulk:
         assert request.change_per_draft == ChangeDraft(action=Action.REJECT, feedback="Old news.")
 
     def test_outcome_counts_and_keeps_order(self):
-        outcome = bulk_response(Action.APPROVE, ["b", "a"], [BulkFailure(id="c", error="No draft 'c'.")])
+        outcome = bulk_response(
+            Action.APPROVE, ["b", "a"], [BulkFailure.from_error("c", NotFoundError("No draft 'c'."))]
+        )
         assert to_json_value(outcome) == {
             "action": "approve",
             "total": 3,
             "succeeded": 2,
             "failed": 1,
-            "results": {"succeeded": ["b", "a"], "failed": [{"id": "c", "error": "No draft 'c'."}]},
+            "results": {
+                "succeeded": ["b", "a"],
+                "failed": [{"id": "c", "error": "No draft 'c'.", "type": "/problems/not-found"}],
+            },
         }
 
 

@@ -41,8 +41,8 @@ _COMMAND_PATTERN = rf"\bcopydesk (?=--run-pipeline|--user |(?:{'|'.join(COMMANDS
 
 EXIT_CODES = (
     ((SettingsError, InvalidError), USAGE),
-    (NotFoundError, NOT_FOUND),
-    (ConflictError, CONFLICT),
+    ((NotFoundError,), NOT_FOUND),
+    ((ConflictError,), CONFLICT),
 )
 """The exit codes of errors; FAILED for all others."""
 

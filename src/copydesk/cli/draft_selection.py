@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 import click
 import msgspec
 
-from copydesk.cli.context import Context, confirm
+from copydesk.cli.commands import FAILED
+from copydesk.cli.context import EXIT_CODES, Context, confirm
 from copydesk.cli.ids import DRAFT, SOURCE
 from copydesk.cli.json_output import json_options, print_json, require_fields
 from copydesk.desk.catalog import SOURCE_TYPES
@@ -21,6 +22,7 @@ from copydesk.model.draft import MANUAL, STATUS_LABELS, Action, Draft, Format, L
 from copydesk.model.filters import Archived, FilterParams
 from copydesk.model.requests import BulkOutcome, ChangeDraft, CreatedDrafts, creation_response
 from copydesk.model.transitions import BulkFailure
+from copydesk.problems import problem_type
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
@@ -225,6 +227,15 @@ def print_outcome(
         click.echo(f"{plural(len(failed) - len(refused), 'draft')} not changed: {clean(stopped_by)}", err=True)
 
 
+def exit_code_of(succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> int:
+    """Return the exit code for many drafts: as for one draft if all failed and for one cause, otherwise FAILED or 0."""
+    codes_by_type = {problem_type(error_type).uri: code for types, code in EXIT_CODES for error_type in types}
+    codes = {codes_by_type.get(failure.type, FAILED) for failure in failed}
+    if not codes:
+        return 0
+    return codes.pop() if len(codes) == 1 and not succeeded else FAILED
+
+
 def print_unwritten(drafts: Sequence[Draft]) -> int:
     """Print why texts could not be written; return their number."""
     failed = [draft for draft in drafts if draft.status is Status.GENERATION_FAILED]
@@ -321,4 +332,6 @@ def _run_bulk(
     else:
         print_outcome(RESULT_PHRASES[action], outcome.results.succeeded, outcome.results.failed, outcome.stopped_by)
     print_writer_notes(followed_up)
-    sys.exit(1 if print_unwritten(followed_up) or outcome.failed else 0)
+    unwritten = print_unwritten(followed_up)
+    # A text that was not written has no code of its own.
+    sys.exit(FAILED if unwritten else exit_code_of(outcome.results.succeeded, outcome.results.failed))

@@ -45,6 +45,9 @@ EXIT_CODES = """
 130  Interrupted by Ctrl-C.
 143  Terminated by SIGTERM. `copydesk daemon` ends with 0 then.
 
+If all of several drafts are refused for one cause, the code is 3 or 4 as for
+one draft.
+
 Errors are one line on standard error, with --json a problem details object.
 Standard output has results only.
 """

@@ -18,6 +18,7 @@ from copydesk.cli.draft_selection import (
     BULK,
     NO_WAIT,
     DraftSelection,
+    exit_code_of,
     print_changed,
     print_outcome,
     run_action,
@@ -205,7 +206,7 @@ def restore(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
         print_json(bulk_response(result))
     else:
         print_outcome("restored", result.succeeded, result.failed, result.stopped_by)
-    sys.exit(1 if result.failed else 0)
+    sys.exit(exit_code_of(result.succeeded, result.failed))
 
 
 @command(
@@ -318,7 +319,9 @@ def resume(context: Context, *, to_undo: bool, to_keep: bool, as_json: bool) -> 
     else:
         for bulk, outcome in results:
             _print_resumed(bulk, outcome, undone=to_undo)
-    sys.exit(1 if any(outcome and outcome.failed for _, outcome in results) else 0)
+    outcomes = [outcome.results for _, outcome in results if outcome]
+    succeeded = [draft_id for outcome in outcomes for draft_id in outcome.succeeded]
+    sys.exit(exit_code_of(succeeded, [failure for outcome in outcomes for failure in outcome.failed]))
 
 
 def _print_resumed(bulk: InterruptedBulk, outcome: BulkOutcome | None, *, undone: bool) -> None:
@@ -379,7 +382,7 @@ def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, bu
     else:
         drafts = "draft" if len(result.succeeded) == 1 else "drafts"
         print_outcome(f"{drafts}: {message}", result.succeeded, result.failed, result.stopped_by)
-    sys.exit(1 if result.failed else 0)
+    sys.exit(exit_code_of(result.succeeded, result.failed))
 
 
 def _status_text(changed: Draft, time_text: str) -> str:

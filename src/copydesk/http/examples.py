@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec.structs import asdict
 
 from copydesk.desk.sources.service import FetchTest, FoundEntry
-from copydesk.errors import DeclineReason
+from copydesk.errors import DeclineReason, NotFoundError
 from copydesk.http import errors
 from copydesk.http.operations import MAX_BODY
 from copydesk.http.rate_limit import LIMIT
@@ -311,7 +311,9 @@ _VALUES = (
     _LISTED,
     _APPROVED,
     PostResult(posted=("bluesky:me.example",), failed=(), draft=_POSTED),
-    bulk_response(Action.APPROVE, [EXAMPLE_ID], [BulkFailure(id=_ITEM_ID, error=f"No draft '{_ITEM_ID}'.")]),
+    bulk_response(
+        Action.APPROVE, [EXAMPLE_ID], [BulkFailure.from_error(_ITEM_ID, NotFoundError(f"No draft '{_ITEM_ID}'."))]
+    ),
     Slot(day_of_week=1, hour=9, minute=0),
     Conflicts(
         has_conflict=True,

@@ -9,9 +9,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from copydesk.errors import ConflictError
+from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.draft import STATUS_LABELS, Action, Status
 from copydesk.model.serialization import Struct
+from copydesk.problems import problem_type
 
 
 class SystemEvent(StrEnum):
@@ -228,8 +229,15 @@ class BulkFailure(Struct, frozen=True, omit_defaults=True):
 
     id: str
     error: str
+    type: str
+    """The problem type, as in the response to the same action on one draft: `/problems/conflict`."""
     hint: str = ""
     """What to do next, on the command line or in the console."""
+
+    @classmethod
+    def from_error(cls, draft_id: str, error: CopydeskError) -> "BulkFailure":
+        """Return the failure of a draft that `error` refused."""
+        return cls(id=draft_id, error=error.message, type=problem_type(type(error)).uri, hint=error.hint)
 
     @property
     def text(self) -> str:

@@ -50,16 +50,19 @@ async def test_results_keep_request_order(desk, tmp_path):
                 {
                     "id": third,
                     "error": "Cannot reject an archived draft.",
+                    "type": "/problems/conflict",
                     "hint": "Restore it first: copydesk draft restore",
                 },
                 {
                     "id": UNKNOWN_ID,
                     "error": f"No draft '{UNKNOWN_ID}'.",
+                    "type": "/problems/not-found",
                     "hint": "List all drafts: `copydesk draft list`.",
                 },
                 {
                     "id": second,
                     "error": "Already rejected.",
+                    "type": "/problems/conflict",
                     "hint": "Use approve, regenerate or archive instead.",
                 },
             ],

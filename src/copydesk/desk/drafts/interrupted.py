@@ -53,7 +53,8 @@ class InterruptedBulks:
         else:
             ids, changed_ids = await self._ctx.read(_remaining_ids, plan)
             outcome = await self._review.resume_bulk(plan.id, plan.request, ids)
-            refused = [BulkFailure(id=draft_id, error="Not changed: it was changed since.") for draft_id in changed_ids]
+            conflict = ConflictError("Not changed: it was changed since.")
+            refused = [BulkFailure.from_error(draft_id, conflict) for draft_id in changed_ids]
             results = outcome.results
             outcome = bulk_response(outcome.action, results.succeeded, (*results.failed, *refused), outcome.stopped_by)
         if outcome.stopped_by is None:

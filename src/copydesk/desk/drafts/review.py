@@ -341,7 +341,7 @@ def _report_progress(on_progress: Callable[[int], None] | None, before: int, cou
 def to_bulk_outcome(action: Action, ids: Sequence[str], errors: Sequence[CopydeskError | None]) -> BulkOutcome:
     """Return the bulk outcome for `ids`, given the error (or None) of each."""
     results = list(zip(ids, errors, strict=True))
-    failed = [BulkFailure(id=draft_id, error=error.message, hint=error.hint) for draft_id, error in results if error]
+    failed = [BulkFailure.from_error(draft_id, error) for draft_id, error in results if error]
     stopped_by = next((str(error) for error in errors if isinstance(error, StoreError)), None)
     return bulk_response(action, [draft_id for draft_id, error in results if error is None], failed, stopped_by)
 

@@ -253,7 +253,7 @@ def _plan_bulk(conn: Transaction, user_id: str, kind: EventKind, bulk_id: str) -
         if _top_event(snapshot, kind) == event.rid:
             steps.append((snapshot, event))
         elif reason := _blocking_reason(conn, user_id, event):
-            failed.append(BulkFailure(id=event.draft_id, error=reason))
+            failed.append(BulkFailure.from_error(event.draft_id, ConflictError(reason)))
     sent = draft_updates.list_sent(conn, user_id, list(snapshots))
     return _UndoPlan(
         action=bulk_events[0].action,
@@ -276,7 +276,7 @@ def _plan_restoring(conn: Transaction, user_id: str, draft_ids: Sequence[str]) -
                 raise draft_updates.draft_not_found(draft_id)
             steps.append((snapshot, _archiving_event(conn, user_id, snapshot)))
         except CopydeskError as error:
-            failed.append(BulkFailure(id=draft_id, error=error.message, hint=error.hint))
+            failed.append(BulkFailure.from_error(draft_id, error))
     sent = draft_updates.list_sent(conn, user_id, list(snapshots))
     return _UndoPlan(action=Action.ARCHIVE, bulk=True, steps=tuple(steps), sent=sent, failed=tuple(failed))
 
@@ -347,7 +347,7 @@ def _check_any_succeeded(plan: _UndoPlan, errors: Sequence[CopydeskError | None]
 def _to_result(plan: _UndoPlan, errors: Sequence[CopydeskError | None], bulk_id: str | None) -> UndoResult:
     # The errors are fewer than the steps if the user stopped; the rest is reported as `left`.
     results = [(snapshot.id, error) for (snapshot, _), error in zip(plan.steps, errors, strict=False)]
-    failed = [BulkFailure(id=draft_id, error=error.message, hint=error.hint) for draft_id, error in results if error]
+    failed = [BulkFailure.from_error(draft_id, error) for draft_id, error in results if error]
     return UndoResult(
         action=plan.action,
         bulk_id=bulk_id,
