@@ -225,6 +225,7 @@ def test_drafts_are_paged(tmp_path, server):
     assert run_json(tmp_path, "draft", "show", draft["id"]) == draft
 
     output = run_ok(tmp_path, "draft", "show", draft["id"])
+    assert " · confidence not known yet (0 of 20 decisions) · " in output.splitlines()[0]
     assert draft["text"] in output
     assert f"{draft['checks']['ran']} pass" in output
     for part in draft["score"]["parts"]:

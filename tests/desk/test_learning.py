@@ -10,6 +10,7 @@ from copydesk.desk import Desk
 from copydesk.desk.confidence import REFRESH_EVERY
 from copydesk.errors import ConflictError
 from copydesk.jobs import Jobs
+from copydesk.model.confidence import DecisionProgress
 from copydesk.model.draft import Field, Status, Trace
 from desk_fixtures import FakeWeb, Watch, open_desk_at
 from schedule_fixtures import insert_drafts
@@ -59,6 +60,16 @@ async def test_confidence_is_not_known_before_twenty_decisions(desk: Desk) -> No
     assert (draft.confidence, draft.confidence_known) == (0.5, False)
     report = (await desk.learning.report()).confidence
     assert (report.decisions, report.needed, report.known, report.brier) == (18, 20, False, None)
+
+
+async def test_progress_counts_decisions_on_proposed_drafts(desk: Desk) -> None:
+    assert (await desk.learning.progress()).decisions == 0
+    await decide(desk, 3)
+    (own,) = await insert_drafts(desk, status="pending_review", origin="direct")
+    await desk.drafts.change(own, {"action": "approve"})
+    assert await desk.learning.progress() == DecisionProgress(decisions=6, needed=20)
+    await decide(desk, 10)
+    assert (await desk.learning.progress()).decisions == 20
 
 
 async def test_confidence_follows_decisions(desk: Desk) -> None:
@@ -131,6 +142,7 @@ async def test_reset_forgets_decisions_until_it_is_taken_back(desk: Desk, watch:
     assert reset.since == reset.reset_at == report.since is not None
     assert (report.approved, report.rejected, report.confidence.decisions) == (0, 0, 0)
     assert not (await desk.drafts.get(waiting)).confidence_known
+    assert (await desk.learning.progress()).decisions == 0
 
     watch.now += timedelta(minutes=1)
     await decide(desk, 1)

@@ -35,6 +35,7 @@ from copydesk.cli.output import first_line, format_confidence, format_time, prin
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
 from copydesk.editor import create_temporary_file, get_editor_command, read_edited_file, without_added_newline
 from copydesk.errors import ConflictError, CopydeskError
+from copydesk.model.confidence import DecisionProgress
 from copydesk.model.draft import (
     STATUS_LABELS,
     Checks,
@@ -546,15 +547,16 @@ def _status_text(found: ListedDraft, zone: ZoneInfo) -> str:
 def show(context: Context, *, id: str, as_json: bool) -> None:
     """Show a draft with its checks, score and source item."""
 
-    async def work(desk: "Desk") -> tuple[ListedDraft, Item, list[tuple[str, str]]]:
+    async def work(desk: "Desk") -> tuple[ListedDraft, Item, DecisionProgress, list[tuple[str, str]]]:
         found = await desk.drafts.get(id)
-        return found, await desk.drafts.item(found.item_id), await draft_facts(desk, found)
+        item, progress = await desk.drafts.item(found.item_id), await desk.learning.progress()
+        return found, item, progress, await draft_facts(desk, found)
 
-    found, item, facts = context.run(work)
+    found, item, progress, facts = context.run(work)
     if as_json:
         print_json(found)
         return
-    print_draft(found, facts)
+    print_draft(found, progress, facts)
     click.echo("\nSource item")
     rows = [("title", item.entry.title), ("from", item.source_name), ("published", format_time(item.published))]
     print_table([*rows, ("link", item.entry.url or "none")], empty="")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.output import print_table
+from copydesk.model.confidence import DecisionProgress
 from copydesk.model.draft import CLAIM_LABELS, STATUS_LABELS, Agent, Checks, Claim, Draft, Score, Status, is_held
 from copydesk.model.writer import ModelRequest
 from copydesk.text import clean, reveal
-from copydesk.text.formatting import format_cost, format_count
+from copydesk.text.formatting import describe_confidence, format_cost, format_count
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -21,9 +22,14 @@ TIME_LABELS = {Status.MISSED: "missed"}
 """The label of a draft's time in a status in which it will not go out at that time."""
 
 
-def print_draft(draft: Draft, facts: Sequence[tuple[str, str]] = ()) -> None:
-    """Print a draft with the given facts, its checks and the parts of its score."""
-    confidence = f"{draft.confidence:.0%}" if draft.confidence_known else "not known yet"
+def print_draft(draft: Draft, progress: DecisionProgress, facts: Sequence[tuple[str, str]] = ()) -> None:
+    """Print a draft with the given facts, its checks and the parts of its score.
+
+    `progress` tells from how many decisions its confidence will be known.
+    """
+    confidence = describe_confidence(
+        draft.confidence, known=draft.confidence_known, decisions=progress.decisions, needed=progress.needed
+    )
     click.echo(f"{draft.format} · {STATUS_LABELS[draft.status]} · confidence {confidence} · {draft.id}\n")
     click.echo(reveal(draft.text) or "No text yet.")
     if facts:

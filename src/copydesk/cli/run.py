@@ -13,6 +13,7 @@ from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress, format_time, print_table
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
 from copydesk.cli.source import ADD_SOURCE_HINT
+from copydesk.model.confidence import DecisionProgress
 from copydesk.model.draft import Format, ListedDraft
 from copydesk.model.ids import IdKind
 from copydesk.model.page import Page
@@ -56,14 +57,15 @@ def run_pipeline(
 def run_sample(context: Context) -> None:
     """Run the sample desk's pipeline and print the drafts."""
 
-    async def work(desk: "Desk") -> tuple[Run, tuple[ListedDraft, ...]]:
-        return await _run_with_progress(desk, RunRequest(), as_json=False), await desk.drafts.queue()
+    async def work(desk: "Desk") -> tuple[Run, tuple[ListedDraft, ...], DecisionProgress]:
+        run = await _run_with_progress(desk, RunRequest(), as_json=False)
+        return run, await desk.drafts.queue(), await desk.learning.progress()
 
-    run, drafts = context.run(work)
+    run, drafts, progress = context.run(work)
     _print_run(context, run)
     for draft in drafts:
         click.echo("\n" + "─" * 72)
-        print_draft(draft)
+        print_draft(draft, progress)
     sys.exit(0 if run.status is RunStatus.SUCCEEDED else 1)
 
 

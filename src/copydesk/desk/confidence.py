@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from copydesk.desk.context import DeskContext
+from copydesk.model.confidence import MIN_DECISIONS, DecisionProgress
 from copydesk.model.draft import Draft
 from copydesk.store import confidence, learning
 from copydesk.store.confidence import DecidedDraft, StoredConfidence
@@ -53,6 +54,12 @@ async def load_model(ctx: DeskContext, *, exact: bool = False) -> "ConfidenceMod
 async def estimate(ctx: DeskContext, draft: Draft) -> "Estimate":
     """Return the confidence of one draft."""
     return await asyncio.to_thread(_estimate, await load_model(ctx), draft)
+
+
+async def load_progress(ctx: DeskContext) -> DecisionProgress:
+    """Return how many of the decisions that the confidence needs were made."""
+    made = await ctx.read(confidence.count_learnt, MAX_DECISIONS, MIN_DECISIONS)
+    return DecisionProgress(decisions=made, needed=MIN_DECISIONS)
 
 
 async def refresh_if_due(ctx: DeskContext) -> None:

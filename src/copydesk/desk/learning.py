@@ -8,6 +8,7 @@ from copydesk.desk import confidence
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.errors import ConflictError
+from copydesk.model.confidence import DecisionProgress
 from copydesk.model.learning import LearningReport, LearningReset
 from copydesk.store import drafts, learning
 from copydesk.store.database import Transaction
@@ -40,6 +41,11 @@ class Learning:
             preference_share=confidence_for(len(decisions)),
             confidence=report(await confidence.load_model(self._ctx, exact=True)),
         )
+
+    @operation
+    async def progress(self) -> DecisionProgress:
+        """Return how many of the decisions that the confidence needs were made. Much cheaper than the report."""
+        return await confidence.load_progress(self._ctx)
 
     @operation
     async def reset(self) -> LearningReset:

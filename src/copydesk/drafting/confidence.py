@@ -12,12 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from copydesk.model.confidence import ConfidenceBin, ConfidenceReport
+from copydesk.model.confidence import MIN_DECISIONS, ConfidenceBin, ConfidenceReport
 from copydesk.model.draft import Draft, Field, Format, Severity, Trace
 from copydesk.model.serialization import Struct
 
-MIN_DECISIONS = 20
-"""Decisions below which the confidence is not known."""
 PRIOR_RATE = 0.5
 """Base rate before that: about half of 321 drafts that were judged by hand could be posted as they were."""
 _PRIOR_DECISIONS = 2.0

@@ -2,6 +2,17 @@
 
 from copydesk.model.serialization import Struct
 
+MIN_DECISIONS = 20
+"""Decisions below which the confidence is not known."""
+
+
+class DecisionProgress(Struct, frozen=True):
+    """The decisions made of those that the confidence needs to be known."""
+
+    decisions: int
+    """At most `needed`."""
+    needed: int
+
 
 class ConfidenceBin(Struct, frozen=True):
     """The decisions on drafts with a confidence from `low` to below `high`."""

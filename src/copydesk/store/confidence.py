@@ -31,6 +31,12 @@ _DECIDED = f"""SELECT {_COLUMNS}, item.title, draft.source_type, item.published,
     CROSS JOIN draft ON draft.id = newest.id JOIN item ON item.id = draft.item_id
     WHERE {_IS_PROPOSED} AND (CAST(:since AS BIGINT) IS NULL OR {_LAST_DECISION.format("at")} > :since)
     ORDER BY decision, draft.id"""  # noqa: S608 - words of our own
+# The same decisions as in _DECIDED, without reading the drafts.
+_COUNT_LEARNT = f"""SELECT count(*) FROM (SELECT draft.id
+    FROM (SELECT id FROM ({NEWEST_DECIDED}) AS decided ORDER BY id DESC LIMIT :limit) AS newest
+    CROSS JOIN draft ON draft.id = newest.id
+    WHERE {_IS_PROPOSED} AND (CAST(:since AS BIGINT) IS NULL OR {_LAST_DECISION.format("at")} > :since)
+    LIMIT :needed) AS counted"""  # noqa: S608 - words of our own
 _COUNT = f"SELECT coalesce(sum(drafts), 0) FROM draft_count WHERE user_id = ? AND status IN ({_DECIDED_VALUES})"  # noqa: S608
 _ESTIMATED = (Status.PENDING_REVIEW, Status.AWAITING_REVIEW, Status.CHANGES_REQUESTED, Status.APPROVED)
 """States of drafts whose stored confidence is kept up to date: the others are not shown by it."""
@@ -77,6 +83,13 @@ def count_decided(conn: Connection, user_id: str) -> int:
 def is_refresh_due(conn: Connection, user_id: str, every: int) -> bool:
     """Return True if the number of decisions has passed a multiple of `every` since the last refresh."""
     return count_decided(conn, user_id) // every != learning.load(conn, user_id).confidence_decisions // every
+
+
+def count_learnt(conn: Connection, user_id: str, limit: int, needed: int) -> int:
+    """Return the number of decisions that the confidence is learnt from, counting no further than `needed`."""
+    since = learning.load(conn, user_id).since
+    values = {"user": user_id, "limit": limit, "needed": needed, "since": since and to_microseconds(since)}
+    return int(execute_sql(conn, _COUNT_LEARNT, values).fetchone()[0])
 
 
 def list_decided(conn: Connection, user_id: str, limit: int, since: datetime | None) -> tuple[DecidedDraft, ...]:

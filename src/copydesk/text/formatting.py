@@ -17,6 +17,15 @@ def _pluralize(noun: str) -> str:
     return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
 
 
+def describe_confidence(share: float, *, known: bool, decisions: int | None = None, needed: int = 0) -> str:
+    """Return a draft's confidence, 0 to 1: `70%`, or `not known yet (7 of 20 decisions)` if it can tell how many."""
+    if known:
+        return f"{share:.0%}"
+    # With all of them it is computed at the next refresh.
+    missing = decisions is not None and decisions < needed
+    return f"not known yet ({decisions} of {plural(needed, 'decision')})" if missing else "not known yet"
+
+
 def format_duration(duration: timedelta | float) -> str:
     """Return a duration, given in seconds or as a timedelta, as text: `45 seconds`, `15 minutes`, `36 hours`, `3 days`.
 

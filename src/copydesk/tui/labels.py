@@ -18,10 +18,11 @@ from copydesk.model.draft import (
 )
 from copydesk.model.transitions import ACTIONS, EDIT
 from copydesk.text import clean
-from copydesk.text.formatting import format_count, format_duration, format_relative, plural
+from copydesk.text.formatting import describe_confidence, format_count, format_duration, format_relative, plural
 from copydesk.tui.keys import key_label
 
 if TYPE_CHECKING:
+    from copydesk.model.confidence import DecisionProgress
     from copydesk.model.decision_stats import DecisionStats
     from copydesk.model.draft import Draft
     from copydesk.model.engagement import EngagementMetric, Interval, PeriodFigures
@@ -514,9 +515,10 @@ def draft_name(text: str) -> str:
     return f"“{line[: MAX_NAME_LENGTH - 1]}…”" if len(line) > MAX_NAME_LENGTH else f"“{line}”"
 
 
-def confidence(share: float, *, known: bool) -> str:
-    """Return a draft's confidence, 0 to 1: `confidence 70%`."""
-    return f"confidence {share:.0%}" if known else "confidence not known yet"
+def confidence(share: float, *, known: bool, progress: "DecisionProgress | None" = None) -> str:
+    """Return a draft's confidence, 0 to 1: `confidence 70%`, `confidence not known yet (7 of 20 decisions)`."""
+    decisions, needed = (progress.decisions, progress.needed) if progress else (None, 0)
+    return f"confidence {describe_confidence(share, known=known, decisions=decisions, needed=needed)}"
 
 
 def draft_checks_passed(passed: int, total: int) -> str:

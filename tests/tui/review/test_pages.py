@@ -11,6 +11,7 @@ from console_driver import NOW, FakeDesk, make_draft, make_item, open_console
 from copydesk.desk.drafts.versions import Difference
 from copydesk.drafting.diff import Piece, PieceKind
 from copydesk.errors import CopydeskError
+from copydesk.model.confidence import DecisionProgress
 from copydesk.model.delivery import DeliveredPost, DeliveryReport, DeliverySituation, DeliveryState, Evidence, NextBy
 from copydesk.model.draft import (
     Agent,
@@ -31,7 +32,7 @@ from copydesk.model.draft import (
 from copydesk.tui.empty_states import desk_error
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
 from copydesk.tui.review.draft_row import detail_line, draft_row, first_line, title_line
-from copydesk.tui.review.pages import MAX_ARTICLE_LENGTH, DeliveryInfo, Post, diff_page, draft_page, item_page
+from copydesk.tui.review.pages import MAX_ARTICLE_LENGTH, DraftDetails, Post, diff_page, draft_page, item_page
 from copydesk.tui.review.row_look import RowLook
 
 URL = "https://bsky.example/2"
@@ -134,11 +135,22 @@ def test_all_line_breaks_are_equal() -> None:
 def test_headline_has_schedule_on_users_clock() -> None:
     due = make_draft(0, status=Status.SCHEDULED, scheduled_at=datetime(2026, 3, 9, 8, 0, tzinfo=UTC))
     assert " · scheduled · Mon 9 Mar 09:00 · " in render(
-        draft_page(due, NOW, delivery=DeliveryInfo(ZoneInfo("Europe/Oslo")))
+        draft_page(due, NOW, details=DraftDetails(ZoneInfo("Europe/Oslo")))
     )
     assert " · scheduled · confidence 93%" in render(draft_page(due, NOW))
     late = make_draft(0, status=Status.MISSED, scheduled_at=datetime(2025, 12, 31, 8, 0, tzinfo=UTC))
-    assert " · missed · Wed 31 Dec 2025 08:00" in render(draft_page(late, NOW, delivery=DeliveryInfo(ZoneInfo("UTC"))))
+    assert " · missed · Wed 31 Dec 2025 08:00" in render(draft_page(late, NOW, details=DraftDetails(ZoneInfo("UTC"))))
+
+
+def test_headline_tells_when_confidence_will_be_known() -> None:
+    def headline(progress: DecisionProgress | None) -> str:
+        draft = make_draft(0, confidence_known=False)
+        return render(draft_page(draft, NOW, details=DraftDetails(progress=progress))).split("\n")[0]
+
+    assert " · confidence not known yet (7 of 20 decisions) · " in headline(DecisionProgress(decisions=7, needed=20))
+    # All are made, and the next refresh computes it.
+    assert " · confidence not known yet · " in headline(DecisionProgress(decisions=20, needed=20))
+    assert " · confidence not known yet · " in headline(None)
 
 
 def report(*posts: DeliveredPost, account: str) -> DeliveryReport:
@@ -168,7 +180,7 @@ def test_posted_draft_lists_time_and_addresses() -> None:
     )
     reports = report(*posts, account="bluesky:me"), report(posts[0], account="webhook:bell")
     posted = make_draft(0, status=Status.POSTED, posted_at=NOW - timedelta(hours=2))
-    page = render(draft_page(posted, NOW, delivery=DeliveryInfo(reports=reports))).split("\n")
+    page = render(draft_page(posted, NOW, details=DraftDetails(reports=reports))).split("\n")
     assert " · posted · 2 h ago · " in page[0]
     assert page[2:4] == [f"bluesky:me  {URL}", ""]
 

@@ -46,6 +46,7 @@ from copydesk.tui.terminal.cells import safe_line
 if TYPE_CHECKING:
     from copydesk.desk.drafts.history_text import DraftHistory
     from copydesk.desk.drafts.versions import Difference
+    from copydesk.model.confidence import DecisionProgress
     from copydesk.model.decision_stats import DecisionStats
     from copydesk.model.delivery import DeliveryReport, Preview, PreviewPart
     from copydesk.model.item import Entry, Item
@@ -183,26 +184,26 @@ def _first_link(parts: "Sequence[PreviewPart]") -> str:
     return ""
 
 
-class DeliveryInfo(NamedTuple):
-    """Data about a draft's delivery that its row does not hold."""
+class DraftDetails(NamedTuple):
+    """Data about a draft that its row does not hold."""
 
     zone: tzinfo | None = None
     """The user's time zone; None until it is loaded."""
     reports: "Sequence[DeliveryReport]" = ()
+    progress: "DecisionProgress | None" = None
+    """The decisions made so far; None while the confidence is known, or until they are counted."""
 
 
-def format_delivery_time(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> str:
+def format_delivery_time(draft: ListedDraft, now: datetime, details: DraftDetails) -> str:
     """Return the time of a scheduled draft in the user's zone, or how long ago a posted one was sent.
 
     Empty for all other drafts, and while the zone is not loaded.
     """
     if draft.status is Status.POSTED:
         # Right after posting the reports are newer than the row, which has no `posted_at` yet.
-        sent_at = draft.posted_at or max(
-            (report.sent_at for report in delivery.reports if report.sent_at), default=None
-        )
+        sent_at = draft.posted_at or max((report.sent_at for report in details.reports if report.sent_at), default=None)
         return format_relative(sent_at, now) if sent_at else ""
-    zone = delivery.zone
+    zone = details.zone
     if draft.status in (Status.SCHEDULED, Status.MISSED) and draft.scheduled_at is not None and zone is not None:
         local = draft.scheduled_at.astimezone(zone)
         year = f" {local.year}" if local.year != now.astimezone(zone).year else ""
@@ -233,14 +234,14 @@ def draft_page(
     now: datetime,
     previews: "Sequence[Preview]" = (),
     images: Sequence[ImageView] = (),
-    delivery: DeliveryInfo = DeliveryInfo(),  # noqa: B008 - immutable
+    details: DraftDetails = DraftDetails(),  # noqa: B008 - immutable
 ) -> list[Block]:
     """Return the whole page of one draft.
 
     `previews` are left out until they are loaded. `images` are the draft's images with their thumbnails; without them
-    the previews list the images by their descriptions. `delivery` says when the draft goes out or where it was posted.
+    the previews list the images by their descriptions. `details` says when the draft goes out or where it was posted.
     """
-    blocks = [_headline(draft, now, delivery), _source_line(draft, now), *post_links(delivery.reports), paragraph()]
+    blocks = [_headline(draft, now, details), _source_line(draft, now), *post_links(details.reports), paragraph()]
     blocks += [*_post(draft, previews)]
     if previews and (draft.images or images):
         blocks += [*image_blocks(images or [ImageView(image.alt or "") for image in draft.images])]
@@ -267,7 +268,7 @@ def draft_page(
     return blocks
 
 
-def _headline(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> Block:
+def _headline(draft: ListedDraft, now: datetime, details: DraftDetails) -> Block:
     """Return the line that spells out the letters of the draft's row in the queue."""
     status_sign = labels.status_badge(draft)
     writer = labels.WRITTEN_BY_USER if draft.writer == USER else safe_line(draft.writer)
@@ -276,8 +277,8 @@ def _headline(draft: ListedDraft, now: datetime, delivery: DeliveryInfo) -> Bloc
         Content.styled(draft.format.value, "strong"),
         Content.styled(status_sign.text, status_sign.role),
         *([Content.styled(labels.restore_hint(draft.status), "dim")] if draft.archived_at else []),
-        *([Content.styled(time, status_sign.role)] if (time := format_delivery_time(draft, now, delivery)) else []),
-        Content(labels.confidence(draft.confidence, known=draft.confidence_known)),
+        *([Content.styled(time, status_sign.role)] if (time := format_delivery_time(draft, now, details)) else []),
+        Content(labels.confidence(draft.confidence, known=draft.confidence_known, progress=details.progress)),
         *([Content.styled(check_sign.text, check_sign.role)] if (check_sign := worst_finding_sign(draft)) else []),
         Content.styled(origin, "dim"),
     ]
@@ -699,7 +700,7 @@ def diff_page(diff: "Difference") -> list[Block]:
 def partial_page(draft: ListedDraft, text: str, now: datetime) -> list[Block]:
     """Return the page of a draft that is being written, with its text as far as it has arrived."""
     unfinished = structs.replace(draft, text=text, checks=Checks())
-    headline = _headline(unfinished, now, DeliveryInfo())
+    headline = _headline(unfinished, now, DraftDetails())
     return [headline, paragraph(labels.TEXT_ARRIVING, "dim"), paragraph(), *_post(unfinished, ())]
 
 

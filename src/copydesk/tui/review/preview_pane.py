@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from copydesk.desk import Desk
+    from copydesk.model.confidence import DecisionProgress
     from copydesk.model.delivery import Preview
     from copydesk.model.draft import DraftImage, ListedDraft, Thumbnail
     from copydesk.model.item import Item
-    from copydesk.tui.review.pages import DeliveryInfo, ImageView
+    from copydesk.tui.review.pages import DraftDetails, ImageView
 
 PARTIAL_TEXT_SECONDS = 0.2
 """Seconds between two looks at a text that is being written."""
@@ -52,11 +53,11 @@ def _suppress_prefetch_errors(is_displayed: Callable[[], bool]) -> Iterator[None
 
 
 class LoadedPreview(NamedTuple):
-    """The previews of a draft, and its delivery."""
+    """The previews of a draft, and what else its row does not hold."""
 
     draft: "ListedDraft"
     previews: "Sequence[Preview]"
-    delivery: "DeliveryInfo"
+    details: "DraftDetails"
 
 
 class PreviewPane(Container):
@@ -80,6 +81,8 @@ class PreviewPane(Container):
         """Thumbnails by image id. Missing images are not cached: they may be available later."""
         self._zone: ZoneInfo | None = None
         """The user's time zone, as loaded last."""
+        self._progress: DecisionProgress | None = None
+        """The decisions made, as counted last; None while the confidence is known."""
         self._partial_text = ""
         """The text shown of a draft that is being written."""
         self._partial_timer: Timer | None = None
@@ -98,13 +101,14 @@ class PreviewPane(Container):
 
     def show(self, draft: "ListedDraft") -> None:
         """Show a draft: its text, and its previews if they are cached."""
-        from copydesk.tui.review.pages import DeliveryInfo, draft_page  # noqa: PLC0415 - not needed for the first paint
+        from copydesk.tui.review.pages import DraftDetails, draft_page  # noqa: PLC0415 - not needed for the first paint
 
         self._draft = draft
         self._current_preview, self._images = self._cached_preview(draft), ()
         cached = self._current_preview
-        previews, delivery = (cached.previews, cached.delivery) if cached else ((), DeliveryInfo(self._zone))
-        self.page.show(lambda: draft_page(draft, self.app.clock(), previews, delivery=delivery))
+        loaded_last = DraftDetails(self._zone, progress=self._progress)
+        previews, details = (cached.previews, cached.details) if cached else ((), loaded_last)
+        self.page.show(lambda: draft_page(draft, self.app.clock(), previews, details=details))
         self._request_images()
         self._watch_text(draft)
 
@@ -164,20 +168,22 @@ class PreviewPane(Container):
         previews = await desk.posting.preview(
             draft.text, draft.format, draft.target_platforms, tags=draft.tags, alts=alts
         )
-        return LoadedPreview(draft, previews, await self._load_delivery(desk, draft))
+        return LoadedPreview(draft, previews, await self._load_details(desk, draft))
 
-    async def _load_delivery(self, desk: "Desk", draft: "ListedDraft") -> "DeliveryInfo":
-        """Load the links of a posted draft, or the user's time zone for a scheduled one."""
-        from copydesk.tui.review.pages import DeliveryInfo  # noqa: PLC0415
+    async def _load_details(self, desk: "Desk", draft: "ListedDraft") -> "DraftDetails":
+        """Load the links of a posted draft, the user's time zone for a scheduled one, and the decisions made."""
+        from copydesk.tui.review.pages import DraftDetails  # noqa: PLC0415
 
+        self._progress = None if draft.confidence_known else await desk.learning.progress()
         if draft.status is Status.POSTED:
             with suppress(NotFoundError):  # it may have been deleted meanwhile
-                return DeliveryInfo(reports=await desk.posting.list_deliveries(draft.id))
+                reports = await desk.posting.list_deliveries(draft.id)
+                return DraftDetails(reports=reports, progress=self._progress)
         if draft.scheduled_at is not None:
             from zoneinfo import ZoneInfo  # noqa: PLC0415 - as above
 
             self._zone = ZoneInfo(await desk.schedule.zone())
-        return DeliveryInfo(self._zone)
+        return DraftDetails(self._zone, progress=self._progress)
 
     def _show_preview(self, preview: LoadedPreview) -> None:
         """Show the previews below the text."""
@@ -190,9 +196,9 @@ class PreviewPane(Container):
     def _update_page(self, preview: LoadedPreview) -> None:
         from copydesk.tui.review.pages import draft_page  # noqa: PLC0415 - as above
 
-        draft, previews, delivery = preview
+        draft, previews, details = preview
         images = self._images
-        self.page.show_more(lambda: draft_page(draft, self.app.clock(), previews, images, delivery))
+        self.page.show_more(lambda: draft_page(draft, self.app.clock(), previews, images, details))
 
     def _request_images(self) -> None:
         preview = self._current_preview
