@@ -272,6 +272,24 @@ async def test_error_releases_lock_despite_held_cursor(tmp_path: Path) -> None:
     await other.close()
 
 
+async def test_thread_that_does_not_start_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, start = await open_store(tmp_path), threading.Thread.start
+
+    def refuse_connections(thread: threading.Thread) -> None:
+        if thread.daemon:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    await store.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse_connections)
+        with pytest.raises(RuntimeError, match="start new thread"):
+            await store.read(user_names)
+    # The next caller gets a new thread.
+    assert await store.read(user_names) == []
+    await store.close()
+
+
 async def test_cancelled_running_unit_completes(store: Database) -> None:
     unit = BlockingUnit()
     task = asyncio.create_task(store.write(unit.write))

@@ -221,7 +221,9 @@ class _ThreadedConnection(aiosqlite.Connection):
 
     def join(self) -> None:
         """Wait until the thread has ended, which it does after a failed open."""
-        self._thread.join()
+        # The system may have refused to start it.
+        if self._thread.is_alive():
+            self._thread.join()
 
     def _open(self) -> sqlite3.Connection:
         self._file.check()
