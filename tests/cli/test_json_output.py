@@ -242,7 +242,8 @@ def test_exit_code_and_problem_type(home, args, code, name):
 def test_declined_question_is_a_problem(home):
     result = run_in_process(home, "draft", "reject", "--all-matching", "--json", stdin="n\n")
     assert (result.code, result.out) == (1, "")
-    assert json.loads(result.err.splitlines()[-1].rpartition("? [y/N]: ")[2])["detail"] == "Nothing changed."
+    problem = json.loads(result.err.splitlines()[-1].rpartition("? [y/N]: ")[2])
+    assert (problem["type"], problem["detail"]) == ("/problems/not-confirmed", "Nothing changed.")
 
 
 def test_problem_escapes_hidden_characters(home):

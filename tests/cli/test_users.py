@@ -162,7 +162,7 @@ def test_token_is_revoked_by_name_or_id(tmp_path):
         json.loads(create_token(tmp_path, "--name", name, "--scope", "read", "--json").out) for name in ("one", "two")
     )
     assert run_in_process(tmp_path, "token", "revoke", "one").out == "Revoked one.\n"
-    assert run_in_process(tmp_path, "token", "revoke", second["id"]).out == "Revoked two.\n"
+    assert run_in_process(tmp_path, "token", "revoke", second["id"][-6:]).out == "Revoked two.\n"
     assert [authenticate(tmp_path, created["token"]) for created in (first, second)] == [None, None]
     states = [line.split("  ")[-1] for line in run_in_process(tmp_path, "token", "list").out.splitlines()]
     assert states == ["revoked just now", "revoked just now"]

@@ -37,6 +37,13 @@ async def test_repeated_request_gets_the_first_response(service, tmp_path):
     assert draft_count(tmp_path) == 1
 
 
+async def test_paths_with_and_without_version_are_one_resource(service, tmp_path):
+    client = await service.client()
+    first = await client.post("/drafts", json=BODY, headers=KEY)
+    again = await client.post("/v1/drafts", json=BODY, headers=KEY)
+    assert (again.status_code, again.content, draft_count(tmp_path)) == (201, first.content, 1)
+
+
 async def test_requests_without_key_are_separate(service, tmp_path):
     client = await service.client()
     for _ in range(2):

@@ -76,10 +76,14 @@ async def test_secret_is_not_kept_with_an_idempotency_key(service, tmp_path):
     key = {"Idempotency-Key": "k-1"}
     body = {"url": "https://hooks.example/copydesk"}
     created, repeated = [await client.post("/webhooks", json=body, headers=key) for _ in range(2)]
-    assert created.json() | {"secret": ""} == repeated.json()
+    assert created.json() == repeated.json()
+    assert created.headers["Location"] == repeated.headers["Location"]
     assert len((await client.get("/webhooks")).json()) == 1
     secret = created.json()["secret"].removeprefix("whsec_").encode()
     with closing(sqlite3.connect(tmp_path / "copydesk.db")) as connection:
         rows = connection.execute("SELECT response FROM idempotency_key").fetchall()
     assert rows
     assert not any(secret in row[0] for row in rows)
+    await client.delete(f"/webhooks/{created.json()['id']}")
+    removed = await client.post("/webhooks", json=body, headers=key)
+    assert removed.json() == created.json() | {"secret": ""}

@@ -293,8 +293,15 @@ def confirm(question: str, *, declined: str, default: bool = False) -> None:
         if isinstance(end.__context__, KeyboardInterrupt):
             raise
         click.echo(err=True)
-        fail(f"{declined} Use --yes to skip the confirmation.", 1)
-    fail(declined, 1)
+        _fail_unconfirmed(f"{declined} Use --yes to skip the confirmation.")
+    _fail_unconfirmed(declined)
+
+
+def _fail_unconfirmed(message: str) -> NoReturn:
+    from copydesk.problems import Problem  # noqa: PLC0415 - only for --json
+
+    problem = Problem(type="/problems/not-confirmed", title="Not confirmed", status=409, detail=message)
+    fail(message, FAILED, problem)
 
 
 def is_interactive() -> bool:

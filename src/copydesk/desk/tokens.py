@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
+from copydesk.model.ids import MIN_END_LENGTH, parse_end
 from copydesk.model.token import (
     MAX_TOKEN_NAME_LENGTH,
     CreatedToken,
@@ -59,7 +60,10 @@ class Tokens:
 
     @operation
     async def revoke(self, name: str) -> Token:
-        """Revoke the token with this id or name and return it; a revoked one stays as it is. Raise NotFoundError."""
+        """Revoke the token with this name, id or end of an id, and return it; a revoked one stays as it is.
+
+        Raise NotFoundError, and InvalidError if several ids end like this.
+        """
         return await self._ctx.write_durable(_revoke, name, self._ctx.clock())
 
 
@@ -74,10 +78,24 @@ def _add(conn: Transaction, user_id: str, created: CreatedToken) -> None:
 
 
 def _revoke(conn: Transaction, user_id: str, name: str, now: datetime) -> Token:
-    found = tokens.get(conn, user_id, name) or tokens.get_by_name(conn, user_id, name)
+    # A name may look like the end of an id, but the user has chosen it.
+    found = tokens.get_by_name(conn, user_id, name) or _find_by_id(conn, user_id, name)
     if found is None:
         raise NotFoundError(f"No token {name[:200]!r}.", hint="List all tokens: `copydesk token list`.")
     tokens.revoke(conn, user_id, found.id, now)
     revoked = tokens.get(conn, user_id, found.id)
     assert revoked is not None
     return revoked
+
+
+def _find_by_id(conn: Transaction, user_id: str, text: str) -> Token | None:
+    if (found := tokens.get(conn, user_id, text)) is not None:
+        return found
+    end = parse_end(text) or ""
+    found_all = [
+        token for token in tokens.list_all(conn, user_id) if len(end) >= MIN_END_LENGTH and token.id.endswith(end)
+    ]
+    if len(found_all) > 1:
+        names = ", ".join(f"“{token.name}”" for token in found_all)
+        raise InvalidError(FieldError("id", f"“{end}” is the end of several token ids: {names}"))
+    return found_all[0] if found_all else None

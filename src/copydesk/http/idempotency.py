@@ -58,7 +58,9 @@ def request_fingerprint(request: Request, content: bytes, scope: Scope) -> bytes
     Scopes of actions are checked when a request is carried out: a token must not get the response to an action that it
     may not take.
     """
-    target = f"{scope} {request.method} {request.url.path}?{request.url.query}\n"
+    # `/drafts` and `/v1/drafts` are one resource, so that a retry may use either.
+    path = request.url.path.removeprefix("/v1")
+    target = f"{scope} {request.method} {path}?{request.url.query}\n"
     return sha256(target.encode() + content).digest()
 
 

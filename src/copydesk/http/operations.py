@@ -46,7 +46,9 @@ class Operation:
     """Name of the file in a multipart body; the call's body is its content."""
     max_body: int = MAX_BODY
     secrets: tuple[str, ...] = ()
-    """Fields of the response that are shown once: they are not stored, and empty when a request is repeated."""
+    """Fields of the response that are not stored with the key of a request."""
+    restore_secrets: Callable[[Call, dict[str, Any]], Awaitable[object]] | None = None
+    """Returns the response again, with its secrets, for the one that was stored without them. Raise NotFoundError."""
     tag: str = ""
 
     @property

@@ -4,14 +4,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from copydesk.desk.authentication import Authentication, InvalidTokenError, confirm_with_first_unit
 from copydesk.desk.idempotency import Outcome
-from copydesk.errors import CopydeskError
+from copydesk.errors import CopydeskError, NotFoundError
 from copydesk.http import errors, idempotency
 from copydesk.http.call import Call
 from copydesk.http.event_stream import OpenStreams
@@ -220,7 +222,16 @@ async def _respond_once(operation: Operation, call: Call, key: str, content: byt
 
     fingerprint = idempotency.request_fingerprint(call.request, content, call.access.scope)
     outcome = await call.desk.idempotency.run(key, fingerprint, carry_out, encode_result)
-    return idempotency.to_response(outcome)
+    response = idempotency.to_response(outcome)
+    restore = operation.restore_secrets
+    if restore is None or not outcome.is_replay or response.status_code != operation.status:
+        return response
+    # What was created may be deleted by now; the stored response is all there is then.
+    with suppress(NotFoundError):
+        restored = await restore(call, msgspec.json.decode(response.body))
+        headers = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
+        return json_response(restored, response.status_code, headers)
+    return response
 
 
 async def _log_failure(work: Callable[[], Awaitable[object]]) -> None:

@@ -144,7 +144,7 @@ class EventSender:
             headers={
                 "content-type": "application/json",
                 "user-agent": user_agent(self._ctx.settings.network.contact),
-                **signed_headers(await self._secret(target), message_id, body, self._ctx.clock()),
+                **signed_headers(await self.load_secret(target), message_id, body, self._ctx.clock()),
             },
             content=body,
             max_body=MAX_RESPONSE,
@@ -152,7 +152,8 @@ class EventSender:
             connect_seconds=CONNECT_TIMEOUT,
         )
 
-    async def _secret(self, target: WebhookTarget) -> str:
+    async def load_secret(self, target: WebhookTarget) -> str:
+        """Return the secret that signs the events sent to the webhook. Raise CredentialsError."""
         if target.secret is not None:
             return target.secret
         if target.id not in self._secrets:

@@ -71,6 +71,17 @@ class Webhooks:
         return found
 
     @operation
+    async def get_created(self, webhook_id: str) -> CreatedWebhook:
+        """Return a webhook with its secret, for whoever repeats the request that created it.
+
+        Raise NotFoundError, and CredentialsError if the secret cannot be read.
+        """
+        webhook, target = await self.get(webhook_id), await self._ctx.read(webhooks.get_target, webhook_id)
+        if target is None:
+            raise _not_found(webhook_id)
+        return CreatedWebhook(**asdict(webhook), secret=await self._sender.load_secret(target))
+
+    @operation
     async def remove(self, webhook_id: str) -> None:
         """Delete a webhook with its log; nothing more is sent to it. Raise NotFoundError."""
         removed = await self._ctx.write_durable(webhooks.remove, webhook_id)

@@ -39,6 +39,7 @@ async def list_webhooks(call: Call) -> tuple[Webhook, ...]:
     body=NewWebhook,
     response=CreatedWebhook,
     secrets=("secret",),
+    restore_secrets=lambda call, stored: call.desk.webhooks.get_created(stored["id"]),
     status=201,
     errors=(409,),
     headers=("Location",),
@@ -46,8 +47,6 @@ async def list_webhooks(call: Call) -> tuple[Webhook, ...]:
 )
 async def create_webhook(call: Call) -> CreatedWebhook:
     """Create a webhook, to which events are sent from now on. Its secret is returned only here.
-
-    The response to a repeated request has an empty secret.
 
     Each event is sent as a POST request with an Event as JSON, signed as Standard Webhooks describes it. Any status of
     200 to 299 accepts it; otherwise it is sent again under the same `webhook-id`.
