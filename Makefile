@@ -70,7 +70,7 @@ test: .venv/test ## every check, and every test that needs no server: minutes
 	$(TESTS) -m "not servers"; tests=$$?; \
 	wait $$checks; checks=$$?; cat .venv/check.log; exit $$((tests | checks))
 
-test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon, PostgreSQL) and a browser; built once, in ~/.cache
+test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon, PostgreSQL, llama.cpp) and a browser; built once, in ~/.cache
 	$(SERVER_TESTS) -m servers
 	$(TESTS) --database postgresql tests/store
 
