@@ -1,6 +1,6 @@
 """Fake platforms with a sign-in: one through a browser, one with a password."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 import httpx
@@ -11,6 +11,8 @@ from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.posting.platform import ConnectResult, CredentialField, LoginError, SignIn
 
 STATE, CODE = "some-state", "the-code"
+POSTS = ("A ferry is a road that moves.", "The newest post of \x1b[31mmine.", "short", "An older post of mine.")
+"""What an account of the first platform has posted."""
 
 
 class FakeBrowserPlatform(FakePlatform):
@@ -30,6 +32,13 @@ class FakeBrowserPlatform(FakePlatform):
     async def start_sign_in(self, server: str, credentials: Mapping[str, str], redirect_uri: str) -> SignIn:
         page = f"{server}/yes?{urlencode({'redirect': redirect_uri})}"
         return SignIn(url=page, redirect_uri=redirect_uri, state=STATE, context={})
+
+    async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
+        account = Account(platform="browser", server=server, id="b", name="b")
+        return ConnectResult(account=account, credentials=dict(credentials))
+
+    async def list_posts(self, account: Account, limit: int) -> Sequence[str]:
+        return POSTS[:limit]
 
     async def finish_sign_in(self, server: str, sign_in: SignIn, code: str) -> ConnectResult:
         if code != CODE:

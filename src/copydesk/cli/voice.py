@@ -169,14 +169,19 @@ def _read_posts(file: BinaryIO | None) -> str:
 
 def _read_account(context: Context, name: str, *, yes: bool) -> str:
     """Return the posts of an account as a JSON list, after the user has seen them and confirmed."""
-    posts = context.run(lambda desk: desk.accounts.list_posts(name))
+
+    async def work(desk: "Desk") -> tuple[tuple[str, ...], tuple[str, ...]]:
+        posts = await desk.accounts.list_posts(name)
+        return posts, await desk.voice.find_new_examples(posts)
+
+    posts, new = context.run(work)
     if not posts:
         raise click.BadParameter("has no post that can be an example", param_hint="--account")
-    for post in posts:
+    for post in new:
         # On stderr: the standard output is the result's.
         click.echo(f"{clean_lines(post)}\n---", err=True)
-    if not yes:
-        confirm(f"Add {plural(len(posts), 'post')} to the examples?", declined="Nothing changed.")
+    if new and not yes:
+        confirm(f"Add {plural(len(new), 'post')} to the examples?", declined="Nothing changed.")
     return msgspec.json.encode(posts).decode()
 
 

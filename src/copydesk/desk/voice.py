@@ -123,6 +123,12 @@ class Voices:
         return await self._ctx.write_durable(_add_examples, posts, self._ctx.clock())
 
     @operation
+    async def find_new_examples(self, posts: Sequence[str]) -> tuple[str, ...]:
+        """Return those of the posts that an import would add to the examples. Nothing is stored."""
+        profile = await self.get()
+        return _new_examples(profile, posts)
+
+    @operation
     async def suggest_examples(self) -> tuple[ExampleSuggestion, ...]:
         """Return texts that the user edited and approved, newest first, that are no examples yet. Nothing is stored."""
         return await self._ctx.read(_suggest_examples)
@@ -136,9 +142,15 @@ def unsupported_fields(voice: Voice) -> tuple[str, ...]:
     return tuple(name for name in ("style", "examples") if getattr(voice, name)) + tuple(instruction_fields)
 
 
+def _new_examples(profile: VoiceProfile, posts: Sequence[str]) -> tuple[str, ...]:
+    """Return the posts that are no examples yet, as many as there is room for."""
+    new = [post for post in posts if post not in profile.examples]
+    return tuple(new[: MAX_EXAMPLES - len(profile.examples)])
+
+
 def _add_examples(conn: Transaction, user_id: str, posts: tuple[str, ...], now: datetime) -> ImportedPosts:
     profile = users.load_voice(conn, user_id) or empty_profile(user_id)
-    new = [post for post in posts if post not in profile.examples][: MAX_EXAMPLES - len(profile.examples)]
+    new = _new_examples(profile, posts)
     examples = (*profile.examples, *new)
     if new:
         _update(conn, user_id, {"examples": list(examples)}, now, merge_formats=False)

@@ -43,6 +43,7 @@ class KeyContext(StrEnum):
     FIELDS = "Form"
     CONSOLE = "Everywhere"
     REHEARSAL = "Rehearsal"
+    POST_IMPORT = "Import of posts"
     HELP = "Help"
     HELP_FILTER = "Help filter"
     PROMPT = "Prompt"
@@ -264,6 +265,13 @@ KEYS = (
     Key("setup.connect", KeyContext.SETUP, "A", "connect", "Connect an account, or add a language model", "connect"),
     Key("setup.check", KeyContext.SETUP, "t", "check", "Test the connection", "test"),
     Key("setup.use", KeyContext.SETUP, "space", "use", "Let the writer write drafts"),
+    Key(
+        "setup.import",
+        KeyContext.SETUP,
+        "ctrl+o",
+        "import_posts",
+        "Import an account's posts as examples",
+    ),
     Key("setup.remove", KeyContext.SETUP, "D", "remove", "Disconnect, remove or forget what is selected", "remove"),
     Key("setup.next_pane", KeyContext.SETUP, "tab", "pane(1)", "Next pane", "pane"),
     Key("setup.previous_pane", KeyContext.SETUP, "shift+tab", "pane(-1)", "Previous pane"),
@@ -287,6 +295,8 @@ KEYS = (
     Key("hold.leave", KeyContext.WAIT, "escape", "leave", "Cancel", "cancel"),
     Key("rehearsal.save", KeyContext.REHEARSAL, "ctrl+s", "save", "Save the change", "save"),
     Key("rehearsal.leave", KeyContext.REHEARSAL, "q,escape", "leave", "Back to the form; nothing is saved", "back"),
+    Key("import.save", KeyContext.POST_IMPORT, "ctrl+s", "save", "Add the posts to the examples", "add"),
+    Key("import.leave", KeyContext.POST_IMPORT, "q,escape", "leave", "Cancel; nothing is added", "cancel"),
     Key("help.close", KeyContext.HELP, "q,escape,?,enter", "close", "Close", "close"),
     Key("help.filter", KeyContext.HELP_FILTER, "/", "filter", "Filter the keys; Enter runs the selected one", "filter"),
     *(

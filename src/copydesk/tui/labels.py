@@ -1938,6 +1938,7 @@ VOICE_HASHTAGS = "Your hashtags"
 VOICE_AVOID_EMPTY = "nothing"
 VOICE_DEFAULT = "default"
 VOICE_EDIT_HINT = "edit and preview"
+VOICE_IMPORT_HINT = "import posts of an account"
 VOICE_EXAMPLES = "Examples"
 VOICE_EXAMPLES_EMPTY = "none"
 VOICE_FIELDS = {
@@ -1990,6 +1991,7 @@ WRITER_NAME_PLACEHOLDER = "a short name of your choice"
 WRITER_NO_MODEL = "no model"
 WRITER_NOT_ASKED = "not used"
 WRITERS_TITLE = "Writers"
+NOTHING_TO_IMPORT = "Posts are imported in the sections Accounts and Voice."
 NOTHING_TO_USE = "Only writers can be chosen: open the section Writer."
 TEXT_ARRIVING = "The text as it arrives; it is checked once it is complete."
 PROMPT_TITLE = "Prompt"
@@ -2141,8 +2143,13 @@ def account_connected(label: str) -> str:
 
 
 def account_keys() -> str:
-    keys = (("setup.connect", "connect"), ("setup.check", "test"), ("setup.remove", "disconnect"))
-    return SEPARATOR.join(f"{key_label(action)} {effect}" for action, effect in keys)
+    keys = {
+        "setup.connect": "connect",
+        "setup.check": "test",
+        "setup.import": "import posts",
+        "setup.remove": "disconnect",
+    }
+    return SEPARATOR.join(f"{key_label(action)} {effect}" for action, effect in keys.items())
 
 
 def account_missing() -> str:
@@ -2159,6 +2166,32 @@ def account_tested(ago: str) -> str:
 
 def account_testing(server: str) -> str:
     return f"Testing the connection to {server}…"
+
+
+def posts_reading(label: str) -> str:
+    return f"Reading the posts of {label}…"
+
+
+def posts_not_found(label: str) -> str:
+    return f"{label} has no post that can be an example."
+
+
+def posts_not_new(count: int) -> str:
+    return f"Nothing to add: {plural(count, 'post')} found, all of them examples already, or there is no room for more."
+
+
+def posts_import_title(label: str, new: int, found: int) -> str:
+    """Return the title of the posts that an import adds: `Add 3 of 5 posts of bluesky:me · Ctrl+S add · q cancel`."""
+    count = plural(new, "post") if new == found else f"{new:,} of {plural(found, 'post')}"
+    return f"Add {count} of {label} · {key_label('import.save')} add · {key_label('import.leave')} cancel"
+
+
+def examples_added(count: int) -> str:
+    return f"Added {plural(count, 'example')}."
+
+
+def import_account_title() -> str:
+    return f"Import posts of · {key_label('list.open')} confirm · {key_label('pick.leave')} cancel"
 
 
 def account_works(label: str) -> str:

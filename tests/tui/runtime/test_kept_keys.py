@@ -18,7 +18,7 @@ from copydesk.tui.dialogs.fields import FieldsDialog
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog
 from copydesk.tui.runtime import desk_tasks, key_buffer
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
-from copydesk.tui.setup.connect_dialogs import PlatformDialog
+from copydesk.tui.setup.connect_dialogs import NameDialog
 from copydesk.tui.setup.voice_dialog import VoiceDialog
 from copydesk.tui.sources.source_dialogs import SourceDialog
 from copydesk.tui.widgets.inputs import SafeTextArea
@@ -179,7 +179,7 @@ async def test_platform_list_and_form_keep_keys(tmp_path: Path) -> None:
         assert ui.app.desk is not None
         held = DelayedResponse(ui.app.desk._context.platforms, "load")
         await ui.press("A")
-        assert isinstance(ui.app.screen, PlatformDialog)
+        assert isinstance(ui.app.screen, NameDialog)
         ui.app.simulate_key("enter")
         await type_while_slow(ui, held, "q3")
         held.released.set()

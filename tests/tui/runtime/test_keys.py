@@ -26,7 +26,7 @@ from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.setup.connect_dialogs import SignInDialog
 from copydesk.tui.setup.ranking_dialogs import RehearsalDialog
 from copydesk.tui.setup.screen import SetupScreen
-from copydesk.tui.setup.voice_dialog import VoiceDialog
+from copydesk.tui.setup.voice_dialog import ImportDialog, VoiceDialog
 from copydesk.tui.sources.feed_transfer import FeedImportDialog
 from copydesk.tui.sources.screen import SourcesScreen
 from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
@@ -53,6 +53,7 @@ OWNERS = {
     KeyContext.SETUP: SetupScreen,
     KeyContext.VOICE: VoiceDialog,
     KeyContext.REHEARSAL: RehearsalDialog,
+    KeyContext.POST_IMPORT: ImportDialog,
     KeyContext.SIGN_IN: SignInDialog,
     KeyContext.COMPOSE: ComposeDialog,
     KeyContext.FIELDS: FieldsDialog,

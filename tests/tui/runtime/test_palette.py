@@ -17,7 +17,7 @@ from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.keys import KEYS, KeyContext
 from copydesk.tui.palette import OFFERED_ELSEWHERE, list_commands, match_words
 from copydesk.tui.review.screen import ReviewScreen
-from copydesk.tui.setup.connect_dialogs import PlatformDialog
+from copydesk.tui.setup.connect_dialogs import NameDialog
 from copydesk.tui.sources.screen import SourcesScreen
 from copydesk.tui.sources.source_dialogs import SourceDialog
 from delayed_responses import WAIT_TIMEOUT
@@ -174,4 +174,4 @@ async def test_form_of_other_screen_opens_on_it(tmp_path: Path) -> None:
     async with open_palette_console(tmp_path) as (ui, pilot, _):
         await choose(ui, pilot, "connect an account")
         assert ui.app.current_mode == "setup"
-        assert isinstance(ui.app.screen, PlatformDialog)
+        assert isinstance(ui.app.screen, NameDialog)

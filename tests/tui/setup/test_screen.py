@@ -234,6 +234,56 @@ async def test_voice_is_previewed_and_saved_on_request(tmp_path: Path) -> None:
         assert len(voice.examples) == 2
 
 
+async def connect_with_posts(desk: Desk) -> None:
+    """Connect two accounts; only the posts of the first can be read, and one of them is an example already."""
+    await desk.accounts.connect("browser", {"token": "t"})
+    await desk.accounts.connect("keyed", {"handle": "harbour", "password": "open"})
+    await desk.voice.update({"examples": ["A ferry is a road that moves."]})
+
+
+async def examples_in(home: Path) -> tuple[str, ...]:
+    async with open_setup_desk(home) as desk:
+        return (await desk.voice.get()).examples
+
+
+async def test_posts_of_an_account_are_shown_then_added(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, connect_with_posts) as ui:
+        await ui.press("ctrl+o")
+        await wait_for_text(ui, "Add 2 of 3 posts of browser:b · Ctrl+S add · q cancel")
+        assert "2  An older post of mine." in ui.text
+        assert "A ferry" not in ui.text
+        await ui.press("escape")
+        assert await examples_in(tmp_path) == ("A ferry is a road that moves.",)
+        await ui.press("ctrl+o")
+        await wait_for_text(ui, "Add 2 of 3 posts")
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "Added 2 examples.")
+        await ui.press("ctrl+o")
+        await wait_for_text(ui, "Nothing to add: 3 posts found, all of them examples already")
+    examples = await examples_in(tmp_path)
+    assert (examples[0], examples[2]) == ("A ferry is a road that moves.", "An older post of mine.")
+    assert "\x1b" not in examples[1]
+
+
+async def test_account_to_import_from_is_chosen_in_the_voice(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, connect_with_posts) as ui:
+        await ui.press("j", "ctrl+o")
+        await wait_for_text(ui, "Import posts of · Enter confirm · Esc cancel")
+        await ui.press("j", "enter")
+        await wait_for_text(ui, "whose posts cannot be read")
+        await ui.press("ctrl+o", "enter")
+        await wait_for_text(ui, "Add 2 of 3 posts of browser:b")
+
+
+async def test_import_without_account_or_in_another_section_says_so(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await ui.press("ctrl+o", "j", "j", "ctrl+o")
+        assert ui.toasts == [
+            "No account connected. A connects one.",
+            "Posts are imported in the sections Accounts and Voice.",
+        ]
+
+
 async def test_chosen_model_previews_a_voice_on_request(tmp_path: Path) -> None:
     async def choose_model(desk: Desk) -> None:
         await add_sample_setup(desk)

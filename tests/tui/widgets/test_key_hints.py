@@ -25,9 +25,9 @@ from copydesk.tui.help.screen import HelpDialog
 from copydesk.tui.layout import paragraph
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog, ParsedTime, PostDialog, PostPlan, TimePrompt
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
-from copydesk.tui.setup.connect_dialogs import PlatformDialog, SignInDialog
+from copydesk.tui.setup.connect_dialogs import NameDialog, SignInDialog
 from copydesk.tui.setup.ranking_dialogs import RehearsalDialog
-from copydesk.tui.setup.voice_dialog import VoiceDialog
+from copydesk.tui.setup.voice_dialog import ImportDialog, VoiceDialog
 from copydesk.tui.sources.feed_transfer import FeedImportDialog
 from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
 from copydesk.tui.widgets.key_hints import KeyLine
@@ -59,7 +59,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: ConfirmDialog("Go?"): "",
     lambda: PostDialog(_load_plan): "",
     ComposeDialog: "Ctrl+S create  Tab next  Ctrl+N clear  Esc cancel",
-    lambda: PlatformDialog(["bluesky"]): "j k move  Enter choose  Esc cancel",
+    lambda: NameDialog(["bluesky"], "Connect"): "j k move  Enter choose  Esc cancel",
     lambda: SignInDialog(_LOGIN, {}, ""): "Esc cancel",
     EditDialog: "Ctrl+S save  Esc cancel",
     lambda: FeedImportDialog([]): "j k move  Esc close",
@@ -73,6 +73,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     SourceDialog: "Enter next  Ctrl+S save untested  Tab field  Esc cancel",
     lambda: SourceTestDialog(make_source()): "j k scroll  Esc close",
     VoiceDialog: "Ctrl+S save  Ctrl+T preview  Tab next  Esc cancel",
+    lambda: ImportDialog(["A post."], "Add"): "j k scroll  Ctrl+S add  q cancel",
     lambda: RehearsalDialog(NO_REHEARSAL): "j k scroll  Ctrl+S save  q back",
     HelpDialog: "j k move  q close  / filter",
     CommandPalette: "",

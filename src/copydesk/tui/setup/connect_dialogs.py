@@ -38,8 +38,8 @@ def _draw_name(name: str, width: int) -> Content:
     return Content(fit(safe_line(labels.platform_name(name)), width))
 
 
-class PlatformDialog(Dialog[str | None], inherit_bindings=False):
-    """Choose a platform; return its name, or None if the dialog is left."""
+class NameDialog(Dialog[str | None], inherit_bindings=False):
+    """Choose the name of a platform or account; return it, or None if the dialog is left."""
 
     CSS_PATH = stylesheet_path("over.tcss")
     COMPONENT_CLASSES = set(ROLE_CLASSES)
@@ -48,15 +48,16 @@ class PlatformDialog(Dialog[str | None], inherit_bindings=False):
 
     names: getters.query_one[LineList[str]] = getters.query_one(LineList)
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], title: str) -> None:
         super().__init__()
         self._names = names
+        self._title = title
 
     def compose(self) -> ComposeResult:
         yield LineList(_draw_name, id="over")
 
     def on_mount(self) -> None:
-        set_title(self.names, labels.platform_list_title())
+        set_title(self.names, self._title)
         self.names.show(self._names)
 
     def on_line_list_opened(self) -> None:
@@ -64,7 +65,7 @@ class PlatformDialog(Dialog[str | None], inherit_bindings=False):
         self.action_take()
 
     def action_take(self) -> None:
-        """Choose the platform under the cursor."""
+        """Choose the name under the cursor."""
         self.close(self.names.current)
 
     def action_leave(self) -> None:

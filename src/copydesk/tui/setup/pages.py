@@ -162,7 +162,13 @@ def voice_page(setup: SetupSnapshot) -> list[Block]:
             paragraph(),
             paragraph(labels.voice_unsupported(setup.unfollowed), "warn"),
         ]
-    return [*blocks, paragraph(), _key_hints(("setup.edit", labels.VOICE_EDIT_HINT))]
+    hints = _key_hints(("setup.edit", labels.VOICE_EDIT_HINT), ("setup.import", labels.VOICE_IMPORT_HINT))
+    return [*blocks, paragraph(), hints]
+
+
+def import_page(posts: Sequence[str]) -> list[Block]:
+    """Return the page of the posts that an import adds to the examples."""
+    return list(_examples(posts))
 
 
 def _examples(examples: Sequence[str]) -> Iterator[Block]:

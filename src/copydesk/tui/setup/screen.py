@@ -379,9 +379,10 @@ class SetupScreen(DeskScreen):
         self.app.run_desk_task(self._choose_platform, hold_keys=Hold.SCREEN)
 
     async def _choose_platform(self, desk: "Desk") -> None:
-        from copydesk.tui.setup.connect_dialogs import PlatformDialog  # noqa: PLC0415 - not needed for the first paint
+        from copydesk.tui.setup.connect_dialogs import NameDialog  # noqa: PLC0415 - not needed for the first paint
 
-        self.app.push_if_current(self, PlatformDialog(desk.accounts.platforms()), self._load_form)
+        dialog = NameDialog(desk.accounts.platforms(), labels.platform_list_title())
+        self.app.push_if_current(self, dialog, self._load_form)
 
     def _load_form(self, platform: str | None) -> None:
         if platform is not None:
@@ -445,6 +446,29 @@ class SetupScreen(DeskScreen):
             self.app.notify(labels.account_works(checked.label))
         # Load again after a failure, too: a rejected login is stored with the account and shown in its row.
         self.call_later(self.refresh_data)
+
+    def action_import_posts(self) -> None:
+        """Import the posts of the account under the cursor, or of a chosen one in the section of the voice."""
+        accounts = self._setup.accounts if self._setup else ()
+        if self.section not in {Section.ACCOUNTS, Section.VOICE}:
+            self.app.notify(labels.NOTHING_TO_IMPORT, severity="warning")
+        elif self.section is Section.VOICE and len(accounts) > 1:
+            from copydesk.tui.setup.connect_dialogs import NameDialog  # noqa: PLC0415 - not needed for the first paint
+
+            by_label = {account.label: account for account in accounts}
+            dialog = NameDialog(list(by_label), labels.import_account_title())
+            self.app.push_screen(dialog, lambda label: self._import_posts(by_label[label]) if label else None)
+        elif account := self._current_account():
+            self._import_posts(account)
+
+    def _import_posts(self, account: ConnectedAccount) -> None:
+        self.app.notify(labels.posts_reading(account.label))
+        self.app.run_desk_task(partial(self._read_posts, account))
+
+    async def _read_posts(self, account: ConnectedAccount, desk: "Desk") -> None:
+        from copydesk.tui.setup.voice_dialog import import_posts  # noqa: PLC0415 - as above
+
+        await import_posts(self, account, desk)
 
     def action_use(self) -> None:
         """Let the writer under the cursor write drafts."""

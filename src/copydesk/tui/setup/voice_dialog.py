@@ -28,10 +28,12 @@ from copydesk.model.writer import OFFLINE
 from copydesk.text import clean, clean_lines
 from copydesk.tui import labels
 from copydesk.tui.dialogs.autosaved_form import AutosavedForm, AutosavedText
+from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, paragraph
 from copydesk.tui.runtime.coalescer import Coalescer
-from copydesk.tui.setup.pages import voice_comparison_page, voice_sample_page
+from copydesk.tui.runtime.key_buffer import Hold
+from copydesk.tui.setup.pages import import_page, voice_comparison_page, voice_sample_page
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
 from copydesk.tui.widgets.key_hints import KeyHints
@@ -40,6 +42,7 @@ from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.model.delivery import ConnectedAccount
     from copydesk.tui.desk_screen import DeskScreen
 
 
@@ -406,6 +409,56 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         request, self._request = self._request, None
         if request is not None:
             await request.discard()
+
+
+class ImportDialog(Dialog[bool], inherit_bindings=False):
+    """The posts that an import adds to the examples; return True to add them."""
+
+    CSS_PATH = stylesheet_path("deciding.tcss")
+    COMPONENT_CLASSES = set(ROLE_CLASSES)
+    WHERE = (KeyContext.PAGE, KeyContext.POST_IMPORT)
+    BINDINGS = bindings(KeyContext.POST_IMPORT)
+
+    def __init__(self, posts: Sequence[str], title: str) -> None:
+        super().__init__()
+        self._posts = posts
+        self._title = title
+
+    def compose(self) -> ComposeResult:
+        yield Page(import_page(self._posts), id="reading")
+
+    def on_mount(self) -> None:
+        set_title(self.query_one(Page), self._title)
+
+    def action_save(self) -> None:
+        """Close, and add the posts."""
+        self.close(result=True)
+
+    def action_leave(self) -> None:
+        """Close without adding any."""
+        self.close()
+
+
+async def import_posts(base: "DeskScreen", account: "ConnectedAccount", desk: "Desk") -> None:
+    """Read the posts of an account, show those that would be added to the examples, and add them on a yes."""
+    found = await desk.accounts.list_posts(account.id)
+    new = await desk.voice.find_new_examples(found)
+    if not new:
+        nothing = labels.posts_not_new(len(found)) if found else labels.posts_not_found(account.label)
+        base.app.notify(nothing, severity="warning")
+        return
+
+    async def add(desk: "Desk") -> None:
+        imported = await desk.voice.import_posts(msgspec.json.encode(new).decode())
+        base.app.notify(labels.examples_added(imported.added))
+        base.refresh_for_keys()
+
+    def add_if_confirmed(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+        if yes:
+            base.app.enqueue_write(add, hold_keys=Hold.RESULT)
+
+    title = labels.posts_import_title(account.label, len(new), len(found))
+    base.app.push_if_current(base, ImportDialog(new, title), add_if_confirmed)
 
 
 async def edit_voice(
