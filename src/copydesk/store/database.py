@@ -249,23 +249,17 @@ class Database:
         """
         self._check_writable()
         self._end_group()
-        return await self._writer.run(self._write_groups, (work, items))
+        return await self._writer.run(
+            lambda connection, work: write_groups(items, partial(self._write_group, connection, work)), work
+        )
 
-    def _write_groups(
-        self, connection: Connection, batch: tuple[Callable[[Connection, A], T], Sequence[A]]
+    def _write_group(
+        self, connection: Connection, work: Callable[[Connection, A], T], group: Sequence[A]
     ) -> list[T | CopydeskError]:
-        work, items = batch
-        results: list[T | CopydeskError] = []
-        try:
-            for start in range(0, len(items), COMMIT_BATCH_SIZE):
-                # Checked for each group: the file may be replaced while a long batch runs.
-                group = items[start : start + COMMIT_BATCH_SIZE]
-                self._identity.check()
-                with self._translate_errors(writing=True):
-                    results += _in_durable_transaction(connection, partial(run_separately, work=work, items=group))
-        except StoreError as error:
-            results += [error] * (len(items) - len(results))
-        return results
+        # Checked for each group: the file may be replaced while a long batch runs.
+        self._identity.check()
+        with self._translate_errors(writing=True):
+            return _in_durable_transaction(connection, partial(run_separately, work=work, items=group))
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work` without a transaction and return its result. It cannot write.
@@ -377,6 +371,22 @@ def _commit_group(connection: Connection, unit: _Unit, *, group: deque[_Unit]) -
 def _run_units(connection: Connection, units: Sequence[_Unit]) -> None:
     for unit in units:
         unit.run(connection)
+
+
+def write_groups(
+    items: Sequence[A], write_group: Callable[[Sequence[A]], list[T | CopydeskError]]
+) -> list[T | CopydeskError]:
+    """Return the results of `write_group` for `items` in groups of COMMIT_BATCH_SIZE.
+
+    A StoreError takes the place of the results of its group and of all later ones, which are not written.
+    """
+    results: list[T | CopydeskError] = []
+    try:
+        for start in range(0, len(items), COMMIT_BATCH_SIZE):
+            results += write_group(items[start : start + COMMIT_BATCH_SIZE])
+    except StoreError as error:
+        results += [error] * (len(items) - len(results))
+    return results
 
 
 def run_separately(

@@ -28,7 +28,7 @@ from copydesk.errors import (
     StoreTooNewError,
 )
 from copydesk.store.connection_pool import ConnectionPool, ConnectionThread
-from copydesk.store.database import COMMIT_BATCH_SIZE, READER_COUNT, Database, encoding_error, run_separately
+from copydesk.store.database import READER_COUNT, Database, encoding_error, run_separately, write_groups
 from copydesk.store.database_file import HEAD_REVISION
 from copydesk.store.postgresql.connection import PostgresConnection, connect
 from copydesk.store.postgresql.schema import create_schema
@@ -139,22 +139,16 @@ class PostgresDatabase:
 
     async def write_batch(self, work: Callable[[Connection, A], T], items: Sequence[A]) -> list[T | CopydeskError]:
         """Run `work` for each of `items`, as `Database.write_batch` does."""
-        return await self._writer.run(self._write_groups, (work, items))
+        return await self._writer.run(
+            lambda connection, work: write_groups(items, partial(self._write_group, connection, work)), work
+        )
 
-    def _write_groups(
-        self, connection: Connection, batch: tuple[Callable[[Connection, A], T], Sequence[A]]
+    def _write_group(
+        self, connection: Connection, work: Callable[[Connection, A], T], group: Sequence[A]
     ) -> list[T | CopydeskError]:
-        work, items = batch
-        results: list[T | CopydeskError] = []
-        try:
-            for start in range(0, len(items), COMMIT_BATCH_SIZE):
-                group = items[start : start + COMMIT_BATCH_SIZE]
-                with self._translate_errors():
-                    unit = self._transaction(partial(run_separately, work=work, items=group))
-                    results += _with_connection(connection, unit)
-        except StoreError as error:
-            results += [error] * (len(items) - len(results))
-        return results
+        with self._translate_errors():
+            unit = self._transaction(partial(run_separately, work=work, items=group))
+            return _with_connection(connection, unit)
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work` without a transaction, as `Database.read` does."""
