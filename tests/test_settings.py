@@ -151,6 +151,45 @@ def test_empty_format_list_is_refused(tmp_path, text, environ):
     assert "SHORT, THREAD, BLOG; at least one" in message
 
 
+@pytest.mark.parametrize(
+    ("url", "shown", "password"),
+    [
+        ("postgresql://ada:s%2Fcret@db.example:5433/desk", "postgresql://ada@db.example:5433/desk", "s/cret"),
+        ("postgresql://ada@/desk?host=/run/pg&password=secret", "postgresql://ada@/desk?host=/run/pg", "secret"),
+        ("postgresql:///desk", "postgresql:///desk", ""),
+        ("postgres://ada@db.example/desk?sslmode=require", "postgres://ada@db.example/desk?sslmode=require", ""),
+    ],
+)
+def test_password_of_database_is_kept_apart(tmp_path, url, shown, password):
+    database = load({"COPYDESK_DATABASE__URL": url}, tmp_path).database
+    assert (database.url, database.password) == (shown, password)
+    assert not password or password not in repr(database)
+
+
+def test_password_of_database_in_its_own_variable_counts(tmp_path):
+    variables = {"COPYDESK_DATABASE__URL": "postgresql://ada:old@db/desk", "COPYDESK_DATABASE__PASSWORD": "new"}
+    assert load(variables, tmp_path).database.password == "new"
+
+
+def test_password_of_database_in_file_is_refused_and_not_repeated(tmp_path):
+    message = problem(tmp_path, "[database]\nurl = 'postgresql://ada:AAAA1234@db.example/desk'\n")
+    assert "line 2" in message
+    assert "COPYDESK_DATABASE__PASSWORD" in message
+    assert "AAAA1234" not in message
+
+
+@pytest.mark.parametrize("password", ["AAAA/1234", "AAAA@1234", "AAAA?1234", "AAAA#1234"])
+def test_password_that_breaks_the_url_is_not_repeated(tmp_path, password):
+    message = problem(tmp_path, COPYDESK_DATABASE__URL=f"postgresql://ada:{password}@db.example/desk")
+    assert "%2F" in message
+    assert "AAAA" not in message
+    assert "1234" not in message
+
+
+def test_url_of_another_database_is_refused(tmp_path):
+    assert "database.url" in problem(tmp_path, "[database]\nurl = 'mysql://db.example/desk'\n")
+
+
 def test_repr_hides_secret(tmp_path):
     settings = load({"COPYDESK_TWITTER__BEARER_TOKEN": "AAAA1234"}, tmp_path)
     assert settings.twitter.bearer_token == "AAAA1234"

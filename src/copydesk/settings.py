@@ -216,8 +216,12 @@ class ImagesB(_Section, frozen=True, kw_only=True):
 
 
 class Database(_Section, frozen=True, kw_only=True):
-    """The SQLite database."""
+    """The database: a SQLite file in the data folder, or PostgreSQL."""
 
+    url: Annotated[str, msgspec.Meta(pattern=r"\A(postgres(ql)?://\S+)?\Z")] = ""
+    """A PostgreSQL database, with copydesk[postgresql]: `postgresql://user@host/name`. Empty: a file here."""
+    password: Secret = Secret()
+    """From the environment only: COPYDESK_DATABASE__PASSWORD. Without it, `~/.pgpass` is read."""
     busy_timeout: Annotated[float, msgspec.Meta(ge=0, le=60)] = 5.0
     """Seconds to wait for another process's write."""
 
@@ -288,6 +292,11 @@ class Settings(_Section, frozen=True, kw_only=True):
         return self.data_home / "copydesk.db"
 
     @property
+    def has_database(self) -> bool:
+        """False if opening the desk would create its database."""
+        return bool(self.database.url) or self.database_file.exists()
+
+    @property
     def images_folder(self) -> Path:
         """The directory of stored images, which may not exist."""
         return self.data_home / "pictures"
@@ -324,7 +333,9 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
     sections = settings_file.sections()
     keys = settings_file.keys(sections.pop(KEYS_SECTION, {}))
     prices = settings_file.prices(sections.pop(PRICES_SECTION, {}))
+    settings_file.check_database(sections.get("database", {}).get("url"))
     _add_environment(sections, environ)
+    _separate_password(sections.get("database", {}))
     try:
         # Strict: a file has types, and "true" in quotes is a mistake. Variables were converted before.
         free = {KEYS_SECTION: keys, PRICES_SECTION: prices}
@@ -367,6 +378,36 @@ def _add_environment(sections: dict[str, dict[str, object]], environ: Mapping[st
                 f"{variable} is set, but the setting does not exist: {section}.{name}.", hint=_suggest(section, name)
             )
         sections.setdefault(section, {})[name] = _parse_value(variable, SECTIONS[section], name, text)
+
+
+def _separate_password(database: dict[str, object]) -> None:
+    """Move the password in the URL of a database to a setting of its own: the URL may be shown."""
+    url = database.get("url")
+    if isinstance(url, str):
+        database["url"], password = _split_url(url)
+        if password and not database.get("password"):
+            database["password"] = password
+
+
+def _split_url(url: str) -> tuple[str, str]:
+    """Return the URL of a database without its password, and the password. Raise SettingsError if they are mixed up."""
+    scheme, separator, rest = url.partition("://")
+    credentials, at, address = rest.rpartition("@")
+    if re.search("[@/?#]", credentials):
+        # The error of the driver would show a part of the password as a port or a database.
+        raise SettingsError(
+            "database.url: user or password contain a character that separates the parts of a URL.",
+            hint="Write it as % and its code, such as %2F for a slash.",
+        )
+    from urllib.parse import unquote  # noqa: PLC0415 - most users have no such URL
+
+    user, _, password = credentials.partition(":")
+    location, _, query = address.partition("?")
+    options = [option for option in query.split("&") if option]
+    password = next((option[9:] for option in options if option.startswith("password=")), password)
+    kept = "&".join(option for option in options if not option.startswith("password="))
+    without = f"{scheme}{separator}{user}{at}{location}{'?' if kept else ''}{kept}"
+    return without, unquote(password)
 
 
 def _parse_value(variable: str, section: type[_Section], name: str, text: str) -> object:
@@ -488,6 +529,13 @@ class _SettingsFile:
                 f"{section}.{name} is a secret and cannot be set in a file.",
                 f"Set {variable} instead.",
             )
+
+    def check_database(self, url: object) -> None:
+        """Reject the password of a database, which is a secret like others."""
+        if isinstance(url, str) and _split_url(url)[1]:
+            message = "database.url contains a password, which cannot be set in a file."
+            hint = f"Set {ENVIRONMENT_PREFIX}DATABASE__PASSWORD instead, or use ~/.pgpass."
+            raise self._error("database", "url", message, hint)
 
     def check_expressions(self, pipeline: Pipeline) -> None:
         """Reject an invalid /regular expression/ at start, because otherwise every run would fail."""

@@ -80,3 +80,10 @@ def test_json_has_sources_and_drafts(tmp_path: Path, server: FeedServer) -> None
     assert [failure["url"] for failure in found["failed"]] == [server.url("/missing")]
     assert len(found["drafts"]) == 3
     assert found["kept"] == []
+
+
+def test_desk_on_a_server_is_not_touched(tmp_path: Path, server: FeedServer) -> None:
+    arguments = ("try", server.url("/daily"), "--json")
+    result = run_in_process(tmp_path, *arguments, copydesk_database__url="postgresql://nowhere.invalid/desk")
+    assert result.code == 0, result
+    assert len(json.loads(result.out)["drafts"]) == 3

@@ -1,6 +1,9 @@
 """Tests for the desks of several users on one opened database."""
 
 import asyncio
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -174,3 +177,20 @@ async def test_runs_of_two_users_do_not_wait_for_each_other(tmp_path):
         assert (await waiting).status is RunStatus.SUCCEEDED
         for desk in (owner, anna):
             assert len((await desk.drafts.list()).items) == 1
+
+
+def test_desk_in_a_file_needs_no_server(tmp_path: Path) -> None:
+    program = f"""
+import asyncio, sys
+from pathlib import Path
+from copydesk.desk import open_desk
+from copydesk.settings import load
+
+async def open_and_close():
+    async with open_desk(load({{}}, Path({str(tmp_path)!r}))) as desk:
+        await desk.drafts.counts()
+
+asyncio.run(open_and_close())
+assert not [name for name in sys.modules if name.startswith(("psycopg", "copydesk.store.postgresql"))]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

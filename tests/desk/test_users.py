@@ -1,18 +1,15 @@
 """Tests for desks of several users in one database."""
 
 import asyncio
-import sqlite3
-from contextlib import closing
 
 import pytest
 
 from copydesk import InvalidError, NotFoundError, open_desk
-from desk_fixtures import settings_at
+from desk_fixtures import query_db, settings_at
 
 
 def stored_names(home):
-    with closing(sqlite3.connect(settings_at(home).database_file)) as connection:
-        return [name for (name,) in connection.execute("SELECT name FROM user ORDER BY id")]
+    return [name for (name,) in query_db(home, 'SELECT name FROM "user" ORDER BY id')]
 
 
 async def test_user_sees_only_own_drafts(tmp_path):

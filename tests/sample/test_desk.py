@@ -59,6 +59,12 @@ async def test_stage_counts_decrease_and_stages_are_timed(tmp_path):
     assert all(0 <= seconds < 60 for seconds in stats.stage_timing.values())
 
 
+async def test_sample_is_not_on_a_server(tmp_path):
+    settings = sample_settings(settings_at(tmp_path, database__url="postgresql://nowhere.invalid/desk"))
+    async with open_sample(settings, clock=Watch()) as desk:
+        assert len(await desk.sources.list()) > 0
+
+
 async def test_foreign_urls_are_refused_with_sample_hint(tmp_path):
     async with open_sample_desk(tmp_path) as desk:
         foreign = await desk.sources.test_candidate({"type": "rss", "url": "http://127.0.0.1:8765/feed.xml"})

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from copydesk.cli import main
+from store_fixtures import database_variables
 
 COMMAND = (sys.executable, "-m", "copydesk")
 
@@ -29,7 +30,7 @@ def make_environment(home: Path, **variables: str) -> dict[str, str]:
     """Return the environment for a call. Sources may be on this machine; `variables` are added in upper case."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("COPYDESK", "COV"))}
     defaults = {"COPYDESK_HOME": str(home), "COPYDESK_NETWORK__ALLOW_PRIVATE": "true"}
-    return inherited | defaults | {name.upper(): value for name, value in variables.items()}
+    return inherited | defaults | database_variables(home) | {name.upper(): value for name, value in variables.items()}
 
 
 def run_command(

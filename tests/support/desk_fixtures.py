@@ -31,7 +31,7 @@ from copydesk.model.source import Source
 from copydesk.settings import Settings, load
 from fetcher_fixtures import NOW
 from fetcher_fixtures import FakeClock as Watch
-from store_fixtures import connect_to
+from store_fixtures import connect_to, database_variables, postgresql_server
 
 __all__ = ["NOW", "Watch"]
 
@@ -146,7 +146,9 @@ class FakeWeb(httpx.AsyncBaseTransport):
 
 def settings_at(home: Path, **overrides: str) -> Settings:
     """Return settings of a desk in `home`; `overrides` are named as in the environment: `pipeline__max_drafts="3"`."""
-    return load({f"COPYDESK_{name.upper()}": value for name, value in overrides.items()}, home)
+    return load(
+        database_variables(home) | {f"COPYDESK_{name.upper()}": value for name, value in overrides.items()}, home
+    )
 
 
 @asynccontextmanager
@@ -206,7 +208,12 @@ def filter_reasons(home: Path) -> dict[str, str]:
 
 
 def integrity_errors(home: Path) -> list[tuple[object, ...]]:
-    """Return what SQLite's integrity and foreign key checks report; empty if the database is intact."""
+    """Return what SQLite's integrity and foreign key checks report; empty if the database is intact.
+
+    On PostgreSQL no constraint can be violated, and the server checks its own files.
+    """
+    if postgresql_server() is not None:
+        return []
     findings = query_db(home, "PRAGMA integrity_check") + query_db(home, "PRAGMA foreign_key_check")
     return [row for row in findings if row != ("ok",)]
 

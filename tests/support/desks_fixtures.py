@@ -92,7 +92,7 @@ def _sample_value(connection: sqlite3.Connection, column: Column[Any], user_id: 
 
 def rows_of(home: Path, user_id: str) -> dict[str, list[tuple[object, ...]]]:
     """Return all rows of a user by table."""
-    with closing(sqlite3.connect(home / "copydesk.db")) as connection:
+    with closing(connect_to(home)) as connection:
         return {
             table.name: sorted(
                 connection.execute(f"SELECT * FROM {table.name} WHERE user_id = ?", (user_id,)), key=repr

@@ -15,6 +15,7 @@ from copydesk.http.server import ServerOptions, serve
 from copydesk.http.service import Service
 from copydesk.model.token import Scope
 from copydesk.settings import load
+from store_fixtures import database_variables
 
 BASE_URL = "http://localhost"
 
@@ -54,7 +55,7 @@ class HttpService:
 @asynccontextmanager
 async def run_service(home: Path, **options: object) -> AsyncIterator[HttpService]:
     """Open the desks below `home` and serve them; `options` are those of `open_desks`."""
-    async with open_desks(load({}, home), **options) as desks:  # type: ignore[arg-type]
+    async with open_desks(load(database_variables(home), home), **options) as desks:  # type: ignore[arg-type]
         service = HttpService(desks, Service(desks))
         try:
             yield service

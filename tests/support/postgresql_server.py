@@ -30,6 +30,7 @@ class PostgresqlServer:
         self._databases: dict[Path, str] = {}
         self._empty: list[str] = []
         self._all: list[str] = []
+        self._disposable: list[str] = []
         url = os.environ.get(URL_VARIABLE) or self._start()
         self._url = url
         self._admin = psycopg.connect(url.format(database="postgres"), autocommit=True)
@@ -65,6 +66,14 @@ class PostgresqlServer:
             self._databases[folder] = self._empty.pop() if self._empty else self._create()
         return self._url.format(database=self._databases[folder])
 
+    def url_without_tables(self, folder: Path) -> str:
+        """Return the URL of an empty database for the desk in `folder`, which is dropped after the test."""
+        name = f"{self._template}_empty_{len(self._disposable)}"
+        self._admin.execute(f'CREATE DATABASE "{name}"')
+        self._disposable.append(name)
+        self._databases[folder] = name
+        return self._url.format(database=name)
+
     def _create(self) -> str:
         name = f"{self._template}_{len(self._all)}"
         self._admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{self._template}"')
@@ -75,6 +84,9 @@ class PostgresqlServer:
         """Delete all rows, so that the next test can use the databases: faster than to create others."""
         while self._databases:
             _, name = self._databases.popitem()
+            if name in self._disposable:
+                self._admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+                continue
             with psycopg.connect(self._url.format(database=name), autocommit=True) as connection:
                 connection.execute(_EMPTY)
             self._empty.append(name)

@@ -45,6 +45,12 @@ def postgresql_server() -> "PostgresqlServer | None":
     return module.server if module is not None else None
 
 
+def database_variables(home: Path) -> dict[str, str]:
+    """Return the environment variables that name the database of the desk in `home`; none for the file in it."""
+    server = postgresql_server()
+    return {} if server is None else {"COPYDESK_DATABASE__URL": server.url(home)}
+
+
 def connect_to(home: Path) -> sqlite3.Connection:
     """Return a connection to the database of the desk in `home`, outside the pool."""
     if (server := postgresql_server()) is not None:

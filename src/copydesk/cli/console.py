@@ -32,14 +32,14 @@ def run_console(context: Context) -> None:
 
     try:
         settings = context.settings()
-        database, key_table = settings.database_file, load_key_table(settings)
+        key_table = load_key_table(settings)
     except CopydeskError as error:
         context.fail(error)
 
     def load_first_page() -> "Sequence[ListedDraft]":
         from copydesk.desk import load_first_page  # noqa: PLC0415 - after the first paint
 
-        return load_first_page(database, FIRST_PAGE_SIZE, context.user)
+        return load_first_page(settings.database_file, FIRST_PAGE_SIZE, context.user)
 
     def open_desk() -> "AbstractAsyncContextManager[Desk]":
         # Called after the first rows are shown: garbage collection would delay them.
@@ -49,7 +49,7 @@ def run_console(context: Context) -> None:
 
     app = Console(
         open_desk,
-        load_first_page=load_first_page,
+        load_first_page=None if settings.database.url else load_first_page,
         jobs=True,
         name=" ".join(filter(None, ("sample" if context.sample else "", context.user))),
         keys=key_table,

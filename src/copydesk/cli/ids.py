@@ -90,6 +90,6 @@ def _list_newest(ctx: click.Context, kinds: Sequence[IdKind]) -> Sequence[IdMatc
 
     try:
         # Completing must not create a desk.
-        return asyncio.run(load()) if context.settings().database_file.exists() else ()
+        return asyncio.run(load()) if context.settings().has_database else ()
     except (CopydeskError, OSError):
         return ()

@@ -81,7 +81,9 @@ def try_(context: Context, *, urls: tuple[str, ...], keep: bool | None, as_json:
 def _trial_settings(settings: Settings, folder: Path) -> Settings:
     """Return the user's settings, such as the interests, for a desk in `folder`."""
     pipeline = replace(settings.pipeline, first_fetch_hours=MAX_AGE_HOURS, max_age_hours=MAX_AGE_HOURS)
-    return replace(settings, pipeline=pipeline, data_home=folder)
+    # In a file there, also if the user's own desk is on a server.
+    database = replace(settings.database, url="")
+    return replace(settings, pipeline=pipeline, database=database, data_home=folder)
 
 
 async def _read(settings: Settings, urls: Sequence[str], *, sample: bool, silent: bool) -> Trial:

@@ -30,7 +30,7 @@ def complete_users(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
 
     try:
         # Completing must not create a desk.
-        users = asyncio.run(load()) if context.settings().database_file.exists() else ()
+        users = asyncio.run(load()) if context.settings().has_database else ()
     except (CopydeskError, OSError):
         users = ()
     return [CompletionItem(entry.name) for entry in users if entry.name.startswith(incomplete)]

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from copydesk.desk.context import Clock, DeskContext, utc_now
 from copydesk.desk.operation import operation
+from copydesk.errors import ConflictError
 from copydesk.model.backup import Backup, BackupContent, RestoredDesk
 from copydesk.settings import Settings
 from copydesk.store import backup, database_file
@@ -24,6 +25,8 @@ from copydesk.store.database import open_database, translate_errors
 from copydesk.store.migrate import prepare_database
 
 T = TypeVar("T")
+SERVER_HAS_BACKUPS = "The desk is on PostgreSQL: Copydesk makes and restores backups of SQLite files only."
+BACKUP_ADVICE = "Use pg_dump and pg_restore."
 
 
 class Backups:
@@ -39,7 +42,7 @@ class Backups:
         Others may go on writing; the copy has what was committed when it began. Raise ConflictError if `file` exists,
         unless it is to be overwritten, StoreError if it cannot be written.
         """
-        database = self._ctx.settings.database_file
+        database = database_file_of(self._ctx.settings)
         target = file or database_file.manual_backup_path(database, self._ctx.clock())
         return await run_interruptible(
             database, lambda interrupter: backup.create_backup(database, target, interrupter, overwrite=overwrite)
@@ -48,7 +51,7 @@ class Backups:
     @operation
     async def create_automatic(self) -> BackupContent:
         """Back up the desk as the settings say, and delete the oldest automatic backups beyond the number to keep."""
-        database, keep, now = self._ctx.settings.database_file, self._ctx.settings.backup.keep, self._ctx.clock()
+        database, keep, now = database_file_of(self._ctx.settings), self._ctx.settings.backup.keep, self._ctx.clock()
         return await run_interruptible(
             database, lambda interrupter: backup.create_automatic_backup(database, now, keep, interrupter)
         )
@@ -57,7 +60,7 @@ class Backups:
     async def is_due(self) -> bool:
         """Return True if the newest automatic backup is older than the settings allow."""
         hours = self._ctx.settings.backup.every_hours
-        if not hours:
+        if not hours or self._ctx.settings.database.url:
             return False
         now, interval = self._ctx.clock(), timedelta(hours=hours)
         # `abs`: a backup from the future was made by a clock that was ahead.
@@ -74,6 +77,13 @@ def list_backups(settings: Settings) -> tuple[Backup, ...]:
     return tuple(database_file.list_backups(settings.database_file))
 
 
+def database_file_of(settings: Settings) -> Path:
+    """Return the database's file. Raise ConflictError if the desk is on PostgreSQL."""
+    if settings.database.url:
+        raise ConflictError(SERVER_HAS_BACKUPS, hint=BACKUP_ADVICE)
+    return settings.database_file
+
+
 async def restore_desk(settings: Settings, file: Path, *, clock: Clock = utc_now) -> RestoredDesk:
     """Replace the desk that `settings` name by the backup in `file`. The replaced database is kept beside it.
 
@@ -81,7 +91,7 @@ async def restore_desk(settings: Settings, file: Path, *, clock: Clock = utc_now
     Raise StoreBusyError if any process has the desk open, StoreError if the backup cannot be used; nothing is changed
     then.
     """
-    database, busy_timeout = settings.database_file, settings.database.busy_timeout
+    database, busy_timeout = database_file_of(settings), settings.database.busy_timeout
     now = clock()
     return await run_interruptible(
         database, lambda interrupter: backup.restore_database(database, file, now, busy_timeout, interrupter)

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -18,10 +17,8 @@ from copydesk.model.user import MAX_USER_NAME_LENGTH, User
 from copydesk.model.validation import parse_line
 from copydesk.settings import Settings
 from copydesk.store import tokens, totals, users
-from copydesk.store.connection_pool import shield_to_completion
-from copydesk.store.database import open_database
-from copydesk.store.database_file import HEAD_REVISION, lock_shared
-from copydesk.store.migrate import prepare_database
+from copydesk.store.database_file import HEAD_REVISION
+from copydesk.store.opening import open_prepared
 
 if TYPE_CHECKING:
     import httpx
@@ -178,11 +175,7 @@ async def open_desks(
 
     The arguments are those of `open_desk`. Raise StoreError if the database cannot be used.
     """
-    database = open_database(settings.database_file, busy_timeout=settings.database.busy_timeout)
-    # Before any connection: a restore must not exchange the file below one.
-    lock = await lock_shared(database.path.parent, settings.database.busy_timeout)
-    try:
-        await prepare_database(settings.database_file, database, clock())
+    async with open_prepared(settings, clock()) as database:
         # Reading first: a write would wait for another process that holds the lock.
         owner = await database.read(users.get_owner)
         if owner is None:
@@ -201,12 +194,6 @@ async def open_desks(
             yield desks
         finally:
             await desks.close()
-    finally:
-        # Close even if this task is cancelled: an open SQLite connection keeps its thread and its WAL file.
-        try:
-            await shield_to_completion(database.close())
-        finally:
-            os.close(lock)
 
 
 @asynccontextmanager

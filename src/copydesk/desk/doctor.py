@@ -14,7 +14,7 @@ from pathlib import Path
 
 from copydesk.credentials.backends import BackendKind
 from copydesk.desk import Desk, utc_now
-from copydesk.desk.backups import list_backups, try_restore
+from copydesk.desk.backups import BACKUP_ADVICE, SERVER_HAS_BACKUPS, list_backups, try_restore
 from copydesk.errors import CopydeskError, CredentialsError, StoreCorruptError
 from copydesk.images.storage import list_stored
 from copydesk.ingest.registry import SOURCE_TYPES
@@ -26,6 +26,7 @@ from copydesk.settings import Settings
 from copydesk.store.connection_pool import is_read_only
 from copydesk.store.database import to_store_error
 from copydesk.store.database_file import connect_readonly, raise_read_error, restore_hint
+from copydesk.store.opening import connect_to_server
 from copydesk.store.retention import INCREMENTAL
 from copydesk.text.formatting import format_duration, format_relative, format_utc, plural
 
@@ -64,7 +65,7 @@ async def examine(
     each check that may take longer.
     """
     findings = [_check_settings(settings), _check_disk(settings.data_home), await _check_size(settings)]
-    if is_read_only(settings.database_file):
+    if not settings.database.url and is_read_only(settings.database_file):
         message = f"{settings.database_file} is read-only: nothing can be changed."
         advice = "Check the owner of the file and its folder, and how the disk is mounted."
         findings.append(CheckFinding(what="disk", verdict=Verdict.WARNING, found=message, advice=advice))
@@ -74,9 +75,7 @@ async def examine(
     try:
         async with open_desk() as desk:
             on_progress("database")
-            # In a thread: the check reads much of the database, and the console runs it too.
-            max_time = None if full else MAX_CHECK_TIME
-            findings.append(await asyncio.to_thread(_check_database, settings.database_file, max_time))
+            findings.append(await (_check_server(settings) if settings.database.url else _check_file(settings, full)))
             on_progress("sources, accounts and images")
             findings += [
                 *await _check_bulks(desk),
@@ -126,6 +125,31 @@ def _has_room(folder: Path) -> bool:
     return True
 
 
+async def _check_file(settings: Settings, full: bool) -> CheckFinding:  # noqa: FBT001 - the option's name
+    # In a thread: the check reads much of the database, and the console runs it too.
+    max_time = None if full else MAX_CHECK_TIME
+    return await asyncio.to_thread(_check_database, settings.database_file, max_time)
+
+
+async def _check_server(settings: Settings) -> CheckFinding:
+    """Report the PostgreSQL server. It checks its own files."""
+    database = connect_to_server(settings)
+    try:
+        state = await database.examine()
+    finally:
+        await database.close()
+    message = f"{database.name}, {state.size / 2**20:.1f} MiB, PostgreSQL {state.version},"
+    message += f" answers in {state.round_trip * 1000:.1f} ms."
+    if state.is_standby:
+        advice = "Name the server that it follows in database.url."
+        message += " It is a standby: nothing can be changed."
+        return CheckFinding(what="database", verdict=Verdict.ERROR, found=message, advice=advice)
+    if state.standbys:
+        lag = "by an unknown time" if state.lag is None else f"{state.lag:.1f} s"
+        message += f" {plural(state.standbys, 'standby server')}, at most {lag} behind."
+    return CheckFinding(what="database", verdict=Verdict.OK, found=message)
+
+
 def _check_database(path: Path, max_time: float | None = None) -> CheckFinding:
     size = path.stat().st_size / 2**20
     try:
@@ -158,14 +182,15 @@ def _check_database(path: Path, max_time: float | None = None) -> CheckFinding:
 async def _check_size(settings: Settings) -> CheckFinding:
     """Report the disk space that the desk takes, and free space that its database file keeps."""
     database = settings.database_file
+    files = () if settings.database.url else ("", "-wal", "-shm")
     parts = {
-        "database": sum(_file_size(database.with_name(database.name + suffix)) for suffix in ("", "-wal", "-shm")),
+        "database": sum(_file_size(database.with_name(database.name + suffix)) for suffix in files),
         "images": sum((await asyncio.to_thread(list_stored, settings.images_folder)).values()),
         "backups": sum(backup.size for backup in await asyncio.to_thread(list_backups, settings)),
     }
     shares = ", ".join(f"{name} {size / 2**20:.1f}" for name, size in parts.items())
     message = f"{sum(parts.values()) / 2**20:.1f} MiB: {shares}."
-    free = await asyncio.to_thread(_free_space, database)
+    free = 0 if settings.database.url else await asyncio.to_thread(_free_space, database)
     if free < MAX_FREE_SPACE:
         return CheckFinding(what="size", verdict=Verdict.OK, found=message)
     message += f" {free / 2**20:.1f} MiB of the database are free and can be returned to the disk."
@@ -190,6 +215,9 @@ def _free_space(database: Path) -> int:
 
 
 async def _check_backups(settings: Settings, *, restore_test: bool) -> CheckFinding:
+    if settings.database.url:
+        verdict = Verdict.ERROR if restore_test else Verdict.OK
+        return CheckFinding(what="backups", verdict=verdict, found=SERVER_HAS_BACKUPS, advice=BACKUP_ADVICE)
     backups = await asyncio.to_thread(list_backups, settings)
     if not backups:
         automatic = "The console and `copydesk daemon` make one daily." if settings.backup.every_hours else ""

@@ -11,7 +11,7 @@ from copydesk.desk.backups import run_interruptible
 from copydesk.desk.context import DeskContext
 from copydesk.desk.idempotency import KEY_LIFETIME
 from copydesk.desk.operation import operation
-from copydesk.errors import StoreFullError
+from copydesk.errors import ConflictError, StoreFullError
 from copydesk.model.job import Pruned
 from copydesk.store import drafts, events, idempotency, retention, stored_images
 from copydesk.store.database import Transaction
@@ -76,6 +76,11 @@ class Retention:
         A file made by an earlier version can return free space by itself only afterwards. Raise StoreFullError if the
         disk has no room for the copy, StoreBusyError if another process writes.
         """
+        if self._ctx.settings.database.url:
+            raise ConflictError(
+                "The desk is on PostgreSQL, which reuses free space by itself; nothing was compacted.",
+                hint="To return it to the disk, run VACUUM FULL in psql while nobody uses the desk.",
+            )
         database = self._ctx.settings.database_file
         size = await self._ctx.read(retention.database_size)
         # The new content is first copied to a temporary file, then to the log.

@@ -24,7 +24,9 @@ def sample_settings(settings: Settings) -> Settings:
     if not ranking.interests:
         ranking = msgspec.structs.replace(ranking, interests=sample.INTERESTS)
     twitter = msgspec.structs.replace(twitter, bearer_token=Secret(sample.BEARER))
-    return msgspec.structs.replace(settings, ranking=ranking, twitter=twitter)
+    # Always in its own folder: made-up drafts have no place among those of a server.
+    database = msgspec.structs.replace(settings.database, url="")
+    return msgspec.structs.replace(settings, ranking=ranking, twitter=twitter, database=database)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from copydesk.model.draft import Action, Status
 from copydesk.model.schedule import Slot
 from copydesk.model.transitions import SYSTEM, EventKind
 from copydesk.store import draft_events as events
-from copydesk.store import draft_updates, schedule
+from copydesk.store import draft_updates, schedule, tables
 from copydesk.store.draft_updates import DraftChange
 from desk_fixtures import (
     NOW,
@@ -45,7 +45,7 @@ async def create_drafts(desk, count: int) -> list[str]:
 
 def restorable_rows(home) -> list[tuple[object, ...]]:
     """Return the rows of all drafts without the columns that an undo does not restore."""
-    names = [str(name) for _, name, *_ in query_db(home, "PRAGMA table_info(draft)")]
+    names = tables.draft.c.keys()
     return query_db(
         home, f"SELECT {', '.join(name for name in names if name not in UNRESTORED_COLUMNS)} FROM draft ORDER BY id"
     )

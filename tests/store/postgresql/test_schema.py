@@ -4,6 +4,8 @@ from sqlalchemy import Connection, UniqueConstraint, inspect
 
 from copydesk.store import tables, triggers
 from copydesk.store.database import Database
+from copydesk.store.database_file import HEAD_REVISION, REVISIONS
+from copydesk.store.postgresql.schema import FINGERPRINTS, UPGRADES, compute_fingerprint
 from copydesk.store.postgresql.triggers import TRIGGERS
 
 
@@ -29,7 +31,7 @@ async def test_columns_are_those_of_sqlite(store: Database) -> None:
 
     # The revision, and the state that SQLite keeps in the header of the file.
     assert found.pop("alembic_version") == {"version_num": False}
-    assert found.pop("desk") == {"sends_marked": False}
+    assert found.pop("desk") == {"sends_marked": False, "fingerprint": False}
     # The full text index.
     assert found["draft"].pop("words")
     assert found == sqlite_columns()
@@ -65,3 +67,16 @@ def test_triggers_are_those_of_sqlite() -> None:
     full_text = {"draft_indexed", "draft_indexed_anew", "draft_forgotten"}
 
     assert TRIGGERS.keys() == triggers.TRIGGERS.keys() - full_text
+
+
+def test_fingerprint_is_that_of_the_statements() -> None:
+    assert list(FINGERPRINTS)[-1] == HEAD_REVISION
+    assert compute_fingerprint() == FINGERPRINTS[HEAD_REVISION], (
+        "A revision is frozen: add the next one to FINGERPRINTS, and the statements that lead to it to UPGRADES."
+    )
+
+
+def test_every_revision_since_the_first_has_its_statements() -> None:
+    first = next(iter(FINGERPRINTS))
+    assert list(FINGERPRINTS) == [revision for revision in REVISIONS if revision >= first]
+    assert list(UPGRADES) == list(FINGERPRINTS)[1:]

@@ -120,10 +120,11 @@ class _Adapters(AdaptContext):
 _ADAPTERS: Final = _Adapters()
 
 
-def connect(url: str, *, lock_timeout: float, read_only: bool) -> PostgresConnection:
-    """Connect to the database at `url`. Raise psycopg.OperationalError."""
+def connect(url: str, *, password: str = "", lock_timeout: float, read_only: bool) -> PostgresConnection:
+    """Connect to the database at `url`. Without a password, libpq looks for one. Raise psycopg.OperationalError."""
     connection = PostgresConnection.connect(
         url,
+        password=password or None,
         autocommit=True,
         context=_ADAPTERS,
         cursor_factory=_Cursor,

@@ -5,12 +5,13 @@ of one user run one after the other, whichever process they come from, so that a
 read. Those of different users run at the same time.
 """
 
+import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from typing import Concatenate, Final, ParamSpec, TypeVar, cast
+from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeVar, cast
 
 import psycopg
 from psycopg import errors
@@ -25,13 +26,13 @@ from copydesk.errors import (
     StoreError,
     StoreFullError,
     StoreReadOnlyError,
-    StoreTooNewError,
 )
 from copydesk.store.connection_pool import ConnectionPool, ConnectionThread
 from copydesk.store.database import READER_COUNT, Database, encoding_error, run_separately, write_groups
 from copydesk.store.database_file import HEAD_REVISION
+from copydesk.store.migrate import PreparedDatabase
 from copydesk.store.postgresql.connection import PostgresConnection, connect
-from copydesk.store.postgresql.schema import create_schema
+from copydesk.store.postgresql.schema import create_schema, read_revision, upgrade_schema
 from copydesk.store.raw_sql import dbapi_connection
 
 WRITER_COUNT: Final = 4
@@ -88,13 +89,28 @@ def create_engine_for(connector: Callable[[], PostgresConnection]) -> Engine:
     return engine
 
 
+class ServerState(NamedTuple):
+    """A server and its database."""
+
+    version: str
+    size: int
+    """Bytes of the database."""
+    round_trip: float
+    """Seconds until the server answers."""
+    is_standby: bool
+    """It only replays what another server writes."""
+    standbys: int
+    """Servers that replay what this one writes."""
+    lag: float | None
+    """Seconds that the slowest of them is behind; None if it is unknown."""
+
+
 class PostgresDatabase:
     """An open database. Units of work go through `write` and `read`; `close` ends it."""
 
     read_only = False
 
-    def __init__(self, url: str, lock_timeout: float) -> None:
-        self.url = url
+    def __init__(self, url: str, password: str, lock_timeout: float) -> None:
         self._lock_key = _ALL_USERS
         # Without the password, which `url` may contain.
         info = psycopg.conninfo.conninfo_to_dict(url)
@@ -102,7 +118,9 @@ class PostgresDatabase:
         """For messages."""
 
         def engine(*, read_only: bool) -> Engine:
-            return create_engine_for(lambda: connect(url, lock_timeout=lock_timeout, read_only=read_only))
+            return create_engine_for(
+                lambda: connect(url, password=password, lock_timeout=lock_timeout, read_only=read_only)
+            )
 
         write_engine, read_engine = engine(read_only=False), engine(read_only=True)
         file = _AlwaysThere()
@@ -111,11 +129,15 @@ class PostgresDatabase:
         self._watcher = ConnectionThread(read_engine, file)
         self._changes = _Changes()
 
-    async def prepare(self) -> bool:
-        """Create the tables if there are none; return True if they were created.
+    async def prepare(self) -> PreparedDatabase:
+        """Create the tables if there are none, and upgrade older ones, in one transaction.
 
-        Raise StoreTooNewError if another version of Copydesk created them.
+        Raise StoreTooNewError if a newer version of Copydesk created them, StoreSchemaError if a development version
+        did, StoreError if the server is too old.
         """
+        # Reading first: a write would wait for another process that holds the lock.
+        if await self.read(read_revision) == HEAD_REVISION:
+            return PreparedDatabase()
         return await self.write(_prepare)
 
     def of_user(self, user_id: str) -> "PostgresDatabase":
@@ -154,6 +176,10 @@ class PostgresDatabase:
         """Run `work` without a transaction, as `Database.read` does."""
         with self._translate_errors():
             return await self._readers.run(_without_transaction, lambda connection: work(connection, *args, **kwargs))
+
+    async def examine(self) -> ServerState:
+        """Return the state of the server. Raise StoreError if it cannot be reached."""
+        return await self.read(_examine)
 
     async def close_idle(self) -> bool:
         """Close the connections that were not used since the last call. Return True if there were any."""
@@ -224,18 +250,31 @@ class PostgresDatabase:
         return None
 
 
-def _prepare(connection: Connection) -> bool:
-    # With the lock of all users: of several processes that start at once, one creates the tables.
-    if connection.exec_driver_sql("SELECT to_regclass('alembic_version')").scalar() is None:
-        create_schema(connection)
-        return True
-    revision = str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
-    if revision != HEAD_REVISION:
-        raise StoreTooNewError(
-            f"Another version of Copydesk created the tables: revision {revision} instead of {HEAD_REVISION}.",
-            hint="Install that version.",
-        )
-    return False
+def _prepare(connection: Connection) -> PreparedDatabase:
+    # With the lock of all users: of several processes that start at once, one creates or upgrades the tables.
+    revision = read_revision(connection)
+    if revision == HEAD_REVISION:
+        return PreparedDatabase()
+    action = "create the tables" if revision is None else f"migrate the tables from {revision} to {HEAD_REVISION}"
+    try:
+        if revision is None:
+            create_schema(connection)
+            return PreparedDatabase(created=True)
+        upgrade_schema(connection, revision)
+    except (psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError) as error:
+        raise StoreError(f"Cannot {action}: {_first_line(error)}. Nothing changed.") from error
+    return PreparedDatabase(migrated_from=revision)
+
+
+def _examine(connection: Connection) -> ServerState:
+    started_at = time.monotonic()
+    connection.exec_driver_sql("SELECT 1")
+    round_trip = time.monotonic() - started_at
+    # Hidden from roles without pg_monitor, all but the number of the standbys.
+    query = """SELECT current_setting('server_version'), pg_database_size(current_database()), pg_is_in_recovery(),
+        count(pid), extract(epoch FROM max(replay_lag)) FROM pg_stat_replication"""
+    version, size, is_standby, standbys, lag = connection.exec_driver_sql(query).one()
+    return ServerState(version.split(" ")[0], size, round_trip, is_standby, standbys, lag)
 
 
 AnyDatabase = Database | PostgresDatabase
@@ -287,9 +326,9 @@ def _first_line(error: BaseException) -> str:
     return str(error).strip().split("\n", 1)[0].rstrip(".")
 
 
-def open_postgresql(url: str, *, busy_timeout: float) -> PostgresDatabase:
+def open_postgresql(url: str, *, password: str = "", busy_timeout: float) -> PostgresDatabase:
     """Return the database at `url`. Connections are opened on first use. Raise StoreError if it is no URL."""
     try:
-        return PostgresDatabase(url, busy_timeout)
+        return PostgresDatabase(url, password, busy_timeout)
     except psycopg.ProgrammingError as error:
         raise StoreError(f"database.url is not a PostgreSQL URL: {_first_line(error)}.") from error

@@ -10,22 +10,25 @@ from sqlalchemy import (
     ColumnElement,
     Computed,
     Connection,
+    DDLElement,
     DefaultClause,
     Index,
     Integer,
     MetaData,
     Table,
     Text,
+    create_mock_engine,
     literal_column,
     text,
 )
 
+from copydesk.errors import StoreError, StoreSchemaError, StoreTooNewError
 from copydesk.store import tables
 from copydesk.store.column_types import Choice, JsonText
-from copydesk.store.database_file import HEAD_REVISION
+from copydesk.store.database_file import HEAD_REVISION, fingerprint
 from copydesk.store.postgresql.connection import PostgresConnection
 from copydesk.store.postgresql.triggers import CREATE_TRIGGERS
-from copydesk.store.raw_sql import dbapi_connection
+from copydesk.store.raw_sql import dbapi_connection, execute_sql
 
 _ENGAGEMENT_RATE: Final = """CASE WHEN impressions > 0 AND coalesce(likes, replies, reposts, clicks) IS NOT NULL
     THEN least(1.0, CAST(coalesce(likes, 0) + coalesce(replies, 0) + coalesce(reposts, 0) + coalesce(clicks, 0)
@@ -48,22 +51,105 @@ ALTER TABLE draft ADD COLUMN words tsvector GENERATED ALWAYS AS (draft_search_wo
 CREATE INDEX ix_draft_words ON draft USING gin (words);
 CREATE VIEW draft_words AS SELECT rid AS rowid, words AS draft_words FROM draft;
 """
-_CREATE_STATE: Final = f"""
-CREATE TABLE desk (sends_marked BOOLEAN NOT NULL);
-INSERT INTO desk VALUES (FALSE);
+MIN_SERVER_VERSION: Final = 15
+FINGERPRINTS: Final = {"0018": "20d09d7ca4341644"}
+"""The revisions that this version can read, oldest first, with the fingerprint of the statements that create them.
+
+A revision is frozen: databases of it exist. A change of the schema is a new one, with its statements in UPGRADES.
+"""
+UPGRADES: Final[dict[str, str]] = {}
+"""By revision: the statements that make it from the one before, without those of triggers, which are created anew."""
+_CREATE_STATE: Final = """
+CREATE TABLE desk (sends_marked BOOLEAN NOT NULL, fingerprint TEXT NOT NULL);
 CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL CONSTRAINT alembic_version_pkc PRIMARY KEY);
-INSERT INTO alembic_version VALUES ('{HEAD_REVISION}');
-"""  # noqa: S608 - a constant
+"""
 
 
 def create_schema(connection: Connection) -> None:
     """Create everything in an empty database, in the current transaction."""
-    derive_metadata().create_all(connection, checkfirst=False)
-    driver = cast("PostgresConnection", dbapi_connection(connection))
     collation = connection.exec_driver_sql(_FIND_COLLATION).scalar() or "default"
-    create_search = _CREATE_SEARCH.replace("{collation}", f'"{collation}"')
-    for script in (create_search, *CREATE_TRIGGERS, _CREATE_STATE):
+    # In one round trip; the server may be far away.
+    _driver(connection).control(creation_script().replace("{collation}", f'"{collation}"'))
+    execute_sql(connection, "INSERT INTO desk VALUES (FALSE, ?)", (FINGERPRINTS[HEAD_REVISION],))
+    execute_sql(connection, "INSERT INTO alembic_version VALUES (?)", (HEAD_REVISION,))
+
+
+def upgrade_schema(connection: Connection, revision: str) -> None:
+    """Upgrade the tables from `revision`, in the current transaction."""
+    driver = _driver(connection)
+    # The functions of triggers, and with them the triggers.
+    functions = """SELECT oid::regprocedure FROM pg_proc
+        WHERE pronamespace = current_schema()::regnamespace AND prorettype = 'trigger'::regtype"""
+    for (function,) in connection.exec_driver_sql(functions).all():
+        driver.control(f"DROP FUNCTION {function} CASCADE")
+    for script in (UPGRADES[later] for later in FINGERPRINTS if later > revision):
         driver.control(script)
+    for script in CREATE_TRIGGERS:
+        driver.control(script)
+    execute_sql(connection, "UPDATE desk SET fingerprint = ?", (FINGERPRINTS[HEAD_REVISION],))
+    execute_sql(connection, "UPDATE alembic_version SET version_num = ?", (HEAD_REVISION,))
+
+
+def read_revision(connection: Connection) -> str | None:
+    """Return the revision of the tables, None if there are none.
+
+    Raise StoreTooNewError if a newer version of Copydesk created them, StoreSchemaError if a development version did,
+    StoreError if the server is too old or the tables are those of another program.
+    """
+    version = _driver(connection).info.server_version
+    if version < MIN_SERVER_VERSION * 10_000:
+        raise StoreError(
+            f"The server is PostgreSQL {version // 10_000}; Copydesk needs {MIN_SERVER_VERSION} or newer.",
+            hint="Upgrade the server.",
+        )
+    tables_exist = "SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('desk') IS NOT NULL"
+    has_revision, is_ours = connection.exec_driver_sql(tables_exist).one()
+    if not has_revision:
+        return None
+    if not is_ours:
+        raise StoreError(
+            "The database belongs to another program; nothing changed.",
+            hint="Create one for Copydesk alone, with createdb, and name it in database.url.",
+        )
+    found = connection.exec_driver_sql("SELECT version_num, fingerprint FROM alembic_version, desk").one()
+    revision, created_by = str(found[0]), str(found[1])
+    if revision not in FINGERPRINTS:
+        raise StoreTooNewError(
+            f"A newer version of Copydesk created the tables (revision {revision}); nothing changed.",
+            hint="Install that version.",
+        )
+    if created_by != FINGERPRINTS[revision]:
+        raise StoreSchemaError(
+            "A development version of Copydesk created the tables, and they differ from this version's;"
+            " nothing changed.",
+            hint="Open the database with that version, or name an empty one in database.url.",
+        )
+    return revision
+
+
+def creation_script() -> str:
+    """Return the statements that create everything, with `{collation}` for the name of the collation of words."""
+    return "".join(f"{statement.strip().removesuffix(';')};\n" for statement in _statements())
+
+
+def compute_fingerprint() -> str:
+    """Return the fingerprint of the schema that `create_schema` creates."""
+    return fingerprint({statement: statement for statement in _statements()})
+
+
+def _statements() -> list[str]:
+    statements: list[str] = []
+
+    def add(element: DDLElement, *_: Any, **__: Any) -> None:
+        statements.append(str(element.compile(dialect=engine.dialect)))
+
+    engine = create_mock_engine("postgresql+psycopg://", add)
+    derive_metadata().create_all(engine, checkfirst=False)
+    return [*statements, _CREATE_SEARCH, *CREATE_TRIGGERS, _CREATE_STATE]
+
+
+def _driver(connection: Connection) -> PostgresConnection:
+    return cast("PostgresConnection", dbapi_connection(connection))
 
 
 def derive_metadata() -> MetaData:
