@@ -45,8 +45,7 @@ class _Text:
         self.text = text
         self._title = title
         """Folded."""
-        # Folded at once: most feeds have texts of many short lines.
-        self.line_keys = [_key(line, title) for line in _fold(text).split("\n")]
+        self.line_keys = [_key(line, title) for line in text.split("\n")]
         self._endings: list[tuple[str, str]] | None = None
 
     def remove_lines(self, repeated: set[str]) -> None:
@@ -71,7 +70,7 @@ class _Text:
         # The first one may be cut.
         complete = spans(tail)[1 if len(line) > _MAX_LENGTH else 0 :]
         sentences = (tail[start:end] for start, end in reversed(complete))
-        return [(sentence, _key(_fold(sentence), self._title)) for sentence in sentences]
+        return [(sentence, _key(sentence, self._title)) for sentence in sentences]
 
     def remove_endings(self, repeated: set[str]) -> None:
         """Remove the sentences at the end that are boilerplate."""
@@ -84,7 +83,7 @@ class _Text:
 
 def strip_boilerplate(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """Return the entries of one response without lines and closing sentences that are boilerplate."""
-    titles = [" ".join(_fold(entry.title).split()) for entry in entries]
+    titles = [_fold(entry.title) for entry in entries]
     texts = [
         (_Text(entry.summary, title), _Text(entry.text, title)) for entry, title in zip(entries, titles, strict=True)
     ]
@@ -127,18 +126,18 @@ def _is_boilerplate(key: str, repeated: set[str]) -> bool:
 
 
 def _fold(text: str) -> str:
-    """Return the text as it is compared: numbers and upper case do not count."""
-    return _NUMBER.sub("0", text.casefold())
+    """Return the text as it is compared: numbers, upper case and the kind of space do not count."""
+    return _NUMBER.sub("0", " ".join(text.casefold().split()))
 
 
 def _key(line: str, title: str) -> str:
     """Return what is compared: without the title in "The post {title} appeared first on Site"; "" for a long line.
 
-    Both are folded.
+    `title` is folded.
     """
-    if len(line) > _MAX_LENGTH:
+    if not 0 < len(line) <= _MAX_LENGTH:
         return ""
-    key = " ".join(line.split())
+    key = _fold(line)
     if title and title in key:
         rest = key.replace(title, "{title}", 1)
         # Otherwise the line says no more than the title, which is different in every entry.
