@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from stat import S_ISREG
-from typing import Annotated, Literal, get_args, get_type_hints
+from typing import Annotated, Literal, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -26,10 +26,13 @@ KEYS_SECTION = "keys"
 """The section with the console's key bindings. It has no fields of its own; its names are the ids in the key table."""
 PRICES_SECTION = "prices"
 """The section with the prices of language models. Its names are those of the models."""
-FREE_SECTIONS = (KEYS_SECTION, PRICES_SECTION)
+TABS_SECTION = "tabs"
+"""The section with the user's own tabs of the review. Its names are those of the tabs."""
+FREE_SECTIONS = (KEYS_SECTION, PRICES_SECTION, TABS_SECTION)
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Dollars = Annotated[float, msgspec.Meta(ge=0)]
 UnitFraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Named = TypeVar("Named", bound=msgspec.Struct)
 
 
 class Secret(str):
@@ -156,6 +159,28 @@ class Console(_Section, frozen=True, kw_only=True):
 
     images: Annotated[str, msgspec.Meta(pattern=r"\A(auto|always|never)\Z")] = "auto"
     """Show images, with copydesk[images]: `auto` where the terminal can, `always` (else as coloured cells), `never`."""
+    agents_tab: bool = False
+    """Give drafts that agents proposed, and that wait for review, a tab of their own: Agents."""
+
+
+class QueueTab(_Section, frozen=True, kw_only=True, omit_defaults=True):
+    """A tab of the review that the user added: the drafts in a state that match all filters."""
+
+    status: Literal[
+        "to_review", "approved", "scheduled", "posted", "missed", "rejected", "failed", "all", "archived"
+    ] = "to_review"
+    """The built-in tab that it narrows."""
+    format: Literal["", "SHORT", "THREAD", "BLOG"] = ""
+    source: str = ""
+    """The name of a source."""
+    tags: Annotated[tuple[str, ...], msgspec.Meta(max_length=20)] = ()
+    """All of these tags."""
+    search: Annotated[str, msgspec.Meta(max_length=500)] = ""
+    """Words to search for."""
+    agents: bool = False
+    """Only drafts that agents proposed."""
+    order: Literal["", "best", "newest", "oldest", "confident", "source", "soonest"] = ""
+    """The order of the drafts; the one of the built-in tab by default."""
 
 
 class Reddit(_Section, frozen=True, kw_only=True):
@@ -279,6 +304,8 @@ class Settings(_Section, frozen=True, kw_only=True):
     """Key bindings of the console by action, such as `review.approve = "y"`. Validated by the console."""
     prices: dict[str, Annotated[tuple[Dollars, ...], msgspec.Meta(min_length=2, max_length=3)]] = {}
     """Prices of language models in US dollars per million tokens: input, output, and cached input if it differs."""
+    tabs: dict[str, QueueTab] = {}
+    """The user's own tabs of the review, by name."""
     config_home: Path = Path()
     data_home: Path = Path()
 
@@ -334,11 +361,12 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
     keys = settings_file.keys(sections.pop(KEYS_SECTION, {}))
     prices = settings_file.prices(sections.pop(PRICES_SECTION, {}))
     settings_file.check_database(sections.get("database", {}).get("url"))
+    tabs = settings_file.structs(TABS_SECTION, sections.pop(TABS_SECTION, {}), QueueTab)
     _add_environment(sections, environ)
     _separate_password(sections.get("database", {}))
     try:
         # Strict: a file has types, and "true" in quotes is a mistake. Variables were converted before.
-        free = {KEYS_SECTION: keys, PRICES_SECTION: prices}
+        free = {KEYS_SECTION: keys, PRICES_SECTION: prices, TABS_SECTION: tabs}
         settings = msgspec.convert(sections | free, Settings, strict=True, dec_hook=_decode_secret)
     except msgspec.ValidationError as error:
         raise settings_file.explain(str(error), environ) from None
@@ -517,6 +545,22 @@ class _SettingsFile:
                 raise self._error(PRICES_SECTION, model, f"the price of {model} is not valid.", hint)
         return prices
 
+    def structs(self, section: str, values: Mapping[str, object], kind: type[Named]) -> dict[str, Named]:
+        """Return name -> struct for a section whose tables have names of the user's own."""
+        named: dict[str, Named] = {}
+        for name, table in values.items():
+            try:
+                named[name] = msgspec.convert(table, kind, strict=True)
+            except msgspec.ValidationError as error:
+                problem, _, path = str(error).partition(" - at ")
+                # The line of the field that is wrong, else that of the table.
+                field = path.strip("`$.").partition("[")[0]
+                reason = f"{section}.{name}{f'.{field}' if field else ''}: {problem[:1].lower()}{problem[1:]}."
+                hint = f"Settings of a table in [{section}]: {', '.join(kind.__struct_fields__)}."
+                where = (f"{section}.{name}", field) if isinstance(table, dict) else (section, name)
+                raise self._error(*where, reason, hint) from None
+        return named
+
     def _check_name(self, section: str, name: str) -> None:
         if name not in SECTIONS[section].__struct_fields__:
             raise self._error(section, name, f"unknown setting {section}.{name}.", _suggest(section, name))
@@ -573,7 +617,8 @@ class _SettingsFile:
         current_section, best_line = "", 1
         for number, line in enumerate(self.text.splitlines(), 1):
             if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
-                current_section = header[1].strip("\"'")
+                # A name of the user's own may be quoted: [tabs."Long reads"].
+                current_section = header[1].replace('"', "").replace("'", "")
                 best_line = number if current_section == section else best_line
             assignment = re.match(r"\s*([\w.\"'-]+)\s*=", line)
             key = assignment[1].replace('"', "").replace("'", "") if assignment else ""

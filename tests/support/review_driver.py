@@ -11,6 +11,7 @@ from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.desk import Desk
 from copydesk.model.draft import ListedDraft, Status
 from copydesk.tui.app import Console
+from copydesk.tui.preferences import Preferences
 from copydesk.tui.review.draft_queue import DraftQueue
 from copydesk.tui.review.marks import Selection, select_ids
 from copydesk.tui.review.screen import ReviewScreen
@@ -66,7 +67,12 @@ class ReviewDriver(ConsoleDriver):
 
 @asynccontextmanager
 async def open_review(
-    home: Path, *, texts: tuple[str, ...] = TEXTS, size: tuple[int, int] = (120, 32), **overrides: str
+    home: Path,
+    *,
+    texts: tuple[str, ...] = TEXTS,
+    size: tuple[int, int] = (120, 32),
+    preferences: Preferences | None = None,
+    **overrides: str,
 ) -> AsyncIterator[ReviewDriver]:
     """Open the console on drafts with these texts."""
     async with open_desk_at(home, **overrides) as desk:
@@ -74,7 +80,7 @@ async def open_review(
         for text in texts:
             if text not in existing:
                 await desk.drafts.create({"text": text})
-    app = Console(lambda: open_desk_at(home, **overrides), clock=lambda: NOW)
+    app = Console(lambda: open_desk_at(home, **overrides), clock=lambda: NOW, preferences=preferences)
     async with app.run_test(size=size, notifications=True) as pilot:
         await wait_until_idle(pilot)
         yield ReviewDriver(app, pilot)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from copydesk.desk import Desk
     from copydesk.model.draft import ListedDraft
-    from copydesk.tui.keys import Key
 
 FIRST_PAGE_SIZE = 100
 """Drafts on the first page; the queue loads no more at once."""
@@ -28,11 +27,11 @@ def run_console(context: Context) -> None:
     gc.disable()
     from copydesk.tui import labels  # noqa: PLC0415 - commands do not need Textual
     from copydesk.tui.app import Console  # noqa: PLC0415 - as above
-    from copydesk.tui.themes import THEME_FILE  # noqa: PLC0415
+    from copydesk.tui.preferences import load_preferences  # noqa: PLC0415
 
     try:
         settings = context.settings()
-        key_table = load_key_table(settings)
+        preferences = load_preferences(settings, context.user)
     except CopydeskError as error:
         context.fail(error)
 
@@ -52,9 +51,8 @@ def run_console(context: Context) -> None:
         load_first_page=None if settings.database.url else load_first_page,
         jobs=True,
         name=" ".join(filter(None, ("sample" if context.sample else "", context.user))),
-        keys=key_table,
+        preferences=preferences,
         qualify_commands=context.with_desk_options,
-        theme_file=settings.data_home / THEME_FILE,
     )
     app.notice = labels.SAMPLE_NOTICE if context.sample else ""
     sys.exit(app.run() or 0)
@@ -66,7 +64,7 @@ def serve_console(context: Context, port: int | None) -> None:
     from copydesk.cli import web  # noqa: PLC0415 - the terminal console does not need it
 
     try:
-        load_key_table(context.settings())
+        check_console_settings(context.settings())
         web.serve(context, port or web.PORT)
     except CopydeskError as error:
         context.fail(error)
@@ -78,8 +76,8 @@ def _check_user(context: Context) -> None:
         context.run_on_desks(context.find_user)
 
 
-def load_key_table(settings: Settings) -> "Sequence[Key]":
-    """Return the key table with the user's own keys."""
-    from copydesk.tui.keymap import apply_custom_keys  # noqa: PLC0415 - commands do not need Textual
+def check_console_settings(settings: Settings) -> None:
+    """Check what only the console uses, as it does at start. Raise SettingsError."""
+    from copydesk.tui.preferences import load_preferences  # noqa: PLC0415 - commands do not need Textual
 
-    return apply_custom_keys(settings.keys, settings.settings_file)
+    load_preferences(settings)

@@ -26,10 +26,10 @@ def doctor(context: Context, *, restore_test: bool, full: bool, as_json: bool) -
 
     try:
         settings = context.settings()
-        if settings.keys:
-            from copydesk.cli.console import load_key_table  # noqa: PLC0415 - imports Textual
+        if settings.keys or settings.tabs:
+            from copydesk.cli.console import check_console_settings  # noqa: PLC0415 - imports Textual
 
-            load_key_table(settings)
+            check_console_settings(settings)
     except CopydeskError as error:
         context.fail(error)
     # Not `Context.run`: it exits on an error, which the doctor should report as a finding.

@@ -235,6 +235,8 @@ class DraftView(Struct, frozen=True, forbid_unknown_fields=True):
     source_id: str | None = None
     tags: tuple[str, ...] = ()
     """With all of these tags."""
+    by_agent: bool = False
+    """Only drafts that agents proposed."""
     query: str = ""
     """A search that is being typed, see `copydesk.model.filters`; "" for none."""
     sort: Order | None = None
@@ -248,7 +250,7 @@ class DraftView(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def is_filtered(self) -> bool:
         """True if a filter or search is set."""
-        return bool(self.format or self.source_id or self.tags or self.query)
+        return bool(self.format or self.source_id or self.tags or self.by_agent or self.query)
 
 
 class DraftPosition(NamedTuple):

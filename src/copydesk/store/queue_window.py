@@ -57,6 +57,7 @@ class WindowShape(NamedTuple):
     format: bool = False
     source: bool = False
     tags: int = 0
+    by_agent: bool = False
     has_query: bool = False
     """True if words are searched for."""
     is_selective: bool = False
@@ -253,7 +254,7 @@ def _selective_from(shape: WindowShape) -> str:
 
 def _filter_conditions(shape: WindowShape) -> list[str]:
     conditions = ["+draft.format = :format"] * shape.format + ["+draft.source_id = :source"] * shape.source
-    return conditions + _tag_conditions(shape)
+    return conditions + ["draft.agent IS NOT NULL"] * shape.by_agent + _tag_conditions(shape)
 
 
 def _tag_conditions(shape: WindowShape) -> list[str]:
@@ -431,6 +432,7 @@ def _plan(
         format=view.format is not None,
         source=view.source_id is not None,
         tags=len(view.tags),
+        by_agent=view.by_agent,
         has_query=bool(view.query),
         has_position=position is not None,
         position_has_key=position is not None and position.key is not None,

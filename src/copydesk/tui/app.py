@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
@@ -14,12 +14,11 @@ from textual.screen import Screen
 from copydesk.tui import labels, themes
 from copydesk.tui.desk_app import SHUTDOWN_TIMEOUT, DeskApp, LoadFirstPage, OpenDesk
 from copydesk.tui.keymap import custom_keys, textual_key_name
-from copydesk.tui.keys import KEYS, Key, KeyContext, bindings, replace_commands_with_keys
+from copydesk.tui.keys import Key, KeyContext, bindings, replace_commands_with_keys
+from copydesk.tui.preferences import Preferences
 from copydesk.tui.themes import stylesheet_path
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from textual.command import Provider
     from textual.driver import Driver
 
@@ -94,8 +93,8 @@ class Console(DeskApp, inherit_bindings=False):
     `open_desk` returns the desk as an unopened context manager: the console opens it after the first paint and closes
     it on exit. `load_first_page`, if given, supplies the first rows before the desk is open. With `jobs` the console
     runs due jobs while it is open. `name` is shown next to the title when there are several desks; `clock` returns the
-    time in UTC; `keys` is the key table including the user's own keys; `qualify_commands` rewrites the commands
-    mentioned in a text so that they address this desk; `theme_file` stores the chosen theme.
+    time in UTC; `preferences` are the user's own keys, tabs and theme; `qualify_commands` rewrites the commands
+    mentioned in a text so that they address this desk.
     """
 
     CSS_PATH = [stylesheet_path("base.tcss"), stylesheet_path("review.tcss")]
@@ -113,9 +112,8 @@ class Console(DeskApp, inherit_bindings=False):
         jobs: bool = False,
         name: str = "",
         clock: Callable[[], datetime] | None = None,
-        keys: Sequence[Key] = KEYS,
+        preferences: Preferences | None = None,
         qualify_commands: Callable[[str], str] = str,
-        theme_file: "Path | None" = None,
     ) -> None:
         super().__init__(
             open_desk,
@@ -123,17 +121,17 @@ class Console(DeskApp, inherit_bindings=False):
             jobs=jobs,
             name=name,
             clock=clock,
-            keys=keys,
+            preferences=preferences,
             qualify_commands=qualify_commands,
         )
-        if custom := custom_keys(keys):
+        if custom := custom_keys(self.keys):
             self.set_keymap(custom)
         # Animations delay the response to a key and cost output over slow connections.
         self.animation_level = "none"
         self.register_theme(themes.DARK)
         self.register_theme(themes.LIGHT)
         # With NO_COLOR the active theme is not the user's choice, so it must not be saved.
-        self._theme_file = None if self.no_color else theme_file
+        self._theme_file = None if self.no_color else self.preferences.theme_file
         if theme := themes.initial_theme(os.environ):
             stored_theme = themes.load_theme(self._theme_file) if self._theme_file else ""
             self._set_initial_theme(stored_theme if stored_theme in self.available_themes else theme)

@@ -20,8 +20,9 @@ from textual.worker import Worker
 from copydesk.errors import CopydeskError
 from copydesk.switch_interval import short_switch_interval
 from copydesk.tui import labels
-from copydesk.tui.keys import KEYS, Key, first_key_label
+from copydesk.tui.keys import first_key_label
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, FirstPageLoaded, JobFinished, RunChanged
+from copydesk.tui.preferences import Preferences
 from copydesk.tui.runtime.desk_tasks import DeskTask, DeskTasks, DeskWork, to_copydesk_error
 from copydesk.tui.runtime.gc_tuning import GcTuning, trim_memory
 from copydesk.tui.runtime.key_buffer import Hold, TypeAhead, as_input
@@ -91,10 +92,11 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         jobs: bool = False,
         name: str = "",
         clock: Callable[[], datetime] | None = None,
-        keys: Sequence[Key] = KEYS,
+        preferences: Preferences | None = None,
         qualify_commands: Callable[[str], str] = str,
     ) -> None:
         super().__init__(clock, qualify_commands)
+        self.preferences = preferences or Preferences()
         self.notice = ""
         """What the user should know about this desk, shown when it is open."""
         self.desk: Desk | None = None
@@ -103,7 +105,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         self.desk_tasks = DeskTasks(self)
         self.exit_message = ""
         """Printed on the terminal after the console has exited."""
-        self.keys = tuple(keys)
+        self.keys = tuple(self.preferences.keys)
         """The key table including the user's own keys."""
         self._runs_jobs = jobs
         self.desk_name = name

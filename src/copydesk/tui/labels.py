@@ -130,6 +130,7 @@ CANCELLED_WHILE_SAVING = "Cancelled. Anything saved by then is shown on the scre
 CHANGE_THEME = "Change theme"
 CLEAR_FILTER = "clear search and filter"
 CONFIRM = "confirm"
+REMOVE = "remove"
 DESK_NOT_OPEN = "The desk is still opening. Try again in a moment."
 DESK_NOT_OPENED = "Could not open the desk."
 DESK_NOT_READABLE = "Could not load from the desk."
@@ -306,6 +307,7 @@ TABS = {
     "archived": ("Archived", "X"),
 }
 """Each tab's name, and its abbreviation for narrow terminals: the letter of its drafts' status."""
+AGENTS_TAB = "Agents"
 NEEDS_YOU_TAB = "needs_you"
 NEEDS_YOU = "Needs you"
 NEEDS_YOU_LETTER = "?"
@@ -500,6 +502,50 @@ def filtered_by_source(name: str) -> str:
     return f"from {name}"
 
 
+def unknown_source(name: str) -> str:
+    """Return the filter by a source that does not exist, in the title of the queue."""
+    return f"no source “{name}”"
+
+
+FILTERED_BY_AGENT = "proposed by agents"
+TAB_NAME_PROMPT = "Save these filters as a tab named"
+TAB_RENAME_PROMPT = "Rename the tab to"
+TAB_WITHOUT_FILTER = "Nothing to save: choose a filter first."
+TAB_IN_SETTINGS = "This tab is in the settings file. Change it there."
+TAB_SHORT_LENGTH = 4
+"""Characters of the name of a tab of the user's own where there is no room for more."""
+
+
+def tab_name_invalid(limit: int) -> str:
+    """Return the error for a name that no tab can have."""
+    return f"A tab has a name of 1 to {limit} characters."
+
+
+def tab_exists(name: str) -> str:
+    """Return the error for a name that another tab has."""
+    return f"There is already a tab “{name}”."
+
+
+def tab_order_invalid(status: str, orders: Iterable[str]) -> str:
+    """Return the error for an order that the tab's drafts do not have."""
+    return f"drafts of {status} are ordered by {', '.join(orders)}."
+
+
+def tab_saved(name: str) -> str:
+    """Return the message for a new or changed tab."""
+    return f"Saved the tab “{name}” · {key_label('review.filter')} renames, moves or removes it"
+
+
+def tab_not_saved(reason: str) -> str:
+    """Return the error for a file that cannot be written."""
+    return f"The tabs were not saved: {reason}."
+
+
+def remove_tab_prompt(name: str) -> str:
+    """Return the question before a tab is removed."""
+    return f"Remove the tab “{name}”? Its drafts stay."
+
+
 def marked_drafts_left(count: int) -> str:
     """Return the toast for marked drafts that are no longer in the list."""
     return f"{plural(count, 'marked draft')} left this list"
@@ -601,10 +647,18 @@ def image_heading(number: int, facts: str) -> str:
     return f"Image {number}  {facts}"
 
 
-def filter_title() -> str:
-    """Return the title of the filter dialog with its keys."""
-    effects = {"filter.take": "toggle", "filter.show": "apply", "filter.clear": "clear", "filter.leave": "cancel"}
-    return " · ".join(["Filter", *(f"{key_label(action)} {effect}" for action, effect in effects.items())])
+def filter_title(tab: str = "") -> str:
+    """Return the title of the filter dialog with its keys, those for a tab of the user's own if it is one."""
+    effects = {"filter.take": "toggle", "filter.show": "apply", "filter.save_tab": "save as tab"}
+    if tab:
+        effects = {
+            "filter.save_tab": "save",
+            "filter.rename_tab": "rename",
+            "filter.remove_tab": "remove",
+            "filter.tab_left": "left",
+            "filter.tab_right": "right",
+        }
+    return " · ".join([tab or "Filter", *(f"{key_label(action)} {effect}" for action, effect in effects.items())])
 
 
 def reject_prompt(count: int) -> str:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, create_engine, event, insert
 
 from copydesk.desk import Desk
 from copydesk.errors import InvalidError
-from copydesk.model.draft import Action, Format, Status
+from copydesk.model.draft import Action, Agent, Format, Status
 from copydesk.model.filters import (
     TAB_STATUSES,
     DraftPosition,
@@ -82,6 +82,7 @@ class DraftSet:
             "about": "A pond\n",
             "scheduled_at": NOW + timedelta(hours=rng.randrange(9)) if has_time else None,
             "archived_at": rng.choice([None, None, None, NOW]),
+            "agent": rng.choice([None, None, Agent(name="scout")]),
         }
         draft_id = add_draft(self.connection, user, add_item(self.connection, user, None), origin="direct", **values)
         tag_indexes = [index for index in range(2) if rng.random() < 0.4]
@@ -103,7 +104,8 @@ class DraftSet:
         in_tab &= not TAB_STATUSES[view.tab] or draft["status"] in TAB_STATUSES[view.tab]
         fields_match = view.format in (None, draft["format"]) and view.source_id in (None, draft["source_id"])
         query_matches = not view.query or view.query in draft["text"]
-        return in_tab and fields_match and query_matches and draft["tags"] >= set(view.tags)
+        agent_matches = not view.by_agent or draft["agent"] is not None
+        return in_tab and fields_match and query_matches and agent_matches and draft["tags"] >= set(view.tags)
 
     def _position(self, view: DraftView, draft: str) -> DraftPosition:
         values = self.expected[draft]
@@ -130,8 +132,9 @@ def filter_plan(request, monkeypatch):
 def views(draft_set: DraftSet) -> list[DraftView]:
     """Return every tab with and without filters."""
     return [
-        DraftView(tab=tab, format=draft_format, source_id=source, tags=tags, query=query)
+        DraftView(tab=tab, format=draft_format, source_id=source, tags=tags, by_agent=by_agent, query=query)
         for tab in Tab
+        for by_agent in (False, True)
         for draft_format in (None, Format.BLOG)
         for source in (None, draft_set.sources[0])
         for tags in ((), ("a",), ("b", "a"), ("none",))

@@ -12,6 +12,7 @@ from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from copydesk.tui.app import Console
 from copydesk.tui.keymap import apply_custom_keys
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, key_label
+from copydesk.tui.preferences import Preferences
 from copydesk.tui.widgets.key_hints import key_hints
 
 FILE = Path("settings.toml")
@@ -84,7 +85,8 @@ def replacement_keys() -> dict[str, str]:
 @pytest.mark.parametrize("count", [0, 3])
 async def test_custom_keys_replace_all_key_names(count: int) -> None:
     keys = replacement_keys()
-    app = Console(FakeDesk(count).open, clock=lambda: NOW, keys=apply_custom_keys(keys, FILE))  # type: ignore[arg-type]
+    preferences = Preferences(keys=apply_custom_keys(keys, FILE))
+    app = Console(FakeDesk(count).open, clock=lambda: NOW, preferences=preferences)  # type: ignore[arg-type]
     async with app.run_test(size=(120, 60)) as pilot:
         await wait_until_idle(pilot)
         ui = ConsoleDriver(app, pilot)

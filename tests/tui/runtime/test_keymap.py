@@ -11,6 +11,7 @@ from copydesk.settings import load
 from copydesk.tui.app import Console
 from copydesk.tui.keymap import apply_custom_keys, custom_keys
 from copydesk.tui.keys import KEYS, KeyContext, format_keys
+from copydesk.tui.preferences import Preferences
 
 FILE = Path("settings.toml")
 
@@ -117,7 +118,8 @@ def test_only_changed_keys_are_passed_to_console() -> None:
 async def test_bindings_footer_and_help_follow_own_keys() -> None:
     custom = {"review.approve": "f2", "console.help": "f1,f3"}
     desk = FakeDesk(3)
-    app = Console(desk.open, clock=lambda: NOW, keys=apply_custom_keys(custom, FILE))  # type: ignore[arg-type]
+    preferences = Preferences(keys=apply_custom_keys(custom, FILE))
+    app = Console(desk.open, clock=lambda: NOW, preferences=preferences)  # type: ignore[arg-type]
     async with app.run_test(size=(120, 60)) as pilot:
         await wait_until_idle(pilot)
         ui = ConsoleDriver(app, pilot)
@@ -133,7 +135,8 @@ async def test_replaced_keys_do_nothing_and_swapped_keys_work() -> None:
     actions: list[str] = []
     custom = {"review.undo": "ctrl+r", "review.redo": "u", "review.archive": "f8"}
     desk = FakeDesk(3)
-    app = Console(desk.open, clock=lambda: NOW, keys=apply_custom_keys(custom, FILE))  # type: ignore[arg-type]
+    preferences = Preferences(keys=apply_custom_keys(custom, FILE))
+    app = Console(desk.open, clock=lambda: NOW, preferences=preferences)  # type: ignore[arg-type]
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until_idle(pilot)
         for name in ("undo", "redo", "archive"):

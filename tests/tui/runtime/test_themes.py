@@ -8,6 +8,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 from console_driver import NOW, ConsoleDriver, FakeDesk, open_console, wait_until_idle
 from copydesk.tui.app import Console
+from copydesk.tui.preferences import Preferences
 from copydesk.tui.themes import DARK, LIGHT, initial_theme
 
 
@@ -60,7 +61,7 @@ async def test_textual_themes_work() -> None:
 
 
 def themed_console(file: Path) -> Console:
-    return Console(FakeDesk(1).open, clock=lambda: NOW, theme_file=file)  # type: ignore[arg-type]
+    return Console(FakeDesk(1).open, clock=lambda: NOW, preferences=Preferences(theme_file=file))  # type: ignore[arg-type]
 
 
 async def choose(file: Path, theme: str) -> None:

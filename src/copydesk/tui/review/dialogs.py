@@ -54,8 +54,19 @@ class FilterOption(NamedTuple):
     name: str
 
 
-class FilterDialog(Dialog[DraftView | None], inherit_bindings=False):
-    """Choose the filters of a tab; return the view with the new filters, or None if the dialog is left."""
+class TabChange(NamedTuple):
+    """A change of the user's own tabs; `kind` is "save", "rename", "remove", "left" or "right"."""
+
+    kind: str
+    view: DraftView
+    """The view with the selected filters."""
+
+
+class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False):
+    """Choose the filters of a tab; return the view with them, or None if the dialog is left.
+
+    Return a `TabChange` if the user wants to save the filters as a tab, or to change the displayed `tab` of their own.
+    """
 
     CSS_PATH = stylesheet_path("filters.tcss")
     COMPONENT_CLASSES = set(ROLE_CLASSES)
@@ -64,13 +75,15 @@ class FilterDialog(Dialog[DraftView | None], inherit_bindings=False):
 
     options: getters.query_one[LineList[FilterOption]] = getters.query_one(LineList)
 
-    def __init__(self, view: DraftView, sources: Sequence[Source], tags: Sequence[str]) -> None:
+    def __init__(self, view: DraftView, sources: Sequence[Source], tags: Sequence[str], tab: str = "") -> None:
         super().__init__()
         self._view = view
+        self._tab = clean(tab)
         self._selected: frozenset[FilterOption] = frozenset()
         self._options = [
             *(FilterOption("format", kind.value, kind.value.lower()) for kind in Format),
             *(FilterOption("source", source.id, source.name) for source in sources),
+            FilterOption("agent", "agent", labels.FILTERED_BY_AGENT),
             *(FilterOption("tag", name, name) for name in tags),
         ]
 
@@ -88,10 +101,11 @@ class FilterDialog(Dialog[DraftView | None], inherit_bindings=False):
         """Check the current filters and put the cursor on the first of them."""
         active = {("format", self._view.format), ("source", self._view.source_id)}
         active |= {("tag", tag) for tag in self._view.tags}
+        active |= {("agent", "agent" if self._view.by_agent else None)}
         self._selected = frozenset(option for option in self._options if (option.kind, option.value) in active)
         first = next((index for index, option in enumerate(self._options) if option in self._selected), 0)
         self.options.show(self._options, first)
-        set_title(self.options, labels.filter_title())
+        set_title(self.options, labels.filter_title(self._tab))
 
     def action_take(self) -> None:
         """Toggle the option under the cursor.
@@ -122,11 +136,24 @@ class FilterDialog(Dialog[DraftView | None], inherit_bindings=False):
         """
         if not self._selected and not self._view.is_filtered:
             self.action_take()
+        self.close(self._selected_view())
+
+    def _selected_view(self) -> DraftView:
+        """Return the view with the selected filters."""
         by_kind = {option.kind: option.value for option in self._selected}
         kind = by_kind.get("format")
         tags = tuple(sorted(option.value for option in self._selected if option.kind == "tag"))
         changed = {"format": Format(kind) if kind else None, "source_id": by_kind.get("source"), "tags": tags}
-        self.close(replace(self._view, **changed))
+        return replace(self._view, **changed, by_agent="agent" in by_kind)
+
+    def action_save_tab(self) -> None:
+        """Close in order to save the selected filters as a tab."""
+        self.close(TabChange("save", self._selected_view()))
+
+    def action_change_tab(self, kind: str) -> None:
+        """Close in order to change the displayed tab, if it is one of the user's own."""
+        if self._tab:
+            self.close(TabChange(kind, self._selected_view()))
 
     def action_clear(self) -> None:
         """Uncheck all options."""

@@ -136,7 +136,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
 
     def action_tab(self, by: int) -> None:
         """Show the first tab (`by` 1) or the last one (-1) of the drafts."""
-        self.app.show_tab(list(labels.TABS)[0 if by > 0 else -1])
+        self.app.show_tab(self.app.preferences.tabs.keys[0 if by > 0 else -1])
 
     @on(TabsLine.Clicked)
     def _show_clicked_tab(self, message: TabsLine.Clicked) -> None:

@@ -10,9 +10,10 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from copydesk.text import clean
+from copydesk.tui.custom_tabs import MAX_TAB_COUNT, tab_name
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.labels import NEEDS_YOU, NEEDS_YOU_LETTER, NEEDS_YOU_TAB, SEARCH_PLACEHOLDER, TABS
+from copydesk.tui.labels import NEEDS_YOU, NEEDS_YOU_LETTER, NEEDS_YOU_TAB, SEARCH_PLACEHOLDER, TAB_SHORT_LENGTH, TABS
 from copydesk.tui.widgets.lines import StaticLines
 
 _GAP = 2
@@ -51,7 +52,7 @@ class TabsLine(StaticLines):
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
-        """Return the first variant that fits.
+        """Return the first variant that fits; the user's own tabs are in each of them.
 
         In this order: all names, names of non-empty tabs, all letters, letters of non-empty tabs, the current tab.
         Archived is a tab only if there are archived drafts.
@@ -59,8 +60,10 @@ class TabsLine(StaticLines):
         if width < NARROW_WIDTH:
             return [self._join_tabs([self._tab], [self._label(self._tab, full_name=True)])]
         needs_you = [NEEDS_YOU_TAB] if self.app.needs_user or self._tab == NEEDS_YOU_TAB else []
-        all_tabs = [tab for tab in TABS if tab != "archived" or self._has_drafts(tab)] + needs_you
-        non_empty = [tab for tab in all_tabs if self._has_drafts(tab) or tab in ("to_review", "all", *needs_you)]
+        own = self.app.preferences.tabs.keys[len(TABS) :]
+        all_tabs = [tab for tab in TABS if tab != "archived" or self._has_drafts(tab)] + own + needs_you
+        always = ("to_review", "all", *own, *needs_you)
+        non_empty = [tab for tab in all_tabs if self._has_drafts(tab) or tab in always]
         # From the most to the least informative variant.
         for tabs, full_names in ((all_tabs, True), (non_empty, True), (all_tabs, False), (non_empty, False)):
             labels = [self._label(tab, full_name=full_names) for tab in tabs]
@@ -74,10 +77,11 @@ class TabsLine(StaticLines):
 
     def _label(self, tab: str, *, full_name: bool) -> Content:
         is_current = tab == self._tab
-        long, short = TABS.get(tab, (NEEDS_YOU, NEEDS_YOU_LETTER))
+        own = clean(tab_name(tab))
+        long, short = TABS.get(tab, (own, own[:TAB_SHORT_LENGTH]) if own else (NEEDS_YOU, NEEDS_YOU_LETTER))
         name = long if full_name or is_current else short
         count = self.app.needs_user if tab == NEEDS_YOU_TAB else self._counts.get(tab, 0)
-        number = f" {format_count(count)}" if count else ""
+        number = f" {format_count(count)}{'+' if own and count >= MAX_TAB_COUNT else ''}" if count else ""
         return Content.assemble((name, "strong" if is_current else "dim"), (number, "accent" if is_current else "dim"))
 
     def _join_tabs(self, tabs: list[str], labels: list[Content]) -> Content:

@@ -181,9 +181,11 @@ class QueueLoader:
         sources = await desk.sources.list() if view.source_id is not None else ()
         names = [safe_line(source.name) for source in sources if source.id == view.source_id]
         formats = [view.format.value] if view.format is not None else []
-        return ", ".join(
-            [*formats, *map(labels.filtered_by_source, names), *(f"#{safe_line(tag)}" for tag in view.tags)]
-        )
+        source = [labels.filtered_by_source(name) for name in names]
+        if view.source_id is not None and not names:
+            source = [labels.unknown_source(safe_line(view.source_id))]
+        agent = [labels.FILTERED_BY_AGENT] * view.by_agent
+        return ", ".join([*formats, *source, *agent, *(f"#{safe_line(tag)}" for tag in view.tags)])
 
 
 class SavedTab(NamedTuple):

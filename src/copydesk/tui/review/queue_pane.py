@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from textual import getters, on
 from textual.containers import Container
 from textual.message import Message
 
 from copydesk.errors import CopydeskError, InvalidError
+from copydesk.text import clean
 from copydesk.tui import empty_states, labels
+from copydesk.tui.custom_tabs import MAX_TAB_COUNT, from_view, tab_key, tab_name, to_view
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.review.draft_queue import DraftQueue
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft
     from copydesk.model.filters import DraftCounts, DraftPosition, DraftSlice, DraftView, Order
     from copydesk.model.source import Source
+    from copydesk.tui.review.dialogs import TabChange
     from copydesk.tui.review.queue_loader import LoadedQueue, QueueLoader, RefreshedRows, SavedTab
 
 AUTO_SHOW_DURATION = timedelta(minutes=2)
@@ -68,6 +71,9 @@ class QueuePane(Container):
         self._marks_by_view: dict[DraftView, Marks] = {}
         """Marks by the list that they were set in."""
         self._saved_tabs: dict[str, SavedTab] = {}
+        self._custom_views: dict[str, DraftView] = {}
+        """The views of the user's own tabs by key, once the ids of their sources are loaded."""
+        self._custom_counts: dict[str, int] = {}
         self._sorts: dict[str, Order] = {}
         """The order by tab, where it is not the usual one."""
         self._list_number = 0
@@ -84,6 +90,7 @@ class QueuePane(Container):
         self._row_loader = Coalescer(self._load_rows)
         self._refresher = Coalescer(self._load_refresh)
         self._locator = Coalescer(self._locate)
+        self._tab_counter = Coalescer(self._count_custom_tabs)
 
     def compose(self) -> Iterable[DraftQueue]:
         yield DraftQueue(self.app.clock, id="queue")
@@ -100,13 +107,26 @@ class QueuePane(Container):
     def view(self) -> "DraftView":
         """The tab and the filters within it."""
         if self._view is None:
-            self._view = self._unfiltered_view()
+            self._view = self._own_view()
         return self._view
 
-    def _unfiltered_view(self) -> "DraftView":
-        from copydesk.model.filters import DraftView, Tab  # noqa: PLC0415 - not needed for the first paint
+    def _own_view(self) -> "DraftView":
+        """Return the whole tab: without filters, or with those of a tab of the user's own."""
+        from msgspec.structs import replace  # noqa: PLC0415 - not needed for the first paint
 
-        return DraftView(tab=Tab(self.tab), sort=self._sorts.get(self.tab))
+        from copydesk.model.filters import DraftView, Tab  # noqa: PLC0415 - as above
+
+        view = self._custom_views.get(self.tab)
+        if view is None:
+            return DraftView(tab=Tab(self.tab), sort=self._sorts.get(self.tab))
+        return replace(view, sort=self._sorts.get(self.tab, view.sort))
+
+    @property
+    def is_narrowed(self) -> bool:
+        """True if a filter or search shows less than the whole tab."""
+        from msgspec.structs import replace  # noqa: PLC0415 - not needed for the first paint
+
+        return self.view.is_filtered and replace(self._own_view(), sort=self.view.sort) != self.view
 
     def _marks_for(self, view: "DraftView") -> Marks:
         """Return the marks of one list; they are kept while other lists are displayed."""
@@ -227,10 +247,10 @@ class QueuePane(Container):
         return since is not None and is_untouched and self.app.clock() - since < AUTO_SHOW_DURATION
 
     def _empty_note(self, *, sources: bool) -> empty_states.Note:
-        if self.view.is_filtered:
+        if self.is_narrowed:
             return empty_states.no_matches()
         if self.tab != "to_review":
-            return empty_states.empty_tab(labels.TABS[self.tab][0])
+            return empty_states.empty_tab(labels.TABS[self.tab][0] if self.tab in labels.TABS else tab_name(self.tab))
         return empty_states.nothing_to_review() if sources else empty_states.no_sources()
 
     def _configure_rows(self) -> None:
@@ -318,7 +338,11 @@ class QueuePane(Container):
     def _show_counts(self, counts: "DraftCounts") -> None:
         from copydesk.model.filters import Tab, count_in_tab  # noqa: PLC0415 - not needed for the first paint
 
-        self._header.tabs.show(self.tab, {tab.value: count_in_tab(tab, counts) for tab in Tab})
+        by_tab = {tab.value: count_in_tab(tab, counts) for tab in Tab}
+        self._header.tabs.show(self.tab, by_tab | self._custom_counts)
+        if self.app.preferences.tabs.tabs:
+            # In the background: a filtered list is counted by walking over it.
+            self.app.run_desk_task(lambda desk: self._tab_counter.submit((desk, by_tab)))
         self._sitting_total = len(self._changes.decided) + count_in_tab(Tab.TO_REVIEW, counts)
 
     def _show_title(self) -> None:
@@ -330,12 +354,19 @@ class QueuePane(Container):
             total_text if total else "",
             self._progress(),
             labels.ORDERS[self.view.sort] if self.view.sort is not None and not self.view.query else "",
-            self._loader.filter_text if self._loader is not None and self.view.is_filtered else "",
+            self._filter_text(),
             f"{marked:,}{'+' * queue.is_count_partial}" if marked else "",
             self._new_count,
             is_range_open=queue.range_start is not None,
         )
         set_title(queue, title)
+
+    def _filter_text(self) -> str:
+        """Return the active filters; the words that the user typed are in the search line."""
+        if self._loader is None or not self.view.is_filtered:
+            return ""
+        own_query = self._custom_views[self.tab].query if self.tab in self._custom_views else ""
+        return ", ".join(filter(None, (self._loader.filter_text, clean(own_query))))
 
     def _progress(self) -> str:
         """Return how many of the drafts of this sitting are decided; empty in other lists, and before the first."""
@@ -355,12 +386,15 @@ class QueuePane(Container):
 
     def show_next_tab(self, by: int) -> None:
         """Show the next tab (`by` 1) or the previous one (-1)."""
-        names = list(labels.TABS)
+        names = self.app.preferences.tabs.keys
         self.show_tab(names[(names.index(self.tab) + by) % len(names)])
 
     def show_tab(self, tab: str) -> None:
         """Switch to `tab` as it was left. Search and filters belong to the tab they were entered in."""
         if tab == self.tab or self.app.desk is None:
+            return
+        if tab not in labels.TABS and tab not in self._custom_views:
+            self.app.run_desk_task(lambda desk: self._load_custom_tab(desk, tab), hold_keys=Hold.RESULT)
             return
         self._list_switches += 1
         self._save_tab()
@@ -382,7 +416,7 @@ class QueuePane(Container):
         self._header.close_search()
         self.queue.end_range()
         # Search and filters end with leaving the tab, so there is no state worth saving.
-        if self.view.is_filtered:
+        if self.is_narrowed:
             self._view = None
             self._saved_tabs.pop(self.tab, None)
         elif self.queue.window.is_loaded and self._loader is not None and self._loader.event_count is not None:
@@ -398,7 +432,109 @@ class QueuePane(Container):
         self._configure_rows()
         self.queue.show_window(saved.window, self._marks_for(self.view), saved.cursor)
         self._show_title()
+        # Left before its drafts were counted.
+        if not saved.window.is_total_exact:
+            number, view = self._list_number, self.view
+            self.app.run_desk_task(lambda desk: self._count_rows(desk, number, view))
         self._desk_screen.refresh_data()
+
+    # The user's own tabs.
+
+    async def _load_custom_views(self, desk: "Desk") -> "dict[str, DraftView]":
+        """Return the views of the user's own tabs by key."""
+        tabs = self.app.preferences.tabs.tabs
+        sources = await desk.sources.list() if any(tab.source for tab in tabs.values()) else ()
+        # The view of the displayed list stays as it is, whatever becomes of its source.
+        shown = {key: view for key, view in self._custom_views.items() if key == self.tab}
+        return {tab_key(name): to_view(tab, sources) for name, tab in tabs.items()} | shown
+
+    async def _load_custom_tab(self, desk: "Desk", tab: str) -> None:
+        self._custom_views = await self._load_custom_views(desk)
+        if tab in self._custom_views:
+            self._show_later(self.show_tab, tab)
+
+    async def _count_custom_tabs(self, request: "tuple[Desk, dict[str, int]]") -> None:
+        desk, by_tab = request
+        self._custom_views, counts = await self._load_custom_views(desk), {}
+        for key, view in self._custom_views.items():
+            async for counts[key] in desk.drafts.views.count_in_steps(view):
+                if counts[key] >= MAX_TAB_COUNT:
+                    break
+        self._custom_counts = counts
+        self._show_later(lambda: self._header.tabs.show(self.tab, by_tab | counts))
+
+    def _change_tabs(self, sources: "Sequence[Source]", change: "TabChange") -> None:
+        """Change the user's own tabs after asking for a name or a confirmation, where one is needed."""
+        name, tabs = tab_name(self.tab), self.app.preferences.tabs
+        if change.kind == "save":
+            if change.view.is_filtered or change.view.sort is not None:
+                self._prompt_tab_name(labels.TAB_NAME_PROMPT, name, partial(self._save_as_tab, sources, change.view))
+            else:
+                self.app.notify(labels.TAB_WITHOUT_FILTER, severity="warning")
+        elif tabs.is_configured(name):
+            self.app.notify(labels.TAB_IN_SETTINGS, severity="warning")
+        elif change.kind == "rename":
+            self._prompt_tab_name(labels.TAB_RENAME_PROMPT, name, partial(self._rename_tab, name))
+        elif change.kind == "remove":
+            from copydesk.tui.dialogs.prompt import ConfirmDialog  # noqa: PLC0415 - not needed for the first paint
+
+            confirm = ConfirmDialog(labels.remove_tab_prompt(name), yes=labels.REMOVE)
+            self.app.push_screen(confirm, lambda confirmed: self._remove_tab(name) if confirmed else None)
+        else:
+            self._write_tabs(lambda: tabs.move(name, -1 if change.kind == "left" else 1))
+
+    def _prompt_tab_name(self, question: str, value: str, on_name: Callable[[str], None]) -> None:
+        from copydesk.tui.dialogs.prompt import PromptDialog  # noqa: PLC0415 - not needed for the first paint
+
+        self.app.push_screen(PromptDialog(question, value=value), lambda name: on_name(name.strip()) if name else None)
+
+    def _write_tabs(self, write: Callable[[], None]) -> bool:
+        """Write a change of the tabs and show them; return False, with a notification, if that fails."""
+        try:
+            write()
+        except OSError as error:
+            self.app.notify(labels.tab_not_saved(error.strerror or str(error)), severity="error")
+            return False
+        self._header.tabs.show(self.tab)
+        return True
+
+    def _save_as_tab(self, sources: "Sequence[Source]", view: "DraftView", name: str) -> None:
+        tabs, key = self.app.preferences.tabs, tab_key(name)
+        # Under its own name a tab gets other filters.
+        if refusal := tabs.refusal(name, replaces=name if key in tabs.keys else ""):
+            self.app.notify(refusal, severity="warning")
+        elif self._write_tabs(lambda: tabs.save(name, from_view(view, sources))):
+            self._custom_views[key] = view
+            self._sorts.pop(key, None)
+            self._saved_tabs.pop(key, None)
+            self.app.notify_latest(labels.tab_saved(name))
+            if key == self.tab:
+                self.apply_view(view)
+            else:
+                self.show_tab(key)
+            self._desk_screen.refresh_data()
+
+    def _rename_tab(self, name: str, new_name: str) -> None:
+        if new_name == name:
+            return
+        tabs = self.app.preferences.tabs
+        if refusal := tabs.refusal(new_name, replaces=name):
+            self.app.notify(refusal, severity="warning")
+        elif self._write_tabs(lambda: tabs.rename(name, new_name)):
+            by_key: tuple[dict[str, Any], ...] = (self._custom_views, self._custom_counts, self._sorts)
+            for values in by_key:
+                if tab_key(name) in values:
+                    values[tab_key(new_name)] = values.pop(tab_key(name))
+            self.tab = tab_key(new_name)
+            self._header.tabs.show(self.tab)
+            self._desk_screen.refresh_data()
+
+    def _remove_tab(self, name: str) -> None:
+        """Remove the displayed tab and show the built-in one that it narrowed."""
+        if self._write_tabs(lambda: self.app.preferences.tabs.remove(name)):
+            self.show_tab(self.view.tab.value)
+            for values in (self._custom_views, self._custom_counts, self._sorts, self._saved_tabs):
+                values.pop(tab_key(name), None)
 
     # Search and filters.
 
@@ -406,7 +542,8 @@ class QueuePane(Container):
         """Show the drafts of this tab that match `query`; all of them if it is empty."""
         from msgspec.structs import replace  # noqa: PLC0415 - not needed for the first paint
 
-        self.apply_view(replace(self.view, query=query))
+        # What a tab of the user's own searches for is searched for, too.
+        self.apply_view(replace(self.view, query=" ".join(filter(None, (self._own_view().query, query)))))
 
     def clear_search(self) -> None:
         """Close the search and show the whole tab."""
@@ -424,12 +561,12 @@ class QueuePane(Container):
         if view.query:
             self.app.notify_latest(labels.SEARCH_ORDER)
             return
-        orders = list_orders(view.tab)
+        orders, own = list_orders(view.tab), self._custom_views.get(self.tab)
         order = orders[(orders.index(view.order) + 1) % len(orders)]
         self._sorts.pop(self.tab, None)
-        if order is not orders[0]:
+        if order is not (orders[0] if own is None else own.order):
             self._sorts[self.tab] = order
-        self.apply_view(replace(view, sort=self._sorts.get(self.tab)))
+        self.apply_view(replace(view, sort=self._sorts.get(self.tab, own.sort if own is not None else None)))
 
     def open_filter(self) -> None:
         """Load the sources and tags to filter by, then open the filter dialog."""
@@ -441,7 +578,14 @@ class QueuePane(Container):
     def _open_filter_dialog(self, sources: "Sequence[Source]", tags: Sequence[str]) -> None:
         from copydesk.tui.review.dialogs import FilterDialog  # noqa: PLC0415 - not needed for the first paint
 
-        self.app.push_if_current(self.screen, FilterDialog(self.view, sources, tags), self.apply_view)
+        dialog = FilterDialog(self.view, sources, tags, tab_name(self.tab))
+        self.app.push_if_current(self.screen, dialog, partial(self._apply_filter, sources))
+
+    def _apply_filter(self, sources: "Sequence[Source]", result: "DraftView | TabChange | None") -> None:
+        if isinstance(result, tuple):
+            self._change_tabs(sources, result)
+        else:
+            self.apply_view(result)
 
     def apply_view(self, view: "DraftView | None") -> None:
         """Show the list of `view` from its start. The marks in the old list are kept for it."""
@@ -500,10 +644,10 @@ class QueuePane(Container):
         """Clear the marks, else the search, else the filters. Return False if there was none of them."""
         if self.queue.marked_count:
             self.queue.mark_only(())
-        elif self.view.query or self._header.is_search_open:
+        elif self.view.query != self._own_view().query or self._header.is_search_open:
             self.clear_search()
-        elif self.view.is_filtered:
-            self.apply_view(self._unfiltered_view())
+        elif self.is_narrowed:
+            self.apply_view(self._own_view())
         else:
             return False
         return True
@@ -528,11 +672,10 @@ class QueuePane(Container):
         )
 
     async def _locate(self, request: "tuple[Desk, str, int]") -> None:
-        from copydesk.model.filters import Tab  # noqa: PLC0415 - not needed for the first paint
-        from copydesk.tui.review.queue_loader import locate_draft  # noqa: PLC0415 - as above
+        from copydesk.tui.review.queue_loader import locate_draft  # noqa: PLC0415 - not needed for the first paint
 
         desk, draft_id, switches = request
-        located = await locate_draft(desk, draft_id, Tab(self.tab), self._sorts)
+        located = await locate_draft(desk, draft_id, self.view.tab, self._sorts)
         self._show_later(self._show_located, switches, *located)
 
     def _show_located(self, switches: int, view: "DraftView", saved: "SavedTab") -> None:

@@ -256,7 +256,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
 
     def action_tab(self, by: int) -> None:
         """Show the next tab (`by` 1) or the previous one (-1)."""
-        names = list(labels.TABS)
+        names = self.app.preferences.tabs.keys
         if self.app.needs_user and not 0 <= names.index(self.queue_pane.tab) + by < len(names):
             self._show_needs_you()
         else:
@@ -294,7 +294,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
     @on(SearchLine.Entered)
     def _show_results(self) -> None:
         """Focus the results; Enter on an empty line closes the search."""
-        if not self.queue_pane.view.query:
+        if not self.header.query_text.strip():
             self.header.close_search()
         self.queue.focus()
 

@@ -1,0 +1,31 @@
+"""The user's own ways of working with the console, from the settings file and from what they chose in the console."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from copydesk.settings import Settings
+from copydesk.tui.custom_tabs import CustomTabs, configured_tabs, tabs_file
+from copydesk.tui.keymap import apply_custom_keys
+from copydesk.tui.keys import KEYS, Key
+from copydesk.tui.themes import THEME_FILE
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """How one user wants the console. The defaults store nothing."""
+
+    keys: Sequence[Key] = KEYS
+    """The key table including the user's own keys."""
+    tabs: CustomTabs = field(default_factory=CustomTabs)
+    theme_file: Path | None = None
+    """Stores the chosen theme."""
+
+
+def load_preferences(settings: Settings, user: str | None = None) -> Preferences:
+    """Return the preferences of a user; None is the owner. Raise SettingsError for settings that cannot be used."""
+    return Preferences(
+        keys=apply_custom_keys(settings.keys, settings.settings_file),
+        tabs=CustomTabs(configured_tabs(settings), tabs_file(settings, user)),
+        theme_file=settings.data_home / THEME_FILE,
+    )
