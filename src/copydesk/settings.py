@@ -28,7 +28,9 @@ PRICES_SECTION = "prices"
 """The section with the prices of language models. Its names are those of the models."""
 TABS_SECTION = "tabs"
 """The section with the user's own tabs of the review. Its names are those of the tabs."""
-FREE_SECTIONS = (KEYS_SECTION, PRICES_SECTION, TABS_SECTION)
+COMMANDS_SECTION = "commands"
+"""The section with the user's own commands of the console. Its names are those of the commands."""
+FREE_SECTIONS = (KEYS_SECTION, PRICES_SECTION, TABS_SECTION, COMMANDS_SECTION)
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Dollars = Annotated[float, msgspec.Meta(ge=0)]
 UnitFraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -183,6 +185,27 @@ class QueueTab(_Section, frozen=True, kw_only=True, omit_defaults=True):
     """The order of the drafts; the one of the built-in tab by default."""
 
 
+class Command(_Section, frozen=True, kw_only=True):
+    """A shell command of the user's own that a key of the console runs with the draft as JSON."""
+
+    key: str
+    """Its keys, written as those in `[keys]`."""
+    label: Annotated[str, msgspec.Meta(min_length=1, max_length=60)]
+    """Its name in the help and the palette."""
+    run: Annotated[str, msgspec.Meta(min_length=1)]
+    """The line that the shell runs."""
+    screens: Annotated[
+        tuple[
+            Literal["review", "needs_you", "schedule", "sources", "experiments", "engagement", "setup"],
+            ...,
+        ],
+        msgspec.Meta(min_length=1),
+    ] = ("review",)
+    """The screens on which the key runs it."""
+    output: Literal["toast", "panel", "suspend"] = "toast"
+    """`toast` shows the first line, `panel` opens all of them, `suspend` gives the terminal to the command."""
+
+
 class Reddit(_Section, frozen=True, kw_only=True):
     """Credentials of a Reddit application. Without them Copydesk reads Reddit's public feeds."""
 
@@ -306,6 +329,8 @@ class Settings(_Section, frozen=True, kw_only=True):
     """Prices of language models in US dollars per million tokens: input, output, and cached input if it differs."""
     tabs: dict[str, QueueTab] = {}
     """The user's own tabs of the review, by name."""
+    commands: dict[str, Command] = {}
+    """The user's own commands, by name."""
     config_home: Path = Path()
     data_home: Path = Path()
 
@@ -362,11 +387,12 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
     prices = settings_file.prices(sections.pop(PRICES_SECTION, {}))
     settings_file.check_database(sections.get("database", {}).get("url"))
     tabs = settings_file.structs(TABS_SECTION, sections.pop(TABS_SECTION, {}), QueueTab)
+    commands = settings_file.structs(COMMANDS_SECTION, sections.pop(COMMANDS_SECTION, {}), Command)
     _add_environment(sections, environ)
     _separate_password(sections.get("database", {}))
     try:
         # Strict: a file has types, and "true" in quotes is a mistake. Variables were converted before.
-        free = {KEYS_SECTION: keys, PRICES_SECTION: prices, TABS_SECTION: tabs}
+        free = {KEYS_SECTION: keys, PRICES_SECTION: prices, TABS_SECTION: tabs, COMMANDS_SECTION: commands}
         settings = msgspec.convert(sections | free, Settings, strict=True, dec_hook=_decode_secret)
     except msgspec.ValidationError as error:
         raise settings_file.explain(str(error), environ) from None

@@ -26,7 +26,7 @@ def doctor(context: Context, *, restore_test: bool, full: bool, as_json: bool) -
 
     try:
         settings = context.settings()
-        if settings.keys or settings.tabs:
+        if settings.keys or settings.tabs or settings.commands:
             from copydesk.cli.console import check_console_settings  # noqa: PLC0415 - imports Textual
 
             check_console_settings(settings)

@@ -13,7 +13,7 @@ from textual.screen import Screen
 
 from copydesk.tui import labels, themes
 from copydesk.tui.desk_app import SHUTDOWN_TIMEOUT, DeskApp, LoadFirstPage, OpenDesk
-from copydesk.tui.keymap import custom_keys, textual_key_name
+from copydesk.tui.keymap import command_keys, custom_keys, textual_key_name
 from copydesk.tui.keys import Key, KeyContext, bindings, replace_commands_with_keys
 from copydesk.tui.preferences import Preferences
 from copydesk.tui.themes import stylesheet_path
@@ -126,6 +126,8 @@ class Console(DeskApp, inherit_bindings=False):
         )
         if custom := custom_keys(self.keys):
             self.set_keymap(custom)
+        for key in command_keys(self.keys):
+            self.bind(",".join(map(textual_key_name, key.keys.split(","))), key.action, show=False)
         # Animations delay the response to a key and cost output over slow connections.
         self.animation_level = "none"
         self.register_theme(themes.DARK)
@@ -286,6 +288,21 @@ class Console(DeskApp, inherit_bindings=False):
                 self.simulate_key(textual_key_name(key.keys.split(",")[0]))
 
         self.push_screen(HelpDialog(key_contexts(self.screen), self.keys), press)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Run a command of the user's own only on the screens that it is for."""
+        if action == "run_command":
+            return self.current_mode in self.preferences.commands[str(parameters[0])].screens
+        return super().check_action(action, parameters)
+
+    def action_run_command(self, name: str) -> None:
+        """Run a command of the user's own with the draft under the cursor."""
+        from copydesk.tui.commands import start_command  # noqa: PLC0415 - rarely needed
+        from copydesk.tui.desk_screen import DeskScreen  # noqa: PLC0415 - as above
+
+        screen = self.screen_stack[0]
+        draft_id = screen.selected_draft_id() if isinstance(screen, DeskScreen) else None
+        start_command(self, self.preferences.commands[name], draft_id)
 
     def action_log(self) -> None:
         """Show the full log of errors and notifications."""

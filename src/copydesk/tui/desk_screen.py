@@ -82,6 +82,10 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         del key_id
         return ""
 
+    def selected_draft_id(self) -> str | None:
+        """Return the id of the draft under the cursor; None where there is none."""
+        return None
+
     def refresh_data(self) -> None:
         """Load the displayed data from the desk, by `load_with_retry`."""
 

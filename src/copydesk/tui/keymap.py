@@ -1,14 +1,19 @@
 """The key table with the user's own keys, validated before the console opens."""
 
+import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 
 from copydesk.errors import SettingsError
 from copydesk.tui.keys import KEYS, Key, KeyContext
+
+if TYPE_CHECKING:
+    from copydesk.settings import Command
 
 EXCLUSIVE_CONTEXTS = {KeyContext.LIST, KeyContext.PAGE, KeyContext.SCHEDULE}
 """Contexts of which only one can have the focus at a time."""
@@ -22,26 +27,36 @@ SCREEN_CONTEXTS = (
     KeyContext.SETUP,
 )
 """The contexts that are screens."""
+_COMMAND_PREFIX = "commands."
+"""Begins the ids of the user's own commands."""
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
 _KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) | {"space"}
 
 
-def apply_custom_keys(custom: Mapping[str, str], file: Path, keys: Iterable[Key] = KEYS) -> tuple[Key, ...]:
-    """Return the key table with the user's keys in place of the defaults.
+def apply_custom_keys(
+    custom: Mapping[str, str],
+    file: Path,
+    commands: "Mapping[str, Command] | None" = None,
+    keys: Iterable[Key] = KEYS,
+) -> tuple[Key, ...]:
+    """Return the key table with the user's keys in place of the defaults, and those of their own commands.
 
     `custom` maps an action's id to its keys, separated by commas. Raise SettingsError with a one-line message for an
     unknown id, a key that no keyboard has, and one key for two actions that can be active at the same time.
     """
     before = tuple(keys)
-    if not custom:
+    if not custom and not commands:
         return before
     for action_id, text in custom.items():
         _validate(action_id, text, file, before)
     after = tuple(key._replace(keys=_normalize(custom[key.id])) if key.id in custom else key for key in before)
     new = {key_name for old, key in zip(before, after, strict=True) for key_name in _added_keys(old, key)}
+    added = tuple(key for name, command in (commands or {}).items() for key in _command_keys(name, command, file))
+    new |= {(key.id, textual_key_name(name)) for key in added for name in key.keys.split(",")}
+    after += added
     for key_name, left, right in find_conflicts(after, new):
         raise SettingsError(
-            f"{file}: [keys] {key_name} is both {left.id} ({left.description}) and {right.id} ({right.description}).",
+            f"{file}: {key_name} is both {left.id} ({left.description}) and {right.id} ({right.description}).",
             hint="Give one of them another key.",
         )
     return after
@@ -50,16 +65,40 @@ def apply_custom_keys(custom: Mapping[str, str], file: Path, keys: Iterable[Key]
 def custom_keys(keys: Iterable[Key]) -> dict[str, str]:
     """Return id -> keys of the actions whose keys differ from the defaults."""
     usual = {key.id: key.keys for key in KEYS}
-    return {key.id: key.keys for key in keys if usual.get(key.id) != key.keys}
+    return {key.id: key.keys for key in keys if usual.get(key.id, key.keys) != key.keys}
+
+
+def command_keys(keys: Iterable[Key]) -> list[Key]:
+    """Return the keys of the user's own commands, once for each screen of a command."""
+    return [key for key in keys if key.id.startswith(_COMMAND_PREFIX)]
+
+
+def _command_keys(name: str, command: "Command", file: Path) -> list[Key]:
+    """Return the keys of a command, one for each of its screens. Raise SettingsError."""
+    if not re.fullmatch(r"[a-z0-9_-]{1,40}", name):
+        raise SettingsError(
+            f"{file}: [commands] {name!r} is no name of a command.",
+            hint="Names have lower-case letters, digits, - and _; the label may be any text.",
+        )
+    _validate_keys(f"[commands] {name}", command.key, file)
+    action = f"app.run_command('{name}')"
+    return [
+        Key(f"{_COMMAND_PREFIX}{name}", KeyContext[screen.upper()], _normalize(command.key), action, command.label)
+        for screen in dict.fromkeys(command.screens)
+    ]
 
 
 def _validate(action_id: str, text: str, file: Path, keys: tuple[Key, ...]) -> None:
     if action_id not in {key.id for key in keys}:
         raise SettingsError(f"{file}: [keys] there is no action {action_id!r}.", hint=_suggestion(action_id, keys))
+    _validate_keys(f"[keys] {action_id}", text, file)
+
+
+def _validate_keys(where: str, text: str, file: Path) -> None:
     for key_name in text.split(","):
         if not _is_key(key_name.strip()):
             raise SettingsError(
-                f"{file}: [keys] {action_id}: {key_name.strip()!r} is no key.",
+                f"{file}: {where}: {key_name.strip()!r} is no key.",
                 hint='Keys are written like "a", "A", "ctrl+a", "f5", "space", "comma"; several with commas between.',
             )
 

@@ -400,6 +400,8 @@ ALREADY_POSTED = "Already posted to every matching account."
 EDITOR_OPENING = "Opening your editor…"
 NO_CHANGES = "No changes"
 NO_EDITOR = "This terminal cannot open an editor."
+MAX_FAILED_LINES = 3
+"""The last lines of a failed command that its toast shows."""
 SOURCE_WITHOUT_LINK = "The source has no link."
 
 UNDO_NAMES = {
@@ -720,6 +722,34 @@ def hidden_characters() -> str:
 def editor_needs_terminal() -> str:
     """Return the refusal to open an editor from a browser."""
     return f"A browser cannot open your editor. Press {key_label('review.edit')} to edit here."
+
+
+def command_needs_terminal(label: str) -> str:
+    """Return the refusal of a command that takes over the terminal where there is none."""
+    return f"{label} needs a terminal."
+
+
+def command_starting(label: str) -> str:
+    """Return the message until a command takes over the terminal."""
+    return f"{label}…"
+
+
+def command_running(label: str) -> str:
+    """Return the message while a command runs."""
+    return f"{label}: running…"
+
+
+def command_finished(label: str, lines: Sequence[str]) -> str:
+    """Return the first line of a command's output, and where the rest is: `Translate: Ahoj · 3 more lines, Ctrl+L`."""
+    if len(lines) < 2:
+        return f"{label}: {lines[0] if lines else 'done'}"
+    return f"{label}: {lines[0]} · {plural(len(lines) - 1, 'more line')}, {key_label('console.log')} shows them"
+
+
+def command_failed(label: str, exit_code: int, lines: Sequence[str]) -> str:
+    """Return the error of a command with its last lines; a negative code is the signal that ended it."""
+    end = f"was killed by signal {-exit_code}" if exit_code < 0 else f"failed with exit code {exit_code}"
+    return f"{label} {end}{': ' if lines else '.'}{' / '.join(lines[-MAX_FAILED_LINES:])}"
 
 
 def edit_here_hint() -> str:

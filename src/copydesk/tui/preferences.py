@@ -1,10 +1,10 @@
 """The user's own ways of working with the console, from the settings file and from what they chose in the console."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from copydesk.settings import Settings
+from copydesk.settings import Command, Settings
 from copydesk.tui.custom_tabs import CustomTabs, configured_tabs, tabs_file
 from copydesk.tui.keymap import apply_custom_keys
 from copydesk.tui.keys import KEYS, Key
@@ -16,7 +16,8 @@ class Preferences:
     """How one user wants the console. The defaults store nothing."""
 
     keys: Sequence[Key] = KEYS
-    """The key table including the user's own keys."""
+    """The key table including the user's own keys, and those of their commands."""
+    commands: Mapping[str, Command] = field(default_factory=dict)
     tabs: CustomTabs = field(default_factory=CustomTabs)
     theme_file: Path | None = None
     """Stores the chosen theme."""
@@ -25,7 +26,8 @@ class Preferences:
 def load_preferences(settings: Settings, user: str | None = None) -> Preferences:
     """Return the preferences of a user; None is the owner. Raise SettingsError for settings that cannot be used."""
     return Preferences(
-        keys=apply_custom_keys(settings.keys, settings.settings_file),
+        keys=apply_custom_keys(settings.keys, settings.settings_file, settings.commands),
+        commands=settings.commands,
         tabs=CustomTabs(configured_tabs(settings), tabs_file(settings, user)),
         theme_file=settings.data_home / THEME_FILE,
     )

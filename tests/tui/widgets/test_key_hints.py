@@ -64,9 +64,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     EditDialog: "Ctrl+S save  Esc cancel",
     lambda: FeedImportDialog([]): "j k move  Esc close",
     lambda: FieldsDialog("It", [Field("a", "a")], _save): "Enter save  Tab next  Esc cancel",
-    lambda: FilterDialog(
-        DraftView(), [], []
-    ): "j k move  Space toggle  Enter apply  x clear  Ctrl+S save  Esc cancel",
+    lambda: FilterDialog(DraftView(), [], []): "j k move  Space toggle  Enter apply  x clear  Ctrl+S save  Esc cancel",
     lambda: WaitDialog("…"): "Esc cancel",
     lambda: ExitDialog("…"): "",
     lambda: PageDialog("It", [paragraph("words")]): "j k scroll  q close",

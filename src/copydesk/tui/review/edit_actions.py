@@ -1,13 +1,8 @@
 """Edit a draft's text, here or in the user's editor. Typed text is autosaved until it is stored in the draft."""
 
 import asyncio
-import signal
-import sys
-import termios
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
@@ -23,6 +18,7 @@ from copydesk.tui.review.action_runner import ActionResult, ActionRunner, Outcom
 from copydesk.tui.review.dialogs import relevant_platforms
 from copydesk.tui.review.local_changes import DraftState
 from copydesk.tui.runtime.key_buffer import Hold
+from copydesk.tui.terminal.suspension import ignore_interrupts
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -204,7 +200,7 @@ class EditActions:
 
         Raise ConflictError if it cannot be started or fails; the file is kept.
         """
-        with self.app.suspend(), _ignore_interrupts():
+        with self.app.suspend(), ignore_interrupts():
             try:
                 self.app.editor = await asyncio.create_subprocess_exec(*editor_command, str(path))
                 exit_code = await self.app.editor.wait()
@@ -216,22 +212,3 @@ class EditActions:
         if exit_code:
             message = labels.editor_failed(editor_command[0], exit_code)
             raise ConflictError(message, hint=labels.text_saved_hint(path))
-
-
-@contextmanager
-def _ignore_interrupts() -> Iterator[None]:
-    """Leave Ctrl+C to the editor, and discard keys that it did not read: an `a` would approve a draft."""
-
-    def ignore(number: int, frame: FrameType | None) -> None:
-        """Do nothing. Not SIG_IGN, which the editor would inherit."""
-
-    handlers = {
-        signal_number: signal.signal(signal_number, ignore) for signal_number in (signal.SIGINT, signal.SIGQUIT)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        with suppress(termios.error, OSError, ValueError):
-            termios.tcflush(sys.__stdin__ or 0, termios.TCIFLUSH)

@@ -123,6 +123,11 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
         list_or_page = KeyContext.PAGE if event.widget is self.page else KeyContext.LIST
         self.show_keys(list_or_page, KeyContext.NEEDS_YOU)
 
+    def selected_draft_id(self) -> str | None:
+        """Return the id of the delivery's draft."""
+        question = self.questions.current
+        return question.delivery.draft_id if question is not None else None
+
     # Moving.
 
     def go_back(self) -> bool:

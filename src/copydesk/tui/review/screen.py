@@ -131,6 +131,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         if self.app.desk is not None:
             self.refresh_data()
 
+    def selected_draft_id(self) -> str | None:
+        """Return the id of the draft under the cursor."""
+        return self.queue.current.id if self.queue.current is not None else None
+
     def refusal(self, key_id: str) -> str:
         """Return why a key does nothing to the draft under the cursor; of marked drafts each may differ."""
         if self._acting_on is None:

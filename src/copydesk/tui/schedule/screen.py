@@ -107,6 +107,11 @@ class ScheduleScreen(DeskScreen):
     def action_redo(self) -> None:
         self.edits.redo()
 
+    def selected_draft_id(self) -> str | None:
+        """Return the id of the draft under the cursor."""
+        entry = self.week_pane.entry
+        return entry.draft.id if entry is not None and entry.draft is not None else None
+
     # The time zone and the clock
 
     def action_zone(self, value: str = "", error: CopydeskError | None = None) -> None:
