@@ -56,6 +56,14 @@ def test_home_precedence(tmp_path):
     assert config.name == data.name == "copydesk"
 
 
+def test_wrong_column_names_line_and_accepted_values(tmp_path):
+    message = problem(tmp_path, '[console]\ncolumns = ["state", "colour"]\n')
+    assert "line 2: console.columns: invalid enum value 'colour'" in message
+    message = problem(tmp_path, '[console]\ndetails = ["tags", "age", "tags"]\n')
+    assert "line 2: console.details: tags is named twice." in message
+    assert "state, check, source" in message
+
+
 def test_unknown_setting_names_line_and_suggestion(tmp_path):
     message = problem(tmp_path, "# mine\n[network]\nallow_privat = true\n")
     assert "line 3" in message

@@ -156,11 +156,31 @@ class Jobs(_Section, frozen=True, kw_only=True):
     """Minimum minutes between two scheduled runs."""
 
 
+QueueColumn = Literal[
+    "state", "check", "confidence", "format", "age", "source", "score", "tags", "agent", "writer", "length"
+]
+"""A fact about a draft in its row."""
+
+
 class Console(_Section, frozen=True, kw_only=True):
     """Display of the console."""
 
     images: Annotated[str, msgspec.Meta(pattern=r"\A(auto|always|never)\Z")] = "auto"
     """Show images, with copydesk[images]: `auto` where the terminal can, `always` (else as coloured cells), `never`."""
+    columns: tuple[QueueColumn, ...] = ("state", "check", "confidence", "format", "age", "source")
+    """Columns before the text of a draft in the review, under 100 columns: any of the names of `details`."""
+    details: tuple[QueueColumn, ...] = (
+        "state",
+        "check",
+        "source",
+        "age",
+        "format",
+        "confidence",
+        "score",
+        "tags",
+    )
+    """Facts below a draft in the review, from 100 columns, of these: state, check, source, age, format, confidence,
+    score, tags, agent, writer, length."""
     agents_tab: bool = False
     """Give drafts that agents proposed, and that wait for review, a tab of their own: Agents."""
 
@@ -397,6 +417,7 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
     except msgspec.ValidationError as error:
         raise settings_file.explain(str(error), environ) from None
     settings_file.check_expressions(settings.pipeline)
+    settings_file.check_columns(settings.console)
     return msgspec.structs.replace(settings, config_home=config, data_home=data)
 
 
@@ -613,6 +634,14 @@ class _SettingsFile:
             for word in getattr(pipeline, name):
                 if len(word) > 2 and word.startswith("/") and word.endswith("/"):
                     self._check_expression(name, word)
+
+    def check_columns(self, console: Console) -> None:
+        """Reject a column that is named twice."""
+        for name in ("columns", "details"):
+            columns = getattr(console, name)
+            if twice := next((column for column in columns if columns.count(column) > 1), ""):
+                hint = _setting_hint("console", name)
+                raise self._error("console", name, f"console.{name}: {twice} is named twice.", hint)
 
     def _check_expression(self, name: str, word: str) -> None:
         import regex  # noqa: PLC0415 - needed only for regular expressions

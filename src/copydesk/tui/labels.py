@@ -84,6 +84,11 @@ def failing_check(rule: str) -> str:
     return rule.replace("-", " ")
 
 
+def text_length(characters: int) -> str:
+    """Return the length of a text in a row of the queue."""
+    return f"{characters:,}c"
+
+
 def status_badge(draft: "Draft") -> Badge:
     """Return the badge of a draft's state."""
     return ARCHIVED if draft.archived_at is not None else STATUS[draft.status]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from copydesk.settings import Command, Settings
+from copydesk.settings import Command, Console, Settings
 from copydesk.tui.custom_tabs import CustomTabs, configured_tabs, tabs_file
 from copydesk.tui.keymap import apply_custom_keys
 from copydesk.tui.keys import KEYS, Key
@@ -19,6 +19,8 @@ class Preferences:
     """The key table including the user's own keys, and those of their commands."""
     commands: Mapping[str, Command] = field(default_factory=dict)
     tabs: CustomTabs = field(default_factory=CustomTabs)
+    display: Console = field(default_factory=Console)
+    """The columns of the review."""
     theme_file: Path | None = None
     """Stores the chosen theme."""
 
@@ -28,6 +30,7 @@ def load_preferences(settings: Settings, user: str | None = None) -> Preferences
     return Preferences(
         keys=apply_custom_keys(settings.keys, settings.settings_file, settings.commands),
         commands=settings.commands,
+        display=settings.console,
         tabs=CustomTabs(configured_tabs(settings), tabs_file(settings, user)),
         theme_file=settings.data_home / THEME_FILE,
     )

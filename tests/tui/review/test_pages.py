@@ -1,13 +1,16 @@
 """Tests for the pages of the review: draft with checks and score, source item, queue row, diff."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
+from rich.cells import cell_len
 from textual.content import Content
 
-from console_driver import NOW, FakeDesk, make_draft, make_item, open_console
+from console_driver import NOW, FakeDesk, make_draft, make_item, open_console, screen_text, wait_until_idle
 from copydesk.desk.drafts.versions import Difference
 from copydesk.drafting.diff import Piece, PieceKind
 from copydesk.errors import CopydeskError
@@ -29,8 +32,12 @@ from copydesk.model.draft import (
     Status,
     Trace,
 )
+from copydesk.settings import Console as Display
+from copydesk.settings import QueueColumn
+from copydesk.tui.app import Console
 from copydesk.tui.empty_states import desk_error
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
+from copydesk.tui.preferences import Preferences
 from copydesk.tui.review.draft_row import detail_line, draft_row, first_line, title_line
 from copydesk.tui.review.pages import MAX_ARTICLE_LENGTH, DraftDetails, Post, diff_page, draft_page, item_page
 from copydesk.tui.review.row_look import RowLook
@@ -240,6 +247,44 @@ def test_row_of_two_lines_has_the_whole_title_and_its_facts_below() -> None:
     assert detail_line(draft, NOW, 80, TO_REVIEW).plain == facts
     approved = msgspec.structs.replace(draft, status=Status.APPROVED)
     assert detail_line(approved, NOW, 80, TO_REVIEW).plain.startswith("   approved · claim · Hacker News")
+
+
+def test_row_shows_the_users_columns_in_their_order() -> None:
+    draft = make_draft(1, agent=Agent(name="Scout", token="scout"))
+    look = TO_REVIEW._replace(columns=("source", "confidence", "agent", "state", "check"))
+    row = draft_row(draft, NOW, 80, look).plain
+    assert row.startswith("@quarrystonedb    89 scout       ~ Quarrystone 4.2")
+    assert draft_row(draft, NOW, 80, look._replace(columns=())).plain.startswith("Quarrystone 4.2")
+    facts = look._replace(details=("agent", "length", "writer", "tags", "score"))
+    assert detail_line(draft, NOW, 80, facts).plain == "   scout · 144c · offline · #open-source · interest"
+    assert detail_line(draft, NOW, 80, look._replace(details=())).plain.strip() == ""
+
+
+@pytest.mark.parametrize("name", get_args(QueueColumn))
+def test_every_column_has_one_width_and_leaves_room_for_the_text(name: str) -> None:
+    drafts = (make_draft(0), make_draft(3, tags=("x" * 50,), agent=Agent(name="家族" * 20), score=None))
+    look = TO_REVIEW._replace(columns=(name,), details=(name,))
+    for width in (12, 40, 99):
+        rows = [draft_row(draft, NOW, width, look) for draft in drafts]
+        assert {row.cell_length for row in rows} == {width}
+        heads = [row.plain.split(draft.text[:5])[0] for row, draft in zip(rows, drafts, strict=True)]
+        assert len({cell_len(head) for head in heads}) == 1
+        assert all(detail_line(draft, NOW, width, look).cell_length <= width for draft in drafts)
+
+
+def test_columns_without_room_are_left_out() -> None:
+    row = draft_row(make_draft(0), NOW, 30, TO_REVIEW._replace(columns=get_args(QueueColumn)))
+    assert "A missi" in row.plain
+
+
+async def test_queue_shows_the_users_columns_in_both_kinds_of_rows() -> None:
+    display = Display(columns=("length",), details=("writer", "age"))
+    for width, expected in ((99, r"▌ 1\d\dc +A missing"), (100, r"A missing[^\n]*\n[^\n]*offline · 2h")):
+        desk = FakeDesk(3)
+        app = Console(desk.open, clock=lambda: NOW, preferences=Preferences(display=display))  # type: ignore[arg-type]
+        async with app.run_test(size=(width, 32)) as pilot:
+            await wait_until_idle(pilot)
+            assert re.search(expected, screen_text(app))
 
 
 def test_archived_row_has_its_letter_in_the_archive() -> None:

@@ -11,7 +11,16 @@ from textual.content import Content
 from copydesk.model.draft import ListedDraft, Severity
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age
-from copydesk.tui.labels import FLAG, FORMAT, Badge, failing_check, format_time, source_type_label, status_badge
+from copydesk.tui.labels import (
+    FLAG,
+    FORMAT,
+    Badge,
+    failing_check,
+    format_time,
+    source_type_label,
+    status_badge,
+    text_length,
+)
 from copydesk.tui.review.row_look import RowLook
 from copydesk.tui.terminal.cells import fit, safe_line
 
@@ -19,24 +28,52 @@ AGE_WIDTH, TIME_WIDTH = 3, 9
 """Cells of a story's age, and of a time of day."""
 MIN_SOURCE_WIDTH, MAX_SOURCE_WIDTH = 8, 16
 """Cells of the source in a row of one line: a fifth of the row within these limits."""
+MIN_TEXT_WIDTH = 10
+"""Cells of the text in a row of one line for which columns are left out."""
+DETAIL_WIDTHS = {"score": 13, "tags": 14, "agent": 10, "writer": 10, "length": 6}
+"""Cells of the columns that a row of one line has only if the user wants them."""
+_SIGNS = ("state", "check", "confidence")
+# Styled like most columns: fewer changes of style are written to the terminal.
+_GAP = Content.styled(" ", "dim")
 _SEPARATOR = " · "
 _SEVERITIES = (Severity.ERROR, Severity.WARNING)
 
 
 def draft_row(draft: ListedDraft, now: datetime, width: int, look: RowLook) -> Content:
-    """Return the draft's row of one line in `width` cells.
+    """Return the draft's row of one line in `width` cells: the columns of the look, and the first line of the text.
 
-    From the left: status, worst finding, confidence, format, age of the story, source, and the first line of the text.
+    The text takes at least MIN_TEXT_WIDTH cells of it; columns for which there is no room are left out.
     """
-    source_width = min(max(width // 5, MIN_SOURCE_WIDTH), MAX_SOURCE_WIDTH)
-    head = Content.assemble(
-        _signs(draft, look),
-        f"{draft.confidence * 100:3.0f}" if draft.confidence_known else "",
-        (f" {FORMAT[draft.format].letter}", FORMAT[draft.format].role) if look.shows_format else "",
-        (f" {_time(draft, now, look):>{AGE_WIDTH if look.zone is None else TIME_WIDTH}} ", "dim"),
-        (f"{fit(_source_name(draft), source_width)} ", "dim"),
-    )
+    head, previous = Content(""), ""
+    for name in look.columns:
+        cell = _column(name, draft, now, width, look)
+        # The letter and the sign stand together, before the number.
+        separator = Content("") if not previous or (name in _SIGNS[1:] and previous in _SIGNS) else _GAP
+        if cell.plain and head.cell_length + len(separator) + cell.cell_length < width - MIN_TEXT_WIDTH:
+            head, previous = head + separator + cell, name
+    head += _GAP if previous else Content("")
     return head + fit(first_line(draft.text), width - head.cell_length)
+
+
+def _column(name: str, draft: ListedDraft, now: datetime, width: int, look: RowLook) -> Content:  # noqa: PLR0911 - one for each name
+    """Return a column in its fixed width; empty if it is left out of all rows of the list."""
+    match name:
+        case "state":
+            return _state_sign(draft, look)
+        case "check":
+            return _check_sign(draft)
+        case "confidence":
+            return Content(f"{draft.confidence * 100:3.0f}" if draft.confidence_known else "")
+        case "format":
+            badge = FORMAT[draft.format]
+            return Content.styled(badge.letter if look.shows_format else "", badge.role)
+        case "age":
+            return Content.styled(f"{_time(draft, now, look):>{AGE_WIDTH if look.zone is None else TIME_WIDTH}}", "dim")
+        case "source":
+            return Content.styled(
+                fit(_source_name(draft), min(max(width // 5, MIN_SOURCE_WIDTH), MAX_SOURCE_WIDTH)), "dim"
+            )
+    return Content.styled(fit(_detail(name, draft), DETAIL_WIDTHS[name]), "dim")
 
 
 def title_line(draft: ListedDraft, width: int, look: RowLook) -> Content:
@@ -46,13 +83,8 @@ def title_line(draft: ListedDraft, width: int, look: RowLook) -> Content:
 
 
 def detail_line(draft: ListedDraft, now: datetime, width: int, look: RowLook) -> Content:
-    """Return the lower line of a row of two lines.
-
-    A state that is not the usual one, a failing check, the source, the age of the story or the time of posting, the
-    format, the confidence, the part of the score that weighed most, and the tags; the last ones are left out where they
-    do not fit.
-    """
-    parts = [part for part in _details(draft, now, look) if part.plain]
+    """Return the lower line of a row of two lines: the facts of the look; the last ones only where they fit."""
+    parts = [part for part in (_fact(name, draft, now, look) for name in look.details) if part.plain]
     line = Content("   ")
     for index, part in enumerate(parts):
         separator = Content.styled(_SEPARATOR, "faint") if index else Content("")
@@ -65,20 +97,38 @@ def detail_line(draft: ListedDraft, now: datetime, width: int, look: RowLook) ->
     return line.truncate(width)
 
 
-def _details(draft: ListedDraft, now: datetime, look: RowLook) -> list[Content]:
-    badge, check = status_badge(draft), _worst_check(draft)
-    shows_status = not _is_usual(draft, look)
-    # The tags of a source are often the same; they come last.
-    return [
-        Content.styled(badge.text, badge.role) if shows_status else Content(""),
-        Content.styled(safe_line(failing_check(check[0])), check[1].role) if check else Content(""),
-        Content.styled(safe_line(_source_name(draft)), "dim"),
-        Content.styled(_time(draft, now, look), "dim"),
-        Content.styled(draft.format.value if look.shows_format else "", "dim"),
-        Content.styled(f"{draft.confidence:.0%}", "accent") if draft.confidence_known else Content(""),
-        Content.styled(_heaviest_part(draft), "dim"),
-        Content.styled(" ".join(f"#{safe_line(tag)}" for tag in draft.tags), "dim"),
-    ]
+def _fact(name: str, draft: ListedDraft, now: datetime, look: RowLook) -> Content:  # noqa: PLR0911 - one for each name
+    """Return a fact in words; empty if there is none, or it is that of most drafts of the list."""
+    match name:
+        case "state":
+            badge = status_badge(draft)
+            return Content.styled("" if _is_usual(draft, look) else badge.text, badge.role)
+        case "check":
+            check = _worst_check(draft)
+            return Content.styled(safe_line(failing_check(check[0])), check[1].role) if check else Content("")
+        case "confidence":
+            return Content.styled(f"{draft.confidence:.0%}" if draft.confidence_known else "", "accent")
+        case "format":
+            return Content.styled(draft.format.value if look.shows_format else "", "dim")
+        case "age":
+            return Content.styled(_time(draft, now, look), "dim")
+        case "source":
+            return Content.styled(safe_line(_source_name(draft)), "dim")
+    return Content.styled(_detail(name, draft), "dim")
+
+
+def _detail(name: str, draft: ListedDraft) -> str:
+    """Return a fact that reads the same in both kinds of rows."""
+    match name:
+        case "score":
+            return _heaviest_part(draft)
+        case "tags":
+            return " ".join(f"#{safe_line(tag)}" for tag in draft.tags)
+        case "agent":
+            return safe_line(draft.agent.token or draft.agent.name) if draft.agent is not None else ""
+        case "writer":
+            return safe_line(draft.writer)
+    return text_length(len(draft.text))
 
 
 def _is_usual(draft: ListedDraft, look: RowLook) -> bool:
@@ -90,9 +140,17 @@ def _is_usual(draft: ListedDraft, look: RowLook) -> bool:
 
 def _signs(draft: ListedDraft, look: RowLook) -> Content:
     """Return two cells: the letter of a state that is not the usual one, and the sign of the worst finding."""
-    badge, check = status_badge(draft), worst_finding_sign(draft) or Badge(" ", "dim", "")
-    letter = " " if _is_usual(draft, look) and not look.is_archive else badge.letter
-    return Content.assemble((letter, badge.role), (check.letter, check.role))
+    return _state_sign(draft, look) + _check_sign(draft)
+
+
+def _state_sign(draft: ListedDraft, look: RowLook) -> Content:
+    badge = status_badge(draft)
+    return Content.styled(" " if _is_usual(draft, look) and not look.is_archive else badge.letter, badge.role)
+
+
+def _check_sign(draft: ListedDraft) -> Content:
+    check = worst_finding_sign(draft) or Badge(" ", "dim", "")
+    return Content.styled(check.letter, check.role)
 
 
 def _worst_check(draft: ListedDraft) -> tuple[str, Badge] | None:

@@ -99,6 +99,12 @@ class QueuePane(Container):
         set_title(self.queue, labels.QUEUE_TITLE)
 
     @property
+    def _look(self) -> RowLook:
+        """The user's own columns."""
+        display = self.app.preferences.display
+        return RowLook(columns=display.columns, details=display.details)
+
+    @property
     def _desk_screen(self) -> DeskScreen:
         """The screen that loads data for its panes, and retries."""
         return cast("DeskScreen", self.screen)
@@ -160,7 +166,7 @@ class QueuePane(Container):
         window.rows = list(drafts)
         from copydesk.model.draft import Status  # noqa: PLC0415 - loaded with the rows
 
-        self.queue.show_look(RowLook(usual_status=Status.PENDING_REVIEW))
+        self.queue.show_look(self._look._replace(usual_status=Status.PENDING_REVIEW))
         self.queue.show_window(window, self.queue.marks)
 
     def refresh_rows(self) -> None:
@@ -269,7 +275,10 @@ class QueuePane(Container):
         # Usually the drafts to review are all new.
         usual = next(iter(TAB_STATUSES[view.tab]), None)
         zone = self._loader.zone if self._loader is not None else None
-        self.queue.show_look(RowLook(zone, usual, view.tab is Tab.ARCHIVED, view.format is None))
+        look = self._look._replace(
+            zone=zone, usual_status=usual, is_archive=view.tab is Tab.ARCHIVED, shows_format=view.format is None
+        )
+        self.queue.show_look(look)
 
     async def _count_rows(self, desk: "Desk", number: int, view: "DraftView") -> None:
         total = 0

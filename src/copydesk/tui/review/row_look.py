@@ -1,10 +1,16 @@
 """The look that all rows of a list of drafts share. Apart from the rows: the console needs it before the first one."""
 
+from collections.abc import Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
+from copydesk.settings import Console
+
 if TYPE_CHECKING:
     from copydesk.model.draft import Status
+
+
+DEFAULT = Console()
 
 
 class RowLook(NamedTuple):
@@ -17,3 +23,7 @@ class RowLook(NamedTuple):
     is_archive: bool = False
     """True if all drafts of the list are archived."""
     shows_format: bool = True
+    columns: Sequence[str] = DEFAULT.columns
+    """The columns before the text of a row of one line, in order."""
+    details: Sequence[str] = DEFAULT.details
+    """The facts in the lower line of a row of two lines, in order."""
