@@ -132,6 +132,10 @@ class Console(DeskApp, inherit_bindings=False):
         self.animation_level = "none"
         self.register_theme(themes.DARK)
         self.register_theme(themes.LIGHT)
+        if (folder := self.preferences.themes_folder) is not None:
+            user_themes, self.start_warnings = themes.load_user_themes(folder, self.available_themes)
+            for user_theme in user_themes:
+                self.register_theme(user_theme)
         # With NO_COLOR the active theme is not the user's choice, so it must not be saved.
         self._theme_file = None if self.no_color else self.preferences.theme_file
         if theme := themes.initial_theme(os.environ):

@@ -99,6 +99,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         self.preferences = preferences or Preferences()
         self.notice = ""
         """What the user should know about this desk, shown when it is open."""
+        self.start_warnings: list[str] = []
+        """What is wrong with the user's own files, shown when the desk is open."""
         self.desk: Desk | None = None
         self.open_error: CopydeskError | None = None
         """The reason why the desk could not be opened; None while it is opening or open."""
@@ -193,6 +195,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                 desk.set_interactive(self.prompt_passphrase)
                 self._post_to_screen(DeskOpened())
                 await self._notify_interrupted(desk)
+                for warning in self.start_warnings:
+                    self.notify(warning, severity="warning")
                 if self.notice:
                     # As it is: its commands are meant for another desk.
                     self.notify(self.notice, qualified=True)

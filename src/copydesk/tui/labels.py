@@ -136,6 +136,9 @@ CHANGE_THEME = "Change theme"
 CLEAR_FILTER = "clear search and filter"
 CONFIRM = "confirm"
 REMOVE = "remove"
+THEME_NAME_INVALID = "the file's name has lower-case letters, digits, - and _ only, at most 40"
+THEME_NAME_TAKEN = "there is already a theme with this name"
+THEME_DARK_INVALID = "dark is true or false"
 DESK_NOT_OPEN = "The desk is still opening. Try again in a moment."
 DESK_NOT_OPENED = "Could not open the desk."
 DESK_NOT_READABLE = "Could not load from the desk."
@@ -293,6 +296,36 @@ def zone_hint(zone: str, reason: str, *, is_prefilled: bool) -> str:
     if reason:
         return f"{reason} {keys}" if is_prefilled else reason
     return f"Now {zone}; for example Europe/Prague. {ZONE_CHANGE_NOTE} {keys}"
+
+
+def theme_invalid(file: str, reason: str) -> str:
+    """Return the warning about a file in the themes folder that is no theme."""
+    return f"themes/{file} is not used: {reason}."
+
+
+def theme_not_toml(reason: str) -> str:
+    """Return why a file cannot be read as TOML."""
+    return f"not TOML: {reason}"
+
+
+def theme_not_table(name: str) -> str:
+    """Return the error for a value where a table is expected."""
+    return f"[{name}] is no table"
+
+
+def theme_unknown_name(name: str, allowed: Iterable[str]) -> str:
+    """Return the error for a colour that no theme has."""
+    return f"there is no colour {name}; the colours are {', '.join(allowed)}"
+
+
+def theme_not_colour(name: str, value: str) -> str:
+    """Return the error for a value that is no colour."""
+    return f"{name} is {value}, which is no colour such as #6fb3c8"
+
+
+def theme_missing(name: str) -> str:
+    """Return the error for a colour that every theme has to have."""
+    return f"{name} is missing"
 
 
 # Review

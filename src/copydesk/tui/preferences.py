@@ -8,7 +8,7 @@ from copydesk.settings import Command, Console, Settings
 from copydesk.tui.custom_tabs import CustomTabs, configured_tabs, tabs_file
 from copydesk.tui.keymap import apply_custom_keys
 from copydesk.tui.keys import KEYS, Key
-from copydesk.tui.themes import THEME_FILE
+from copydesk.tui.themes import THEME_FILE, THEMES_FOLDER
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class Preferences:
     """The columns of the review."""
     theme_file: Path | None = None
     """Stores the chosen theme."""
+    themes_folder: Path | None = None
+    """Has the user's own themes, if it exists."""
 
 
 def load_preferences(settings: Settings, user: str | None = None) -> Preferences:
@@ -33,4 +35,5 @@ def load_preferences(settings: Settings, user: str | None = None) -> Preferences
         display=settings.console,
         tabs=CustomTabs(configured_tabs(settings), tabs_file(settings, user)),
         theme_file=settings.data_home / THEME_FILE,
+        themes_folder=settings.config_home / THEMES_FOLDER,
     )

@@ -1,13 +1,17 @@
-"""The two built-in themes, quiet with one accent colour, the theme that the user chose, and the style sheets.
+"""The two built-in themes, quiet with one accent colour, those of the user, the chosen one, and the style sheets.
 
 Textual's own themes work, too. The name of the chosen one is stored in a file next to the database.
 """
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from textual.theme import Theme
+
+from copydesk.tui import labels
 
 DARK = Theme(
     name="copydesk-dark",
@@ -60,6 +64,22 @@ LIGHT = Theme(
 THEME_FILE = "console-theme"
 MAX_NAME_LENGTH = 100
 """Characters of a theme's name that are read; a longer one was not written here."""
+THEMES_FOLDER = "themes"
+"""The folder beside the settings file with the user's own themes."""
+MAX_THEMES, MAX_THEME_BYTES = 50, 65_536
+THEME_COLOURS = (
+    "primary",
+    "secondary",
+    "accent",
+    "foreground",
+    "background",
+    "surface",
+    "panel",
+    "success",
+    "warning",
+    "error",
+)
+"""The colours of a theme."""
 _LIGHT_BACKGROUNDS = frozenset({"7", "15"})
 
 
@@ -90,6 +110,66 @@ def save_theme(path: Path, name: str) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     temporary.write_text(f"{name}\n", encoding="utf-8")
     temporary.replace(path)
+
+
+def load_user_themes(folder: Path, taken: Collection[str]) -> tuple[list[Theme], list[str]]:
+    """Return the themes in the TOML files of `folder`, and what is wrong with each file that is left out.
+
+    `taken` are the names of other themes. A folder that does not exist has none.
+    """
+    user_themes, problems = [], []
+    try:
+        files = sorted(folder.glob("*.toml"))
+    except OSError:
+        files = []
+    for file in files[:MAX_THEMES]:
+        try:
+            user_themes.append(_read_theme(file, taken))
+        except _ThemeError as error:
+            problems.append(labels.theme_invalid(file.name, str(error)))
+    return user_themes, problems
+
+
+class _ThemeError(Exception):
+    """A file is no theme; the message says why."""
+
+
+def _read_theme(file: Path, taken: Collection[str]) -> Theme:
+    """Return the theme of a file. Raise _ThemeError."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", file.stem):
+        raise _ThemeError(labels.THEME_NAME_INVALID)
+    if file.stem in taken:
+        raise _ThemeError(labels.THEME_NAME_TAKEN)
+    values = _read_toml(file)
+    variables = values.pop("variables", {})
+    if not isinstance(variables, dict):
+        raise _ThemeError(labels.theme_not_table("variables"))
+    dark = values.pop("dark", True)
+    if not isinstance(dark, bool):
+        raise _ThemeError(labels.THEME_DARK_INVALID)
+    for section, colours, allowed in (("", values, THEME_COLOURS), ("variables.", variables, tuple(DARK.variables))):
+        for name, colour in colours.items():
+            if name not in allowed:
+                raise _ThemeError(labels.theme_unknown_name(f"{section}{name}", allowed))
+            # Nothing but a colour: the values end up in a style sheet.
+            if not isinstance(colour, str) or not re.fullmatch(r"#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})", colour):
+                raise _ThemeError(labels.theme_not_colour(f"{section}{name}", repr(colour)[:40]))
+    if missing := [name for name in ("primary", "background", "foreground") if name not in values]:
+        raise _ThemeError(labels.theme_missing(missing[0]))
+    return Theme(name=file.stem, dark=dark, variables=variables, **values)
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415 - most users have no theme of their own
+
+    try:
+        # Not blocking on a FIFO, and not reading more than any theme has.
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as stream:
+            return tomllib.loads(stream.read(MAX_THEME_BYTES).decode("utf-8-sig"))
+    except OSError as error:
+        raise _ThemeError(error.strerror or str(error)) from None
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise _ThemeError(labels.theme_not_toml(str(error))) from None
 
 
 def stylesheet_path(name: str) -> Path:

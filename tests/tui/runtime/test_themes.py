@@ -1,5 +1,8 @@
 """Tests for the themes: the two of Copydesk have readable contrast, and all of Textual's work."""
 
+import os
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -7,9 +10,11 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 from console_driver import NOW, ConsoleDriver, FakeDesk, open_console, wait_until_idle
+from copydesk.settings import load
 from copydesk.tui.app import Console
-from copydesk.tui.preferences import Preferences
-from copydesk.tui.themes import DARK, LIGHT, initial_theme
+from copydesk.tui.preferences import Preferences, load_preferences
+from copydesk.tui.themes import DARK, LIGHT, initial_theme, load_user_themes
+from delayed_responses import wait_until
 
 
 def luminance(color: Color) -> float:
@@ -130,3 +135,113 @@ async def test_cursor_is_visible_without_colours(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("NO_COLOR", "1")
     async with open_console(FakeDesk(3)) as ui:
         assert ui.lines[3].startswith("▌")
+
+
+# The user's own themes
+
+SETTINGS_PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
+NO_THEME = [
+    ("primary = 3", "primary is 3, which is no colour such as #6fb3c8"),
+    ('primary = "red; }"', "primary is 'red; }', which is no colour"),
+    ('primaries = "#123456"', "there is no colour primaries; the colours are primary, secondary"),
+    ('primary = "#123456"\nbackground = "#000"', "foreground is missing"),
+    ('dark = "yes"', "dark is true or false"),
+    ("variables = 1", "[variables] is no table"),
+    ('[variables]\nink = "#123456"', "there is no colour variables.ink"),
+    ("primary =", "not TOML: "),
+    ("", "primary is missing"),
+]
+
+
+def documented_theme() -> tuple[str, str]:
+    """Return the name and the text of the example in the documentation."""
+    found = re.search(
+        r"```toml\n# themes/([a-z]+)\.toml\n(.*?)```", SETTINGS_PAGE.read_text(encoding="utf-8"), re.DOTALL
+    )
+    assert found is not None
+    return found[1], found[2]
+
+
+def write_theme(home: Path, text: str, name: str = "mine") -> Path:
+    """Write a theme; return the folder of the settings."""
+    (home / "themes").mkdir(exist_ok=True)
+    (home / "themes" / f"{name}.toml").write_text(text, encoding="utf-8")
+    return home
+
+
+def user_console(home: Path) -> Console:
+    """Return the console with the preferences of the settings in `home`."""
+    return Console(FakeDesk(1).open, clock=lambda: NOW, preferences=load_preferences(load({}, home)))  # type: ignore[arg-type]
+
+
+async def test_documented_theme_is_offered_and_remembered(tmp_path: Path) -> None:
+    name, text = documented_theme()
+    app = user_console(write_theme(tmp_path, text, name))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
+        app.action_change_theme()
+        await ui.wait()
+        await ui.press(*name)
+        await wait_until(lambda: name in ui.text, ui.wait)
+        await ui.press("enter")
+        await ui.wait()
+        assert app.screen.styles.background == Color.parse("#1b1714")
+    assert user_console(tmp_path).theme == name
+
+
+def test_documented_theme_is_readable() -> None:
+    values = tomllib.loads(documented_theme()[1])
+    assert values["variables"].keys() == DARK.variables.keys()
+    colours = [values[name] for name in TEXT_COLOURS] + [values["variables"]["foreground-muted"]]
+    for background in (values["background"], values["panel"], values["variables"]["block-cursor-background"]):
+        assert min(contrast(Color.parse(colour), Color.parse(background)) for colour in colours) >= 4.5
+
+
+async def test_three_colours_are_enough_for_a_light_theme(tmp_path: Path) -> None:
+    write_theme(tmp_path, 'dark = false\nprimary = "#036"\nbackground = "#fff"\nforeground = "#000"\n')
+    (tmp_path / "console-theme").write_text("mine\n", encoding="utf-8")
+    app = user_console(tmp_path)
+    async with app.run_test() as pilot:
+        await wait_until_idle(pilot)
+        assert app.screen.styles.background == Color.parse("#ffffff")
+        assert app.has_class("-light-mode")
+
+
+@pytest.mark.parametrize(("text", "reason"), NO_THEME)
+def test_wrong_theme_says_what_is_wrong(tmp_path: Path, text: str, reason: str) -> None:
+    write_theme(tmp_path, text)
+    user_themes, problems = load_user_themes(tmp_path / "themes", ())
+    assert user_themes == []
+    assert problems[0].startswith(f"themes/mine.toml is not used: {reason}")
+
+
+@pytest.mark.parametrize("name", ["nord", "copydesk-dark", "My Theme", "-x"])
+def test_name_of_a_theme_is_checked(tmp_path: Path, name: str) -> None:
+    write_theme(tmp_path, documented_theme()[1], name)
+    assert load_user_themes(tmp_path / "themes", {"nord", "copydesk-dark"})[0] == []
+
+
+def test_unreadable_theme_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "themes" / "folder.toml").mkdir(parents=True)
+    os.mkfifo(tmp_path / "themes" / "fifo.toml")
+    (tmp_path / "themes" / "latin.toml").write_bytes(b"# \xff")
+    user_themes, problems = load_user_themes(tmp_path / "themes", ())
+    assert (user_themes, len(problems)) == ([], 3)
+
+
+async def test_console_starts_with_its_own_theme_if_the_chosen_one_is_wrong(tmp_path: Path) -> None:
+    write_theme(tmp_path, 'primary = "teal"')
+    (tmp_path / "console-theme").write_text("mine\n", encoding="utf-8")
+    app = user_console(tmp_path)
+    async with app.run_test(notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        assert app.theme == DARK.name
+        toast = "themes/mine.toml is not used: primary is 'teal', which is no colour such as #6fb3c8."
+        assert ConsoleDriver(app, pilot).toasts == [toast]
+    # The choice stays for when the file is mended.
+    assert (tmp_path / "console-theme").read_text(encoding="utf-8") == "mine\n"
+
+
+def test_no_folder_means_no_themes(tmp_path: Path) -> None:
+    assert load_user_themes(tmp_path / "themes", ()) == ([], [])
