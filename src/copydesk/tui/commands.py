@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 MAX_OUTPUT_BYTES = 100_000
 """Bytes of a command's output that are read back, from its end."""
+OUTPUT_GRACE = 0.5
+"""Seconds until the output of a command that has ended is complete."""
 DRAFT_ID, DRAFT_FILE = "COPYDESK_DRAFT_ID", "COPYDESK_DRAFT_FILE"
 """Variables of a command's environment; the file is for commands that own the terminal."""
 
@@ -92,32 +94,48 @@ async def _run_in_background(
 
 async def run_shell(line: str, data: bytes, environment: Mapping[str, str]) -> CommandResult:
     """Run a line in the shell with `data` on its standard input. If cancelled, end it and what it started."""
-    # Files instead of pipes: a program that stays in the background with the output, such as xclip, holds up nothing.
-    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as output:
+    loop, ended, output = asyncio.get_running_loop(), asyncio.Event(), bytearray()
+    reading, writing = os.pipe()
+
+    def read() -> None:
+        chunk = os.read(reading, MAX_OUTPUT_BYTES)
+        output.extend(chunk)
+        del output[:-MAX_OUTPUT_BYTES]
+        if not chunk:
+            loop.remove_reader(reading)
+            ended.set()
+
+    # A file, so that nothing waits for a command that does not read it.
+    with tempfile.TemporaryFile() as stdin:
         await asyncio.to_thread(_fill, stdin, data)
-        process = await asyncio.create_subprocess_shell(
-            line, stdin=stdin, stdout=output, stderr=asyncio.subprocess.STDOUT, env=environment, start_new_session=True
-        )
         try:
-            exit_code = await process.wait()
+            process = await asyncio.create_subprocess_shell(
+                line, stdin=stdin, stdout=writing, stderr=writing, env=environment, start_new_session=True
+            )
+        except BaseException:
+            os.close(reading)
+            raise
         finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGTERM)
-        return CommandResult(exit_code, await asyncio.to_thread(_read_lines, output))
+            os.close(writing)
+    loop.add_reader(reading, read)
+    try:
+        exit_code = await process.wait()
+        # A program that stays in the background with the output, such as xclip, holds up nothing.
+        with suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), OUTPUT_GRACE)
+    finally:
+        loop.remove_reader(reading)
+        os.close(reading)
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+    text = clean_lines(output.decode("utf-8", errors="replace"))
+    return CommandResult(exit_code, tuple(line.rstrip() for line in text.splitlines() if line.strip()))
 
 
 def _fill(file: BinaryIO, data: bytes) -> None:
     file.write(data)
     file.seek(0)
-
-
-def _read_lines(file: BinaryIO) -> tuple[str, ...]:
-    """Return the last lines of the output, harmless to show."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(size - MAX_OUTPUT_BYTES, 0))
-    text = clean_lines(file.read(MAX_OUTPUT_BYTES).decode("utf-8", errors="replace"))
-    return tuple(line.rstrip() for line in text.splitlines() if line.strip())
 
 
 def _show_result(app: DeskApp, command: Command, result: CommandResult, base: Screen[object]) -> None:

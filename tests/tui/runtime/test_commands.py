@@ -94,6 +94,17 @@ async def test_failure_shows_exit_code_and_last_lines(tmp_path: Path) -> None:
         assert "1\n2\n3\n4\n5\nbroken" in log_text(ui)
 
 
+async def test_output_and_errors_are_shown_in_their_order(tmp_path: Path) -> None:
+    async with open_with(tmp_path, both=command("echo one; echo two | tee /dev/stderr; echo three; exit 1")) as ui:
+        assert (await press_and_wait(ui, "f6", "Count words failed")).endswith(": two / two / three")
+
+
+async def test_only_the_end_of_a_long_output_is_read(tmp_path: Path) -> None:
+    async with open_with(tmp_path, flood=command("seq 100000; exit 1")) as ui:
+        assert (await press_and_wait(ui, "f6", "Count words failed")).endswith(": 99998 / 99999 / 100000")
+    assert len(log_text(ui)) < 150_000
+
+
 async def test_missing_program_and_signal_are_failures(tmp_path: Path) -> None:
     async with open_with(tmp_path, miss=command("no-such-program"), kill=command("kill -9 $$", key="f7")) as ui:
         assert "exit code 127" in await press_and_wait(ui, "f6", "Count words failed")
