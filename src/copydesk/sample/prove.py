@@ -16,7 +16,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -114,14 +114,19 @@ class _Service:
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open_requests += 1
         try:
-            if line := await reader.readline():
-                await asyncio.sleep(self._random.uniform(*LATENCY))
-                response = self._respond(json.loads(line))
-                await asyncio.sleep(self._random.uniform(*LATENCY))
-                writer.write(json.dumps(response).encode() + b"\n")
+            # Python 3.11 prints a traceback for a handler that ends cancelled, as after Ctrl-C.
+            with suppress(asyncio.CancelledError):
+                await self._respond_slowly(reader, writer)
         finally:
             self._open_requests -= 1
             writer.close()
+
+    async def _respond_slowly(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if line := await reader.readline():
+            await asyncio.sleep(self._random.uniform(*LATENCY))
+            response = self._respond(json.loads(line))
+            await asyncio.sleep(self._random.uniform(*LATENCY))
+            writer.write(json.dumps(response).encode() + b"\n")
 
     def _respond(self, request: dict[str, str]) -> dict[str, str] | None:
         """Find or create a post; return it, or None if there is none."""
