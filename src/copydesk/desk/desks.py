@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Without a handler Python prints warnings to stderr, which is the console's screen. Applications add their own
 # handlers.
-for quiet in ("copydesk", "sqlalchemy"):
+for quiet in ("copydesk", "sqlalchemy", "psycopg"):
     logging.getLogger(quiet).addHandler(logging.NullHandler())
 
 

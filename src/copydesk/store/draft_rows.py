@@ -71,12 +71,14 @@ def build_drafts(
         return ()
     parameters = (user_id, *(row[0] for row in rows))
     try:
-        images = _images(execute(_images_sql(len(rows)), parameters))
-        tags = _tags(execute(_tags_sql(len(rows)), parameters))
+        # Executed before any of them is read: a server answers all of them at once.
+        image_rows = execute(_images_sql(len(rows)), parameters)
+        tag_rows = execute(_tags_sql(len(rows)), parameters)
         # Only a BLOG has several items.
         is_blog = any(row[2] == Format.BLOG.value for row in rows)
-        items = _items(execute(_items_sql(len(rows)), parameters)) if is_blog else {}
-        variants = _variants(execute(_variants_sql(len(rows)), parameters))
+        item_rows = execute(_items_sql(len(rows)), parameters) if is_blog else ()
+        variant_rows = execute(_variants_sql(len(rows)), parameters)
+        images, tags, items, variants = _images(image_rows), _tags(tag_rows), _items(item_rows), _variants(variant_rows)
         return tuple(
             build(
                 row,

@@ -5,13 +5,17 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from psycopg.errors import UniqueViolation
 from sqlalchemy import Connection, select, update
 
 from copydesk.errors import InvalidError, StoreBusyError, StoreError
 from copydesk.store import tables
 from copydesk.store.postgresql.database import LOCK_CLASS, PostgresDatabase, open_postgresql
+from copydesk.store.raw_sql import dbapi_connection
 from postgresql_server import PostgresqlServer
 from store_fixtures import add_user, postgresql_server, user_names
+
+INSERT_USER = "INSERT INTO \"user\" (id, name, time_zone, created_at) VALUES (?, ?, 'UTC', 0)"
 
 
 @pytest.fixture
@@ -66,6 +70,33 @@ async def test_error_rolls_back(database: PostgresDatabase) -> None:
     assert await database.read(user_names) == []
     await database.write(add_user, "Bea")
     assert await database.read(user_names) == ["Bea"]
+
+
+async def test_statement_is_not_waited_for(database: PostgresDatabase) -> None:
+    def add(connection: Connection) -> None:
+        driver = dbapi_connection(connection)
+        cursor = driver.execute(INSERT_USER, ("a", "Ada"))
+        assert cursor.pgresult is None
+        # Only somebody who asks waits.
+        assert driver.total_changes == 1
+        assert cursor.rowcount == 1
+
+    await database.write(add)
+
+    assert await database.read(user_names) == ["Ada"]
+
+
+async def test_error_of_a_statement_that_nobody_looked_at_rolls_back(database: PostgresDatabase) -> None:
+    def add_twice(connection: Connection) -> None:
+        for name in ("Ada", "Bea"):
+            dbapi_connection(connection).execute(INSERT_USER, ("a", name))
+
+    with pytest.raises(UniqueViolation):
+        await database.write(add_twice)
+
+    assert await database.read(user_names) == []
+    await database.write(add_user, "Cleo")
+    assert await database.read(user_names) == ["Cleo"]
 
 
 async def test_reader_cannot_write(database: PostgresDatabase) -> None:

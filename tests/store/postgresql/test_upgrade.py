@@ -79,7 +79,7 @@ async def test_upgraded_tables_equal_new_ones(
     with closing(server.connect(old)) as connection, closing(server.connect(tmp_path / "new")) as other:
         create_released(connection, revision)
         database = open_postgresql(server.url(old), busy_timeout=5)
-        await database.write(schema.upgrade_schema, revision)
+        await database.upgrade(lambda conn: schema.upgrade_schema(conn, revision))
         await database.close()
 
         assert describe(connection) == describe(other)

@@ -1,7 +1,8 @@
 """psycopg connections that take the SQL of the store, which is written for SQLite, and return the same values."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final, cast
 
@@ -9,6 +10,7 @@ import psycopg
 from psycopg import postgres
 from psycopg.abc import AdaptContext
 from psycopg.adapt import AdaptersMap, Dumper, Loader
+from psycopg.pq import PipelineStatus
 from psycopg.types.string import TextLoader
 
 _PLACEHOLDER = re.compile(r"\?|%|(?<![:\w]):([a-z_]\w*)")
@@ -46,27 +48,81 @@ def _placeholder(found: re.Match[str]) -> str:
 
 
 class _Cursor(psycopg.Cursor[tuple[Any, ...]]):
-    """A cursor that translates statements and counts the rows that they write."""
+    """A cursor that translates statements, and in a pipeline waits for a result only once somebody looks at it."""
+
+    _written = 0
+    """Rows that were written before the cursor was closed."""
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> "_Cursor":
+        self._connection.leave_failed_pipeline()
         super().execute(translate(query), params, **options)
-        self._count()
+        self._connection.count(self)
         return self
 
     def executemany(self, query: Any, params_seq: Any, **options: Any) -> None:
         super().executemany(translate(query), params_seq, **options)
-        self._count()
+        self._connection.count(self)
 
-    def _count(self) -> None:
-        if self.description is None and self.rowcount > 0:
-            cast("PostgresConnection", self.connection).total_changes += self.rowcount
+    def close(self) -> None:
+        if self.pgresult is not None:
+            self._written = self.written()
+        super().close()
+
+    def written(self) -> int:
+        """Return the number of rows that the statement wrote."""
+        if self.closed:
+            return self._written
+        return max(0, self.rowcount) if self.description is None else 0
+
+    @property
+    def _connection(self) -> "PostgresConnection":
+        return cast("PostgresConnection", self.connection)
+
+    @property
+    def description(self) -> list[psycopg.Column] | None:
+        self._fetch_pipeline()
+        return super().description
+
+    @property
+    def rowcount(self) -> int:
+        self._fetch_pipeline()
+        return super().rowcount
 
 
 class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection with those methods of sqlite3's that the store uses."""
 
-    total_changes = 0
-    """Number of rows that were written by statements, without those of triggers."""
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._uncounted: list[_Cursor] = []
+        """Cursors of the transaction that are not counted in `total_changes` yet."""
+        self._changes = 0
+        self._open_pipeline: psycopg.Pipeline | None = None
+
+    @property
+    def total_changes(self) -> int:
+        """Number of rows that were written in this transaction by statements, without those of triggers."""
+        cursors, self._uncounted = self._uncounted, []
+        self._changes += sum(cursor.written() for cursor in cursors)
+        return self._changes
+
+    def count(self, cursor: _Cursor) -> None:
+        """Count what a statement writes, once somebody looks at `total_changes`: that waits for its result."""
+        # Only transactions have a pipeline. What is read outside of them would be held for ever.
+        if self.pgconn.pipeline_status != PipelineStatus.OFF:
+            self._uncounted.append(cursor)
+
+    @contextmanager
+    def transaction_pipeline(self) -> Iterator[None]:
+        """Send what is executed in the block with the next statement whose result is looked at, or at its end."""
+        self._uncounted.clear()
+        with self.pipeline() as self._open_pipeline:
+            yield
+
+    def leave_failed_pipeline(self) -> None:
+        """After an error, let the server take statements again, such as the end of a savepoint."""
+        if self._open_pipeline is not None and self.pgconn.pipeline_status == PipelineStatus.ABORTED:
+            self._open_pipeline.sync()
 
     def execute(self, query: Any, params: Any = (), **options: Any) -> _Cursor:
         """Execute a statement with the placeholders of SQLite."""

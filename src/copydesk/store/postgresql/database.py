@@ -8,7 +8,7 @@ read. Those of different users run at the same time.
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from functools import partial
 from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeVar, cast
@@ -42,7 +42,10 @@ LOCK_CLASS: Final = 1668247673
 _ALL_USERS: Final = 0
 CHANNEL: Final = "copydesk"
 """Every transaction that wrote notifies this channel."""
-_COMMIT: Final = f"SELECT pg_notify('{CHANNEL}', '') WHERE pg_current_xact_id_if_assigned() IS NOT NULL; COMMIT"
+_COMMIT: Final = (
+    f"SELECT pg_notify('{CHANNEL}', '') WHERE pg_current_xact_id_if_assigned() IS NOT NULL",
+    "COMMIT",
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -138,7 +141,12 @@ class PostgresDatabase:
         # Reading first: a write would wait for another process that holds the lock.
         if await self.read(read_revision) == HEAD_REVISION:
             return PreparedDatabase()
-        return await self.write(_prepare)
+        return await self.upgrade(_prepare)
+
+    async def upgrade(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` as `write` does; it may execute scripts of several statements."""
+        with self._translate_errors():
+            return await self._writer.run(_with_connection, self._transaction(work, has_scripts=True))
 
     def of_user(self, user_id: str) -> "PostgresDatabase":
         """Return this database for units of work that read and write only rows of this user."""
@@ -197,7 +205,7 @@ class PostgresDatabase:
     def _writer(self) -> ConnectionThread:
         return self._writers[self._lock_key % WRITER_COUNT]
 
-    def _transaction(self, work: Callable[[Connection], T]) -> Callable[[Connection], T]:
+    def _transaction(self, work: Callable[[Connection], T], *, has_scripts: bool = False) -> Callable[[Connection], T]:
         """Return `work` in a transaction that holds the lock from its start."""
         begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({LOCK_CLASS}, {self._lock_key})"
 
@@ -209,8 +217,12 @@ class PostgresDatabase:
                     raise
                 # The server was restarted since the last unit; nothing has been done yet.
                 _driver(connection).control(begin)
-            result = work(connection)
-            _driver(connection).control(_COMMIT)
+            driver = _driver(connection)
+            # A pipeline takes one statement at a time.
+            with nullcontext() if has_scripts else driver.transaction_pipeline():
+                result = work(connection)
+                for statement in _COMMIT:
+                    driver.cursor().execute(statement)
             return result
 
         return run
