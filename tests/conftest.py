@@ -79,7 +79,7 @@ def _use_memory(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the database that the tests of the store run on."""
+    """Add the database that the tests of the store and the desk run on."""
     parser.addoption("--database", choices=("sqlite", "postgresql"), default="sqlite")
 
 
@@ -90,12 +90,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.fixture(autouse=True)
-def empty_databases() -> Iterator[None]:
-    """Empty the databases of the test, if it ran on PostgreSQL."""
+def empty_databases(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Empty the databases of the test, if it ran on PostgreSQL; not those of fixtures that other tests share."""
     yield
-    module = sys.modules.get("postgresql_server")
-    if module is not None and module.server is not None:
-        module.server.empty_databases()
+    module, folder = sys.modules.get("postgresql_server"), request.node.funcargs.get("tmp_path")
+    if module is not None and module.server is not None and folder is not None:
+        module.server.empty_databases(folder)
 
 
 _folder_numbers = count()

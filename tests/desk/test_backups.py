@@ -24,6 +24,8 @@ from desk_fixtures import NOW, Watch, execute_sql, list_drafts, open_desk_at, qu
 from posting_fixtures import connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 from released_schemas import unpack
 
+pytestmark = pytest.mark.sqlite("copies of the file")
+
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 

@@ -59,6 +59,7 @@ async def test_interrupted_run_is_recovered_on_first_use(tmp_path):
         assert found.status is RunStatus.INTERRUPTED
 
 
+@pytest.mark.sqlite("PostgreSQL has a lock for each user")
 async def test_desks_share_connections_vault_and_network(tmp_path):
     async with open_desks_at(tmp_path) as desks:
         contexts = [(await desks.get(user))._context for user in (desks.owner, await desks.users.add("anna"))]

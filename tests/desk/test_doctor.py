@@ -49,6 +49,7 @@ async def save_key(desk: Desk) -> None:
     await desk._context.vault.save(secret_name(account.details, desk.user), {"password": "planted-1"})
 
 
+@pytest.mark.sqlite("the file")
 def test_database_path_with_special_characters_is_examined(tmp_path: Path) -> None:
     """Unquoted in a URI, another file was created and found intact, and the real database was never examined."""
     home = tmp_path / "a#b?c%41"
@@ -62,6 +63,7 @@ def test_database_path_with_special_characters_is_examined(tmp_path: Path) -> No
     assert _check_database(home / "copydesk.db").verdict is Verdict.ERROR
 
 
+@pytest.mark.sqlite("the file")
 def test_database_that_cannot_be_read_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: Path) -> sqlite3.Connection:
         error = sqlite3.OperationalError("unable to open database file")
@@ -76,6 +78,7 @@ def test_database_that_cannot_be_read_is_not_called_damaged(tmp_path: Path, monk
     assert finding.found == f"Cannot open or write {path}."
 
 
+@pytest.mark.sqlite("the file")
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
@@ -99,6 +102,7 @@ def test_page_on_a_failing_disk_is_not_called_damaged(
     assert ("Move" in finding.advice) is (code == sqlite3.SQLITE_CORRUPT)
 
 
+@pytest.mark.sqlite("the file")
 def test_size_of_database_is_in_mebibytes(tmp_path: Path) -> None:
     path = tmp_path / "copydesk.db"
     with closing(sqlite3.connect(path)) as connection:
@@ -109,6 +113,7 @@ def test_size_of_database_is_in_mebibytes(tmp_path: Path) -> None:
     assert _check_database(path).found == f"{path}, 3.0 MiB, intact."
 
 
+@pytest.mark.sqlite("the file")
 async def test_size_of_the_desk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_desk_at(tmp_path) as desk:
         save(desk.settings.images_folder, photo(1200, 900))
@@ -140,6 +145,7 @@ def test_full_disk_is_an_error(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.sqlite("the file")
 def test_check_of_a_large_database_stops_after_a_time(tmp_path: Path) -> None:
     path = tmp_path / "copydesk.db"
     with closing(sqlite3.connect(path)) as connection:

@@ -15,6 +15,8 @@ from copydesk.store import database
 from copydesk.store.raw_sql import dbapi_connection
 from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at
 
+pytestmark = pytest.mark.sqlite("PostgreSQL syncs each commit")
+
 FULL = 2
 EVERY_HOUR = [{"dayOfWeek": day, "hour": hour, "minute": 0} for day in range(7) for hour in range(24)]
 

@@ -7,7 +7,6 @@ does not exist. Each that takes none must answer as on a desk on which the other
 import asyncio
 import inspect
 import re
-import shutil
 from datetime import timedelta
 from typing import Any
 
@@ -21,6 +20,7 @@ from copydesk.store.ids import new_id
 from desk_fixtures import NOW, query_db
 from desk_operations import OPERATIONS, call, get_resource, parameters
 from desks_fixtures import OWNED_TABLES, fill, open_working_desks, rows_of
+from store_fixtures import copy_desk
 
 IDS = re.compile(r"(\w+_)?(id|ids)|ends|exclude")
 NAMES = {"accounts.check", "accounts.remove", "tokens.revoke"}
@@ -81,7 +81,7 @@ def filled_home(tmp_path_factory):
 @pytest.fixture
 def shared_home(filled_home, tmp_path):
     """A copy of that folder."""
-    return shutil.copytree(filled_home, tmp_path / "shared")
+    return copy_desk(filled_home, tmp_path / "shared")
 
 
 async def open_both(desks):

@@ -276,6 +276,7 @@ async def test_image_attached_again_is_young(tmp_path: Path) -> None:
         assert draft.drafts
 
 
+@pytest.mark.sqlite("space of the file")
 async def test_free_space_returns_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention_module, "FREE_PAGES", 10)
     monkeypatch.setattr(retention_module, "PAGES_PER_STEP", 50)
@@ -288,6 +289,7 @@ async def test_free_space_returns_to_the_disk(tmp_path: Path, monkeypatch: pytes
     assert integrity_errors(tmp_path) == []
 
 
+@pytest.mark.sqlite("space of the file")
 async def test_older_database_is_compacted_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention_module, "FREE_PAGES", 10)
     async with open_desk_at(tmp_path):
@@ -309,6 +311,7 @@ async def test_older_database_is_compacted_on_request(tmp_path: Path, monkeypatc
     assert integrity_errors(tmp_path) == []
 
 
+@pytest.mark.sqlite("space of the file")
 async def test_compacting_needs_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_desk_at(tmp_path) as desk:
         monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2**30, 2**30, 2**12))
@@ -318,6 +321,7 @@ async def test_compacting_needs_room(tmp_path: Path, monkeypatch: pytest.MonkeyP
             await desk.retention.compact()
 
 
+@pytest.mark.sqlite("space of the file")
 async def test_room_for_compacting_includes_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_desk_at(tmp_path) as desk:
         monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2**30, 2**30, 0))

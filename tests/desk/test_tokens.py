@@ -62,6 +62,7 @@ async def test_token_authenticates_its_user(tmp_path):
             )
 
 
+@pytest.mark.sqlite("bytes of the file")
 async def test_secret_is_not_stored_or_shown(tmp_path):
     async with open_desks_at(tmp_path) as desks:
         desk = await desks.get(desks.owner)

@@ -350,6 +350,7 @@ async def test_number_of_webhooks_is_limited(tmp_path):
             await desk.webhooks.create({"url": f"{URL}/0"})
 
 
+@pytest.mark.sqlite("bytes of the file")
 async def test_secret_is_kept_in_the_vault_if_there_is_one(tmp_path):
     options = {"secrets__plain": "true", "secrets__keyring": "false"}
     async with open_desk_at(tmp_path, Receiver(), **options) as desk:

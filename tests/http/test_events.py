@@ -22,6 +22,7 @@ from desk_fixtures import Watch
 from event_streams import open_stream
 from http_service import run_server, run_service
 from sampling import sample_size
+from store_fixtures import database_variables
 
 ANSWER_TIME = 10.0
 
@@ -263,7 +264,7 @@ def test_resumption_has_no_gap_and_no_duplicate(rounds):
 
 
 async def test_open_stream_does_not_hold_up_the_stop_of_the_server(tmp_path):
-    async with open_desks(load({}, tmp_path)) as desks, httpx.AsyncClient() as client:
+    async with open_desks(load(database_variables(tmp_path), tmp_path)) as desks, httpx.AsyncClient() as client:
         desk = await desks.get(desks.owner)
         token = await desk.tokens.create("reader", Scope.READ)
         headers = {"Authorization": f"Bearer {token.secret}"}

@@ -14,6 +14,7 @@ from desk_fixtures import NOW, FakeWeb, Watch, execute_sql
 from draft_consistency import HOURLY_SLOTS, dump_tables, insert_drafts
 from http_service import run_service
 from posting_fixtures import connect_account, fake_platforms
+from store_fixtures import database_variables
 
 REVOKE = "UPDATE token SET revoked_at = 1767225600000000"
 """As another process does it."""
@@ -74,7 +75,7 @@ async def test_token_expires_between_two_requests(service, tmp_path):
 async def test_token_of_a_removed_user_is_refused(service, tmp_path):
     client = await service.client(user="anna")
     assert (await client.get("/drafts")).status_code == 200
-    async with open_desks(load({}, tmp_path)) as other:
+    async with open_desks(load(database_variables(tmp_path), tmp_path)) as other:
         await other.users.remove("anna")
     for path in ("/drafts", "/voice", "/drafts?limit=0"):
         assert (await client.get(path)).status_code == 401

@@ -11,6 +11,7 @@ Everything but the network is real: client, parsers, ranking, writer, database.
 
 import asyncio
 import hashlib
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
 from datetime import datetime, timedelta
@@ -187,13 +188,18 @@ async def draft_titles(desk: Desk) -> list[str]:
 def query_db(home: Path, query: str, *values: object) -> list[tuple[object, ...]]:
     """Query the desk's database with a connection of its own."""
     with closing(connect_to(home)) as connection:
-        return connection.execute(query, values).fetchall()
+        return connection.execute(_quote_user(query), values).fetchall()
 
 
 def execute_sql(home: Path, statement: str, *values: object) -> None:
     """Write to the desk's database with a connection of its own."""
     with closing(connect_to(home)) as connection, connection:
-        connection.execute(statement, values)
+        connection.execute(_quote_user(statement), values)
+
+
+def _quote_user(statement: str) -> str:
+    """Quote the name of the table of users, which is a word of PostgreSQL."""
+    return re.sub(r"\b(FROM|INTO|UPDATE|JOIN) user\b", r'\1 "user"', statement)
 
 
 def item_states(home: Path) -> dict[str, str]:

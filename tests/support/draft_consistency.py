@@ -13,7 +13,7 @@ from copydesk.desk import Desk
 from copydesk.model.draft import Draft, Format, Status
 from copydesk.model.schedule import Slot
 from copydesk.model.transitions import EventKind
-from copydesk.store import drafts
+from copydesk.store import drafts, tables
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
@@ -101,12 +101,11 @@ def dump_tables(home: Path) -> dict[str, list[Row]]:
     restore.
     """
     with _connect(home) as connection:
-        names = [row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        tables = [
-            name for name in names if name not in EVENT_TABLES and not name.startswith(("sqlite_", "draft_words"))
-        ]
-        queries = {name: f'SELECT * FROM "{name}" ORDER BY 1, 2' for name in tables}
-        queries["words"] = "SELECT rowid, text, about FROM draft_words ORDER BY rowid"
+        names = [table.name for table in tables.metadata.sorted_tables if table.name not in EVENT_TABLES]
+        queries = {name: f'SELECT * FROM "{name}" ORDER BY 1, 2' for name in names}
+        # On PostgreSQL the words are a column of the draft.
+        if postgresql_server() is None:
+            queries["words"] = "SELECT rowid, text, about FROM draft_words ORDER BY rowid"
         dump = {name: [dict(row) for row in connection.execute(query)] for name, query in queries.items()}
     for row in dump["draft"]:
         for name in UNRESTORED_COLUMNS:

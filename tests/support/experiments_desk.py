@@ -14,7 +14,7 @@ from copydesk.settings import load
 from copydesk.store import tables
 from copydesk.store.ids import new_id
 from copydesk.tui.app import Console
-from store_fixtures import add_draft, add_item
+from store_fixtures import add_draft, add_item, database_variables
 
 HASHTAGS = {
     "name": "How many hashtags",
@@ -90,7 +90,7 @@ async def open_experiments_desk(home: Path, *, full: bool = True) -> AsyncIterat
     def clock() -> datetime:
         return time["now"] if is_new else NOW
 
-    async with open_desk(load({}, home), clock=clock) as desk:
+    async with open_desk(load(database_variables(home), home), clock=clock) as desk:
         if is_new:
             await _fill(desk, time)
         is_new = False

@@ -16,7 +16,7 @@ from copydesk.settings import load
 from copydesk.store import tables
 from copydesk.store.ids import new_id
 from copydesk.tui.app import Console
-from store_fixtures import add_draft, add_item
+from store_fixtures import add_draft, add_item, database_variables
 
 ZONE = "Europe/Prague"
 # Platform, days and hours ago, format, impressions, likes, replies, reposts, clicks.
@@ -91,7 +91,7 @@ async def open_posted_desk(
 ) -> AsyncIterator[Desk]:
     """Open the desk in `home`; a new one is filled."""
     platforms = {"fake": FakePlatform(server or FakeServer())}
-    async with open_desk(load({}, home), clock=clock, platforms=platforms) as desk:
+    async with open_desk(load(database_variables(home), home), clock=clock, platforms=platforms) as desk:
         if not await desk.engagement.top_posts():
             await desk.schedule.set_zone(ZONE)
             if fill is not None:

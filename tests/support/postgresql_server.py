@@ -68,8 +68,15 @@ class PostgresqlServer:
 
     def url_without_tables(self, folder: Path) -> str:
         """Return the URL of an empty database for the desk in `folder`, which is dropped after the test."""
-        name = f"{self._template}_empty_{len(self._disposable)}"
-        self._admin.execute(f'CREATE DATABASE "{name}"')
+        return self._create_disposable(folder, "template1")
+
+    def copy(self, folder: Path, target: Path) -> None:
+        """Copy the database of the desk in `folder` to one for `target`, which is dropped after the test."""
+        self._create_disposable(target, self._databases[folder])
+
+    def _create_disposable(self, folder: Path, template: str) -> str:
+        name = f"{self._template}_once_{len(self._disposable)}"
+        self._admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         self._disposable.append(name)
         self._databases[folder] = name
         return self._url.format(database=name)
@@ -80,10 +87,12 @@ class PostgresqlServer:
         self._all.append(name)
         return name
 
-    def empty_databases(self) -> None:
-        """Delete all rows, so that the next test can use the databases: faster than to create others."""
-        while self._databases:
-            _, name = self._databases.popitem()
+    def empty_databases(self, folder: Path) -> None:
+        """Delete all rows of the desks in `folder`, so that the next test can use their databases: faster than to
+        create others.
+        """
+        for home in [home for home in self._databases if home.is_relative_to(folder)]:
+            name = self._databases.pop(home)
             if name in self._disposable:
                 self._admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
                 continue

@@ -15,6 +15,7 @@ from copydesk.settings import load
 from copydesk.store import accounts
 from copydesk.store.ids import new_id
 from desk_fixtures import NOW
+from store_fixtures import database_variables
 
 ME, YOU = "fake:me", "fake:you"
 
@@ -23,7 +24,7 @@ def open_posting_desk(
     folder: Path, platforms: Mapping[str, Platform], *, clock: Clock = lambda: NOW, **settings: str
 ) -> AbstractAsyncContextManager[Desk]:
     """Open the desk in `folder` with these platforms and no network."""
-    return open_desk(load(settings, folder), clock=clock, platforms=platforms)
+    return open_desk(load(database_variables(folder) | settings, folder), clock=clock, platforms=platforms)
 
 
 def fake_platforms(server: FakeServer | None = None, **options: object) -> dict[str, FakePlatform]:

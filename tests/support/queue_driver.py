@@ -17,7 +17,7 @@ from copydesk.tui.app import Console
 from copydesk.tui.messages import DeskChanged
 from copydesk.tui.review.screen import ReviewScreen
 from desk_fixtures import Watch
-from store_fixtures import add_item, add_source
+from store_fixtures import add_item, add_source, database_variables
 
 DRAFT_COUNT = 450
 
@@ -27,9 +27,9 @@ async def open_queue(
     home: Path, count: int = DRAFT_COUNT, size: tuple[int, int] = (120, 32)
 ) -> AsyncIterator[tuple[ConsoleDriver, Desk]]:
     """Open the console, and a second desk on the same database in place of another process."""
-    async with open_desk(load({}, home), clock=Watch()) as other:
+    async with open_desk(load(database_variables(home), home), clock=Watch()) as other:
         await other._context.write(insert_drafts, 0, count)
-        app = Console(lambda: open_desk(load({}, home), clock=Watch()), clock=lambda: NOW)
+        app = Console(lambda: open_desk(load(database_variables(home), home), clock=Watch()), clock=lambda: NOW)
         async with app.run_test(size=size, notifications=True) as pilot:
             await wait_until_idle(pilot)
             yield ConsoleDriver(app, pilot), other

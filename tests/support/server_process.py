@@ -12,6 +12,7 @@ from cli_runner import COMMAND, make_environment
 from copydesk.desk import open_desks
 from copydesk.model.token import Scope
 from copydesk.settings import load
+from store_fixtures import database_variables
 
 TIMEOUT = 60.0
 """Seconds. The start takes one on an idle machine."""
@@ -74,7 +75,7 @@ async def running_server(home: Path, **variables: str) -> AsyncIterator[ServerPr
 
 async def create_tokens(home: Path, count: int) -> list[str]:
     """Create tokens of the owner with the scope review; return their secrets."""
-    async with open_desks(load({}, home)) as desks:
+    async with open_desks(load(database_variables(home), home)) as desks:
         desk = await desks.get(desks.owner)
         return [(await desk.tokens.create(f"client {number}", Scope.REVIEW)).secret for number in range(count)]
 

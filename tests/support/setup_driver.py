@@ -15,6 +15,7 @@ from copydesk.tui.app import Console
 from delayed_responses import WAIT_TIMEOUT
 from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed
 from sign_in_platforms import sign_in_platforms
+from store_fixtures import database_variables
 
 Furnish = Callable[[Desk], Awaitable[None]]
 LATER = NOW + timedelta(hours=2)
@@ -32,7 +33,10 @@ async def open_setup_desk(
     web = FakeWeb()
     web.put(URL_ONE, feed(*(entry(number, hours=number) for number in range(1, 4)), title="The Ferry Gazette"))
     async with open_desk(
-        load(environment, home), clock=lambda: NOW, transport=transport or web, platforms=sign_in_platforms()
+        load(database_variables(home) | environment, home),
+        clock=lambda: NOW,
+        transport=transport or web,
+        platforms=sign_in_platforms(),
     ) as desk:
         yield desk
 

@@ -1,5 +1,6 @@
 """A store in a file of its own, and functions that insert rows."""
 
+import shutil
 import sqlite3
 import sys
 from contextlib import closing
@@ -57,6 +58,13 @@ def connect_to(home: Path) -> sqlite3.Connection:
         # With the methods of sqlite3's that the store and the tests use.
         return cast("sqlite3.Connection", server.connect(home))
     return sqlite3.connect(home / "copydesk.db")
+
+
+def copy_desk(home: Path, target: Path) -> Path:
+    """Copy a desk that is closed, with its database, to `target`; return that."""
+    if (server := postgresql_server()) is not None:
+        server.copy(home, target)
+    return shutil.copytree(home, target)
 
 
 def list_files(folder: Path) -> list[str]:

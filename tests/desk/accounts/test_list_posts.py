@@ -16,13 +16,16 @@ from desk_fixtures import NOW
 from draft_consistency import dump_tables
 from fake_pds import DID, PASSWORD, FakePds
 from sign_in_platforms import sign_in_platforms
+from store_fixtures import database_variables
 
 PLAIN_CREDENTIALS = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": "true"}
 
 
 @asynccontextmanager
 async def open_bluesky_desk(home: Path, server: FakePds) -> AsyncIterator[Desk]:
-    async with open_desk(load(PLAIN_CREDENTIALS, home), clock=lambda: NOW, transport=server.transport) as desk:
+    async with open_desk(
+        load(database_variables(home) | PLAIN_CREDENTIALS, home), clock=lambda: NOW, transport=server.transport
+    ) as desk:
         credentials = {"handle": "me.example", "password": PASSWORD}
         await desk.accounts.connect("bluesky", credentials, "https://pds.example")
         yield desk
@@ -73,7 +76,7 @@ async def test_unknown_account(tmp_path: Path) -> None:
 
 
 async def test_platform_without_a_list_of_posts_is_refused(tmp_path: Path) -> None:
-    settings = load(PLAIN_CREDENTIALS, tmp_path)
+    settings = load(database_variables(tmp_path) | PLAIN_CREDENTIALS, tmp_path)
     async with open_desk(settings, clock=lambda: NOW, platforms=sign_in_platforms()) as desk:
         await desk.accounts.connect("keyed", {"handle": "me", "password": "open"})
         with pytest.raises(InvalidError, match="Keyed, whose posts cannot be read; import a file instead"):

@@ -15,6 +15,7 @@ from copydesk.errors import CopydeskError
 from copydesk.settings import load
 from fake_x import FakeX
 from faulty_server import FakeClock
+from store_fixtures import database_variables
 
 PLAIN_CREDENTIALS = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": "true"}
 WRITES_PER_RENEWAL = 4
@@ -24,7 +25,9 @@ WRITES_PER_RENEWAL = 4
 @asynccontextmanager
 async def open_x_desk(home: Path, server: FakeX) -> AsyncIterator[Desk]:
     transport = httpx.MockTransport(server.handle)
-    async with open_desk(load(PLAIN_CREDENTIALS, home), clock=server.clock, transport=transport) as desk:
+    async with open_desk(
+        load(database_variables(home) | PLAIN_CREDENTIALS, home), clock=server.clock, transport=transport
+    ) as desk:
         yield desk
 
 

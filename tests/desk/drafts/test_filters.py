@@ -22,6 +22,8 @@ from desk_fixtures import NOW, open_desk_at
 from sampling import sample_size
 from store_fixtures import add_draft, add_item, add_source, add_user
 
+pytestmark = pytest.mark.sqlite("a database in memory")
+
 STATES = (Status.PENDING_REVIEW, Status.APPROVED, Status.SCHEDULED, Status.REJECTED)
 TAGS = ("a", "b", "ä, c")
 TYPES = ("rss", "reddit")

@@ -270,6 +270,7 @@ def assert_index_consistent(home) -> None:
         connection.rollback()
 
 
+@pytest.mark.sqlite("the index of SQLite")
 @settings(max_examples=sample_size(150))
 @given(st.one_of(st.text(max_size=60), st.text(alphabet="ab\"*-():^{}+ '\\\n%_;NOTANDOR", max_size=40)))
 def test_any_text_is_a_query_or_refused(query):
@@ -284,6 +285,7 @@ def test_any_text_is_a_query_or_refused(query):
         connection.execute("SELECT count(*) FROM words WHERE words MATCH ?", (expression,)).fetchone()
 
 
+@pytest.mark.sqlite("the index of SQLite")
 @given(st.text(alphabet="abé ß-ÉA1", max_size=12), st.text(alphabet="abé ß-ÉA1", max_size=6), st.booleans())
 def test_name_matching_equals_full_text_index(name, text, is_prefix):
     try:
@@ -299,6 +301,7 @@ def test_name_matching_equals_full_text_index(name, text, is_prefix):
     assert contains_term(tokenize(name), term) is bool(hits)
 
 
+@pytest.mark.sqlite("the index of SQLite")
 async def test_draft_is_indexed_once(tmp_path):
     """Indexing costs as much as all other storing of a draft: a new one and its tags must be indexed together."""
     web = FakeWeb()

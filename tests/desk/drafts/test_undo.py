@@ -539,6 +539,7 @@ async def test_event_numbers_are_not_reused(desk, tmp_path):
     assert query_db(tmp_path, "SELECT max(rid) FROM draft_event") == [(int(str(last)) + 1,)]
 
 
+@pytest.mark.sqlite("plans of SQLite")
 async def test_next_undo_is_found_by_index(desk, tmp_path):
     queries = [
         "SELECT undo_rid FROM draft WHERE user_id = 'u' AND undo_rid IS NOT NULL ORDER BY undo_rid DESC LIMIT 1",

@@ -31,6 +31,8 @@ from desk_fixtures import NOW, open_desk_at
 from sampling import sample_size
 from store_fixtures import add_draft, add_item, add_source, add_user
 
+pytestmark = pytest.mark.sqlite("a database in memory")
+
 TIMED_STATUSES = {Status.SCHEDULED, Status.MISSED, Status.POSTED}
 DRAFTS = 260
 

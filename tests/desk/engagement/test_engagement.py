@@ -8,6 +8,7 @@ from copydesk.desk import Desk
 from copydesk.errors import InvalidError, NotFoundError
 from copydesk.model.engagement import EngagementSummary, RecordStatus
 from copydesk.model.serialization import to_json_value
+from copydesk.store import raw_sql
 from desk_fixtures import NOW, Watch, open_desk_at
 from store_fixtures import add_draft, add_item, add_source, add_user
 
@@ -283,12 +284,11 @@ async def test_foreign_posts_are_not_counted(desk):
     draft_id = await create_foreign_draft(desk)
 
     def insert(conn, _user_id):
-        values = ("e1", draft_id, "x", "SHORT", "posted", 5, 0)
-        owner = "(SELECT user_id FROM draft WHERE id = ?2)"
-        conn.exec_driver_sql(
-            "INSERT INTO engagement (id, user_id, draft_id, platform, format, status, likes, created_at) "
-            f"VALUES (?1, {owner}, ?2, ?3, ?4, ?5, ?6, ?7)",
-            values,
+        raw_sql.execute_sql(
+            conn,
+            """INSERT INTO engagement (id, user_id, draft_id, platform, format, status, likes, created_at)
+            SELECT 'e1', user_id, id, 'x', 'SHORT', 'posted', 5, 0 FROM draft WHERE id = ?""",
+            (draft_id,),
         )
 
     await desk._context.write(insert)

@@ -289,6 +289,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.sqlite("plans of SQLite")
 @pytest.mark.parametrize("statement", QUERIES)
 async def test_queries_scan_no_table(desk, statement):
     def explain(conn: Connection, _: str) -> list[str]:

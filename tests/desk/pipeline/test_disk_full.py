@@ -29,6 +29,8 @@ from desk_fixtures import (
 )
 from feed_server import FeedServer
 
+pytestmark = pytest.mark.sqlite("pages of the file")
+
 LONG = "Ferries of the new line carry many passengers each day. " * 4000
 
 

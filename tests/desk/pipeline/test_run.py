@@ -104,6 +104,7 @@ async def test_concurrent_runs_keep_queue_order(tmp_path):
     assert list(dict.fromkeys(started)) == [run.id for run in queued]
 
 
+@pytest.mark.sqlite("a lock of the file")
 async def test_run_start_time_excludes_waiting(tmp_path):
     """A run once recorded the time at which it began to wait, before the run ahead of it had finished."""
     clock = Watch()

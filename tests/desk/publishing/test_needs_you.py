@@ -12,6 +12,7 @@ from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.settings import load
 from desk_fixtures import Watch, execute_sql
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
+from store_fixtures import database_variables
 
 MINUTE = timedelta(minutes=1)
 NO_LOOKUP = DeliveryGuarantees(can_read_back=False)
@@ -128,7 +129,7 @@ async def test_answers_of_two_users_send_once(tmp_path: Path) -> None:
 async def test_doctor_counts_deliveries_and_tells_of_an_older_database(tmp_path: Path) -> None:
     server = FakeServer()
     server.faults.append(Fault.REFUSED)
-    settings = load({}, tmp_path)
+    settings = load(database_variables(tmp_path), tmp_path)
 
     def open_desk() -> object:
         return open_posting_desk(tmp_path, fake_platforms(server))

@@ -196,6 +196,7 @@ async def test_budget_needs_a_price(tmp_path: Path) -> None:
     assert server.requests == []
 
 
+@pytest.mark.sqlite("bytes of the file")
 async def test_key_is_stored_in_the_vault_only(tmp_path: Path) -> None:
     async with open_desk_with(tmp_path) as (desk, _):
         await write_draft(desk)
