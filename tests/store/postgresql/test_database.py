@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select, update
 from copydesk.errors import InvalidError, StoreBusyError, StoreError
 from copydesk.store import tables
 from copydesk.store.postgresql.database import LOCK_CLASS, PostgresDatabase, open_postgresql
-from copydesk.store.raw_sql import dbapi_connection
+from copydesk.store.raw_sql import dbapi_connection, execute_many
 from postgresql_server import PostgresqlServer
 from store_fixtures import add_user, postgresql_server, user_names
 
@@ -84,6 +84,13 @@ async def test_statement_is_not_waited_for(database: PostgresDatabase) -> None:
     await database.write(add)
 
     assert await database.read(user_names) == ["Ada"]
+
+
+async def test_rows_of_many_statements_are_counted(database: PostgresDatabase) -> None:
+    def add(connection: Connection) -> int:
+        return execute_many(connection, INSERT_USER, [("a", "Ada"), ("b", "Bea"), ("c", "Cleo")])
+
+    assert await database.write(add) == 3
 
 
 async def test_error_of_a_statement_that_nobody_looked_at_rolls_back(database: PostgresDatabase) -> None:

@@ -61,6 +61,8 @@ class _Cursor(psycopg.Cursor[tuple[Any, ...]]):
 
     def executemany(self, query: Any, params_seq: Any, **options: Any) -> None:
         super().executemany(translate(query), params_seq, **options)
+        # psycopg knows the number of rows only once all results are there, and does not wait for them by itself.
+        self._connection.sync_pipeline()
         self._connection.count(self)
 
     def close(self) -> None:
@@ -119,10 +121,15 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
         with self.pipeline() as self._open_pipeline:
             yield
 
+    def sync_pipeline(self) -> None:
+        """Wait for the results of all statements that were sent."""
+        if self._open_pipeline is not None and self.pgconn.pipeline_status != PipelineStatus.OFF:
+            self._open_pipeline.sync()
+
     def leave_failed_pipeline(self) -> None:
         """After an error, let the server take statements again, such as the end of a savepoint."""
-        if self._open_pipeline is not None and self.pgconn.pipeline_status == PipelineStatus.ABORTED:
-            self._open_pipeline.sync()
+        if self.pgconn.pipeline_status == PipelineStatus.ABORTED:
+            self.sync_pipeline()
 
     def execute(self, query: Any, params: Any = (), **options: Any) -> _Cursor:
         """Execute a statement with the placeholders of SQLite."""
