@@ -39,12 +39,24 @@ def is_read_only(path: Path) -> bool:
 
 def create_private_file(path: Path) -> None:
     """Create an empty database and its folder, private to their owner, if missing. Raise StoreError if that fails."""
-    try:
+    with _folder_errors(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path.exists():
             _check_writable(path)
         else:
             _create_empty_database(path)
+
+
+def create_private_folder(path: Path) -> None:
+    """Create a folder, private to its owner, if missing. Raise StoreError if that fails."""
+    with _folder_errors(path):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+@contextmanager
+def _folder_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise StoreError(
             f"Cannot open or write {path}: {error.strerror}.", hint="Check the owner of the file and its folder."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from copydesk.errors import StoreError
 from copydesk.settings import Settings
-from copydesk.store.connection_pool import shield_to_completion
+from copydesk.store.connection_pool import create_private_folder, shield_to_completion
 from copydesk.store.database import open_database
 from copydesk.store.database_file import lock_shared
 from copydesk.store.migrate import prepare_database
@@ -44,6 +44,8 @@ async def _open_file(settings: Settings, now: datetime) -> AsyncIterator["AnyDat
 @asynccontextmanager
 async def _open_server(settings: Settings) -> AsyncIterator["AnyDatabase"]:
     database = connect_to_server(settings)
+    # The marks of posts and the images are there.
+    create_private_folder(settings.data_home)
     try:
         await database.prepare()
         yield database

@@ -141,3 +141,8 @@ async def test_doctor_reports_the_server(tmp_path: Path) -> None:
     assert " MiB" in database.found
     assert "answers in " in database.found
     assert not [finding for finding in findings if finding.verdict is Verdict.ERROR]
+
+
+async def test_data_folder_is_created(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path / "new" / "home"):
+        assert list_files(tmp_path / "new") == ["home"]
