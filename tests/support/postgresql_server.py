@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,20 @@ class PostgresqlServer:
     def copy(self, folder: Path, target: Path) -> None:
         """Copy the database of the desk in `folder` to one for `target`, which is dropped after the test."""
         self._create_disposable(target, self._databases[folder])
+
+    def dump(self, folder: Path, file: Path) -> None:
+        """Back up the database of the desk in `folder`, as docs/postgresql.md says."""
+        self._run("pg_dump", "--format=custom", f"--file={file}", self.url(folder))
+
+    def restore(self, folder: Path, file: Path) -> None:
+        """Restore such a backup."""
+        options = ("--clean", "--if-exists", "--single-transaction", f"--dbname={self.url(folder)}")
+        self._run("pg_restore", *options, str(file))
+
+    def _run(self, program: str, *arguments: str) -> None:
+        # A backup is only made by programs as new as the server.
+        path = program if self._server is None else Path(self._server.bin_path) / program
+        subprocess.run([path, *arguments], check=True, timeout=60)
 
     def _create_disposable(self, folder: Path, template: str) -> str:
         name = f"{self._template}_once_{len(self._disposable)}"

@@ -3,6 +3,8 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import DeliveryGuarantees, StepResult, first_seed, repeat_seed, tid_key, uuid_key
 from copydesk.store.ids import creation_time, new_id
@@ -95,6 +97,7 @@ async def test_resend_has_new_keys(tmp_path: Path) -> None:
     assert [post.key for post in server.posts] == [uuid_key(repeat_seed(SEED), 0)]
 
 
+@pytest.mark.sqlite("functions of SQLite")
 async def test_stored_seed_is_kept(tmp_path: Path) -> None:
     server = FakeServer()
     server.faults.append(Fault.NO_CONNECTION)

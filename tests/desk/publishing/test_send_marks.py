@@ -19,6 +19,7 @@ from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import DeliveryGuarantees
 from desk_fixtures import NOW, Watch, execute_sql, query_db
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, open_posting_desk
+from store_fixtures import postgresql_server
 from vault_fixtures import MemoryKeyring
 
 MINUTE = timedelta(minutes=1)
@@ -46,11 +47,17 @@ class Setup:
 
     def back_up(self) -> Path:
         copy = self.home / f"copy-{len(list(self.home.iterdir()))}.db"
+        if (server := postgresql_server()) is not None:
+            server.dump(self.home, copy)
+            return copy
         with closing(sqlite3.connect(self.home / "copydesk.db")) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)
         return copy
 
     def restore(self, copy: Path) -> None:
+        if (server := postgresql_server()) is not None:
+            server.restore(self.home, copy)
+            return
         for path in self.home.glob("copydesk.db*"):
             path.unlink()
         shutil.copy(copy, self.home / "copydesk.db")
@@ -161,6 +168,7 @@ async def test_damaged_marks_count_as_missing(setup: Setup) -> None:
         assert await find_rollback(desk) is not None
 
 
+@pytest.mark.sqlite("the header of the file")
 async def test_database_of_an_older_version_is_no_rollback(setup: Setup) -> None:
     setup.marks.unlink()
     execute_sql(setup.home, "PRAGMA user_version = 0")
@@ -170,6 +178,7 @@ async def test_database_of_an_older_version_is_no_rollback(setup: Setup) -> None
         assert await find_rollback(desk) is None
 
 
+@pytest.mark.sqlite("files in one folder")
 async def test_another_desk_in_the_same_folder_has_its_own_marks(setup: Setup) -> None:
     old = setup.back_up()
     for path in setup.home.glob("copydesk.db*"):
@@ -241,8 +250,11 @@ async def test_database_replaced_in_place_sends_nothing(setup: Setup) -> None:
         draft_id = await create_approved_draft(desk, "Lost.")
         copy = setup.back_up()
         await desk.posting.post(draft_id)
-        with closing(sqlite3.connect(copy)) as source, closing(sqlite3.connect(setup.home / "copydesk.db")) as live:
-            source.backup(live)
+        if postgresql_server() is not None:
+            setup.restore(copy)
+        else:
+            with closing(sqlite3.connect(copy)) as source, closing(sqlite3.connect(setup.home / "copydesk.db")) as live:
+                source.backup(live)
         await desk.posting.post(draft_id)
     assert [post.text for post in setup.server.posts].count("Lost.") == 1
 
