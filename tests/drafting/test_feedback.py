@@ -89,7 +89,7 @@ def test_longer_version_is_longer() -> None:
 
 @pytest.mark.parametrize(("feedback", "version"), [("longer", "a longer"), ("", "another")])
 def test_impossible_version_is_refused(feedback: str, version: str) -> None:
-    story = {"title": "The city opens a library", "summary": "", "text": ""}
+    story = {"title": "The city of Lyon opens a library", "summary": "", "text": ""}
     first = write(make_brief(**story)).text
 
     with pytest.raises(WriterError, match=f"cannot make {version} version"):

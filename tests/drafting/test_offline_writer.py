@@ -52,8 +52,10 @@ def test_short_fits_x_and_bluesky() -> None:
 
 
 def test_platforms_set_length_limit() -> None:
-    long = "In the river quarter, " + "inhabitants of neighbouring municipalities and suburbs " * 5 + "borrow drills."
-    story = {"title": "The city opens a library", "summary": long, "text": ""}
+    long = (
+        "Along the river in Lyon, " + "inhabitants of neighbouring municipalities and suburbs " * 5 + "borrow drills."
+    )
+    story = {"title": "The city of Lyon opens a library", "summary": long, "text": ""}
     assert long not in write(make_brief(**story)).text
     assert long in write(make_brief(platforms=("mastodon",), **story)).text
 

@@ -119,20 +119,40 @@ def write_short(title: str, summary: str, **changes: Any) -> str:
     return asyncio.run(OfflineWriter().write(make_brief(title=title, summary=summary, text="", **changes))).text
 
 
-@pytest.mark.parametrize(
-    "summary",
-    [
-        "Ana Ruiz lends tools to 400 neighbours in Lyon for two euros a week.",
-        "Growing with the neighbours is what keeps a library of tools alive.",
-    ],
-)
-def test_sentence_below_topic_names_something_or_is_about_it(summary: str) -> None:
+def test_sentence_below_topic_names_something() -> None:
+    summary = "Ana Ruiz lends tools to 400 neighbours in Lyon for two euros a week."
     assert f"“{summary}”" in write_short("Growing slowly with neighbours", summary)
 
 
-def test_topic_and_general_sentence_are_declined() -> None:
+@pytest.mark.parametrize(
+    ("title", "summary"),
+    [
+        ("Growing slowly, staying small", "A more sustainable way of doing business is possible."),
+        ("Growing slowly with neighbours", "Growing with the neighbours is what keeps a library of tools alive."),
+        ("Kindness grows slowly", "Kindness grows slowly in teams that measure the wrong thing."),
+    ],
+)
+def test_topic_and_general_sentence_are_declined(title: str, summary: str) -> None:
     with pytest.raises(DeclinedError, match="Nothing to quote"):
-        write_short("Growing slowly, staying small", "A more sustainable way of doing business is possible.")
+        write_short(title, summary)
+
+
+def test_answer_to_a_question_may_be_general() -> None:
+    answer = "Kombucha turns to vinegar when it ferments for too long or too warm."
+    assert f"“{answer}”" in write_short("Why does kombucha taste of vinegar?", answer)
+
+
+def test_short_title_alone_needs_a_name_or_number() -> None:
+    assert "Helsinki opens a second library of tools" in write_short("Helsinki opens a second library of tools", "")
+    assert "A library in Lyon lends tools" in write_short("A library in Lyon lends tools", "")
+    for title in ("Tools are for everybody", "Libraries Are Getting Tools", "Our tools are now open to everybody!"):
+        with pytest.raises(DeclinedError, match="Nothing to quote"):
+            write_short(title, "")
+
+
+def test_version_of_a_release_is_not_left_out() -> None:
+    text = write_short("Toolbox 4.0.1", "Toolbox now stores the tools of 400 neighbours in Lyon in one file.")
+    assert text.startswith(("Toolbox 4.0.1", "River News: Toolbox 4.0.1")), text
 
 
 def test_very_short_sentence_is_quoted_only_with_a_number() -> None:

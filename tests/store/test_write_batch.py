@@ -56,6 +56,17 @@ async def test_full_disk_fails_its_batch_and_later_units(store: Database) -> Non
     assert await store.write_batch(add, ["later"]) == ["LATER"]
 
 
+@pytest.mark.sqlite("opening the file")
+async def test_connection_that_cannot_be_opened_is_reported(store: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    await store.close()
+    monkeypatch.setattr(store._writer._engine, "connect", refuse)
+    with pytest.raises(StoreFullError):
+        await store.write_batch(add, NAMES)
+
+
 @pytest.mark.sqlite("a lock of the file")
 async def test_locked_database_is_reported_per_unit(tmp_path: Path) -> None:
     store = await open_store(tmp_path, busy_timeout=0)

@@ -16,7 +16,7 @@ EARLIER_CORPUS = FOLDER / "reviewed.jsonl"
 """Drafts of an earlier writer with more faults, from which a confidence can be learnt."""
 CAPTURED_FEEDS = FOLDER.parents[2] / ".." / "shared" / "feeds"
 """Captured feeds of others, beside the checkout where available."""
-MIN_DRAFTS = 140
+MIN_DRAFTS = {CORPUS.stem: 190, EARLIER_CORPUS.stem: 160}
 MIN_AS_IS = {Format.SHORT: 0.75, Format.THREAD: 0.60, Format.BLOG: 0.60}
 """Smallest share of drafts that can be posted as they are."""
 MAX_NEVER = {Format.SHORT: 0.05}

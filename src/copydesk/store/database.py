@@ -249,9 +249,11 @@ class Database:
         """
         self._check_writable()
         self._end_group()
-        return await self._writer.run(
-            lambda connection, work: write_groups(items, partial(self._write_group, connection, work)), work
-        )
+        # Opening the connection may fail, too, before the first group.
+        with translate_errors(self.path):
+            return await self._writer.run(
+                lambda connection, work: write_groups(items, partial(self._write_group, connection, work)), work
+            )
 
     def _write_group(
         self, connection: Connection, work: Callable[[Connection, A], T], group: Sequence[A]

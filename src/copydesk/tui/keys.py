@@ -48,6 +48,7 @@ class KeyContext(StrEnum):
     HELP_FILTER = "Help filter"
     PROMPT = "Prompt"
     CONFIRM = "Confirmation"
+    JUMP = "Jump"
     EDIT = "Editor"
     WAIT = "Waiting for the editor"
 
@@ -336,6 +337,8 @@ KEYS = (
         "command_palette",
         "Find commands, drafts and sources",
     ),
+    Key("console.jump", KeyContext.CONSOLE, ";", "jump", "Jump to a tab, pane or row by its letters"),
+    Key("jump.leave", KeyContext.JUMP, "escape", "leave", "Cancel", "cancel"),
     Key("console.log", KeyContext.CONSOLE, "ctrl+l", "log", "Show the log"),
     Key("console.suspend", KeyContext.CONSOLE, "ctrl+z", "suspend_process", "Suspend to the shell; fg returns"),
     Key("console.quit", KeyContext.CONSOLE, "q,ctrl+c", "leave", "Quit", "quit"),

@@ -13,6 +13,7 @@ from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.engagement.screen import EngagementScreen
 from copydesk.tui.experiments.screen import ExperimentsScreen
 from copydesk.tui.help.screen import HelpDialog, help_page
+from copydesk.tui.jump import JumpDialog
 from copydesk.tui.keymap import SCREEN_CONTEXTS, find_conflicts
 from copydesk.tui.keys import KEYS, Key, KeyContext, bindings, footer_entries, format_keys
 from copydesk.tui.layout import lay_out_blocks
@@ -62,6 +63,7 @@ OWNERS = {
     KeyContext.HELP_FILTER: HelpDialog,
     KeyContext.PROMPT: PromptDialog,
     KeyContext.CONFIRM: ConfirmDialog,
+    KeyContext.JUMP: JumpDialog,
     KeyContext.EDIT: EditDialog,
     KeyContext.WAIT: WaitDialog,
 }

@@ -66,6 +66,26 @@ def test_commands_run_in_background_and_on_the_terminal(home: Path) -> None:
         assert "Traceback" not in terminal.quit_console()
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+def test_letters_jump_to_a_row_and_a_screen(sample_home: Path, size: tuple[int, int]) -> None:
+    with open_terminal(size) as terminal:
+        terminal.start_console(sample_home)
+        terminal.wait_for(rf"Queue · {SAMPLE_DRAFTS} ─[\s\S]*▌ ")
+        # To tmux, a semicolon alone separates commands.
+        terminal.press(r"\;")
+        screen = terminal.wait_for("Esc cancel")
+        # The second row, of one line or two.
+        row = screen.split("\n")[3 + (2 if size[0] >= 100 else 1)]
+        terminal.type_text(row.split()[0])
+        moved = terminal.wait_for("q quit").split("\n")
+        assert moved[3 + (2 if size[0] >= 100 else 1)].startswith("▌")
+        terminal.press(r"\;")
+        line = terminal.wait_for("Esc cancel").split("\n")[0]
+        terminal.type_text(line[line.index("3 Sources") - 2])
+        terminal.wait_for("─ Sources · 10")
+        assert "Traceback" not in terminal.quit_console()
+
+
 def test_wrong_command_stops_the_start_with_its_reason(home: Path) -> None:
     text = SETTINGS.replace('key = "f6"', 'key = "a"')
     (home / "sample" / "settings.toml").write_text(text, encoding="utf-8")

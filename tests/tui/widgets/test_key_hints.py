@@ -22,6 +22,7 @@ from copydesk.tui.dialogs.base import ExitDialog, PageDialog, WaitDialog
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.help.screen import HelpDialog
+from copydesk.tui.jump import JumpDialog
 from copydesk.tui.layout import paragraph
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog, ParsedTime, PostDialog, PostPlan, TimePrompt
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
@@ -65,6 +66,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: FeedImportDialog([]): "j k move  Esc close",
     lambda: FieldsDialog("It", [Field("a", "a")], _save): "Enter save  Tab next  Esc cancel",
     lambda: FilterDialog(DraftView(), [], []): "j k move  Space toggle  Enter apply  x clear  Ctrl+S save  Esc cancel",
+    lambda: JumpDialog([]): "Esc cancel",
     lambda: WaitDialog("…"): "Esc cancel",
     lambda: ExitDialog("…"): "",
     lambda: PageDialog("It", [paragraph("words")]): "j k scroll  q close",

@@ -75,9 +75,12 @@ def get_source_name(brief: Brief) -> str:
     return _strip_clutter(make_readable(name), host)
 
 
+_BYLINE = re.compile(r"^(?:By|Par|Por)\s(?=[A-ZÀ-Þ])")
+
+
 def get_author(brief: Brief) -> str:
     """Return the author if the field holds a person's name: no address, no remark."""
-    author = make_readable(brief.author or "")
+    author = _BYLINE.sub("", make_readable(brief.author or ""))
     # The name of a user is a name where a forum's users write.
     if _USER_NAME.fullmatch(author) and author.casefold() not in _NOT_PEOPLE:
         return author.removeprefix("/")

@@ -6,8 +6,14 @@ from typing import NamedTuple
 
 from copydesk.drafting.checks import CheckContext, build_check_context, find_error
 from copydesk.drafting.extract import attribution, select_sentences
-from copydesk.drafting.extract.passages import Passage, extract_passages, make_readable
-from copydesk.drafting.extract.standalone import TitleFlaw, find_title_flaw, is_first_person, says_we
+from copydesk.drafting.extract.passages import Passage, count_words, extract_passages, make_readable
+from copydesk.drafting.extract.standalone import (
+    TitleFlaw,
+    find_title_flaw,
+    has_name_or_number,
+    is_first_person,
+    says_we,
+)
 from copydesk.drafting.extract.templates import ComposedText, TemplateValue
 from copydesk.drafting.rules.voice import find_avoided
 from copydesk.drafting.writer import Brief, Field, Trace
@@ -22,12 +28,15 @@ _PAYWALL_MARK = re.compile(
 )
 _LINKS_TAIL = re.compile(r"(?:\s+(?:https?://\S+|[#＃]\w+))+\s*$")
 _SOURCE_TAIL = re.compile(r"\s+[-–—|•·]\s+([^-–—|•·]{2,60})$")
+_MIN_NAMELESS = 7
+"""Words of a title that states something without a name or number."""
 _MIN_CHANGE = 0.08
 """Share of its length by which a shorter or longer version differs at least."""
 _BEGINNING = 60
 """Characters by which a summary is recognized as the beginning of the text."""
 _PREFIX = re.compile(
-    r"(?:(?:Show|Ask|Tell|Launch) HN|(?:UPDATE|RPT|WRAPUP) \d(?:-)?)\s*:?\s+|\[PDF\]\s+|#\d+\s+[–—:-]\s+"
+    r"(?:(?:Show|Ask|Tell|Launch) HN|(?:UPDATE|RPT|WRAPUP) \d)\s*:?\s+|(?:UPDATE|RPT|WRAPUP) \d-\s*"
+    r"|\[PDF\]\s+|#\d+\s+[–—:-]\s+"
     r"|(?:BRIEF|EXCLUSIVE|FACTBOX|CORRECTED|REFILE|BREAKING)\s*[-–—:]\s*"
     r"|[A-ZÀ-Þ]{2,}(?: [A-ZÀ-Þ]{2,}){1,3}\.\s+(?=\S+ \S)"
 )
@@ -109,8 +118,11 @@ class Material(NamedTuple):
         """True if the headline can be posted alone: it states something, and an author is credited who says "I"."""
         if self.is_own_text:
             return True
-        says_who = bool(self.author) or not is_first_person(self.headline.text, self.language)
-        return self.title_flaw is None and says_who
+        title = self.headline.text
+        says_who = bool(self.author) or not is_first_person(title, self.language)
+        is_clear = self.language not in {"en", None} or count_words(title) >= _MIN_NAMELESS or has_name_or_number(title)
+        # Who exclaims wants attention for it, such as a company for its product.
+        return self.title_flaw is None and says_who and is_clear and not title.endswith("!")
 
     @property
     def english(self) -> bool:

@@ -136,6 +136,7 @@ _INCOMPLETE_END = re.compile(
     r"|el|le|les|des|du|der|die|das|und|et|y|e|o|di|da))$",
     re.IGNORECASE,
 )
+_OPEN_SINGLE_MARK = re.compile(r"(?:^|(?<=\s))‘(?!.*’(?!\w))", re.DOTALL)
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
@@ -215,6 +216,8 @@ def _is_balanced(sentence: str) -> bool:
     """Return True if all quotation marks and brackets are paired. A sentence from inside a quotation is not."""
     pairs = (*_BRACKET_PAIRS, "“”") if "„" not in sentence else _BRACKET_PAIRS
     german_marks_paired = sentence.count("„") in (0, sentence.count("“") + sentence.count("”"))
+    if _OPEN_SINGLE_MARK.search(sentence):
+        return False
     return (
         german_marks_paired
         and sentence.count('"') % 2 == 0

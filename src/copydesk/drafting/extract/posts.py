@@ -179,7 +179,9 @@ def _clashes(frame: str, material: Material) -> bool:
 def _candidate_texts(material: Material) -> Iterator[ComposedText]:
     title = material.headline.text
     if not material.headline.is_incomplete:
-        quotes = [passage for passage in rank_quotes(material, title, _MIN_BELOW_TITLE) if informs(material, passage)]
+        quotes = [
+            passage for passage in rank_quotes(material, title, _MIN_BELOW_TITLE) if _carries_post(material, passage)
+        ]
         for passage in quotes:
             yield templates.compose(_frame(material, passage), template_values(material, passage))
         # Leaving out the quotation does not make another version, only a shorter one.
@@ -189,7 +191,7 @@ def _candidate_texts(material: Material) -> Iterator[ComposedText]:
     shrinks = material.revision is not None and material.revision.growth < 0
     if material.headline.is_incomplete or shrinks or (material.title_flaw is None and not material.keeps_quotations):
         for passage in rank_quotes(material, "", _MIN_BELOW_TITLE):
-            if informs(material, passage):
+            if _carries_post(material, passage):
                 yield templates.compose(choose_template(templates.QUOTE, material), template_values(material, passage))
 
 
@@ -210,7 +212,19 @@ def informs(material: Material, passage: Passage) -> bool:
     is_beginning = passage.field is Field.SUMMARY and passage.position == 0
     needed = _MIN_SHARED_WORDS if material.language in {"en", None} and not is_beginning else 1
     is_about_title = shared >= min(needed, len(title_words))
-    return material.title_flaw is None or is_about_title or is_specific(text, material.language)
+    return material.title_flaw is None or is_about_title or _tells_fact(text, material.language)
+
+
+def _carries_post(material: Material, passage: Passage) -> bool:
+    """Return True if a sentence says enough to be the only one of a post."""
+    if not informs(material, passage):
+        return False
+    if material.is_own_text or not material.is_first_version:
+        return True
+    # The answer to a question may be general; otherwise an English sentence without a fact is somebody's opinion.
+    title = material.headline
+    is_answer = title.is_incomplete or title.text.endswith("?")
+    return material.language not in {"en", None} or is_answer or _tells_fact(passage.text, "en")
 
 
 def _frame(material: Material, passage: Passage) -> str:

@@ -39,13 +39,14 @@ _MIN_KEYWORD = 4
 """Characters of a word that is more than a particle, whatever the language."""
 _STEM = 6
 """Characters by which keywords are compared, so that inflections agree."""
-_COVERED = 0.5
+_COVERED = 0.6
 """Share of the title's keywords in a sentence that makes the title needless."""
 _MIN_COVERED = 3
 """Keywords of a title, at least, that such a sentence has."""
 _MIN_ADDED = 3
 """Keywords that a sentence adds to a title."""
 _NUMBER = re.compile(r"\b\d[\d.,]*\b")
+_VERSION = re.compile(r"\b\d+(?:\.\d+)+\b")
 _HABIT = re.compile(r"\bI(?:['’]ve| have) been\b|\bI(?:['’]m| am|['’]ll| will| often| usually| always)\b")
 _SUBJECT = re.compile(r"([A-Z][\w’'-]{2,}) (?=[a-z])")
 REDUNDANCY_WEIGHT = 0.3
@@ -152,6 +153,11 @@ def covers_title(text: str, title: str) -> bool:
     """Return True if `text` says what `title` says, so that a post needs only one of them."""
     title_words = keywords(title)
     shared = len(title_words & keywords(text))
+    if not set(_VERSION.findall(title)) <= set(_VERSION.findall(text)):
+        return False
+    numbers = set(_NUMBER.findall(title))
+    if numbers and set(_NUMBER.findall(text)) == numbers and shared >= _MIN_COVERED:
+        return True
     return shared >= min(_MIN_COVERED, len(title_words)) and shared >= _COVERED * len(title_words) > 0
 
 

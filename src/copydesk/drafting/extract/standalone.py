@@ -25,6 +25,8 @@ class Flaw(StrEnum):
     FRAGMENT = "has no verb"
     EXCLAMATION = "exclaims"
     GENERALITY = "says something of people in general"
+    OPINION = "judges without a fact"
+    PROMOTION = "praises a product"
 
 
 class TitleFlaw(StrEnum):
@@ -165,7 +167,8 @@ _ANNOUNCEMENTS = {
         |\b(?:stay\ tuned|coming\ soon|read\ on|watch\ the\ video|listen\ to|find\ out|here['’]s|here\ (?:is|are
         |you)|keep\ reading|min(?:ute)?s?\ read|table\ of\ contents|step-by-step\ guide|update\ (?:about|on)\ the
         |proud\ to\ announce
-        |sneak\ peek|guest\ post|time\ I\ wrote|blog\ post|(?:is\ now|slides\ are|videos?\ (?:is|are)
+        |sneak\ peek|guest\ post|time\ I\ wrote|blog\ post
+        |(?:is|are)\ available\ (?:now|today|for)|(?:is\ now|slides\ are|videos?\ (?:is|are)
         |tickets\ are)\ available|I\ (?:recently|just|finally|sat\ down|wrote\ about)|let['’]s|let\ us)\b""",
     "de": r"""
         \b(?:in\ diesem|im\ heutigen|in\ unserem)\ (?:Artikel|Beitrag|Video|Post|Podcast|Newsletter|Blog\w*|Text
@@ -193,7 +196,10 @@ _ANNOUNCEMENTS = {
 }  # fmt: skip
 _ADDRESSES = {
     "en": r"""
-        ^(?:Please|Check|See|Read|Watch|Join|Find|Download|Visit|Listen|Follow|Click|Tap|Stay|Enjoy|Meet|Discover
+        [;—–:]\ (?:[Dd]on['’]t|[Uu]se|[Mm]ake\ sure)\b
+        |^(?:Know|Keep|Make\ sure|Avoid|Never|Always|Ensure|Beware|Assume|Pick|Choose|Start\ with
+        |Ask\ (?:yourself|for)|Give\ (?:it|them|your)|Use\ (?:an?|the|your|it)
+        |Please|Check|See|Read|Watch|Join|Find|Download|Visit|Listen|Follow|Click|Tap|Stay|Enjoy|Meet|Discover
         |Learn|Get|Grab|Tune|Take\ a\ look|Have\ a|Scroll|Share|Tell|Send|Contact|Email|Sign|Register|Subscribe|Buy
         |Order|Shop|Save|Pre-?order|Book\ (?:now|your)|Don['’]t|Do\ not|Remember|Imagine|Consider|Suppose
         |Think\ (?:of|about)|Want\ to|Ready\ to|Need\ a|Looking\ for|Come|Try|Explore|Support|Donate|Apply|Vote
@@ -245,16 +251,44 @@ _GENERALITY = re.compile(
     r"(?:Some|Many|Most|Few|People|Everyone|Everybody|Nobody|Sometimes|Often|Usually|Generally|Every|Any|Lots of"
     r"|Plenty of|A lot of|There (?:is|are))\b"
 )
+# Whatever they name: "Many people in America" is no fact about America.
+_PEOPLE = re.compile(r"(?:Too many|So many|Many|Most|Lots of) (?:people|of us|teams|companies|developers)\b")
+# A judgement or advice: a fact only with a name or a number.
+_JUDGEMENT = re.compile(
+    r"\b(?:is|are|was|were|be)\s(?:\w+\s){0,2}?(?:useful|hard|easy|important|tractable|good|great|bad|terrible|better|best"
+    r"|worse|worst|crucial|essential|key|wrong|right|boring|fun|beautiful|overrated|underrated|valuable|simple|difficult)\b"
+    r"|\b(?:should|must|ought\sto|need\sto|have\sto)\b|\b[Yy]ou(?:['’]\w+)?\b",
+)
+_COLLOQUIAL = re.compile(
+    r"\b[Yy]ou (?:should|must|need|have to|ought|want to)\b"
+    r"|\bway (?:better|worse|more|less|too)\b|\bdamn\b|\b(?:super|pretty|really) (?:cool|nice|great|easy)\b"
+)
+_PRAISE = re.compile(
+    r"""(?ix)
+        \b(?:single\ pane\ of\ glass|(?:comes\ )?(?:loaded|packed)\ with|seamless(?:ly)?|cutting-edge
+        |next-gen(?:eration)?|world-class|best-in-class|state-of-the-art|game-?chang\w+
+        |unlock(?:s|ing)?\ (?:the|new|your)|empower(?:s|ing)?
+        |(?:excited|thrilled|delighted|proud|honou?red)\ to|effortless(?:ly)?|out\ of\ the\ box|industry-leading
+        |(?:leading|trusted)\ (?:provider|partner|platform)|one\ of\ the\ (?:fastest|leading|most\ trusted)
+        |just\ works|all-in-one|supercharge\w*|blazing(?:ly)?|powerful\ new|available\ on\ all\ (?:paid\ )?plans
+        |(?:your|you)\ (?:team|business|data|customers|workflow)s?|in\ (?:seconds|minutes)\.)\b"""
+)
 _SPECIFIC = re.compile(r"\d|(?<=[\w,;’'”)] )[“‘\"'(]?(?!I\b)[A-ZÀ-Þ][\w’'-]*")
 _WE = re.compile(r"\b[Ww]e\b")
 _NUMBER = re.compile(r"\d")
+_INNER_CAPITAL = re.compile(r"\b(?:[A-Za-z]*[a-z][A-Z]\w*|[A-Z]{2,}\w*)\b")
+_MAX_PARTICLE = 4
+"""Letters of the words that Title Case leaves small, such as "with"."""
+_SUBJECT_LINE = re.compile(r"(?:On|About|Notes on|Thoughts on|Regarding)\s")
+_MIN_LIST_COMMAS = 2
 _NAMELESS = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]is|[Hh]er|[Hh]ers)\b")
 _CAPITALIZED = re.compile(r"\b[A-ZÀ-Þ][\w’'-]+")
 _NOT_NAMES = frozenset("The A An In On At For With After Before During While When As From By To".split())  # noqa: SIM905
 
 _MARKS = '“”"«»„「」『』'
 _QUOTATION = re.compile(
-    r"“[^“”]*”|\"[^\"]*\"|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」|(?<!\w)‘[^‘’]{12,}’(?!\w)|(?<!\w)'[^']{12,}'(?!\w)"
+    r"“[^“”]*”|\"[^\"]*\"|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」|(?<!\w)‘(?:[^‘’]|(?<=\w)’(?=\w)){12,}’(?!\w)"
+    r"|(?<!\w)'(?:[^']|(?<=\w)'(?=\w)){12,}'(?!\w)"
 )
 _OPENS_WITH_QUOTATION = re.compile(r"[\"“”«„‘'「『]")
 _MAX_NESTED_SHARE = 0.5
@@ -288,7 +322,16 @@ _PROMOTION = re.compile(
 )
 _NO_STORY = re.compile(
     r"""(?ix)
-        \b(?:horóscopos?|horoskop\w*|horoscopes?|oroscopo|is\ hiring|now\ hiring
+        ^how\ [\w’'&.\ -]{2,40}\ (?:cuts?|saved?|saves|reduced?s?|boost(?:s|ed)|scaled?s?|grew|increase[sd]|built|uses?
+        |improve[sd]|migrated|doubled)\b.*\b(?:with|using)\ |^(?:photos?|pictures|images)\ (?:of|from)\b
+        |^things\ (?:i|we)\b
+        |^(?:introducing|meet\ us|we\ raised|road\ closures?
+        |minutes\ of|agenda\b|planning\ (?:application|permission)|bin\ collections?|waste\ collections?|litter\ pick
+        |opening\ hours|holiday\ hours|office\ closed|obituaries|reader\ survey|ask\ an?\ \w+:)|\bhighlights:
+        |\b(?:key\ events|status\ update|loter[ií]a|fotogaler[ií]a|galleria\ fotografica)\b|^resultados\ d[eo]
+        |\b(?:awarded|receives?|wins?)\ (?:an?\ )?\$?[\d.,]*\ ?(?:m|million)?\ ?(?:\w+\ )?grant\b
+        |\b(?:gesperrt|entfällt|fällt\ aus)$
+        |\b(?:horóscopos?|horoskop\w*|horoscopes?|oroscopo|is\ hiring|now\ hiring
         |nominations?\ (?:are\ )?(?:now\ )?open|registration\ (?:is\ )?(?:now\ )?open|call\ for\ (?:papers|entries
         |applications|nominations)|public\ notice|notice\ (?:under|of)|AMA|build\ log|development\ update)\b
         |^\d{1,2}/\d{1,2}\b|(?:en\ directo|en\ vivo|en\ direct|liveticker|live\ updates)\W*$
@@ -387,6 +430,16 @@ _NOUN_PHRASE = re.compile(
     r"|(?:Building|Making|Creating|Unlocking|Advancing|Strengthening|Empowering|Shaping) "
     r"|(?:The|An?)\s(?:[\w’'-]+\s){1,5}(?:that|who|which)\b"
 )
+# "New device could one day help doctors", "New features in the browser", "Rachel Reid, the author whose books sell".
+_VAGUE = re.compile(
+    r"(?:(?:A |The )?[Nn]ew|Scientists|Researchers|Experts|Study:?|Science)\s[a-z][\w ’'-]*\b(?:could|may|might|can)\b"
+    r"|New (?:features?|releases?|versions?|integrations?|options?|ways?) (?:in|of|for|to)\b|.*\b[Ff]eatures$"
+    r"|.*:\s[Aa]n?\s(?:(?:quick|first|closer|brief|short)\s)?(?:look|introduction|overview|primer|tour)$"
+    r"|(?:[A-ZÀ-Þ][\w’'-]*\s){1,3}?[A-ZÀ-Þ][\w’'-]*,\s(?:the|an?)\s[^,]*\b(?:who|whose|that|which|behind)\b"
+)
+# "Apple Earnings, Supply Chain Speculation, China and Industrial Design"
+_NAMES = r"[A-Z][\w’'-]*(?:\s[A-Z][\w’'-]*){0,3}"
+_LIST = re.compile(rf"{_NAMES}(?:,\s{_NAMES})+,?\sand\s{_NAMES}")
 _DESCRIPTION = re.compile(r"(?:\s[–—|-]+|:)\s")
 _TIME_BOUND = re.compile(
     r"""(?ix)
@@ -444,12 +497,20 @@ def _flaws(sentence: str, language: str | None) -> Iterator[Flaw]:
         yield Flaw.EXCLAMATION
     if _is_nested_quotation(sentence):
         yield Flaw.NESTED_QUOTATION
-    if _GENERALITY.match(sentence) and not is_specific(sentence, language):
+    if _PEOPLE.match(sentence) or (_GENERALITY.match(sentence) and not is_specific(sentence, language)):
         yield Flaw.GENERALITY
     yield from _language_flaws(sentence, language)
-    # A sentence with a full stop more often has a verb that is not known here.
-    if language == "en" and sentence[-1:].isalnum() and not _STATEMENT_WORDS.search(sentence):
+    if language in {"en", None}:
+        yield from _english_flaws(sentence)
+    if language == "en" and _is_fragment(sentence):
         yield Flaw.FRAGMENT
+
+
+def _english_flaws(sentence: str) -> Iterator[Flaw]:
+    if _COLLOQUIAL.search(sentence) or (_JUDGEMENT.search(sentence) and not is_specific(sentence, "en")):
+        yield Flaw.OPINION
+    if _PRAISE.search(sentence):
+        yield Flaw.PROMOTION
 
 
 def _language_flaws(sentence: str, language: str | None) -> Iterator[Flaw]:
@@ -481,6 +542,8 @@ def _title_flaws(title: str, language: str | None) -> Iterator[TitleFlaw]:
         yield TitleFlaw.CLICKBAIT
     if _TEASER.search(title):
         yield TitleFlaw.TEASER
+    if language in {"en", None} and (_VAGUE.match(title) or _LIST.fullmatch(title)):
+        yield TitleFlaw.NO_STATEMENT
     if not _states_something(title, language):
         yield TitleFlaw.NO_STATEMENT
 
@@ -498,6 +561,26 @@ def _states_something(title: str, language: str | None) -> bool:
     if _NOUN_PHRASE.match(title):
         return False
     return describes or (words >= _MIN_WORDS and _STATEMENT_WORDS.search(title) is not None)
+
+
+def _is_fragment(sentence: str) -> bool:
+    """Return True if a sentence has no verb that is known here, as far as its punctuation does not suggest one."""
+    has_verb = _STATEMENT_WORDS.search(sentence) is not None
+    # A sentence with a full stop more often has a verb that is not known here, unless it is a list.
+    if not sentence[-1:].isalnum():
+        return not has_verb and sentence.count(",") >= _MIN_LIST_COMMAS
+    return not has_verb or _SUBJECT_LINE.match(sentence) is not None
+
+
+def has_name_or_number(title: str) -> bool:
+    """Return True if an English title has a number, or a word that must be a name.
+
+    In Title Case nothing tells a name from other words but capitals inside of it.
+    """
+    if _NUMBER.search(title) or _INNER_CAPITAL.search(title):
+        return True
+    is_title_case = not any(word[0].islower() and len(word) > _MAX_PARTICLE for word in title.split()[1:])
+    return not is_title_case and is_specific(title, "en")
 
 
 def is_specific(text: str, language: str | None) -> bool:

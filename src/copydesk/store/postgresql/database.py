@@ -169,9 +169,10 @@ class PostgresDatabase:
 
     async def write_batch(self, work: Callable[[Connection, A], T], items: Sequence[A]) -> list[T | CopydeskError]:
         """Run `work` for each of `items`, as `Database.write_batch` does."""
-        return await self._writer.run(
-            lambda connection, work: write_groups(items, partial(self._write_group, connection, work)), work
-        )
+        with self._translate_errors():
+            return await self._writer.run(
+                lambda connection, work: write_groups(items, partial(self._write_group, connection, work)), work
+            )
 
     def _write_group(
         self, connection: Connection, work: Callable[[Connection, A], T], group: Sequence[A]

@@ -1,6 +1,7 @@
 """The lines above the panes of the review: the tabs with their number of drafts, and the search line."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from textual import events, getters, on
 from textual.app import ComposeResult
@@ -14,7 +15,7 @@ from copydesk.tui.custom_tabs import MAX_TAB_COUNT, tab_name
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.labels import NEEDS_YOU, NEEDS_YOU_LETTER, NEEDS_YOU_TAB, SEARCH_PLACEHOLDER, TAB_SHORT_LENGTH, TABS
-from copydesk.tui.widgets.lines import StaticLines
+from copydesk.tui.widgets.lines import Place, StaticLines
 
 _GAP = 2
 NARROW_WIDTH = 60
@@ -92,6 +93,14 @@ class TabsLine(StaticLines):
             end += label.cell_length + _GAP
             self._tab_ends.append((end, tab))
         return Content(" " * _GAP).join(labels)
+
+    def places(self) -> list[Place]:
+        """Return the places to jump to: the tabs."""
+        region, starts = self.content_region, [0, *(end for end, _ in self._tab_ends)]
+        return [
+            Place(max(region.x + start - _GAP, 0), region.y, partial(self.post_message, self.Clicked(tab)))
+            for start, (_, tab) in zip(starts, self._tab_ends, strict=False)
+        ]
 
     def on_click(self, event: events.Click) -> None:
         """Post the clicked tab."""

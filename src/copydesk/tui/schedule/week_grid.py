@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -28,7 +29,7 @@ from copydesk.tui.schedule.week import (
     visible_days,
 )
 from copydesk.tui.terminal.cells import fit, safe_line
-from copydesk.tui.widgets.lines import LineScrollView, set_title
+from copydesk.tui.widgets.lines import LineScrollView, Place, set_title
 
 MIN_WIDTH_FOR_MONTH = 14
 """Columns of at least this many cells show the month, too."""
@@ -103,6 +104,18 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         self.painter.redraw()
         self._scroll_to_cursor()
         self.post_message(self.Moved())
+
+    def places(self) -> list[Place]:
+        """Return the places to jump to: the grid, and the hours of the day under the cursor."""
+        if self.grid is None or self.cursor is None:
+            return super().places()
+        day = self.cursor.day
+        steps = [partial(self._jump_to, GridPosition(day, hour)) for hour in self.grid.hours]
+        return [*super().places(), *self.row_places(self.FIXED_LINES, steps)]
+
+    def _jump_to(self, position: GridPosition) -> None:
+        self.focus()
+        self.move_to(position)
 
     def move_by(self, days: int, hours: int) -> None:
         """Move the cursor by cells."""

@@ -1,6 +1,7 @@
 """A list that draws its rows and moves a cursor over them, and a pane with headings above it."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
 from textual import events
@@ -14,7 +15,7 @@ from textual.widget import Widget
 
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, lay_out_blocks
-from copydesk.tui.widgets.lines import LineScrollView, StaticLines
+from copydesk.tui.widgets.lines import LineScrollView, Place, StaticLines
 
 Row = TypeVar("Row")
 CURSOR = "▌"
@@ -88,6 +89,16 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         # A note has few lines, so laying it out for each of them is cheap enough.
         note_lines = lay_out_blocks(self._note, width - 1)
         return self.painter.draw(note_lines[y].pad_left(1) if y < len(note_lines) else Content(""))
+
+    def places(self) -> list[Place]:
+        """Return the places to jump to: the list and its rows on screen."""
+        rows = self.visible_range()
+        steps = [partial(self._jump_to, index) for index in rows]
+        return [*super().places(), *self.row_places(rows.start * self.row_height, steps, self.row_height)]
+
+    def _jump_to(self, index: int) -> None:
+        self.focus()
+        self.cursor = index
 
     def visible_range(self) -> range:
         """Return the indexes of the rows on screen, of which the first and the last may be cut off."""

@@ -241,6 +241,15 @@ def set_title(widget: Widget, title: str) -> None:
     widget.border_title = Content(f" {title} ")
 
 
+class Place(NamedTuple):
+    """A place on the screen that jump mode goes to."""
+
+    x: int
+    y: int
+    """The cell of the screen where its letters are shown."""
+    go: Callable[[], object]
+
+
 class StaticLines(Widget, can_focus=False, inherit_bindings=False):
     """A few lines that do not scroll."""
 
@@ -251,6 +260,10 @@ class StaticLines(Widget, can_focus=False, inherit_bindings=False):
     @abstractmethod
     def lines(self, width: int) -> list[Content]:
         """Return the content in lines of `width` cells."""
+
+    def places(self) -> list[Place]:
+        """Return the places to jump to."""
+        return []
 
     def render_line(self, y: int) -> Strip:
         """Render one line on screen."""
@@ -323,6 +336,20 @@ class LineScrollView(ScrollView, can_focus=True, inherit_bindings=False):
         self._thumb = range(0)
         """The lines on screen that the scroll bar's thumb covers, as last drawn."""
         self._dragging = False
+
+    def places(self) -> list[Place]:
+        """Return the places to jump to: the pane itself, by its title."""
+        return [Place(self.region.x, self.region.y, self.focus)] if self.focusable else []
+
+    def row_places(self, first: int, go: Sequence[Callable[[], object]], height: int = 1) -> list[Place]:
+        """Return the places of rows of `height` lines, of which the first is the line `first` of the whole content."""
+        region, scrolled = self.content_region, self.scroll_offset.y
+        ys = [region.y + first + index * height - scrolled for index in range(len(go))]
+        return [
+            Place(region.x, y, step)
+            for y, step in zip(ys, go, strict=True)
+            if region.y + self.FIXED_LINES <= y < region.bottom
+        ]
 
     @property
     def drawable_size(self) -> Size:

@@ -1,5 +1,6 @@
 """The line at the top of every screen: the current screen, progress, and the number of problems."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import events, getters
@@ -9,13 +10,15 @@ from copydesk.text.formatting import plural
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import SCREEN_NAMES
-from copydesk.tui.widgets.lines import StaticLines
+from copydesk.tui.widgets.lines import Place, StaticLines
 
 if TYPE_CHECKING:
     from copydesk.tui.runtime.pipeline_run import RunView
 
 _MIN_GAP = 2
 """Minimum cells between the left and the right part."""
+_TAB_GAP = 2
+"""Cells between two screens."""
 
 
 # Not Textual's Header: it has a fixed layout of title and clock, without tabs, progress and problems.
@@ -80,17 +83,32 @@ class TopLine(StaticLines):
         if screen := self._tab_at(offset.x):
             await self.app.run_action(f"show_screen('{screen}')")
 
+    def places(self) -> list[Place]:
+        """Return the places to jump to: the screens."""
+        region = self.content_region
+        return [
+            Place(max(region.x + cells.start - _TAB_GAP, 0), region.y, partial(self._show_screen, screen))
+            for screen, cells in self._tab_cells().items()
+        ]
+
+    def _show_screen(self, screen: str) -> None:
+        self.app.call_later(self.app.run_action, f"show_screen('{screen}')")
+
     def _tab_at(self, x: int) -> str:
         """Return the screen whose number or name is in this cell."""
+        return next((screen for screen, cells in self._tab_cells().items() if x in cells), "")
+
+    def _tab_cells(self) -> dict[str, range]:
+        """Return the cells of the number and name of each screen."""
         line = self.lines(self.drawable_size.width)[0].plain
         # The desk's name before them may contain digits and wide characters, too.
         offset = max(line.rfind(self._tabs(full_names=full).plain) for full in (True, False))
         tabs, before = line[max(offset, 0) :], Content(line[: max(offset, 0)]).cell_length
+        cells = {}
         for number, screen in enumerate(SCREEN_NAMES, 1):
-            start = tabs.find(str(number))
-            if 0 <= start <= x - before < start + len(tabs[start:].split("  ", 1)[0]):
-                return screen
-        return ""
+            if (start := tabs.find(str(number))) >= 0:
+                cells[screen] = range(before + start, before + start + len(tabs[start:].split("  ", 1)[0]))
+        return cells
 
     def _right_variants(self) -> list[tuple[Content, Content, Content, Content, Content]]:
         """Return variants of (progress, account, clock, deliveries that need the user, problems), the longest first."""
