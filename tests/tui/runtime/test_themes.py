@@ -156,7 +156,7 @@ NO_THEME = [
 def documented_theme() -> tuple[str, str]:
     """Return the name and the text of the example in the documentation."""
     found = re.search(
-        r"```toml\n# themes/([a-z]+)\.toml\n(.*?)```", SETTINGS_PAGE.read_text(encoding="utf-8"), re.DOTALL
+        r"```toml theme\n# themes/([a-z]+)\.toml\n(.*?)```", SETTINGS_PAGE.read_text(encoding="utf-8"), re.DOTALL
     )
     assert found is not None
     return found[1], found[2]
