@@ -136,6 +136,13 @@ class ChangeDraft(Struct, frozen=True, forbid_unknown_fields=True):
     """With post: platforms or accounts. None selects all connected ones."""
 
 
+class CountedChange(Struct, frozen=True):
+    """A change to a number of drafts, which are stored beside it."""
+
+    request: ChangeDraft
+    drafts: int
+
+
 class BulkChange(Struct, frozen=True, forbid_unknown_fields=True):
     """One action on many drafts."""
 

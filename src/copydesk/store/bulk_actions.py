@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from copydesk.model.requests import ChangeDraft
+from copydesk.model.requests import ChangeDraft, CountedChange
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import EventKind
 from copydesk.store.column_types import to_microseconds
@@ -29,12 +29,30 @@ class StartedBulk(Struct, frozen=True):
     total: int
 
 
+class BulkPart(Struct, frozen=True):
+    """A request, and the drafts that it is applied to."""
+
+    request: ChangeDraft
+    draft_ids: tuple[str, ...]
+
+
 class BulkPlan(StartedBulk, frozen=True, kw_only=True):
     """A bulk action that began, with all that is needed to finish it."""
 
-    request: ChangeDraft | None
-    """None for an undo or a redo."""
+    request: ChangeDraft | tuple[CountedChange, ...] | None
+    """The request, or one for each part of the drafts; None for an undo or a redo."""
     draft_ids: tuple[str, ...]
+
+    @property
+    def parts(self) -> tuple[BulkPart, ...]:
+        """The requests with their drafts; empty for an undo or a redo."""
+        if not isinstance(self.request, tuple):
+            return (BulkPart(self.request, self.draft_ids),) if self.request else ()
+        parts, start = [], 0
+        for change in self.request:
+            parts.append(BulkPart(change.request, self.draft_ids[start : start + change.drafts]))
+            start += change.drafts
+        return tuple(parts)
 
 
 _COLUMNS = tuple(bulk_action.c[name] for name in StartedBulk.__struct_fields__)

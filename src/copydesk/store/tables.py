@@ -31,7 +31,7 @@ from copydesk.model.event import EventType
 from copydesk.model.experiment import ExperimentPlan, ExperimentStatus
 from copydesk.model.item import ItemState
 from copydesk.model.ranking import ChangeRanking
-from copydesk.model.requests import ChangeDraft
+from copydesk.model.requests import ChangeDraft, CountedChange
 from copydesk.model.rule import RuleKind
 from copydesk.model.run import RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import FetchState, Health, SourceConfig
@@ -790,8 +790,8 @@ bulk_action = Table(
     required_column("started_at", UtcDateTime),
     required_column("owner", Text),
     required_column("total", Integer),
-    # NULL for an undo or a redo.
-    Column("request", JsonText(ChangeDraft)),
+    # One request for all drafts, or several, each for the next ones of them; NULL for an undo or a redo.
+    Column("request", JsonText(ChangeDraft | tuple[CountedChange, ...])),
     required_column("draft_ids", JsonText(tuple[str, ...])),
 )
 

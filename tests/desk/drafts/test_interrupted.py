@@ -1,7 +1,7 @@
 """Tests for bulk actions that were killed: what was left undone is told, and can be finished or undone."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from datetime import timedelta
 from pathlib import Path
 
@@ -37,7 +37,7 @@ async def create_drafts(desk: Desk) -> list[str]:
 
 
 async def kill_in_second_batch(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, ids: list[str], action: str, request: ChangeDraft | None = None
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, change: Awaitable[object]
 ) -> InterruptedBulk:
     """Run a bulk action that does not come to its second batch, as if its process had been killed there."""
     write_batch, calls = desk._context.write_batch, 0
@@ -51,7 +51,7 @@ async def kill_in_second_batch(
 
     monkeypatch.setattr(desk._context, "write_batch", write_first)
     with pytest.raises(asyncio.CancelledError):
-        await (desk.drafts.undo() if action == "undo" else desk.drafts.bulk_all(Action(action), ids, request))
+        await change
     monkeypatch.setattr(desk._context, "write_batch", write_batch)
     monkeypatch.setattr(interrupted, "is_alive", lambda _: False)
     (bulk,) = await desk.drafts.interrupted_bulks()
@@ -63,7 +63,9 @@ async def count(desk: Desk, status: Status) -> int:
 
 
 async def test_interrupted_bulk_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    bulk = await kill_in_second_batch(desk, monkeypatch, await create_drafts(desk), Action.APPROVE)
+    bulk = await kill_in_second_batch(
+        desk, monkeypatch, desk.drafts.bulk_all(Action.APPROVE, await create_drafts(desk))
+    )
 
     assert (bulk.action, bulk.kind, bulk.changed, bulk.total) == ("approve", EventKind.CHANGE, FIRST_BATCH, COUNT)
     assert bulk.summary == (
@@ -74,7 +76,9 @@ async def test_interrupted_bulk_is_told(desk: Desk, monkeypatch: pytest.MonkeyPa
 
 async def test_resumed_bulk_is_undone_as_one(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = await create_drafts(desk)
-    bulk = await kill_in_second_batch(desk, monkeypatch, ids, Action.REJECT, ChangeDraft(feedback="Too long."))
+    bulk = await kill_in_second_batch(
+        desk, monkeypatch, desk.drafts.bulk_all(Action.REJECT, ids, ChangeDraft(feedback="Too long."))
+    )
 
     outcome = await desk.drafts.resume_bulk(bulk.id)
 
@@ -87,7 +91,7 @@ async def test_resumed_bulk_is_undone_as_one(desk: Desk, monkeypatch: pytest.Mon
 
 async def test_resume_leaves_changed_drafts_alone(desk: Desk, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = await create_drafts(desk)
-    bulk = await kill_in_second_batch(desk, monkeypatch, ids, Action.APPROVE)
+    bulk = await kill_in_second_batch(desk, monkeypatch, desk.drafts.bulk_all(Action.APPROVE, ids))
     watch.now += timedelta(minutes=1)
     await desk.drafts.edit(ids[-1], "Changed since.")
 
@@ -99,7 +103,7 @@ async def test_resume_leaves_changed_drafts_alone(desk: Desk, watch: Watch, monk
 
 async def test_interrupted_bulk_is_undone(desk: Desk, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = await create_drafts(desk)
-    bulk = await kill_in_second_batch(desk, monkeypatch, ids, Action.APPROVE)
+    bulk = await kill_in_second_batch(desk, monkeypatch, desk.drafts.bulk_all(Action.APPROVE, ids))
     watch.now += timedelta(minutes=1)
     # No longer the last change.
     await desk.drafts.reject(ids[-1])
@@ -112,13 +116,15 @@ async def test_interrupted_bulk_is_undone(desk: Desk, watch: Watch, monkeypatch:
 
 
 async def test_undo_of_the_last_change_answers_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    await kill_in_second_batch(desk, monkeypatch, await create_drafts(desk), Action.APPROVE)
+    await kill_in_second_batch(desk, monkeypatch, desk.drafts.bulk_all(Action.APPROVE, await create_drafts(desk)))
     await desk.drafts.undo()
     assert await desk.drafts.interrupted_bulks() == ()
 
 
 async def test_interrupted_bulk_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    bulk = await kill_in_second_batch(desk, monkeypatch, await create_drafts(desk), Action.APPROVE)
+    bulk = await kill_in_second_batch(
+        desk, monkeypatch, desk.drafts.bulk_all(Action.APPROVE, await create_drafts(desk))
+    )
 
     await desk.drafts.keep_bulk(bulk.id)
 
@@ -134,7 +140,7 @@ async def test_interrupted_bulk_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPa
 async def test_interrupted_undo(desk: Desk, monkeypatch: pytest.MonkeyPatch, answer: str, status: Status) -> None:
     ids = await create_drafts(desk)
     await desk.drafts.bulk_all(Action.APPROVE, ids)
-    bulk = await kill_in_second_batch(desk, monkeypatch, ids, "undo")
+    bulk = await kill_in_second_batch(desk, monkeypatch, desk.drafts.undo())
     assert bulk.summary.startswith("Interrupted: undo of approve, 100 of 130 drafts done.")
 
     await getattr(desk.drafts, answer)(bulk.id)
@@ -148,30 +154,41 @@ async def test_interrupted_automatic_schedule_is_finished(desk: Desk, monkeypatc
     await desk.drafts.bulk_all(Action.APPROVE, ids)
     await desk.schedule.set_slots(EVERY_HOUR)
     monkeypatch.setattr("copydesk.desk.schedule.PLAN_BATCH_SIZE", FIRST_BATCH)
-    write_batch, calls = desk._context.write_batch, 0
-
-    async def write_first(*args: object) -> object:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            raise asyncio.CancelledError
-        return await write_batch(*args)
-
-    monkeypatch.setattr(desk._context, "write_batch", write_first)
-    with pytest.raises(asyncio.CancelledError):
-        await desk.schedule.auto_schedule()
-    monkeypatch.setattr(interrupted, "is_alive", lambda _: False)
-    (bulk,) = await desk.drafts.interrupted_bulks()
+    bulk = await kill_in_second_batch(desk, monkeypatch, desk.schedule.auto_schedule())
     await desk.drafts.resume_bulk(bulk.id)
 
     assert await count(desk, Status.SCHEDULED) == COUNT
+
+
+async def test_interrupted_schedule_of_drafts_with_and_without_time_is_finished(
+    desk: Desk, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first batch has the approved drafts, the second those that are moved: killed between them, it is one bulk."""
+    ids = await create_drafts(desk)
+    await desk.drafts.bulk_all(Action.APPROVE, ids)
+    early, late = watch.now + timedelta(hours=1), watch.now + timedelta(hours=5)
+    timed = ids[FIRST_BATCH:]
+    await desk.drafts.bulk_all(Action.SCHEDULE, timed, ChangeDraft(scheduled_at=early))
+    bulk = await kill_in_second_batch(desk, monkeypatch, desk.drafts.schedule_all_at(ids, late))
+    assert bulk.summary.startswith(
+        "Interrupted: schedule, 100 of 130 drafts done. To finish it: `copydesk draft resume"
+    )
+
+    outcome = await desk.drafts.resume_bulk(bulk.id)
+
+    assert (outcome.results.succeeded, outcome.failed) == (tuple(timed), 0)
+    assert {(await desk.drafts.get(draft_id)).scheduled_at for draft_id in ids} == {late}
+    assert await desk.drafts.interrupted_bulks() == ()
+    assert len((await desk.drafts.undo()).succeeded) == COUNT
+    assert {(await desk.drafts.get(draft_id)).scheduled_at for draft_id in timed} == {early}
+    assert await count(desk, Status.APPROVED) == FIRST_BATCH
 
 
 async def test_time_that_has_passed_is_refused(desk: Desk, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = await create_drafts(desk)
     await desk.drafts.bulk_all(Action.APPROVE, ids)
     at = ChangeDraft(scheduled_at=watch.now + timedelta(hours=1))
-    bulk = await kill_in_second_batch(desk, monkeypatch, ids, Action.SCHEDULE, at)
+    bulk = await kill_in_second_batch(desk, monkeypatch, desk.drafts.bulk_all(Action.SCHEDULE, ids, at))
     watch.now += timedelta(hours=2)
 
     with pytest.raises(InvalidError, match="scheduledAt"):

@@ -12,7 +12,7 @@ from copydesk.model.draft import Action
 from copydesk.model.requests import BulkOutcome, bulk_response
 from copydesk.model.transitions import BulkFailure, EventKind, InterruptedBulk, UndoResult
 from copydesk.store import bulk_actions, draft_events
-from copydesk.store.bulk_actions import BulkPlan, StartedBulk
+from copydesk.store.bulk_actions import BulkPart, BulkPlan, StartedBulk
 from copydesk.store.database import Transaction
 
 MAX_DURATION = timedelta(days=1)
@@ -47,12 +47,12 @@ class InterruptedBulks:
     async def resume(self, bulk_id: str) -> BulkOutcome:
         """Implement `Drafts.resume_bulk`, which documents it."""
         plan = await self._take_over(bulk_id)
-        if plan.request is None:
+        if not plan.parts:
             assert plan.of_bulk_id is not None
             outcome = _to_outcome(await self._undo_redo.run_bulk(plan.kind, plan.of_bulk_id))
         else:
-            ids, changed_ids = await self._ctx.read(_remaining_ids, plan)
-            outcome = await self._review.resume_bulk(plan.id, plan.request, ids)
+            parts, changed_ids = await self._ctx.read(_remaining_parts, plan)
+            outcome = await self._review.resume_bulk(plan.id, Action(plan.action), parts)
             conflict = ConflictError("Not changed: it was changed since.")
             refused = [BulkFailure.from_error(draft_id, conflict) for draft_id in changed_ids]
             results = outcome.results
@@ -97,16 +97,18 @@ def _is_interrupted(bulk: StartedBulk, now: datetime) -> bool:
     return alive is False or (alive is None and abs(now - bulk.started_at) > MAX_DURATION)
 
 
-def _remaining_ids(conn: Transaction, user_id: str, plan: BulkPlan) -> tuple[list[str], list[str]]:
-    """Return the drafts that the bulk action did not come to, and those of them that were changed since."""
+def _remaining_parts(conn: Transaction, user_id: str, plan: BulkPlan) -> tuple[list[BulkPart], list[str]]:
+    """Return the drafts that the bulk action did not come to with their requests, and those changed since."""
     done = {event.draft_id for event in draft_events.list_by_bulk(conn, user_id, plan.id)}
     remaining = [draft_id for draft_id in plan.draft_ids if draft_id not in done]
     # The user did not see these drafts as they are now.
     changed = bulk_actions.changed_since(conn, user_id, remaining, plan.started_at)
-    return (
-        [draft_id for draft_id in remaining if draft_id not in changed],
-        [draft_id for draft_id in remaining if draft_id in changed],
-    )
+    left_out = done | changed
+    parts = [
+        BulkPart(part.request, tuple(draft_id for draft_id in part.draft_ids if draft_id not in left_out))
+        for part in plan.parts
+    ]
+    return parts, [draft_id for draft_id in remaining if draft_id in changed]
 
 
 def _to_outcome(result: UndoResult) -> BulkOutcome:

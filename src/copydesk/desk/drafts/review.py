@@ -8,7 +8,6 @@ for; it stays until the draft is approved or rejected. The event log keeps all o
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -24,6 +23,7 @@ from copydesk.model.requests import (
     BulkChange,
     BulkOutcome,
     ChangeDraft,
+    CountedChange,
     bulk_response,
     validate_bulk,
     validate_change,
@@ -43,7 +43,7 @@ from copydesk.scheduling.slots import HORIZON, next_free_slot
 from copydesk.scheduling.time_text import DAYS, MONTHS
 from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant
 from copydesk.store import bulk_actions, draft_queries, draft_updates, schedule
-from copydesk.store.bulk_actions import BulkPlan
+from copydesk.store.bulk_actions import BulkPart, BulkPlan
 from copydesk.store.database import COMMIT_BATCH_SIZE, Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
@@ -129,10 +129,8 @@ class Review:
             raise InvalidError(FieldError("action", "cannot be post in a bulk action; post drafts one at a time"))
         if request.action is Action.REGENERATE:
             await _check_feedback(self._ctx, request.feedback)
-        unique_ids, bulk_id = tuple(dict.fromkeys(ids)), new_id(now)
-        async with record_bulk(self._ctx, bulk_id, now, request, unique_ids):
-            errors = await self._apply_in_batches(request, unique_ids, now, bulk_id, on_progress, is_cancelled)
-        return to_bulk_outcome(action, unique_ids[: len(errors)], errors)
+        parts = (BulkPart(request, tuple(dict.fromkeys(ids))),)
+        return await self._apply_parts(action, parts, now, on_progress, is_cancelled)
 
     async def schedule_all_at(
         self,
@@ -146,73 +144,73 @@ class Review:
         now = self._ctx.clock()
         schedule_at = validate_change(ChangeDraft(action=Action.SCHEDULE, scheduled_at=at), now)
         move_to = validate_change(ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at), now)
-        unique_ids, bulk_id = tuple(dict.fromkeys(ids)), new_id(now)
+        unique_ids = tuple(dict.fromkeys(ids))
         states = await self._ctx.read(load_states, unique_ids)
         timed = {
             draft_id for draft_id, (status, _) in states.items() if status in ACTIONS[Action.RESCHEDULE].from_statuses
         }
         parts = (
-            (schedule_at, tuple(draft_id for draft_id in unique_ids if draft_id not in timed)),
-            (move_to, tuple(draft_id for draft_id in unique_ids if draft_id in timed)),
+            BulkPart(schedule_at, tuple(draft_id for draft_id in unique_ids if draft_id not in timed)),
+            BulkPart(move_to, tuple(draft_id for draft_id in unique_ids if draft_id in timed)),
         )
-        processed: list[str] = []
-        errors: list[CopydeskError | None] = []
-        for request, part in parts:
-            if not part or (processed and is_cancelled is not None and is_cancelled()):
-                continue
-            if errors and isinstance(errors[-1], StoreError):
-                errors += [errors[-1]] * len(part)
-                processed += part
-                continue
-            progress = partial(_report_progress, on_progress, len(processed))
-            try:
-                async with record_bulk(self._ctx, bulk_id, now, request, part):
-                    part_errors = await self._apply_in_batches(request, part, now, bulk_id, progress, is_cancelled)
-            except StoreError as error:
-                if not processed or isinstance(error, DeskClosedError):
-                    raise
-                # The first part is written, and the caller has to learn which drafts it changed.
-                part_errors = [error] * len(part)
-            errors += part_errors
-            processed += part[: len(part_errors)]
-        return to_bulk_outcome(Action.SCHEDULE, processed, errors)
+        return await self._apply_parts(Action.SCHEDULE, parts, now, on_progress, is_cancelled)
 
-    async def resume_bulk(self, bulk_id: str, request: ChangeDraft, ids: Sequence[str]) -> BulkOutcome:
+    async def resume_bulk(self, bulk_id: str, action: Action, parts: Sequence[BulkPart]) -> BulkOutcome:
         """Apply an interrupted bulk action to the rest of its drafts; it is undone with the first part as one.
 
         Raise InvalidError if its time has passed.
         """
         now = self._ctx.clock()
-        request = validate_change(request, now)
-        assert request.action is not None
-        errors = await self._apply_in_batches(request, ids, now, bulk_id) if ids else []
-        return to_bulk_outcome(request.action, ids, errors)
+        parts = [BulkPart(validate_change(part.request, now), part.draft_ids) for part in parts]
+        errors = await self._apply_in_batches(parts, now, bulk_id)
+        return to_bulk_outcome(action, [draft_id for part in parts for draft_id in part.draft_ids], errors)
+
+    async def _apply_parts(
+        self,
+        action: Action,
+        parts: Sequence[BulkPart],
+        now: datetime,
+        on_progress: Callable[[int], None] | None,
+        is_cancelled: Callable[[], bool] | None,
+    ) -> BulkOutcome:
+        """Apply each request to its drafts, all of it as one bulk action, which is recorded until it is complete."""
+        bulk_id, ids = new_id(now), tuple(draft_id for part in parts for draft_id in part.draft_ids)
+        counted = tuple(CountedChange(part.request, len(part.draft_ids)) for part in parts if part.draft_ids)
+        # One request is stored as ever, so that an older version can finish it, too.
+        request = counted[0].request if len(counted) == 1 else counted
+        async with record_bulk(self._ctx, bulk_id, now, request, ids, action=action):
+            errors = await self._apply_in_batches(parts, now, bulk_id, on_progress, is_cancelled)
+        return to_bulk_outcome(action, ids[: len(errors)], errors)
 
     async def _apply_in_batches(
         self,
-        request: ChangeDraft,
-        ids: Sequence[str],
+        parts: Sequence[BulkPart],
         now: datetime,
         bulk_id: str,
         on_progress: Callable[[int], None] | None = None,
         is_cancelled: Callable[[], bool] | None = None,
     ) -> list[CopydeskError | None]:
-        """Return the error or None of each draft that was tried."""
+        """Return the error or None of each draft that was tried, in the order of the parts."""
+        batches = [
+            (part.request, part.draft_ids[start : start + MAX_IDS])
+            for part in parts
+            for start in range(0, len(part.draft_ids), MAX_IDS)
+        ]
         errors: list[CopydeskError | None] = []
-        for start in range(0, len(ids), MAX_IDS):
+        for request, ids in batches:
             # At least one batch is applied, so that there is an outcome to report.
-            if start and is_cancelled is not None and is_cancelled():
+            if errors and is_cancelled is not None and is_cancelled():
                 break
             try:
-                errors += await self._apply_to_each(request, ids[start : start + MAX_IDS], now, bulk_id)
+                errors += await self._apply_to_each(request, ids, now, bulk_id)
             except StoreError as error:
-                if not start or isinstance(error, DeskClosedError):
+                if not errors or isinstance(error, DeskClosedError):
                     raise
                 # Earlier batches are written, and the caller has to learn which drafts they changed.
                 errors.append(error)
             if isinstance(errors[-1], StoreError):
                 # A full disk or a locked database would fail every further batch too.
-                errors += [errors[-1]] * (len(ids) - len(errors))
+                errors += [errors[-1]] * (sum(len(batch) for _, batch in batches) - len(errors))
                 break
             if on_progress is not None:
                 on_progress(len(errors))
@@ -274,7 +272,7 @@ async def record_bulk(
     ctx: DeskContext,
     bulk_id: str,
     now: datetime,
-    request: ChangeDraft | None,
+    request: ChangeDraft | tuple[CountedChange, ...] | None,
     draft_ids: Sequence[str],
     *,
     kind: EventKind = EventKind.CHANGE,
@@ -283,8 +281,8 @@ async def record_bulk(
 ) -> AsyncIterator[None]:
     """Keep a record of a bulk action during the block: if it is killed, the next start tells what was left undone.
 
-    An undo or a redo has no request, but `action` and `of_bulk_id` of what it reverts. Raise StoreError before anything
-    was changed.
+    An undo or a redo has no request, but `action` and `of_bulk_id` of what it reverts; several requests have an
+    `action` that names them all. Raise StoreError before anything was changed.
     """
     # One transaction is never left half done.
     if len(draft_ids) <= COMMIT_BATCH_SIZE:
@@ -293,7 +291,7 @@ async def record_bulk(
     plan = BulkPlan(
         id=bulk_id,
         kind=kind,
-        action=action or change_name(request.action if request else None),
+        action=action or change_name(request.action if isinstance(request, ChangeDraft) else None),
         of_bulk_id=of_bulk_id,
         started_at=now,
         owner=current_owner(),
@@ -331,11 +329,6 @@ class _BulkAction:
         if at and needs_slot(self._request):
             # Start the next search after this slot: all earlier ones are taken, and each draft gets a slot of its own.
             self._last_slot = at.at
-
-
-def _report_progress(on_progress: Callable[[int], None] | None, before: int, count: int) -> None:
-    if on_progress is not None:
-        on_progress(before + count)
 
 
 def to_bulk_outcome(action: Action, ids: Sequence[str], errors: Sequence[CopydeskError | None]) -> BulkOutcome:

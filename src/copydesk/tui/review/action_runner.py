@@ -163,6 +163,17 @@ class ActionResult(NamedTuple):
     """Called with the ids of the selected drafts that were not changed."""
 
 
+class BulkChange(NamedTuple):
+    """A change of several drafts, which are found when it runs."""
+
+    request: ChangeDraft
+    selection: Selection
+    on_success: OnSuccess | None
+    on_failure: Callable[[], object] | None
+    moves: bool
+    """True if drafts that have a time are moved to that of the request."""
+
+
 class ActionRunner:
     """Runs actions on the drafts of a queue, and shows the results in its rows."""
 
@@ -206,10 +217,8 @@ class ActionRunner:
             if self.app.desk is not None:
                 # Without a desk the write fails at once, and the marks must stay.
                 selection.on_start()
-            self.app.enqueue_write(
-                lambda desk: self._change_many(desk, steps[-1], selection, on_success, on_failure, moves=moves),
-                hold_keys=Hold.RESULT,
-            )
+            change = BulkChange(steps[-1], selection, on_success, on_failure, moves)
+            self.app.enqueue_write(lambda desk: self._change_many(desk, change), hold_keys=Hold.RESULT)
             return
         draft = selection.draft
         state = self._state_after(draft, steps)
@@ -361,38 +370,21 @@ class ActionRunner:
         (formatted,) = await desk.schedule.format_times(changed.scheduled_at)
         return f"for {formatted}"
 
-    async def _change_many(
-        self,
-        desk: "Desk",
-        request: ChangeDraft,
-        selection: Selection,
-        then: OnSuccess | None,
-        on_failure: Callable[[], object] | None,
-        *,
-        moves: bool,
-    ) -> None:
+    async def _change_many(self, desk: "Desk", change: BulkChange) -> None:
         try:
-            await self._change_resolved(desk, request, selection, then, on_failure, moves=moves)
+            await self._change_resolved(desk, change)
         except BaseException:
             # Nothing is known about any of the drafts: keep all of their marks.
-            self.screen.call_later(selection.on_finish, None)
-            if on_failure is not None:
-                self.screen.call_later(on_failure)
+            self.screen.call_later(change.selection.on_finish, None)
+            if change.on_failure is not None:
+                self.screen.call_later(change.on_failure)
             raise
 
-    async def _change_resolved(
-        self,
-        desk: "Desk",
-        request: ChangeDraft,
-        selection: Selection,
-        then: OnSuccess | None,
-        on_failure: Callable[[], object] | None,
-        *,
-        moves: bool,
-    ) -> None:
+    async def _change_resolved(self, desk: "Desk", change: BulkChange) -> None:
+        request = change.request
         assert request.action is not None
-        selected, newer = await _resolve(desk, selection)
-        actions = (request.action, Action.RESCHEDULE) if moves else (request.action,)
+        selected, newer = await _resolve(desk, change.selection)
+        actions = (request.action, Action.RESCHEDULE) if change.moves else (request.action,)
         ids, skipped = split(actions, selected, await desk.drafts.views.states(selected))
         action = request.action.value
 
@@ -400,7 +392,7 @@ class ActionRunner:
             self.screen.post_message(WorkStatusChanged(labels.bulk_progress(action, count, len(ids))))
 
         try:
-            if moves:
+            if change.moves:
                 assert request.scheduled_at is not None
                 result = await desk.drafts.schedule_all_at(
                     ids, request.scheduled_at, on_progress=on_progress, is_cancelled=lambda: self.app.stopping
@@ -428,7 +420,11 @@ class ActionRunner:
         )
         self.finish(
             ActionResult(
-                outcome, is_bulk=True, on_success=then, on_failure=on_failure, on_unchanged=selection.on_finish
+                outcome,
+                is_bulk=True,
+                on_success=change.on_success,
+                on_failure=change.on_failure,
+                on_unchanged=change.selection.on_finish,
             )
         )
 
