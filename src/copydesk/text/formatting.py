@@ -39,16 +39,19 @@ def format_duration(duration: timedelta | float) -> str:
 
 
 def format_relative(instant: datetime, now: datetime) -> str:
-    """Return the distance of `instant` from `now`: `just now`, `5 min ago`, `2 h ago`, `in 3 days`, `2 weeks ago`.
+    """Return the distance of `instant` from `now`: `just now`, `5 min ago`, `1 h 17 min ago`, `in 3 days`.
 
-    From two days on calendar days are counted, in the time zone of the arguments.
+    Minutes are left out from a day on, where nobody counts them. From two days on calendar days are counted, in the
+    time zone of the arguments.
     """
     seconds = instant.timestamp() - now.timestamp()
     minutes = int(abs(seconds) // MINUTE)
     if minutes < 1:
         return "in less than a minute" if seconds > 0 else "just now"
-    if minutes < 120 and minutes != 60:
+    if minutes < 60:
         amount = f"{minutes} min"
+    elif minutes < 24 * 60:
+        amount = f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
     elif minutes < 48 * 60:
         amount = f"{round(minutes / 60)} h"
     else:
