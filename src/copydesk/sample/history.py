@@ -18,7 +18,7 @@ from copydesk.model.item import Entry, ItemState
 from copydesk.model.run import RunRequest
 from copydesk.model.serialization import Json, Struct
 from copydesk.store import drafts, engagement, items
-from copydesk.store.database import Transaction
+from copydesk.store.database import Transaction, open_database
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import IdGenerator
 from copydesk.store.items import NewItem
@@ -98,7 +98,7 @@ async def furnish(desk: "Desk", clock: "SampleClock") -> None:
     if not await desk.engagement.top_posts():
         with clock.set_back(HISTORY_AGE):
             await _create_missing(desk, HASHTAGS)
-        await desk._context.write(_insert_posts, clock())  # noqa: SLF001 - see above
+        await _store_posts(desk, clock())
     with clock.set_back(LENGTH_AGE):
         await _create_missing(desk, LENGTH)
     await desk.pipeline.run(RunRequest(max_drafts=DRAFTS))
@@ -121,6 +121,15 @@ async def _decide(desk: "Desk") -> None:
     survey = (await desk.drafts.create({"text": UNKNOWN_POST})).drafts[0].id
     await desk.drafts.approve(survey)
     await desk.posting.post(survey)
+
+
+async def _store_posts(desk: "Desk", now: datetime) -> None:
+    """Write the posts to the desk's database, through a connection of its own beside the desk's."""
+    database = open_database(desk.settings.database_file, busy_timeout=desk.settings.database.busy_timeout)
+    try:
+        await database.write(_insert_posts, desk.user.id, now)
+    finally:
+        await database.close()
 
 
 def _insert_posts(conn: Transaction, user_id: str, now: datetime) -> int:
