@@ -163,7 +163,7 @@ QueueColumn = Literal[
 
 
 class Console(_Section, frozen=True, kw_only=True):
-    """Display of the console."""
+    """Display of the console, and what it records."""
 
     images: Annotated[str, msgspec.Meta(pattern=r"\A(auto|always|never)\Z")] = "auto"
     """Show images, with copydesk[images]: `auto` where the terminal can, `always` (else as coloured cells), `never`."""
@@ -183,6 +183,9 @@ class Console(_Section, frozen=True, kw_only=True):
     score, tags, agent, writer, length."""
     agents_tab: bool = False
     """Give drafts that agents proposed, and that wait for review, a tab of their own: Agents."""
+    record_decision_times: bool = True
+    """Store how long your decisions in the console take, for `copydesk draft stats`: only the seconds, not for which
+    draft, and only in your database."""
 
 
 class QueueTab(_Section, frozen=True, kw_only=True, omit_defaults=True):

@@ -176,7 +176,8 @@ def stats(context: Context, *, as_json: bool) -> None:
     """Show how fast you decide, and how many decisions you undid within ten minutes.
 
     The times are those of the console, from showing a draft to the decision. They stay in your database, without the
-    drafts that they belong to; the newest 1,000 are kept.
+    drafts that they belong to; the newest 1,000 are kept. `console.record_decision_times = false` in the settings file
+    stops recording them.
     """
     found = context.run(lambda desk: desk.drafts.decision_stats())
     if as_json:

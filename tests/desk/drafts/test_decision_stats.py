@@ -2,8 +2,12 @@
 
 from datetime import timedelta
 
+from msgspec import structs
+
+from copydesk.desk import open_desk
+from copydesk.settings import load
 from copydesk.store import decisions
-from desk_fixtures import NOW, Watch, open_desk_at
+from desk_fixtures import NOW, Watch, open_desk_at, query_db
 
 
 async def test_median_leaves_out_times_of_an_absent_user(tmp_path) -> None:
@@ -12,6 +16,14 @@ async def test_median_leaves_out_times_of_an_absent_user(tmp_path) -> None:
         await desk.drafts.record_decision_times([2.0, 9.0, 4.0, 3_600.0, -1.0])
         stats = await desk.drafts.decision_stats()
         assert (stats.timed, stats.median_seconds) == (3, 4.0)
+
+
+async def test_nothing_is_recorded_with_the_setting_off(tmp_path) -> None:
+    settings = load({}, tmp_path)
+    off = structs.replace(settings, console=structs.replace(settings.console, record_decision_times=False))
+    async with open_desk(off) as desk:
+        await desk.drafts.record_decision_times([2.0])
+    assert query_db(tmp_path, "SELECT count(*) FROM decision_time") == [(0,)]
 
 
 async def test_only_newest_times_are_kept(tmp_path, monkeypatch) -> None:

@@ -526,8 +526,11 @@ class Drafts:
     async def record_decision_times(self, seconds: Sequence[float]) -> None:
         """Store how long decisions took from showing a draft, for `decision_stats`; which drafts is not stored.
 
-        Times that are negative, or longer than MAX_DECISION_TIME, because the user was elsewhere, are left out.
+        Times that are negative, or longer than MAX_DECISION_TIME, because the user was elsewhere, are left out. Nothing
+        is stored if the setting `console.record_decision_times` is off.
         """
+        if not self._ctx.settings.console.record_decision_times:
+            return
         taken = [value for value in seconds if 0 <= value <= MAX_DECISION_TIME]
         if taken:
             await self._ctx.write_unguarded(decisions.add_times, taken, self._ctx.clock())

@@ -119,7 +119,8 @@ class InspectActions:
         from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - for those who read it
         from copydesk.tui.review.pages import decision_stats_page  # noqa: PLC0415
 
-        page = decision_stats_page(await desk.drafts.decision_stats())
+        recorded = desk.settings.console.record_decision_times
+        page = decision_stats_page(await desk.drafts.decision_stats(), recorded=recorded)
         self.app.push_if_current(self._screen, PageDialog(labels.DECISIONS_TITLE, page))
 
     def why(self) -> None:

@@ -704,10 +704,11 @@ def partial_page(draft: ListedDraft, text: str, now: datetime) -> list[Block]:
     return [headline, paragraph(labels.TEXT_ARRIVING, "dim"), paragraph(), *_post(unfinished, ())]
 
 
-def decision_stats_page(stats: "DecisionStats") -> list[Block]:
+def decision_stats_page(stats: "DecisionStats", *, recorded: bool) -> list[Block]:
     """Return the page with how fast the user decides, and how often a decision was undone soon after."""
     rows = [(Content.styled(name, "dim"), Content(value)) for name, value in labels.decision_facts(stats)]
-    return [Table(rows), paragraph(), paragraph(labels.DECISIONS_NOTE, "dim")]
+    note = labels.DECISIONS_NOTE if recorded else labels.DECISIONS_NOT_RECORDED
+    return [Table(rows), paragraph(), paragraph(note, "dim")]
 
 
 def prompt_page(requests: "Sequence[ModelRequest]") -> list[Block]:
