@@ -70,6 +70,7 @@ class Key(NamedTuple):
 
 SCREEN_NAMES = ("review", "schedule", "sources", "experiments", "engagement", "setup")
 """The screens in the order of their number keys."""
+_LEAVE = "Cancel; asks before discarding changes"
 
 KEYS = (
     Key("list.down", KeyContext.LIST, "j,down", "move(1)", "Next row", "move"),
@@ -141,6 +142,7 @@ KEYS = (
     Key("search.leave", KeyContext.SEARCH, "escape", "leave", "Clear search"),
     Key("filter.take", KeyContext.FILTER, "space", "take", "Toggle", "toggle"),
     Key("filter.show", KeyContext.FILTER, "enter", "show", "Apply the filter", "apply"),
+    Key("filter.narrow", KeyContext.FILTER, "/", "narrow", "Narrow the list by typing", "narrow"),
     Key("filter.clear", KeyContext.FILTER, "x", "clear", "Clear filter", "clear"),
     Key("filter.save_tab", KeyContext.FILTER, "ctrl+s", "save_tab", "Save the filter as a tab", "save"),
     Key("filter.rename_tab", KeyContext.FILTER, "e", "change_tab('rename')", "Rename this tab of yours"),
@@ -175,14 +177,7 @@ KEYS = (
     Key("source_form.rehearse", KeyContext.SOURCE_FORM, "ctrl+r", "rehearse", "Rehearse the filters on 30 days"),
     Key("source_form.next", KeyContext.SOURCE_FORM, "tab,down", "next_field", "Next field", "field"),
     Key("source_form.previous", KeyContext.SOURCE_FORM, "shift+tab,up", "previous_field", "Previous field"),
-    Key(
-        "source_form.leave",
-        KeyContext.SOURCE_FORM,
-        "escape",
-        "leave",
-        "Cancel; press twice to discard changes",
-        "cancel",
-    ),
+    Key("source_form.leave", KeyContext.SOURCE_FORM, "escape", "leave", _LEAVE, "cancel"),
     Key("choice.next", KeyContext.CHOICE, "right,l,space", "step(1)", "Next value"),
     Key("choice.previous", KeyContext.CHOICE, "left,h", "step(-1)", "Previous value"),
     Key("trial.close", KeyContext.SOURCE_TEST, "escape,q,enter", "close", "Close", "close"),
@@ -243,6 +238,7 @@ KEYS = (
     Key("plan.do", KeyContext.PLAN, "enter", "answer(True)", "Schedule these drafts", "confirm"),
     Key("plan.leave", KeyContext.PLAN, "escape,q,n", "answer(False)", "Cancel", "cancel"),
     Key("pick.take", KeyContext.DRAFT_PICKER, "enter", "take", "Choose", "choose"),
+    Key("pick.narrow", KeyContext.DRAFT_PICKER, "/", "narrow", "Narrow the list by typing", "narrow"),
     Key("pick.leave", KeyContext.DRAFT_PICKER, "escape,q", "leave", "Cancel", "cancel"),
     Key("experiments.new", KeyContext.EXPERIMENTS, "A", "new", "Add an experiment", "add"),
     Key("experiments.conclude", KeyContext.EXPERIMENTS, "C", "conclude", "Conclude the experiment", "conclude"),
@@ -287,17 +283,17 @@ KEYS = (
     Key("voice.try", KeyContext.VOICE, "ctrl+t,f9", "try_now", "Preview now", "preview"),
     Key("voice.next", KeyContext.VOICE, "tab", "next_field(1)", "Next field", "next"),
     Key("voice.previous", KeyContext.VOICE, "shift+tab", "next_field(-1)", "Previous field"),
-    Key("voice.leave", KeyContext.VOICE, "escape", "leave", "Cancel; asks before discarding changes", "cancel"),
+    Key("voice.leave", KeyContext.VOICE, "escape", "leave", _LEAVE, "cancel"),
     Key("sign_in.leave", KeyContext.SIGN_IN, "escape", "leave", "Cancel the sign-in", "cancel"),
     Key("compose.save", KeyContext.COMPOSE, "ctrl+s", "save", "Create the draft", "create"),
     Key("compose.next", KeyContext.COMPOSE, "tab", "next_field(1)", "Next field", "next"),
     Key("compose.previous", KeyContext.COMPOSE, "shift+tab", "next_field(-1)", "Previous field"),
     Key("compose.clear", KeyContext.COMPOSE, "ctrl+n,f8", "clear", "Clear the form; asks for confirmation", "clear"),
-    Key("compose.leave", KeyContext.COMPOSE, "escape", "leave", "Cancel; asks before discarding text", "cancel"),
+    Key("compose.leave", KeyContext.COMPOSE, "escape", "leave", _LEAVE, "cancel"),
     Key("fields.save", KeyContext.FIELDS, "enter", "save", "Save", "save"),
     Key("fields.next", KeyContext.FIELDS, "tab,down", "next_field(1)", "Next field", "next"),
     Key("fields.previous", KeyContext.FIELDS, "shift+tab,up", "next_field(-1)", "Previous field"),
-    Key("fields.leave", KeyContext.FIELDS, "escape", "leave", "Cancel", "cancel"),
+    Key("fields.leave", KeyContext.FIELDS, "escape", "leave", _LEAVE, "cancel"),
     Key("hold.leave", KeyContext.WAIT, "escape", "leave", "Cancel", "cancel"),
     Key("rehearsal.save", KeyContext.REHEARSAL, "ctrl+s", "save", "Save the change", "save"),
     Key("rehearsal.leave", KeyContext.REHEARSAL, "q,escape", "leave", "Back to the form; nothing is saved", "back"),
@@ -320,14 +316,14 @@ KEYS = (
     Key("line.leave", KeyContext.PROMPT, "escape", "leave", "Cancel", "cancel"),
     *(
         # Only while the line is empty; later a digit is typed. Terminals keep Alt with a digit for their tabs.
-        Key(f"line.offer_{number}", KeyContext.PROMPT, f"{number}", f"offer({number})", "Use an earlier answer")
+        Key(f"line.offer_{number}", KeyContext.PROMPT, f"{number}", f"offer({number})", "Earlier answer; Enter uses it")
         for number in range(1, 10)
     ),
     Key("yes.yes", KeyContext.CONFIRM, "y", "answer(True)", "Confirm"),
     # Enter declines, so that a key typed by accident confirms nothing.
     Key("yes.no", KeyContext.CONFIRM, "n,enter,escape,q", "answer(False)", "Cancel"),
     Key("edit.save", KeyContext.EDIT, "ctrl+s", "save", "Save", "save"),
-    Key("edit.leave", KeyContext.EDIT, "escape", "leave", "Cancel; asks before discarding changes", "cancel"),
+    Key("edit.leave", KeyContext.EDIT, "escape", "leave", _LEAVE, "cancel"),
     Key("console.compose", KeyContext.CONSOLE, "c,ctrl+n", "compose", "Write a new draft"),
     Key("console.help", KeyContext.CONSOLE, "?", "help", "Show the keys of this screen", "help"),
     Key(

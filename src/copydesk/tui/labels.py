@@ -134,6 +134,8 @@ CANCEL = "cancel"
 CANCELLED_WHILE_SAVING = "Cancelled. Anything saved by then is shown on the screen."
 CHANGE_THEME = "Change theme"
 CLEAR_FILTER = "clear search and filter"
+NARROW_PLACEHOLDER = "words to look for"
+NO_MATCH = "Nothing matches"
 CONFIRM = "confirm"
 REMOVE = "remove"
 THEME_NAME_INVALID = "the file's name has lower-case letters, digits, - and _ only, at most 40"
@@ -352,6 +354,7 @@ NEEDS_YOU_LETTER = "?"
 """The tab's abbreviation, as in TABS. The tab is shown while a delivery needs the user."""
 DELIVERY_TITLE = "Delivery"
 NOTHING_NEEDS_YOU = "Nothing needs you"
+NO_ACCOUNT_CONNECTED = "no account connected"
 OPEN_PROFILE = "open the profile"
 PROFILE_MISSING = "This account has no profile page."
 ANSWERS = {
@@ -367,6 +370,29 @@ ANSWER_NOT_POSSIBLE = {
     "drop": "It cannot be dropped.",
     "sign_in": "The account needs no login.",
 }
+OPEN_WAITING_DRAFT = "open the draft"
+
+
+def missing_account_name(platforms: Sequence[str]) -> str:
+    """Return the name of an account that is missing."""
+    return f"no account for {', '.join(platforms)}" if platforms else NO_ACCOUNT_CONNECTED
+
+
+def connect_account(platform: str) -> str:
+    """Return the answer to a missing account."""
+    return f"connect an account of {platform}" if platform else "connect an account"
+
+
+def post_elsewhere(draft_id: str) -> str:
+    """Return how to post a draft to another account than the one that is missing."""
+    return f"To post the draft elsewhere: copydesk draft post {draft_id} --to NAME"
+
+
+def account_missing_answer() -> str:
+    """Return the refusal of an answer that needs a delivery."""
+    return f"Nothing was sent: an account is missing. {key_label('needs_you.sign_in')} connects one."
+
+
 SEND_AGAIN = "send again"
 DROP = "drop"
 SEARCH_PLACEHOLDER = 'words, "exact phrase", prefix*, -without'
@@ -399,7 +425,6 @@ ITEM_REACTIONS, ITEM_DISCUSSION, ITEM_LINK = "Reactions", "Discussion", "Link"
 HISTORY_TITLE, CHANGES_TITLE = "History", "Changes"
 PREVIEW_HEADING = "Accounts"
 FITS_ALL_ACCOUNTS = "fits all"
-NO_ACCOUNT_CONNECTED = "no account connected"
 NOT_CONNECTED = "not connected"
 NO_ALT_TEXT = "no alt text"
 PROPOSED_IMAGE = "Proposed image, not attached:"
@@ -494,7 +519,11 @@ SEARCH_ORDER = "Search results are always newest first."
 
 
 DECISIONS_TITLE = "Decisions"
-DECISIONS_NOTE = "Of the newest 1,000. The times stay in your database, without the drafts that they belong to."
+DECISIONS_NOTE = (
+    "Of the newest 1,000. The times stay in your database, without the drafts that they belong to."
+    " console.record_decision_times = false in the settings file stops recording them."
+)
+DECISIONS_NOT_RECORDED = "Times are not recorded: console.record_decision_times is false in the settings file."
 
 
 def decision_facts(stats: "DecisionStats") -> list[tuple[str, str]]:
@@ -689,7 +718,12 @@ def image_heading(number: int, facts: str) -> str:
 
 def filter_title(tab: str = "") -> str:
     """Return the title of the filter dialog with its keys, those for a tab of the user's own if it is one."""
-    effects = {"filter.take": "toggle", "filter.show": "apply", "filter.save_tab": "save as tab"}
+    effects = {
+        "filter.take": "toggle",
+        "filter.show": "apply",
+        "filter.narrow": "narrow",
+        "filter.save_tab": "save as tab",
+    }
     if tab:
         effects = {
             "filter.save_tab": "save",
@@ -1084,9 +1118,6 @@ COMPOSE_PLACEHOLDERS = {
 COMPOSE_KEYS = {"save": "create", "next": "next", "clear": "clear", "leave": "cancel"}
 COMPOSE_PREVIEW_LATER = "The preview appears in Review once the text is generated."
 COMPOSE_PREVIEW_EMPTY = "The preview appears as you type."
-CLEAR_DRAFT_QUESTION = "Clear this draft?"
-CLEAR_YES = "clear"
-DISCARD_DRAFT_QUESTION = "Discard this draft?"
 
 
 def restored_draft(age: str) -> str:
@@ -1306,7 +1337,8 @@ def draft_unscheduled() -> str:
 def draft_picker_title(time: str, limit: int) -> str:
     """Return the title of the list of approved drafts; `limit` is 0 unless there are more than are listed."""
     newest = f" · newest {limit:,}" if limit else ""
-    return f"{time} · {key_label('list.open')} schedule · {key_label('pick.leave')} cancel{newest}"
+    keys = f"{key_label('list.open')} schedule · {key_label('pick.narrow')} narrow · {key_label('pick.leave')} cancel"
+    return f"{time} · {keys}{newest}"
 
 
 def plan_title(drafts: int) -> str:
@@ -1416,7 +1448,6 @@ SOURCE_PLACEHOLDERS = {
     "images": "propose (default), attach or never",
 }
 SOURCE_FORM_CANCEL = "cancel"
-SOURCE_FORM_DISCARD = "again to discard your changes"
 SOURCE_FORM_RETRY = "retry"
 SOURCE_FORM_SAVE = "save"
 SOURCE_FORM_SAVE_UNTESTED = "save anyway"
@@ -1493,8 +1524,7 @@ def import_keys(*, finished: bool, failed: bool) -> str:
         return f"{close} stop (feeds added so far stay)"
     if not failed:
         return f"{close} close"
-    add, why = key_label("feeds.add_failed"), key_label("list.open")
-    return f"{why} reason · {add} add failed feeds anyway · {close} close"
+    return f"{key_label('feeds.add_failed')} add failed feeds anyway · {close} close"
 
 
 def import_title(count: int) -> str:
@@ -2413,7 +2443,8 @@ def disconnect_prompt(label: str) -> str:
 
 
 def platform_list_title() -> str:
-    return f"Connect an account · {key_label('list.open')} confirm · {key_label('pick.leave')} cancel"
+    keys = (("list.open", "confirm"), ("pick.narrow", "narrow"), ("pick.leave", "cancel"))
+    return labelled_keys("Connect an account", keys)
 
 
 def server_required(platform: str) -> str:
@@ -2452,10 +2483,6 @@ LETTERS = "Letters"
 LOG_LETTERS = {"error": ("E", "bad"), "warning": ("W", "warn"), "information": ("i", "dim")}
 """Letter and style of a notification in the log, by its severity."""
 NO_MESSAGES = "No messages"
-
-
-HELP_FILTER = "words to look for"
-HELP_WITHOUT_MATCH = "No key or letter matches"
 
 
 def help_title() -> str:

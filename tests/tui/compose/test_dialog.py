@@ -190,7 +190,7 @@ async def test_leaving_confirms_only_after_typing(tmp_path: Path) -> None:
         await open_form(ui)
         await type_text(ui, TEXT)
         await ui.press("escape")
-        assert "Discard this draft?" in ui.text
+        assert "Discard your changes?" in ui.text
         await ui.press("enter")
         assert TEXT in ui.text
         await ui.press("escape", "y")

@@ -246,7 +246,7 @@ async def test_leaving_during_test_fetch_stops_it(tmp_path: Path, monkeypatch: p
         await type_text(ui, "https://one.example/feed")
         await press_keys(ui, "enter")
         await wait_for_prompt(ui, "Fetching…")
-        await press_keys(ui, "escape", "escape")
+        await press_keys(ui, "escape", "y")
         await ui.wait()  # would never return while the source is being fetched
         assert len(ui.app.screen_stack) == 1
         assert gate.calls == 1

@@ -96,7 +96,7 @@ async def test_filter_narrows_help_and_enter_runs_the_key() -> None:
 async def test_escape_clears_the_filter_before_it_closes() -> None:
     async with open_console(FakeDesk(3)) as ui:
         await ui.press("question_mark", "slash", *"zzz")
-        assert "No key or letter matches" in ui.text
+        assert "Nothing matches" in ui.text
         await ui.press("enter", "escape")
         assert "Regenerate, with optional instructions" in ui.text
         await ui.press("escape")

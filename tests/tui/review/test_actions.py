@@ -142,15 +142,29 @@ async def test_reject_prompts_and_offers_earlier_reasons(tmp_path: Path) -> None
         await review.press("r")
         assert "1 Old" in review.text
         assert "“Two of three newsletters lose readers a…”" in [line.strip() for line in review.lines]
-        await review.press("1", "r", "enter")
+        await review.press("1")
+        assert (await review.desk.drafts.get(second.id)).status is second.status
+        await review.press("enter", "r", "enter")
         assert (await review.desk.drafts.get(second.id)).rejection_feedback == "Old"
         assert (await review.desk.drafts.counts()).by_status[Status.REJECTED] == 3
+
+
+async def test_reason_may_begin_with_the_number_of_an_earlier_one(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("r", *"Old", "enter")
+        second = review.current
+        await review.press("r", *"1 source only", "enter")
+        assert (await review.desk.drafts.get(second.id)).rejection_feedback == "1 source only"
+        third = review.current
+        # Deleted and typed again, the number selects the earlier reason again.
+        await review.press("r", "2", "backspace", "2", "enter")
+        assert (await review.desk.drafts.get(third.id)).rejection_feedback == "Old"
 
 
 async def test_cancelled_rejection_changes_nothing(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         first = review.current
-        await review.press("r", *"No", "escape")
+        await review.press("r", *"No", "escape", "y")
         assert review.current == first
         assert await review.get_status(first.id) is first.status
 

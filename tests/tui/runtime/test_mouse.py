@@ -189,5 +189,5 @@ async def test_source_form_hints_are_clickable(tmp_path: Path) -> None:
         await wait_for_text(ui, "Sources · 1")
         await ui.press("A", "x")
         await click(ui, "Esc cancel")
-        await click(ui, "Esc again to discard")
+        await click(ui, "y discard")
         assert isinstance(ui.app.screen, SourcesScreen)

@@ -166,13 +166,15 @@ async def test_unexpected_error_keeps_form(tmp_path: Path) -> None:
         assert "Enter tests the feed" in ui.text
 
 
-async def test_typed_address_is_discarded_on_second_escape(tmp_path: Path) -> None:
+async def test_typed_address_is_discarded_after_a_question(tmp_path: Path) -> None:
     async with open_sources(tmp_path) as ui:
         await ui.press("A")
         await type_text(ui, "one")
         await ui.press("escape")
-        assert "Esc again to discard" in ui.text
-        await ui.press("escape")
+        assert "Discard your changes?" in ui.text
+        await ui.press("n")
+        assert "New source" in ui.text
+        await ui.press("escape", "y")
         assert "New source" not in ui.text
         await ui.press("A", "escape")
         assert "New source" not in ui.text
@@ -277,7 +279,7 @@ async def test_opml_import_reports_per_feed(tmp_path: Path) -> None:
         assert "Page not found on" in ui.text
         reason = next(result.error for result in ui.app.screen._results if result.error)  # type: ignore[attr-defined]
         failed = [result.outcome for result in ui.app.screen._results].index("failed")  # type: ignore[attr-defined]
-        await ui.press("g", *["j"] * failed, "enter")
+        await ui.press("g", *["j"] * failed)
         assert str(ui.app.screen.query_one("#reason", Static).content) == reason
         await ui.press("A")
         await wait_for_text(ui, "3/3  2 added · 1 already added")

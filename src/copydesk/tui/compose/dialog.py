@@ -24,7 +24,7 @@ from copydesk.model.serialization import Struct
 from copydesk.text import clean, clean_lines
 from copydesk.tui import labels
 from copydesk.tui.dialogs.autosaved_form import AutosavedForm
-from copydesk.tui.dialogs.prompt import ConfirmDialog
+from copydesk.tui.dialogs.prompt import discard_with_consent
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.labels import (
     COMPOSE_FORMATS,
@@ -280,7 +280,6 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
     AUTO_FOCUS = "#text"
     NOTICE_SELECTOR = "#compose-notice"
     SAVE_ACTION = "compose.save"
-    DISCARD_QUESTION = labels.DISCARD_DRAFT_QUESTION
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
 
     form = getters.query_one(ComposeForm)
@@ -406,13 +405,10 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
     def action_clear(self) -> None:
         """Ask for confirmation, then empty the form."""
         if self.composed.has_content and not self.is_waiting:
-            self.app.push_screen(
-                ConfirmDialog(labels.CLEAR_DRAFT_QUESTION, yes=labels.CLEAR_YES, no=labels.DISCARD_NO),
-                self._clear_if_confirmed,
-            )
+            discard_with_consent(self, self._clear)
 
-    def _clear_if_confirmed(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
-        if yes and self._request is not None:
+    def _clear(self) -> None:
+        if self._request is not None:
             self.cancel_autosave()
             self._fill(ComposeState())
             self._loaded = self.composed

@@ -5,6 +5,7 @@ to no draft exists until the text is saved or discarded.
 """
 
 import asyncio
+from functools import partial
 from typing import ClassVar
 
 from textual import getters
@@ -18,7 +19,7 @@ from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
-from copydesk.tui.dialogs.prompt import ConfirmDialog
+from copydesk.tui.dialogs.prompt import discard_with_consent
 from copydesk.tui.runtime.desk_tasks import to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 
@@ -59,7 +60,6 @@ class AutosavedForm(Dialog[bool], inherit_bindings=False):
     """Selector of the line for notices and errors."""
     SAVE_ACTION: ClassVar[str]
     """The action in the key table that saves the form."""
-    DISCARD_QUESTION: ClassVar[str] = labels.DISCARD_QUESTION
 
     app = getters.app(DeskApp)
 
@@ -155,19 +155,12 @@ class AutosavedForm(Dialog[bool], inherit_bindings=False):
             # The scheduled autosave may not have run before saving started.
             await self._autosave_now()
 
-    async def action_leave(self) -> None:
+    def action_leave(self) -> None:
         """Close; ask first if something would be lost."""
         if self._saving:
             self.show_notice(labels.SAVING)
-        elif not self.has_changes:
-            await self.finish(saved=False)
         else:
-            question = ConfirmDialog(self.DISCARD_QUESTION, yes=labels.DISCARD_YES, no=labels.DISCARD_NO)
-            self.app.push_screen(question, self._leave_if_confirmed)
-
-    async def _leave_if_confirmed(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
-        if yes:
-            await self.finish(saved=False)
+            discard_with_consent(self, partial(self.finish, saved=False))
 
     async def finish(self, *, saved: bool) -> None:
         """Close the form. The autosave is deleted first, so that it cannot be restored when the form is opened

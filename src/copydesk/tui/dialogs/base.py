@@ -34,6 +34,11 @@ class Dialog(ModalScreen[Result], inherit_bindings=False):
         """Return True while the dialog takes no input, so that an unrequested prompt may open over it."""
         return False
 
+    @property
+    def has_changes(self) -> bool:
+        """Return True if leaving the dialog would lose something that the user entered."""
+        return False
+
     def close(self, result: Result | None = None) -> None:
         """Close with `result`, once the dialogs above this one are answered. Do nothing if it is closed already."""
         # Only the top screen can be dismissed; a covered one keeps its result until it is on top again.

@@ -17,6 +17,7 @@ from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
+from copydesk.tui.dialogs.prompt import discard_with_consent
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.desk_tasks import DeskTask, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
@@ -137,12 +138,21 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
         index = next((index for index, line in enumerate(lines) if line.has_focus), 0)
         lines[(index + by) % len(lines)].focus()
 
+    @property
+    def has_changes(self) -> bool:
+        """Return True if a line differs from what the form was opened with."""
+        lines = zip(self._fields, self.inputs, strict=True)
+        return any(line.value.strip() != clean(field.value).strip() for field, line in lines)
+
     def action_leave(self) -> None:
-        """Close and cancel a submission in progress; what the desk has written by then stays."""
+        """Close, and cancel a submission in progress; what the desk has written by then stays."""
         if self._submit_task is not None and self._is_submitting:
+            # Nothing is asked: the user waits for the desk, and wants to stop.
             self._submit_task.cancel()
             self.app.notify(labels.CANCELLED_WHILE_SAVING)
-        self.close(None)
+            self.close(None)
+        else:
+            discard_with_consent(self, self.close)
 
 
 def _line(field: Field) -> Input:

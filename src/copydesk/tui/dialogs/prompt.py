@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -44,7 +44,7 @@ class _PromptInput(Input):
 class PromptDialog(Dialog[str | None], inherit_bindings=False):
     """Ask for a line of text and return it, or None if the prompt is left.
 
-    Earlier answers are offered as suggestions, each taken by its number.
+    Earlier answers are offered as suggestions: a number alone, followed by Enter, takes one. A text may begin with one.
     """
 
     CSS_PATH = stylesheet_path("ask.tcss")
@@ -71,6 +71,8 @@ class PromptDialog(Dialog[str | None], inherit_bindings=False):
         self._value = value
         self._hint = clean(hint)
         self._suggestions = tuple(suggestions[:MAX_SUGGESTIONS])
+        self._selected = 0
+        """Number of the suggestion that Enter takes, as long as nothing but its number is typed; 0 for none."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="ask"):
@@ -78,9 +80,20 @@ class PromptDialog(Dialog[str | None], inherit_bindings=False):
             yield _PromptInput(self._value, select_on_focus=False)
             for number, suggestion in enumerate(self._suggestions, 1):
                 line = Content.assemble((f"{key_label(f'line.offer_{number}')} ", "$accent"), clean(suggestion))
-                yield Static(clickable(line, f"screen.offer({number})"), classes="-offer")
+                yield Static(clickable(line, f"screen.use({number})"), classes="-offer", id=f"offer-{number}")
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
+
+    @on(Input.Changed)
+    def _follow_typing(self, event: Input.Changed) -> None:
+        if self._selected and event.value != f"{self._selected}":
+            self._select(0)
+
+    def _select(self, number: int) -> None:
+        """Mark the suggestion that Enter takes; 0 for none."""
+        self._selected = number
+        for index in range(1, len(self._suggestions) + 1):
+            self.query_one(f"#offer-{index}").set_class(index == number, "-selected")
 
     @on(Input.Changed)
     def _schedule_autosave(self) -> None:
@@ -103,7 +116,7 @@ class PromptDialog(Dialog[str | None], inherit_bindings=False):
 
     @on(Input.Submitted)
     def _submit(self, event: Input.Submitted) -> None:
-        self.close(event.value)
+        self.close(self._suggestions[self._selected - 1] if self._selected else event.value)
 
     async def action_take(self) -> None:
         """Answer with the text in the line."""
@@ -117,16 +130,30 @@ class PromptDialog(Dialog[str | None], inherit_bindings=False):
         return super().check_action(action, parameters)
 
     def is_offered(self, number: int) -> bool:
-        """Return True if the key of suggestion `number`, counted from 1, takes it: nothing is typed yet."""
+        """Return True if the key of suggestion `number`, counted from 1, selects it: nothing is typed yet."""
         return 0 < number <= len(self._suggestions) and not self.query_one(Input).value
 
     def action_offer(self, number: int) -> None:
+        """Type the number and select the suggestion; more text after it makes it the beginning of an answer."""
+        self._select(number)
+        line = self.query_one(Input)
+        line.value = f"{number}"
+        line.cursor_position = 1
+
+    def action_use(self, number: int) -> None:
         """Answer with suggestion `number`, counted from 1."""
         self.close(self._suggestions[number - 1])
 
+    @property
+    def has_changes(self) -> bool:
+        """Return True for text worth an autosave, which is more than a time or a name that is typed again at once."""
+        typed = self.query_one(Input).value.strip()
+        is_own = bool(typed) and typed != self._value.strip() and not self._selected
+        return self._autosave is not None and is_own
+
     def action_leave(self) -> None:
         """Close without an answer."""
-        self.close(None)
+        discard_with_consent(self, self.close)
 
 
 class ConfirmDialog(Dialog[bool], inherit_bindings=False):
@@ -153,6 +180,23 @@ class ConfirmDialog(Dialog[bool], inherit_bindings=False):
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
         """Close with the answer."""
         self.close(yes)
+
+
+def discard_with_consent(dialog: Dialog[Any], discard: Callable[[], object]) -> None:
+    """Call `discard`, which leaves or clears the dialog; if something entered would be lost, once the user agrees.
+
+    The question is the same everywhere, so that its keys need no reading.
+    """
+
+    def on_answer(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+        if yes:
+            dialog.call_next(discard)
+
+    if dialog.has_changes:
+        question = ConfirmDialog(labels.DISCARD_QUESTION, yes=labels.DISCARD_YES, no=labels.DISCARD_NO)
+        dialog.app.push_screen(question, on_answer)
+    else:
+        dialog.call_next(discard)
 
 
 def prompt_time_zone(

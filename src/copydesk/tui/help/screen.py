@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from textual import events, getters, on
+from textual import getters, on
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input
@@ -19,9 +18,9 @@ from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, for
 from copydesk.tui.labels import ARCHIVED, FLAG, FORMAT, HEALTH, SOURCE_DISABLED, STATUS, Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.inputs import SafeInput
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
+from copydesk.tui.widgets.narrowed_list import NarrowedList
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -106,16 +105,30 @@ class HelpRow(NamedTuple):
 
     line: Content
     key: Key | None = None
-    """The key that the line describes, if it is one."""
+    """The key that the line describes, if it is one; a description that is wrapped has several lines."""
 
 
-def help_rows(contexts: Iterable[KeyContext], keys: Iterable[Key], query: str, width: int) -> list[HelpRow]:
-    """Return the lines of the help that contain all words of `query`, under their titles."""
-    contexts, keys, words = list(contexts), list(keys), query.lower().split()
+class _Entry(NamedTuple):
+    """A key or a letter, on as many lines as its description takes."""
+
+    cells: tuple[Content, ...]
+    key: Key | None = None
+
+    def rows(self, width: int) -> list[HelpRow]:
+        return [HelpRow(line, self.key) for line in Table([self.cells]).lines(width)]
+
+    def contains(self, words: Iterable[str]) -> bool:
+        text = " ".join(cell.plain for cell in self.cells).lower()
+        return all(word in text for word in words)
+
+
+def help_rows(contexts: Iterable[KeyContext], keys: Iterable[Key], words: Iterable[str], width: int) -> list[HelpRow]:
+    """Return the lines of the help on what contains all words, under their titles, in at most `width` cells."""
+    contexts, keys, words = list(contexts), list(keys), list(words)
     rows: list[HelpRow] = []
 
-    def add(title: str, candidates: Iterable[HelpRow]) -> None:
-        found = [row for row in candidates if all(word in row.line.plain.lower() for word in words)]
+    def add(title: str, entries: Iterable[_Entry]) -> None:
+        found = [row for entry in entries if entry.contains(words) for row in entry.rows(width)]
         if found:
             rows.extend([HelpRow(Content.styled(title, "strong")), *found, HelpRow(Content(""))])
 
@@ -124,13 +137,12 @@ def help_rows(contexts: Iterable[KeyContext], keys: Iterable[Key], query: str, w
         add(
             context.value,
             (
-                HelpRow(_key_cell(" ".join(format_keys(key))) + Content(f"  {key.description}"), key)
+                _Entry((_key_cell(" ".join(format_keys(key))), Content(key.description)), key)
                 for key in active_keys
                 if key.keys
             ),
         )
-    letters = Table(list(_letter_rows(contexts))).lines(width)
-    add(labels.LETTERS, (HelpRow(line) for line in letters))
+    add(labels.LETTERS, map(_Entry, _letter_rows(contexts)))
     return rows[:-1]
 
 
@@ -141,48 +153,38 @@ class HelpDialog(Dialog[Key | None], inherit_bindings=False):
     COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.LIST, KeyContext.HELP_FILTER, KeyContext.HELP)
     BINDINGS = [*bindings(KeyContext.HELP_FILTER), *bindings(KeyContext.HELP)]
+    AUTO_FOCUS = "LineList"
 
     rows: getters.query_one[LineList[HelpRow]] = getters.query_one(LineList)
-    filter_input = getters.query_one(Input)
+    narrowed = getters.query_one(NarrowedList)
 
     def __init__(self, contexts: Iterable[KeyContext] = KeyContext, keys: Iterable[Key] = KEYS) -> None:
         super().__init__()
         self._contexts, self._keys = list(contexts), list(keys)
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="help"):
-            yield SafeInput(placeholder=labels.HELP_FILTER)
-            yield LineList(_draw_help_row)
+        yield NarrowedList(LineList(_draw_help_row), labels.NARROW_PLACEHOLDER, id="help")
 
     def on_mount(self) -> None:
         set_title(self.rows, labels.help_title())
-        self.filter_input.display = False
-        self.rows.focus()
+
+    def on_resize(self) -> None:
+        """Wrap the lines to the new width, which the list has after the layout; so the first lines are shown, too."""
         self.call_after_refresh(self._show_rows)
 
+    @on(NarrowedList.Narrowed)
     def _show_rows(self) -> None:
-        rows = help_rows(self._contexts, self._keys, self.filter_input.value, self.rows.drawable_size.width - 1)
+        rows = help_rows(self._contexts, self._keys, self.narrowed.words, self.rows.drawable_size.width - 1)
         # The first key, not its title; all of it is shown from the top.
         first = next((index for index, row in enumerate(rows) if row.key is not None), 0)
         self.rows.show(rows, first)
         self.rows.scroll_home(animate=False)
         if not rows:
-            self.rows.show_note([paragraph(labels.HELP_WITHOUT_MATCH)])
+            self.rows.show_note([paragraph(labels.NO_MATCH)])
 
     def action_filter(self) -> None:
         """Type words that the lines must contain."""
-        self.filter_input.display = True
-        self.filter_input.focus()
-
-    @on(Input.Changed)
-    def _narrow(self) -> None:
-        self._show_rows()
-
-    def on_key(self, event: events.Key) -> None:
-        """Let the arrows leave the filter for the list."""
-        if self.filter_input.has_focus and event.key in {"down", "up", "tab"}:
-            event.stop()
-            self.rows.focus()
+        self.narrowed.open_line()
 
     @on(Input.Submitted)
     @on(LineList.Opened)
@@ -193,11 +195,7 @@ class HelpDialog(Dialog[Key | None], inherit_bindings=False):
 
     def action_close(self) -> None:
         """Clear the filter; without one, close."""
-        if self.filter_input.display:
-            self.filter_input.value = ""
-            self.filter_input.display = False
-            self.rows.focus()
-        else:
+        if not self.narrowed.clear():
             self.close(None)
 
 

@@ -31,6 +31,7 @@ from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.labels import SEVERITY
+from copydesk.tui.layout import paragraph
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.terminal.cells import fit, safe_line
@@ -39,6 +40,7 @@ from copydesk.tui.widgets.inputs import SafeTextArea
 from copydesk.tui.widgets.key_hints import key_hints
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import ROLE_CLASSES, StaticLines, set_title
+from copydesk.tui.widgets.narrowed_list import NarrowedList
 
 GAP = Content("  ")
 
@@ -73,7 +75,10 @@ class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False)
     WHERE = (KeyContext.LIST, KeyContext.FILTER)
     BINDINGS = bindings(KeyContext.FILTER)
 
+    AUTO_FOCUS = "LineList"
+
     options: getters.query_one[LineList[FilterOption]] = getters.query_one(LineList)
+    narrowed = getters.query_one(NarrowedList)
 
     def __init__(self, view: DraftView, sources: Sequence[Source], tags: Sequence[str], tab: str = "") -> None:
         super().__init__()
@@ -88,7 +93,7 @@ class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False)
         ]
 
     def compose(self) -> ComposeResult:
-        yield LineList(self._draw_option)
+        yield NarrowedList(LineList(self._draw_option), labels.NARROW_PLACEHOLDER, id="filter")
 
     def _draw_option(self, option: FilterOption, width: int) -> Content:
         is_selected = option in self._selected
@@ -124,6 +129,27 @@ class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False)
         if sum(other.kind == "tag" for other in selected) <= MAX_TAGS:
             self._selected = selected
             self.options.painter.redraw()
+
+    @on(NarrowedList.Narrowed)
+    def _show_matching(self) -> None:
+        """Show the options with all typed words in their kind or name; hidden ones stay selected."""
+        found = [option for option in self._options if self.narrowed.matches(f"{option.kind} {option.name}")]
+        if found:
+            self.options.show(found)
+        else:
+            self.options.show_note([paragraph(labels.NO_MATCH)])
+
+    def action_narrow(self) -> None:
+        """Type words that the options must contain."""
+        self.narrowed.open_line()
+
+    @on(Input.Submitted)
+    def _take_first(self) -> None:
+        """Enter after the typed words selects the option under the cursor and applies the filters."""
+        if self.options.current is not None:
+            if self.options.current not in self._selected:
+                self.action_take()
+            self.action_show()
 
     def on_line_list_opened(self) -> None:
         """Enter applies the filters, as `action_show` does."""
@@ -161,8 +187,9 @@ class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False)
         self.options.painter.redraw()
 
     def action_leave(self) -> None:
-        """Close without changing the filters."""
-        self.close(None)
+        """Show all options again; if they are shown, close without changing the filters."""
+        if not self.narrowed.clear():
+            self.close(None)
 
 
 # Edit.

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from textual import getters
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
@@ -18,6 +17,7 @@ from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.base import Dialog
+from copydesk.tui.dialogs.pick import PickDialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, Table, paragraph
@@ -29,7 +29,6 @@ from copydesk.tui.schedule.week_pane import WeekEdits, WeekPane
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.undo_stack import UndoStep
-from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
 from copydesk.tui.widgets.page import Page
 
@@ -184,9 +183,9 @@ class DraftActions:
             self._app.notify_latest(labels.NO_APPROVED_DRAFTS)
             return
 
-        def schedule(draft_id: str | None) -> None:
-            if draft_id is not None:
-                self._schedule(draft_id, message.at, message.time_label)
+        def schedule(draft: ListedDraft | None) -> None:
+            if draft is not None:
+                self._schedule(draft.id, message.at, message.time_label)
 
         limit = MAX_APPROVED if len(message.drafts) == MAX_APPROVED else 0
         title = labels.draft_picker_title(message.time_label, limit)
@@ -299,44 +298,18 @@ class PlanDialog(Dialog[bool], inherit_bindings=False):
         self.close(yes)
 
 
-class PickDraftDialog(Dialog[str | None], inherit_bindings=False):
-    """Choose one of the approved drafts; return its id, or None if the dialog is left."""
-
-    CSS_PATH = stylesheet_path("over.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
-    WHERE = (KeyContext.LIST, KeyContext.DRAFT_PICKER)
-    BINDINGS = bindings(KeyContext.DRAFT_PICKER)
-
-    drafts: getters.query_one[LineList[ListedDraft]] = getters.query_one(LineList)
+class PickDraftDialog(PickDialog[ListedDraft]):
+    """Choose one of the approved drafts."""
 
     def __init__(self, drafts: Sequence[ListedDraft], title: str, now: datetime) -> None:
-        super().__init__()
-        self._drafts = drafts
-        self._title = title
+        super().__init__(drafts, title)
         self._now = now
 
-    def compose(self) -> ComposeResult:
-        yield LineList(self._draw_draft, id="over")
+    def draw(self, choice: ListedDraft, width: int) -> Content:
+        return draft_row(choice, self._now, width, RowLook(usual_status=choice.status))
 
-    def on_mount(self) -> None:
-        set_title(self.drafts, self._title)
-        self.drafts.show(self._drafts)
-
-    def _draw_draft(self, draft: ListedDraft, width: int) -> Content:
-        return draft_row(draft, self._now, width, RowLook(usual_status=draft.status))
-
-    def on_line_list_opened(self) -> None:
-        """Enter or a click on a line chooses it."""
-        self.action_take()
-
-    def action_take(self) -> None:
-        """Choose the draft under the cursor."""
-        current = self.drafts.current
-        self.close(current.id if current else None)
-
-    def action_leave(self) -> None:
-        """Close without a choice."""
-        self.close(None)
+    def text_of(self, choice: ListedDraft) -> str:
+        return choice.text
 
 
 class SlotActions:

@@ -1,8 +1,8 @@
 """Dialogs that connect an account: choosing the platform, and signing in through the browser."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -19,11 +19,11 @@ from copydesk.tui.browser import is_link, open_link
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.fields import Field
+from copydesk.tui.dialogs.pick import PickDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
+from copydesk.tui.widgets.lines import ROLE_CLASSES
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -34,43 +34,14 @@ MAX_FIELD_LENGTH = 4000
 """Characters of a field. Access tokens may be this long."""
 
 
-def _draw_name(name: str, width: int) -> Content:
-    return Content(fit(safe_line(labels.platform_name(name)), width))
+class NameDialog(PickDialog[str]):
+    """Choose the name of a platform or account."""
 
+    def draw(self, choice: str, width: int) -> Content:
+        return Content(fit(safe_line(self.text_of(choice)), width))
 
-class NameDialog(Dialog[str | None], inherit_bindings=False):
-    """Choose the name of a platform or account; return it, or None if the dialog is left."""
-
-    CSS_PATH = stylesheet_path("over.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
-    WHERE = (KeyContext.LIST, KeyContext.DRAFT_PICKER)
-    BINDINGS: ClassVar = bindings(KeyContext.DRAFT_PICKER)
-
-    names: getters.query_one[LineList[str]] = getters.query_one(LineList)
-
-    def __init__(self, names: Sequence[str], title: str) -> None:
-        super().__init__()
-        self._names = names
-        self._title = title
-
-    def compose(self) -> ComposeResult:
-        yield LineList(_draw_name, id="over")
-
-    def on_mount(self) -> None:
-        set_title(self.names, self._title)
-        self.names.show(self._names)
-
-    def on_line_list_opened(self) -> None:
-        """Enter or a click on a line chooses it."""
-        self.action_take()
-
-    def action_take(self) -> None:
-        """Choose the name under the cursor."""
-        self.close(self.names.current)
-
-    def action_leave(self) -> None:
-        """Close without a choice."""
-        self.close(None)
+    def text_of(self, choice: str) -> str:
+        return labels.platform_name(choice)
 
 
 def credential_fields(login: "ConnectMethod") -> list[Field]:

@@ -114,15 +114,10 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
         self._update_progress()
 
     @on(LineList.Moved)
-    def _hide_reason(self) -> None:
-        self.query_one("#reason", Static).update("")
-
-    @on(LineList.Opened)
     def _show_reason(self) -> None:
         """Show in full why the feed under the cursor failed: in its row the reason may be cut."""
-        if self.feeds.current is not None:
-            reason = Content.styled(clean(self.feeds.current.error or ""), "$warning")
-            self.query_one("#reason", Static).update(reason)
+        reason = self.feeds.current.error if self.feeds.current is not None else ""
+        self.query_one("#reason", Static).update(Content.styled(clean(reason or ""), "$warning"))
 
     @on(FeedImportFinished)
     def _mark_finished(self) -> None:

@@ -21,6 +21,7 @@ from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import Dialog, PageDialog
+from copydesk.tui.dialogs.prompt import discard_with_consent
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, paragraph
 from copydesk.tui.runtime.desk_tasks import DeskTask
@@ -75,7 +76,6 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         self._tested: tuple[SourceLocation, CandidateTest] | None = None
         self._busy = False
         self._test_task: DeskTask | None = None
-        self._leave_confirmed = False
 
     def compose(self) -> ComposeResult:
         title = labels.source_edit_title(clean(self._source.name)) if self._source else labels.SOURCE_NEW
@@ -143,8 +143,6 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         if event.input.id == "url" and not self._type_is_set:
             self.query_one(Choice).value = guess_source_type(event.value.strip()).name
         self._update_setting_lines()
-        # Every edit makes leaving ask for a second press again.
-        self._leave_confirmed = False
         self._hide_outdated_result()
         self._show_next_step()
 
@@ -306,18 +304,22 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     def _close_saved(self, message: SourceSaved) -> None:
         self.close(message.source)
 
+    @property
+    def has_changes(self) -> bool:
+        """Return True if something was typed."""
+        return self._form != self._initial
+
     def action_leave(self) -> None:
-        """Leave; where something was typed, only when pressed twice."""
+        """Leave, and stop a test that is running."""
         if self._busy and self._test_task is None:
             self._set_step(labels.SAVING, role="accent")
             return
-        if self._leave_confirmed or self._form == self._initial:
-            if self._test_task is not None:
-                self._test_task.cancel()
-            self.close(None)
-            return
-        self._leave_confirmed = True
-        self._set_step(key_hint("source_form.leave", labels.SOURCE_FORM_DISCARD), role="warn")
+        discard_with_consent(self, self._leave)
+
+    def _leave(self) -> None:
+        if self._test_task is not None:
+            self._test_task.cancel()
+        self.close(None)
 
     def action_next_field(self) -> None:
         self.focus_next()
