@@ -108,7 +108,9 @@ def unknown(tmp_path, approved, monkeypatch):
     assert (posted.code, "continue" in posted.err) == (1, False)
     # So long ago that the request cannot arrive any more.
     execute_sql(tmp_path / "sample", "UPDATE delivery SET progress = json_remove(progress, '$.lastSentAt')")
-    return json.loads(run_in_process(tmp_path, "--sample", "needs-you", "--json").out)[0]["delivery"]["id"]
+    return json.loads(run_in_process(tmp_path, "--sample", "needs-you", "--json").out)["deliveries"][0]["delivery"][
+        "id"
+    ]
 
 
 def test_needs_you_lists_what_is_known_and_the_answers(tmp_path, unknown):
@@ -121,6 +123,16 @@ def test_needs_you_lists_what_is_known_and_the_answers(tmp_path, unknown):
         f"It is there copydesk --sample delivery posted {unknown} --url URL",
         f"Send again copydesk --sample delivery again {unknown}",
         f"Drop copydesk --sample delivery drop {unknown}",
+    ]
+
+
+def test_needs_you_names_a_missing_account(tmp_path):
+    created = run_in_process(tmp_path, "draft", "new", "Harbour news.", "--platform", "mastodon", "--json")
+    draft_id = json.loads(created.out)["drafts"][0]["id"]
+    run_in_process(tmp_path, "draft", "approve", draft_id)
+    assert [" ".join(line.split()) for line in run_in_process(tmp_path, "needs-you").out.splitlines()] == [
+        "No account is connected: 1 approved draft cannot be posted. Harbour news.",
+        "Connect one: copydesk account connect bluesky",
     ]
 
 

@@ -78,6 +78,7 @@ STEPS = [
     ("GET /drafts/{other_item}", None, {}),
     # What each has at the end.
     ("GET /drafts/{draft}", None, {}),
+    ("GET /needs-you", None, {}),
     ("GET /drafts?limit=100", None, {}),
     ("GET /drafts?tags=sea&status=posted", None, {}),
     ("GET /drafts?sourceId={source}", None, {}),

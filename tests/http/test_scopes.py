@@ -27,6 +27,7 @@ LATER = format_iso(NOW + timedelta(days=3))
 OPERATION_SCOPES = {
     "GET /drafts": "read",
     "POST /drafts": "draft",
+    "GET /needs-you": "read",
     "GET /drafts/{id}": "read",
     "PATCH /drafts/{id}": "draft",
     "POST /drafts/{id}/images": "review",

@@ -9,7 +9,7 @@ from copydesk.cli.context import Context, confirm, pass_context
 from copydesk.cli.ids import DELIVERY, DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
-from copydesk.model.delivery import DeliveryAnswer, DeliveryQuestion, DeliveryReport
+from copydesk.model.delivery import DeliveryAnswer, DeliveryReport, NeedsYou
 from copydesk.model.ids import IdKind
 from copydesk.text import clean
 
@@ -134,17 +134,22 @@ def drop(context: Context, *, delivery_id: str, as_json: bool) -> None:
 
 
 @command(name="needs-you", examples=("copydesk needs-you",))
-@json_options(DeliveryQuestion)
+@json_options(NeedsYou)
 @pass_context
 def needs_you(context: Context, *, as_json: bool) -> None:
-    """List the deliveries that need your answer, with what is known and the commands to answer.
+    """List what needs your answer, with what is known and the commands to answer.
 
-    Those whose outcome is unknown, that wait for a login, or that failed or were given up.
+    Deliveries whose outcome is unknown, that wait for a login, or that failed or were given up; and approved or due
+    drafts that no connected account posts.
     """
-    questions = context.run(lambda desk: desk.posting.list_needing_user())
+    found = context.run(lambda desk: desk.posting.needs_you())
     if as_json:
-        print_json(questions)
+        print_json(found)
         return
+    for missing in found.accounts:
+        click.echo(f"{clean(missing.known)} {first_line(missing.text, EXCERPT_LENGTH)}")
+        click.echo(f"  {clean(context.with_desk_options(missing.advice))}")
+    questions = found.deliveries
     for question in questions:
         report = question.delivery
         click.echo(f"{clean(report.account)}: {first_line(question.text, EXCERPT_LENGTH)}")
@@ -153,7 +158,7 @@ def needs_you(context: Context, *, as_json: bool) -> None:
         if question.profile_url:
             rows.insert(0, ("Profile", question.profile_url))
         print_table([("", label, context.with_desk_options(text)) for label, text in rows], empty="")
-    if not questions:
+    if not questions and not found.accounts:
         click.echo("Nothing needs you.", err=True)
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from copydesk.model.writer import Endpoint
     from copydesk.network.fetcher import Fetcher
     from copydesk.network.transport import GuardedTransport
-    from copydesk.posting.platform import Platform
+    from copydesk.posting.platform import Platform, PlatformInfo
     from copydesk.store.postgresql.database import AnyDatabase
 
 P = ParamSpec("P")
@@ -75,6 +75,13 @@ class Platforms:
         if name not in self._created:
             self._created[name] = self._create(name)
         return self._created[name]
+
+    def find_info(self, name: str) -> "PlatformInfo | None":
+        """Return what is known about the platform without importing its module; None if there is none."""
+        from copydesk.posting.registry import PLATFORMS  # noqa: PLC0415 - see `_create`
+
+        given = self._ctx.shared.platforms.get(name)
+        return given.info if given is not None else PLATFORMS.get(name)
 
     async def load(self, name: str) -> "Platform":
         """Return the platform with that name like `get`, importing its module in a thread so that
@@ -338,10 +345,10 @@ class DeskContext:
         )
 
     def _accepts(self, account: ConnectedAccount, format: Format) -> bool:
-        try:
-            return format in self.platform(account.details.platform).info.limits.formats
-        except InvalidError:  # connected by a newer version that has more platforms
-            return False
+        # From the registry: importing the platform's own module takes longer than a frame of the console.
+        info = self.platforms.find_info(account.details.platform)
+        # None if it was connected by a newer version that has more platforms.
+        return info is not None and format in info.limits.formats
 
     @property
     def vault(self) -> "Vault":

@@ -9,6 +9,7 @@ from copydesk.desk.context import Clock, DeskContext
 from copydesk.desk.drafts.review import Review
 from copydesk.desk.drafts.service import Drafts
 from copydesk.desk.pipeline.service import Pipeline
+from copydesk.desk.publishing.missing_accounts import count_missing_accounts
 from copydesk.desk.voice import Voices
 from copydesk.errors import StoreError
 from copydesk.model.user import User
@@ -217,8 +218,11 @@ class Desk:
         return await self._context.database.change_counter()
 
     async def count_needing_user(self) -> int:
-        """Return the number of deliveries that `posting.list_needing_user` lists; cheap enough for every change."""
-        return await self._context.read(deliveries.count_needing_user)
+        """Return how many deliveries `posting.list_needing_user` and accounts `posting.list_missing_accounts` lists.
+
+        It is cheap enough for every change.
+        """
+        return await self._context.read(deliveries.count_needing_user) + await count_missing_accounts(self._context)
 
     async def has_account(self) -> bool:
         """Return True if an account is connected; cheap enough for every change."""

@@ -308,25 +308,28 @@ async def _check_clock(desk: Desk) -> tuple[CheckFinding, ...]:
 async def _check_accounts(desk: Desk) -> tuple[CheckFinding, ...]:
     """Check the accounts, and the vault if there are any: without accounts nobody should be asked to unlock it."""
     connected = await desk.accounts.list()
+    missing = tuple(
+        CheckFinding(what="accounts", verdict=Verdict.WARNING, found=question.known, advice=question.advice)
+        for question in await desk.posting.list_missing_accounts()
+    )
     if not connected:
         advice = "To post, connect an account: copydesk account connect bluesky"
         scheduled = (await desk.drafts.counts()).by_status[Status.SCHEDULED]
         verdict = Verdict.WARNING if scheduled else Verdict.OK
         waiting = f" {plural(scheduled, 'scheduled draft')} cannot be posted." if scheduled else ""
-        return (CheckFinding(what="accounts", verdict=verdict, found=f"No accounts.{waiting}", advice=advice),)
+        return CheckFinding(what="accounts", verdict=verdict, found=f"No accounts.{waiting}", advice=advice), *missing
     failing = [f"{account.label}: {account.trouble}" for account in connected if account.trouble]
     message = f"{len(failing)} of {len(connected)} failing. {' '.join(failing[:5])}"
     all_fine = f"{len(connected)}, none failing."
     verdict = Verdict.WARNING if failing else Verdict.OK
-    return CheckFinding(what="accounts", verdict=verdict, found=message if failing else all_fine), await _check_vault(
-        desk
-    )
+    found = CheckFinding(what="accounts", verdict=verdict, found=message if failing else all_fine)
+    return found, *missing, await _check_vault(desk)
 
 
 async def _check_deliveries(desk: Desk) -> tuple[CheckFinding, ...]:
     """Report deliveries that need the user, and a database that lacks posts; without either there is no line."""
     findings: list[CheckFinding] = []
-    if count := await desk.count_needing_user():
+    if count := len(await desk.posting.list_needing_user()):
         message = f"{plural(count, 'delivery')} {'needs' if count == 1 else 'need'} you."
         advice = "See what is known, and answer: copydesk needs-you"
         findings.append(CheckFinding(what="deliveries", verdict=Verdict.WARNING, found=message, advice=advice))

@@ -18,7 +18,17 @@ from copydesk.http.resources.pipeline import QueuedRun, RunList
 from copydesk.http.resources.sources import Deleted
 from copydesk.http.resources.webhooks import DeliveryList
 from copydesk.model.confidence import ConfidenceBin, ConfidenceReport
-from copydesk.model.delivery import PostResult
+from copydesk.model.delivery import (
+    AccountQuestion,
+    DeliveryAnswer,
+    DeliveryQuestion,
+    DeliveryReport,
+    DeliverySituation,
+    DeliveryState,
+    NeedsYou,
+    NextBy,
+    PostResult,
+)
 from copydesk.model.draft import (
     Action,
     Checks,
@@ -313,6 +323,45 @@ _VALUES = (
     PostResult(posted=("bluesky:me.example",), failed=(), draft=_POSTED),
     bulk_response(
         Action.APPROVE, [EXAMPLE_ID], [BulkFailure.from_error(_ITEM_ID, NotFoundError(f"No draft '{_ITEM_ID}'."))]
+    ),
+    NeedsYou(
+        deliveries=(
+            DeliveryQuestion(
+                delivery=DeliveryReport(
+                    id=_ITEM_ID,
+                    draft_id=EXAMPLE_ID,
+                    account="linkedin:Anna",
+                    state=DeliveryState.NEEDS_USER,
+                    says="Unknown whether it was posted. Check your profile.",
+                    due_at=_SLOT_AT,
+                    posts=(),
+                    parts=1,
+                    attempts=1,
+                    retry_after=None,
+                    sent_at=None,
+                    gone_at=None,
+                    situation=DeliverySituation.CANNOT_CHECK,
+                    next_by=NextBy.USER,
+                    in_doubt=True,
+                ),
+                text=_TEXT,
+                known="Unknown whether it was posted.",
+                profile_url="https://www.linkedin.com/in/anna",
+                answers=(DeliveryAnswer.POSTED, DeliveryAnswer.AGAIN, DeliveryAnswer.DROP),
+            ),
+        ),
+        accounts=(
+            AccountQuestion(
+                platforms=("mastodon",),
+                format=None,
+                due=1,
+                approved=3,
+                draft_id=EXAMPLE_ID,
+                text=_TEXT,
+                known="No account for mastodon is connected: 1 due draft and 3 approved drafts cannot be posted.",
+                advice="Connect one: copydesk account connect mastodon.",
+            ),
+        ),
     ),
     Slot(day_of_week=1, hour=9, minute=0),
     Conflicts(

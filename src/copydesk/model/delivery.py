@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from copydesk.model.draft import Draft
+from copydesk.model.draft import Draft, Format
 from copydesk.model.serialization import Struct
 
 
@@ -300,6 +300,39 @@ class DeliveryQuestion(Struct, frozen=True):
     profile_url: str | None
     """The account's profile on the platform; None if there is none, or the account was disconnected."""
     answers: tuple[DeliveryAnswer, ...]
+
+
+class AccountQuestion(Struct, frozen=True):
+    """An account that is missing: no connected one would post these approved drafts."""
+
+    platforms: tuple[str, ...]
+    """The platforms or accounts that the drafts are for; empty for any."""
+    format: Format | None
+    """The format that no account takes; None if another reason is known."""
+    due: int
+    """Drafts whose time has come."""
+    approved: int
+    """Approved drafts without a time, at most 1,000: older ones are not counted."""
+    draft_id: str
+    """The draft that was due first, else the newest."""
+    text: str
+    """Its text."""
+    known: str
+    """What is missing, and what waits for it."""
+    advice: str
+    """The commands that help."""
+
+    @property
+    def platform(self) -> str:
+        """The platform to connect; empty if there is a choice."""
+        return self.platforms[0].partition(":")[0] if self.platforms else ""
+
+
+class NeedsYou(Struct, frozen=True):
+    """All that waits for the user."""
+
+    deliveries: tuple[DeliveryQuestion, ...]
+    accounts: tuple[AccountQuestion, ...]
 
 
 class PostingBlocker(Struct, frozen=True):

@@ -54,6 +54,13 @@ _HELD_REASONS = (
     .order_by(draft.c.id.desc())
 )
 
+_APPROVED_TARGETS = (
+    select(draft.c.id, draft.c.format, draft.c.target_platforms)
+    .where(draft.c.user_id == bindparam("user"), draft.c.status == Status.APPROVED, draft.c.archived_at.is_(None))
+    .order_by(draft.c.id.desc())
+    .limit(bindparam("most"))
+)
+
 _COUNTS = draft_count.c
 _BY_STATUS = (
     select(_COUNTS.status, _COUNTS.archived, func.sum(_COUNTS.drafts))
@@ -86,6 +93,11 @@ def list_targets(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> tu
         for chunk in chunked(draft_ids)
         for row in conn.execute(columns.where(draft.c.user_id == user_id, draft.c.id.in_(chunk)))
     )
+
+
+def list_approved_targets(conn: Connection, user_id: str, limit: int) -> tuple[DraftTargets, ...]:
+    """Return the targets of the newest approved drafts, newest first."""
+    return tuple(DraftTargets(*row) for row in conn.execute(_APPROVED_TARGETS, {"user": user_id, "most": limit}))
 
 
 def list_held_reasons(conn: Connection, user_id: str) -> tuple[str, ...]:

@@ -259,7 +259,7 @@ class Console(DeskApp, inherit_bindings=False):
             cast("ReviewScreen", self.screen_stack[0]).queue_pane.show_tab(tab)
 
     def sign_in(self, platform: str) -> None:
-        """Switch to the setup and open the form to connect an account of `platform`."""
+        """Switch to the setup and open the form to connect an account of `platform`, or the list of platforms."""
         self.run_worker(self._sign_in(platform), exit_on_error=False)
 
     async def _sign_in(self, platform: str) -> None:

@@ -4,10 +4,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from copydesk.desk.doctor import examine
 from copydesk.errors import ConflictError
-from copydesk.posting.fake import FakeServer, Fault
+from copydesk.model.draft import Format, Status
+from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.settings import load
 from desk_fixtures import Watch, execute_sql
@@ -124,6 +126,56 @@ async def test_answers_of_two_users_send_once(tmp_path: Path) -> None:
             with pytest.raises(ConflictError, match="Nothing changed"):
                 await answer(question.delivery.id)
     assert len(server.posts) == 1
+
+
+async def test_drafts_without_account_are_listed_by_what_they_wait_for(tmp_path: Path) -> None:
+    watch = Watch()
+    async with open_posting_desk(tmp_path, fake_platforms(FakeServer()), clock=watch) as desk:
+        for text, platforms in (("Any.", []), ("Toot.", ["mastodon"]), ("Due toot.", ["mastodon"])):
+            draft = (await desk.drafts.create({"text": text, "targetPlatforms": platforms})).drafts[0]
+            await desk.drafts.approve(draft.id)
+        await desk.drafts.schedule(draft.id, watch.now + MINUTE)
+        assert [missing.known for missing in await desk.posting.list_missing_accounts()] == [
+            "No account is connected: 2 approved drafts cannot be posted."
+        ]
+        watch.now += 2 * MINUTE
+        (missing,) = await desk.posting.list_missing_accounts()
+        assert (missing.due, missing.approved, missing.text) == (1, 2, "Due toot.")
+        await connect_account(desk)
+        (missing,) = (await desk.posting.needs_you()).accounts
+        assert (
+            missing.known == "No account for mastodon is connected: 1 due draft and 1 approved draft cannot be posted."
+        )
+        connect, elsewhere = "copydesk account connect mastodon", f"copydesk draft post {draft.id} --to NAME"
+        assert missing.advice == f"Connect one: {connect}. Post it elsewhere: {elsewhere}"
+        assert await desk.count_needing_user() == 1
+        await desk.drafts.cancel_schedule(draft.id)
+        for waiting in (await desk.drafts.list(status=Status.APPROVED)).items:
+            await desk.drafts.unapprove(waiting.id)
+        assert (await desk.posting.list_missing_accounts(), await desk.count_needing_user()) == ((), 0)
+
+
+async def test_format_that_no_account_takes_is_listed(tmp_path: Path) -> None:
+    platform = FakePlatform(FakeServer())
+    limits = structs.replace(platform.info.limits, formats=frozenset((Format.SHORT,)))
+    platform.info = structs.replace(platform.info, limits=limits)
+    async with open_posting_desk(tmp_path, {"fake": platform}) as desk:
+        await connect_account(desk)
+        draft = (await desk.drafts.create({"text": "# Title\n\nA story.", "format": "BLOG"})).drafts[0]
+        await desk.drafts.approve(draft.id)
+        (missing,) = await desk.posting.list_missing_accounts()
+        assert missing.known == "No connected account takes a BLOG: 1 approved draft cannot be posted."
+
+
+async def test_doctor_says_which_account_is_missing(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms(FakeServer())) as desk:
+        draft = (await desk.drafts.create({"text": "Toot.", "targetPlatforms": ["mastodon"]})).drafts[0]
+        await connect_account(desk)
+        await desk.drafts.approve(draft.id)
+    findings = await examine(load({}, tmp_path), lambda: open_posting_desk(tmp_path, fake_platforms(FakeServer())))
+    (found,) = [finding for finding in findings if finding.found.startswith("No account for mastodon")]
+    assert (found.what, found.verdict) == ("accounts", "warning")
+    assert found.advice.startswith("Connect one: copydesk account connect mastodon.")
 
 
 async def test_doctor_counts_deliveries_and_tells_of_an_older_database(tmp_path: Path) -> None:

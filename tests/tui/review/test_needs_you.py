@@ -181,6 +181,33 @@ async def test_enter_shows_the_draft(tmp_path: Path) -> None:
         assert (ui.app.current_mode, ui.app.screen.queue.current.text) == ("review", "Unknown.")
 
 
+async def test_missing_account_says_what_waits_and_opens_the_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms(FakeServer())) as desk:
+        await connect_account(desk)
+        await create_approved_draft(desk, "A toot.", targetPlatforms=["mastodon"])
+    opened: list[str] = []
+    monkeypatch.setattr("copydesk.tui.setup.screen.SetupScreen.connect", lambda _, platform: opened.append(platform))
+    app = Console(lambda: open_posting_desk(tmp_path, fake_platforms(FakeServer())), clock=lambda: LATER)
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        ui = NeedsYouDriver(app, pilot)
+        await ui.press("0")
+        assert "1 needs you 0" in ui.lines[0]
+        for text in (
+            "no account for mastodon",
+            "No account for mastodon is connected: 1 approved draft cannot be posted.",
+            "A      connect an account of Mastodon",
+            "To post the draft elsewhere: copydesk draft post",
+        ):
+            assert text in ui.text
+        await ui.press("p")
+        assert ui.toasts[-1] == "Nothing was sent: an account is missing. A connects one."
+        await ui.press("A")
+        assert (opened, ui.app.current_mode) == (["mastodon"], "setup")
+
+
 async def test_tab_fits_a_small_terminal(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path, size=(40, 12)) as ui:
         assert "2 need you" in ui.lines[0]

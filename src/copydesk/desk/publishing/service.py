@@ -21,6 +21,7 @@ from copydesk.desk.publishing.delivery_report import (
 )
 from copydesk.desk.publishing.draft_deliveries import latest_delivery, text_digest
 from copydesk.desk.publishing.grace import expires_at
+from copydesk.desk.publishing.missing_accounts import list_missing_accounts
 from copydesk.desk.publishing.payload import rule_violations, run_in_article_thread, split_text, to_post
 from copydesk.desk.publishing.publish import (
     DOUBTFUL,
@@ -38,10 +39,12 @@ from copydesk.errors import DeskClosedError, FieldError, InvalidError, StoreErro
 from copydesk.model.delivery import (
     FINAL_STATES,
     Account,
+    AccountQuestion,
     ConnectedAccount,
     DeliveryQuestion,
     DeliveryReport,
     DeliveryState,
+    NeedsYou,
     PostingBlocker,
     PostResult,
     Preview,
@@ -240,6 +243,19 @@ class Posting:
                 )
             )
         return tuple(questions)
+
+    @operation
+    async def list_missing_accounts(self) -> tuple[AccountQuestion, ...]:
+        """Return the accounts that approved and due drafts wait for, with the draft that needs each one first.
+
+        Of approved drafts the newest 1,000 are looked at.
+        """
+        return await list_missing_accounts(self._ctx)
+
+    @operation
+    async def needs_you(self) -> NeedsYou:
+        """Return all that waits for the user: `list_needing_user` and `list_missing_accounts`."""
+        return NeedsYou(deliveries=await self.list_needing_user(), accounts=await self.list_missing_accounts())
 
     @operation
     async def missing_sends(self) -> Rollback | None:

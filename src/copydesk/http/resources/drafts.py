@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from copydesk.errors import FieldError, InvalidError, StaleVersionError
 from copydesk.http.call import Call
 from copydesk.http.operations import Operations
-from copydesk.model.delivery import PostResult
+from copydesk.model.delivery import NeedsYou, PostResult
 from copydesk.model.draft import Action, Checks, Draft, Format, ListedDraft, Status, is_held, without_item
 from copydesk.model.filters import Archived
 from copydesk.model.page import PageSize
@@ -124,6 +124,16 @@ async def create_drafts(call: Call) -> CreatedDrafts:
         ids = [draft.id for draft in created.drafts]
         call.run_in_background(lambda: call.desk.generation.drain(ids))
     return created
+
+
+@operations.add("GET", "/needs-you", scope=Scope.READ, response=NeedsYou)
+async def list_needing_user(call: Call) -> NeedsYou:
+    """List what waits for the user.
+
+    Deliveries whose outcome is unknown, that wait for a login, or that failed; and the accounts that approved and due
+    drafts wait for, as no connected one would post them.
+    """
+    return await call.desk.posting.needs_you()
 
 
 @operations.add("GET", "/drafts/{id}", scope=Scope.READ, response=ListedDraft, errors=(404,), headers=("ETag",))

@@ -1,4 +1,7 @@
-"""The tab Needs you of the review: deliveries that wait for an answer of the user, with one key per answer."""
+"""The tab Needs you of the review: deliveries that wait for an answer of the user, with one key per answer.
+
+It also lists the accounts that approved and due drafts wait for.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -10,7 +13,7 @@ from textual.events import DescendantFocus
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
-from copydesk.model.delivery import FINAL_STATES, DeliveryAnswer, DeliveryQuestion
+from copydesk.model.delivery import FINAL_STATES, AccountQuestion, DeliveryAnswer, DeliveryQuestion
 from copydesk.model.filters import Tab, count_in_tab
 from copydesk.tui import empty_states, labels
 from copydesk.tui.browser import is_link, open_or_show_link
@@ -41,14 +44,34 @@ _ANSWER_KEYS = {
 }
 
 
-def question_row(question: DeliveryQuestion, width: int) -> Content:
-    """Return the row of a delivery: its account and the start of the draft."""
-    account = fit(safe_line(question.delivery.account), min(_ACCOUNT_WIDTH, width // 2))
+Question = DeliveryQuestion | AccountQuestion
+
+
+def _question_id(question: Question) -> str:
+    """Return what stays the same when the list is loaded again."""
+    return question.delivery.id if isinstance(question, DeliveryQuestion) else f"{question.platforms} {question.format}"
+
+
+def _draft_id(question: Question) -> str:
+    return question.delivery.draft_id if isinstance(question, DeliveryQuestion) else question.draft_id
+
+
+def _account_name(question: Question) -> str:
+    if isinstance(question, DeliveryQuestion):
+        return question.delivery.account
+    return labels.missing_account_name(question.platforms)
+
+
+def question_row(question: Question, width: int) -> Content:
+    """Return the row of a delivery or a missing account: the account and the start of the draft."""
+    account = fit(safe_line(_account_name(question)), min(_ACCOUNT_WIDTH, width // 2))
     return Content.assemble((account, "accent"), "  ", safe_line(question.text)).truncate(width, ellipsis=True)
 
 
-def question_page(question: DeliveryQuestion) -> list[Block]:
-    """Return what is known about a delivery, and the answers with their keys."""
+def question_page(question: Question) -> list[Block]:
+    """Return what is known about a delivery or a missing account, and the answers with their keys."""
+    if isinstance(question, AccountQuestion):
+        return _account_page(question)
     keys = [(key_label(_ANSWER_KEYS[answer]), labels.ANSWERS[answer]) for answer in question.answers]
     if is_link(question.profile_url):
         keys.insert(0, (key_label("needs_you.profile"), f"{labels.OPEN_PROFILE} {question.profile_url}"))
@@ -57,6 +80,23 @@ def question_page(question: DeliveryQuestion) -> list[Block]:
         paragraph(safe_line(question.known), "warn"),
         paragraph(),
         Table([(Content.styled(key, "key"), Content(text)) for key, text in keys]),
+        paragraph(),
+        Paragraph(Content("\n".join(safe_line(line) for line in question.text.splitlines()))),
+    ]
+
+
+def _account_page(question: AccountQuestion) -> list[Block]:
+    platform = labels.platform_name(question.platform) if question.platform else ""
+    keys = [
+        (key_label("needs_you.sign_in"), labels.connect_account(platform)),
+        (key_label("list.open"), labels.OPEN_WAITING_DRAFT),
+    ]
+    return [
+        paragraph(safe_line(_account_name(question)), "strong"),
+        paragraph(safe_line(question.known), "warn"),
+        paragraph(),
+        Table([(Content.styled(key, "key"), Content(text)) for key, text in keys]),
+        *([paragraph(labels.post_elsewhere(question.draft_id), "dim")] if question.platforms else []),
         paragraph(),
         Paragraph(Content("\n".join(safe_line(line) for line in question.text.splitlines()))),
     ]
@@ -71,7 +111,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
     BINDINGS = bindings(KeyContext.NEEDS_YOU)
     AUTO_FOCUS = "#questions"
 
-    questions: getters.query_one[LineList[DeliveryQuestion]] = getters.query_one("#questions", LineList)
+    questions: getters.query_one[LineList[Question]] = getters.query_one("#questions", LineList)
     page = getters.query_one("#question", Page)
     tabs = getters.query_one(TabsLine)
 
@@ -95,18 +135,19 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
         self.load_with_retry(self._loader.submit_and_wait)
 
     async def _load(self, desk: "Desk") -> None:
-        questions, counts = await desk.posting.list_needing_user(), await desk.drafts.counts()
+        found, counts = await desk.posting.needs_you(), await desk.drafts.counts()
+        questions = (*found.deliveries, *found.accounts)
         self.call_later(self._show, questions, {tab.value: count_in_tab(tab, counts) for tab in Tab})
 
-    def _show(self, questions: Sequence[DeliveryQuestion], counts: Mapping[str, int]) -> None:
+    def _show(self, questions: Sequence[Question], counts: Mapping[str, int]) -> None:
         self.is_loaded = True
         self.app.needs_user = len(questions)
         self.tabs.show(labels.NEEDS_YOU_TAB, counts)
         if not questions:
             self.questions.show_note([paragraph(labels.NOTHING_NEEDS_YOU, "strong")])
             return
-        current_id = self.questions.current.delivery.id if self.questions.current else ""
-        ids = [question.delivery.id for question in questions]
+        current_id = _question_id(self.questions.current) if self.questions.current else ""
+        ids = [_question_id(question) for question in questions]
         last = len(ids) - 1
         self.questions.show(questions, ids.index(current_id) if current_id in ids else min(self.questions.cursor, last))
 
@@ -155,7 +196,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
     def on_line_list_opened(self) -> None:
         """Enter shows the draft."""
         if question := self.questions.current:
-            self.app.show_draft(question.delivery.draft_id)
+            self.app.show_draft(_draft_id(question))
 
     def action_refresh(self) -> None:
         """Load the list again, or retry to open the desk."""
@@ -169,7 +210,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
         question = self.questions.current
         if question is None:
             return
-        if not is_link(question.profile_url):
+        if isinstance(question, AccountQuestion) or not is_link(question.profile_url):
             self.app.notify(labels.PROFILE_MISSING, severity="warning")
             return
         self.run_worker(open_or_show_link(self.app, question.profile_url or ""), exit_on_error=False)
@@ -226,13 +267,19 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
         self._report(labels.dropped(question.delivery.account))
 
     def action_sign_in(self) -> None:
-        """Open the form that connects the account again."""
-        if question := self._answerable(DeliveryAnswer.SIGN_IN):
+        """Open the form that connects the account again, or one that is missing."""
+        current = self.questions.current
+        if isinstance(current, AccountQuestion):
+            self.app.sign_in(current.platform)
+        elif question := self._answerable(DeliveryAnswer.SIGN_IN):
             self.app.sign_in(question.delivery.account.partition(":")[0])
 
     def _answerable(self, answer: DeliveryAnswer) -> DeliveryQuestion | None:
         """Return the delivery under the cursor; None, with a notification, if this is no answer to it."""
         question = self.questions.current
+        if isinstance(question, AccountQuestion):
+            self.app.notify(labels.account_missing_answer(), severity="warning")
+            return None
         if question is not None and answer not in question.answers:
             self.app.notify(labels.ANSWER_NOT_POSSIBLE[answer], severity="warning")
             return None

@@ -389,7 +389,10 @@ class SetupScreen(DeskScreen):
             self.connect(platform)
 
     def connect(self, platform: str) -> None:
-        """Open the form to connect an account of `platform`, or to sign in to it again."""
+        """Open the form to connect an account of `platform`, or to sign in to it again; the list without a name."""
+        if not platform:
+            self.app.run_desk_task(self._choose_platform, hold_keys=Hold.SCREEN)
+            return
         self.app.run_desk_task(partial(self._open_form, platform), hold_keys=Hold.SCREEN)
 
     async def _open_form(self, platform: str, desk: "Desk") -> None:

@@ -1,0 +1,108 @@
+"""Approved and due drafts that no connected account would post, in groups: one account helps all drafts of a group."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from copydesk.desk.context import DeskContext
+from copydesk.model.delivery import AccountQuestion, ConnectedAccount
+from copydesk.model.draft import Format
+from copydesk.store import accounts, drafts, queue_window, schedule
+from copydesk.store.database import Transaction
+from copydesk.store.drafts import DraftTargets
+from copydesk.text.formatting import plural
+
+MAX_APPROVED = 1000
+"""Approved drafts that are looked at, the newest ones: it is done after every change of the database."""
+
+
+class _Waiting(NamedTuple):
+    """What waits to be posted: due drafts, oldest first, and approved ones, newest first."""
+
+    connected: tuple[ConnectedAccount, ...]
+    due: tuple[DraftTargets, ...]
+    approved: tuple[DraftTargets, ...]
+
+
+class _Group(NamedTuple):
+    """Ids of drafts that wait for the same account."""
+
+    due: list[str]
+    approved: list[str]
+
+
+async def count_missing_accounts(ctx: DeskContext) -> int:
+    """Return the number of questions that `list_missing_accounts` returns, without loading a draft."""
+    return len(_group(ctx, await ctx.read(_load_waiting, ctx.clock())))
+
+
+async def list_missing_accounts(ctx: DeskContext) -> tuple[AccountQuestion, ...]:
+    """Return a question for each account that is missing, with the draft that needs it first."""
+    groups = _group(ctx, await ctx.read(_load_waiting, ctx.clock()))
+    first_ids = [(group.due or group.approved)[0] for group in groups.values()]
+    texts = {draft.id: draft.text for draft in await ctx.read(queue_window.by_ids, first_ids)}
+    return tuple(
+        AccountQuestion(
+            platforms=platforms,
+            format=draft_format,
+            due=len(group.due),
+            approved=len(group.approved),
+            draft_id=draft_id,
+            text=texts[draft_id],
+            known=_known(platforms, draft_format, group),
+            advice=_advice(platforms, draft_id),
+        )
+        for ((platforms, draft_format), group), draft_id in zip(groups.items(), first_ids, strict=True)
+        # Deleted in the meantime.
+        if draft_id in texts
+    )
+
+
+def _load_waiting(conn: Transaction, user_id: str, now: datetime) -> _Waiting:
+    due = [DraftTargets(draft.id, draft.format, draft.platforms) for draft in schedule.list_due(conn, user_id, now)]
+    return _Waiting(
+        connected=accounts.list_all(conn, user_id),
+        due=tuple(due),
+        approved=drafts.list_approved_targets(conn, user_id, MAX_APPROVED),
+    )
+
+
+def _group(ctx: DeskContext, waiting: _Waiting) -> dict[tuple[tuple[str, ...], Format | None], _Group]:
+    """Return the drafts without an account by their platforms and format, all of them together without any account."""
+    groups: dict[tuple[tuple[str, ...], Format | None], _Group] = {}
+    has_account: dict[tuple[tuple[str, ...], Format], bool] = {}
+
+    def find(draft: DraftTargets) -> _Group | None:
+        kind = draft.platforms, draft.format
+        if kind not in has_account:
+            has_account[kind] = bool(ctx.resolve_accounts(waiting.connected, *kind))
+        if has_account[kind]:
+            return None
+        # The format matters only where any account will do, if it takes the format.
+        key = ((), None) if not waiting.connected else (draft.platforms, None if draft.platforms else draft.format)
+        return groups.setdefault(key, _Group([], []))
+
+    for draft in waiting.due:
+        if group := find(draft):
+            group.due.append(draft.id)
+    for draft in waiting.approved:
+        if group := find(draft):
+            group.approved.append(draft.id)
+    return groups
+
+
+def _known(platforms: tuple[str, ...], format: Format | None, group: _Group) -> str:
+    if platforms:
+        missing = f"No account for {', '.join(platforms)} is connected"
+    else:
+        missing = f"No connected account takes a {format}" if format else "No account is connected"
+    due = plural(len(group.due), "due draft") if group.due else ""
+    more = " or more" if len(group.approved) == MAX_APPROVED else ""
+    approved = f"{plural(len(group.approved), 'approved draft')}{more}" if group.approved else ""
+    return f"{missing}: {' and '.join(filter(None, (due, approved)))} cannot be posted."
+
+
+def _advice(platforms: tuple[str, ...], draft_id: str) -> str:
+    if not platforms:
+        return "Connect one: copydesk account connect bluesky"
+    connect = f"Connect one: copydesk account connect {platforms[0].partition(':')[0]}"
+    return f"{connect}. Post it elsewhere: copydesk draft post {draft_id} --to NAME"
