@@ -79,6 +79,11 @@ FORMAT = {
 }
 
 
+def legend(badges: Iterable[Badge]) -> list[tuple[str, str]]:
+    """Return the letters of these badges with their meaning, each once, for the title of the list that shows them."""
+    return [(letter, meaning) for letter, _, meaning in dict.fromkeys(badges)]
+
+
 def failing_check(rule: str) -> str:
     """Return the name of a check in a row of the queue."""
     return rule.replace("-", " ")
@@ -186,6 +191,15 @@ RUN_PROGRESS_STARTING = "starting run…"
 RUN_WITHOUT_SOURCES = "No sources to fetch."
 SAVING = "Saving…"
 SEPARATOR = " · "
+SHORT_SCREEN_NAMES = {
+    "review": "Review",
+    "schedule": "Sched.",
+    "sources": "Sources",
+    "experiments": "Exper.",
+    "engagement": "Engag.",
+    "setup": "Setup",
+}
+"""The screens in a top line that is too short for their names."""
 SWITCH_TAB = "switch tab"
 ZONE_PROMPT = "Time zone"
 ZONE_CHANGE_NOTE = "Scheduled posts keep their exact time: 09:00 here may be 10:00 in the new zone."
@@ -337,20 +351,20 @@ DRAFT_TITLE = "Draft"
 ITEM_TITLE = "Source"
 TABS = {
     "to_review": ("To review", "Review"),
-    "approved": ("Approved", "A"),
-    "scheduled": ("Scheduled", "S"),
-    "posted": ("Posted", "P"),
-    "missed": ("Missed", "M"),
-    "rejected": ("Rejected", "R"),
-    "failed": ("Failed", "F"),
+    "approved": ("Approved", "Appr."),
+    "scheduled": ("Scheduled", "Sched."),
+    "posted": ("Posted", "Posted"),
+    "missed": ("Missed", "Missed"),
+    "rejected": ("Rejected", "Rej."),
+    "failed": ("Failed", "Failed"),
     "all": ("All", "All"),
-    "archived": ("Archived", "X"),
+    "archived": ("Archived", "Arch."),
 }
-"""Each tab's name, and its abbreviation for narrow terminals: the letter of its drafts' status."""
+"""Each tab's name, and its abbreviation for narrow terminals."""
 AGENTS_TAB = "Agents"
 NEEDS_YOU_TAB = "needs_you"
 NEEDS_YOU = "Needs you"
-NEEDS_YOU_LETTER = "?"
+NEEDS_YOU_SHORT = "Needs"
 """The tab's abbreviation, as in TABS. The tab is shown while a delivery needs the user."""
 DELIVERY_TITLE = "Delivery"
 NOTHING_NEEDS_YOU = "Nothing needs you"
@@ -906,7 +920,7 @@ def price(account: str, amount: object, currency: str) -> str:
 
 def needs_you(count: int) -> tuple[str, str]:
     """Return the number of deliveries that need the user, for the top line: long and short."""
-    return f"{count} {'needs' if count == 1 else 'need'} you", f"{NEEDS_YOU_LETTER}{count}"
+    return f"{count} {'needs' if count == 1 else 'need'} you", f"?{count}"
 
 
 def delivery_needs_you(account: str, known: str) -> str:
@@ -1634,11 +1648,30 @@ def source_url_missing(hosts: Sequence[str]) -> str:
 EXPERIMENTS = "Experiments"
 AVERAGE_EDIT_NOTE = "Average edit: share of words changed before approval."
 AA_FIELD = "A/A test"
-AA_PLACEHOLDER = "yes, if all values are the same on purpose"
 AA_TEST = "A/A test"
 APPLY_FIELD = "Use in voice"
-APPLY_PLACEHOLDER = "yes makes it the setting of the voice"
-CONCLUDE_HINT = "Without a winner: empty. A concluded experiment cannot be reopened."
+CONCLUDE_HINT = (
+    "Use in voice makes the winner's value the setting of the voice. A concluded experiment cannot be reopened."
+)
+NO_WINNER = "none"
+NO_VARIANT = "–"
+NO_OR_YES = {"": "no", "yes": "yes"}
+OTHER_PARAMETER = "another name"
+PARAMETERS = {
+    "hashtags": "how many: 0 to 5",
+    "length": "characters of a post, words of a BLOG",
+    "emoji": "never, sparing or free",
+    "link": "always, never or auto",
+    "hook": "how the text begins, in words for a language model",
+    "tone": "in words for a language model",
+    "style": "in words for a language model",
+    "cta": "the call to action, in words for a language model",
+    "instructions": "in words for a language model",
+    "writer": "which writer writes the draft",
+    "temperature": "of a language model",
+    "": "for a writer that knows it",
+}
+"""What an experiment can compare, and the values; the empty name stands for any other."""
 CONCLUDED_WITHOUT_WINNER = "Concluded without a winner."
 ESTIMATE = {
     "acceptance": "Accepted without edits",
@@ -1652,6 +1685,7 @@ EXPERIMENT_STATUS = {
     "archived": Badge("x", "dim", "archived"),
 }
 METRIC_FIELD = "Decided by"
+STILL_NEEDED = "still needed"
 NAME_FIELD = "Name"
 NEW_EXPERIMENT = "New experiment"
 NO_EXPERIMENTS = "No experiments yet"
@@ -1667,10 +1701,10 @@ REASON_PLACEHOLDER = "needed before the plan is complete"
 UNKNOWN_VALUE = "–"
 VARIANTS = "Variants"
 WINNER_FIELD = "Winner"
-YES = "yes"
+VARIANT_PLACEHOLDER = "label = value, or the value alone"
 VARIANT_FIELDS = {
-    "Control": "e.g. none = 0",
-    "Variant B": "e.g. two = 2",
+    "Control": "",
+    "Variant B": "",
     "Variant C": "(optional)",
     "Variant D": "(optional)",
     "Variant E": "(optional)",
@@ -1678,6 +1712,7 @@ VARIANT_FIELDS = {
 """The labels of the fields, with their placeholders."""
 VARIANT_METRICS = (
     "setting",
+    STILL_NEEDED,
     "drafts",
     "approved",
     "without edits",
@@ -1773,17 +1808,22 @@ def concluded_with_winner(variant: str) -> str:
     return f"Concluded. Winner: {variant}"
 
 
-def experiment_form_hint(parameters: Sequence[str], plans: "Sequence[ExperimentPlan]") -> str:
+def parameter_list_title() -> str:
+    """Return the title of the list of what an experiment can compare."""
+    keys = (("list.open", "confirm"), ("pick.narrow", "narrow"), ("pick.leave", "cancel"))
+    return labelled_keys("What to compare", keys)
+
+
+def new_experiment_title(parameter: str) -> str:
+    """Return the title of the form of a new experiment."""
+    return f"{NEW_EXPERIMENT} · {parameter}" if parameter else NEW_EXPERIMENT
+
+
+def experiment_form_hint(plans: "Sequence[ExperimentPlan]", *, is_typed: bool) -> str:
     """Explain the fields of the form, and what an experiment takes."""
-    return (
-        f"Parameters: {', '.join(parameters)} (right arrow completes). "
-        f"Variants: label = value; a number, text, true, false, or null for default. {posts_needed(plans)}"
-    )
-
-
-def winner_placeholder(labels: Sequence[str]) -> str:
-    """Name the variants that may win."""
-    return " · ".join(labels)
+    choose = f"{key_label('choice.previous')} {key_label('choice.next')} choose a value."
+    values = "Variants: a number, text, true, false, or null for default." if is_typed else choose
+    return f"{values} {posts_needed(plans)}"
 
 
 def conclude_title(name: str) -> str:

@@ -11,6 +11,7 @@ from copydesk.tui.dialogs.autosaved_form import AutosavedForm
 from copydesk.tui.dialogs.base import Dialog, ExitDialog, PageDialog, WaitDialog
 from copydesk.tui.dialogs.fields import FieldsDialog
 from copydesk.tui.dialogs.pick import PickDialog
+from copydesk.tui.experiments.screen import ParameterDialog
 from copydesk.tui.help.screen import HelpDialog
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog, PostDialog, TimePrompt
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
@@ -28,7 +29,7 @@ WITHOUT_TEXT = {
     *(prompt.ConfirmDialog, ExitDialog, PageDialog, WaitDialog, PostDialog, PlanDialog, RehearsalDialog),
     *(FeedImportDialog, SourceTestDialog),
     # Words that narrow a list, a time, and an address that the browser still has.
-    *(FilterDialog, HelpDialog, PickDialog, PickDraftDialog, NameDialog, TimePrompt, SignInDialog),
+    *(FilterDialog, HelpDialog, PickDialog, PickDraftDialog, NameDialog, ParameterDialog, TimePrompt, SignInDialog),
 }
 QUESTION, KEYS = "Discard your changes?", "y discard · n keep editing"
 
@@ -55,7 +56,7 @@ def test_every_dialog_is_decided() -> None:
         (("r", "z"), "Reject: reason"),
         (("R", "z"), "what should change?"),
         (("3", "A", "z"), "New source"),
-        (("4", "A", "z"), "New experiment"),
+        (("4", "A", "enter", "z"), "New experiment"),
     ],
 )
 async def test_forms_of_the_screens_ask(tmp_path: Path, keys: tuple[str, ...], title: str) -> None:
@@ -81,7 +82,7 @@ async def test_forms_of_the_setup_ask(tmp_path: Path, keys: tuple[str, ...]) -> 
         assert KEYS in ui.text
 
 
-@pytest.mark.parametrize("keys", [("e",), ("r",), ("3", "A"), ("4", "A")])
+@pytest.mark.parametrize("keys", [("e",), ("r",), ("3", "A"), ("4", "A", "enter")])
 async def test_an_unchanged_form_closes_at_once(tmp_path: Path, keys: tuple[str, ...]) -> None:
     async with open_review(tmp_path) as ui:
         await ui.press(*keys)

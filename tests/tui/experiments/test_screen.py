@@ -100,16 +100,17 @@ async def test_concluded_experiment_shows_winner(tmp_path: Path) -> None:
 async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
     async with open_experiments(tmp_path, full=False) as ui:
         assert "No experiments yet" in ui.text
-        await ui.press("A", *"Links", "tab", *"hash", "right", "tab", *"none=0", "down", *"3", "enter")
+        await ui.press("A", "enter", *"Links", "tab", "right", "tab", *["right"] * 3, "enter")
         assert ui.toasts[0].startswith("Created Links: 79 posts per variant; how long that takes is not known before")
         assert words_from(ui, "setting ") == ["setting", "0", "3"]
-        await ui.press("A", *"More", "tab", *"tone", "tab", *"dry", "tab", *"warm=like a friend", "enter")
+        assert words_from(ui, "still needed ")[2:] == ["79", "of", "79", "79", "of", "79"]
+        await ui.press("A", "slash", *"tone", "enter", *"More", "tab", *"dry", "tab", *"warm=like a friend", "enter")
         assert "More" in next(item for item in ui.lines if "▌" in item)
         assert "like a friend" in ui.text
     async with open_experiments_desk(tmp_path, full=False) as desk:
         second, first = await desk.experiments.list()
         assert [(item.label, item.config) for item in first.variants] == [
-            ("none", {"hashtags": 0}),
+            ("0", {"hashtags": 0}),
             ("3", {"hashtags": 3}),
         ]
         assert (second.parameter, second.variants[0].label) == ("tone", "dry")
@@ -122,18 +123,18 @@ async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
         (["X", "hashtags", "1"], "takes 2 to 5 entries, not 1"),
         (["X", "hashtags", "1", "9"], "takes a whole number from 0 to 5"),
         (["X", "tone", "a=b", "a=c"], "'a' is a duplicate"),
-        (["", "tone", "a", "b"], "name: "),
     ],
 )
 async def test_invalid_experiment_keeps_typed_values(tmp_path: Path, values: list[str], message: str) -> None:
     async with open_experiments(tmp_path, full=False) as ui:
-        await ui.press("A")
+        # The last of the list: a name of one's own.
+        await ui.press("A", "G", "enter")
         for value in values:
             await ui.press(*value, "tab")
         await ui.press("enter")
         assert message in " ".join(ui.text.split())
-        assert [line.value for line in ui.app.screen.query(Input)] == [*values, *[""] * (10 - len(values))]
-        await ui.press("escape")
+        assert [line.value for line in ui.app.screen.query(Input)] == [*values, *[""] * (8 - len(values))]
+        await ui.press("escape", "y")
         assert "No experiments yet" in ui.text
 
 
@@ -142,9 +143,11 @@ EARLY = ("tab", *"Enough", "enter")
 
 @pytest.mark.parametrize(
     ("winner", "message"),
-    [("", "Concluded without a winner."), ("two", "Concluded. Winner: two"), ("b", "Concluded. Winner: two")],
+    [((), "Concluded without a winner."), (("right", "right"), "Concluded. Winner: two")],
 )
-async def test_experiment_concludes_with_or_without_winner(tmp_path: Path, winner: str, message: str) -> None:
+async def test_experiment_concludes_with_or_without_winner(
+    tmp_path: Path, winner: tuple[str, ...], message: str
+) -> None:
     async with open_experiments(tmp_path) as ui:
         await ui.press("C", *winner, *EARLY)
         assert "Concluded How many hashtags" in ui.toasts
@@ -161,14 +164,14 @@ async def test_early_conclusion_needs_a_reason(tmp_path: Path) -> None:
 
 async def test_winner_becomes_voice_setting(tmp_path: Path) -> None:
     async with open_experiments(tmp_path) as ui:
-        await ui.press("C", *"two", "tab", *"Enough", "tab", *"yes", "enter")
+        await ui.press("C", "right", "right", "tab", *"Enough", "tab", "right", "enter")
         assert "Voice: formats.SHORT.hashtags default → 2" in ui.text
 
 
 async def test_aa_test_and_size_are_entered(tmp_path: Path) -> None:
     async with open_experiments(tmp_path, full=False) as ui:
-        await ui.press("A", *"Same", "tab", *"hook", "tab", *"one=x", "tab", *"two=x")
-        await ui.press(*["tab"] * 4, *"engagement", "tab", *"12", "tab", *"yes", "enter")
+        await ui.press("A", "slash", *"hook", "enter", *"Same", "tab", *"one=x", "tab", *"two=x")
+        await ui.press(*["tab"] * 4, "right", "right", "tab", *"12", "tab", "right", "enter")
         assert "tests hook · decided by engagement · A/A test" in ui.text
         assert "Looks at 12 posts per variant; no verdict between." in ui.text
 
@@ -176,22 +179,35 @@ async def test_aa_test_and_size_are_entered(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [40, 80, 120])
 async def test_empty_form_shows_examples(tmp_path: Path, width: int) -> None:
     async with open_experiments(tmp_path, size=(width, 24)) as ui:
-        await ui.press("A")
-        for example in ("Hashtags", "hashtags", "none = 0", "two = 2"):
-            assert f"e.g. {example}" in ui.text
+        await ui.press("A", "G", "enter")
+        for example in ("e.g. Hashtags", "e.g. hashtags", "label = value"):
+            assert example in ui.text
         empty = ui.app.screen.query(Input).last().get_component_styles("input--placeholder")
         assert empty.text_style.italic
 
 
-async def test_unknown_winner_is_refused(tmp_path: Path) -> None:
-    """Leaving the form changes nothing."""
+async def test_leaving_the_form_concludes_nothing(tmp_path: Path) -> None:
     async with open_experiments(tmp_path) as ui:
         await ui.press("C", "escape")
         assert ui.toasts == []
-        await ui.press("C", *"seven", *EARLY)
-        assert "winner: takes one of a, b, c" in " ".join(ui.text.split())
-        await ui.press("escape")
+        await ui.press("C", "right", "escape", "y")
         assert words_from(ui, "active ")[0] == "active"
+
+
+async def test_values_are_chosen_for_the_parameter(tmp_path: Path) -> None:
+    """Without any change the form compares the setting as it is with the first other value."""
+    async with open_experiments(tmp_path, full=False) as ui:
+        await ui.press("A", "slash", *"emoji", "enter")
+        assert "‹default›  never  sparing  free" in ui.text
+        assert "‹acceptance›  edits  engagement" in ui.text
+        await ui.press("enter")
+        assert words_from(ui, "setting ") == ["setting", "default", "never"]
+
+
+async def test_writers_are_offered_by_name(tmp_path: Path) -> None:
+    async with open_experiments(tmp_path, full=False) as ui:
+        await ui.press("A", "slash", *"writer", "enter")
+        assert "default  ‹offline›" in ui.text
 
 
 async def test_status_limits_archive_and_conclude(tmp_path: Path) -> None:
@@ -267,7 +283,7 @@ def test_snapshot_full(snap_compare: Compare, tmp_path: Path, theme: str) -> Non
     assert snap_compare(make_experiments_console(tmp_path), terminal_size=(120, 36), run_before=press_keys(theme=theme))
 
 
-@pytest.mark.parametrize("keys", [(), ("tab", "G"), ("A",), ("C",)], ids=["list", "rates", "form", "conclude"])
+@pytest.mark.parametrize("keys", [(), ("tab", "G"), ("A", "enter"), ("C",)], ids=["list", "rates", "form", "conclude"])
 def test_snapshot_narrow(snap_compare: Compare, tmp_path: Path, keys: tuple[str, ...]) -> None:
     assert snap_compare(make_experiments_console(tmp_path), terminal_size=(80, 24), run_before=press_keys(*keys))
 

@@ -42,7 +42,7 @@ async def test_draft_age_advances_in_row_and_page() -> None:
         assert " · offline, 7 min ago" in screen_text(app)
         watch.now = NOW + timedelta(hours=9)
         await wait_until(pilot, lambda: " · 11h · " in first_row(app))
-        await wait_until(pilot, lambda: " · offline, 9 h ago" in screen_text(app))
+        await wait_until(pilot, lambda: " · offline, 9 h 7 min ago" in screen_text(app))
 
 
 @pytest.mark.parametrize(

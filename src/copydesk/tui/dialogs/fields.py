@@ -22,6 +22,7 @@ from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.desk_tasks import DeskTask, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.themes import stylesheet_path
+from copydesk.tui.widgets.inputs import Choice
 from copydesk.tui.widgets.lines import ROLE_CLASSES
 
 if TYPE_CHECKING:
@@ -47,6 +48,13 @@ class Field(NamedTuple):
     value: str = ""
     secret: bool = False
     """Mask the typed characters."""
+    choices: Mapping[str, str] = {}
+    """Labels by value, to choose one of them instead of typing; by default the first, or `value`."""
+
+    @property
+    def initial(self) -> str:
+        """The value that the form opens with."""
+        return self.value or next(iter(self.choices), "")
 
 
 class FieldsDialog(Dialog[str | None], inherit_bindings=False):
@@ -100,9 +108,9 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
                 yield Static(Content(self._hint), classes="-hint")
 
     @property
-    def inputs(self) -> Iterator[Input]:
+    def inputs(self) -> Iterator[Input | Choice]:
         """Return the inputs in the order of the fields."""
-        return iter(self.query(Input))
+        return iter(self.query("Input, Choice"))  # type: ignore[arg-type] # of these two types
 
     @on(Input.Submitted)
     def action_save(self) -> None:
@@ -142,7 +150,7 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
     def has_changes(self) -> bool:
         """Return True if a line differs from what the form was opened with."""
         lines = zip(self._fields, self.inputs, strict=True)
-        return any(line.value.strip() != clean(field.value).strip() for field, line in lines)
+        return any(line.value.strip() != clean(field.initial).strip() for field, line in lines)
 
     def action_leave(self) -> None:
         """Close, and cancel a submission in progress; what the desk has written by then stays."""
@@ -155,7 +163,9 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
             discard_with_consent(self, self.close)
 
 
-def _line(field: Field) -> Input:
+def _line(field: Field) -> Input | Choice:
+    if field.choices:
+        return Choice({value: clean(label) for value, label in field.choices.items()}, field.initial)
     return Input(
         clean(field.value),
         password=field.secret,

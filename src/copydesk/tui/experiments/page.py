@@ -10,6 +10,7 @@ from copydesk.model.experiment import (
     Experiment,
     ExperimentResults,
     ExperimentStatus,
+    Metric,
     Variant,
     VariantResults,
     format_variant_value,
@@ -181,6 +182,7 @@ def _column(view: ExperimentView, variant: Variant, results: VariantResults) -> 
     value = next(iter(variant.config.values()), None)
     values = (
         safe_line(format_variant_value(value)),
+        _still_needed(view, results),
         labels.assigned_drafts(results.drafted, results.assigned),
         f"{results.accepted:,}",
         f"{results.unedited:,}{_format_share(results.acceptance_rate)}",
@@ -198,6 +200,15 @@ def _column(view: ExperimentView, variant: Variant, results: VariantResults) -> 
     metrics = tuple(zip(labels.VARIANT_METRICS, values, strict=True))
     won = f" {WINNER_MARK}" if results.id == view.results.winner else ""
     return VariantColumn(name=safe_line(results.name) + won, metrics=metrics)
+
+
+def _still_needed(view: ExperimentView, results: VariantResults) -> str:
+    """Return how many posts of the variant the plan still lacks; a dash once nothing more is counted."""
+    plan = view.experiment.plan
+    if view.experiment.status is not ExperimentStatus.ACTIVE:
+        return labels.UNKNOWN_VALUE
+    counted = results.measured if plan.metric is Metric.ENGAGEMENT else results.accepted + results.rejected
+    return f"{max(plan.posts_per_variant - counted, 0):,} of {plan.posts_per_variant:,}"
 
 
 def _format_share(value: float | None) -> str:

@@ -14,6 +14,8 @@ from textual.widget import Widget
 from copydesk.errors import CopydeskError
 from copydesk.model.experiment import (
     MAX_REASON_LENGTH,
+    MAX_VARIANTS,
+    MIN_VARIANTS,
     WRITER_PARAMETERS,
     Experiment,
     ExperimentResults,
@@ -21,10 +23,18 @@ from copydesk.model.experiment import (
     Metric,
     parse_variants,
 )
+from copydesk.model.voice import Emoji, Link
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
-from copydesk.tui.experiments.page import ExperimentView, experiment_page, experiment_row, no_experiments
+from copydesk.tui.dialogs.pick import PickDialog
+from copydesk.tui.experiments.page import (
+    MIN_WIDTH_FOR_DRAFTS,
+    ExperimentView,
+    experiment_page,
+    experiment_row,
+    no_experiments,
+)
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.runtime.key_buffer import Hold
@@ -36,26 +46,55 @@ from copydesk.tui.widgets.page import Page
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-MAX_VARIANTS = 5
 PANES = ("experiments", "variants")
 _STATUS_ORDER = tuple(ExperimentStatus)
-_FIELDS = (
-    Field("name", labels.NAME_FIELD, labels.EXPERIMENT_NAME_PLACEHOLDER, max_length=100),
-    Field(
-        "parameter",
-        labels.PARAMETER_FIELD,
-        labels.PARAMETER_PLACEHOLDER,
-        max_length=100,
-        suggestions=WRITER_PARAMETERS,
-    ),
-    *(
-        Field(f"{number}", label, placeholder)
-        for number, (label, placeholder) in enumerate(labels.VARIANT_FIELDS.items(), 1)
-    ),
-    Field("metric", labels.METRIC_FIELD, " · ".join(Metric), suggestions=tuple(Metric)),
-    Field("posts", labels.POSTS_FIELD, labels.POSTS_PLACEHOLDER, digits_only=True, max_length=4),
-    Field("aa_test", labels.AA_FIELD, labels.AA_PLACEHOLDER, suggestions=(labels.YES,)),
-)
+VALUES: Mapping[str, Sequence[str]] = {
+    "hashtags": tuple(f"{number}" for number in range(6)),
+    "length": tuple(f"{number}" for number in range(100, 300, 20)),
+    "emoji": tuple(Emoji),
+    "link": tuple(Link),
+    "temperature": ("0", "0.3", "0.7", "1"),
+}
+"""Values to choose from, by parameter; the values of the others are typed."""
+DEFAULT = "null"
+"""The value that leaves a setting as the voice has it."""
+
+
+class ParameterDialog(PickDialog[str]):
+    """Choose what an experiment compares; the last one is a name of one's own."""
+
+    def __init__(self) -> None:
+        super().__init__((*WRITER_PARAMETERS, ""), labels.parameter_list_title())
+
+    def draw(self, choice: str, width: int) -> Content:
+        name, meaning = choice or labels.OTHER_PARAMETER, labels.PARAMETERS[choice]
+        return Content.assemble(f"{name:<13} ", (meaning, "dim")).truncate(width, ellipsis=True)
+
+    def text_of(self, choice: str) -> str:
+        return f"{choice} {labels.PARAMETERS[choice]}"
+
+
+def _new_fields(parameter: str, values: Sequence[str]) -> tuple[Field, ...]:
+    """Return the fields of a new experiment that compares this parameter; without `values` they are typed."""
+    named = () if parameter else (Field("parameter", labels.PARAMETER_FIELD, labels.PARAMETER_PLACEHOLDER),)
+    choices = {DEFAULT: labels.VOICE_DEFAULT} | {value: value for value in values}
+
+    def variant(number: int, label: str, placeholder: str) -> Field:
+        if not values:
+            return Field(f"{number}", label, placeholder if number > MIN_VARIANTS else labels.VARIANT_PLACEHOLDER)
+        if number > MIN_VARIANTS:
+            return Field(f"{number}", label, choices={"": labels.NO_VARIANT} | choices)
+        # As it is against the first other value: the least that has to be changed.
+        return Field(f"{number}", label, choices=choices, value=DEFAULT if number == 1 else values[0])
+
+    return (
+        Field("name", labels.NAME_FIELD, parameter or labels.EXPERIMENT_NAME_PLACEHOLDER, max_length=100),
+        *named,
+        *(variant(number, *texts) for number, texts in enumerate(labels.VARIANT_FIELDS.items(), 1)),
+        Field("metric", labels.METRIC_FIELD, choices={metric.value: metric.value for metric in Metric}),
+        Field("posts", labels.POSTS_FIELD, labels.POSTS_PLACEHOLDER, digits_only=True, max_length=4),
+        Field("aa_test", labels.AA_FIELD, choices=labels.NO_OR_YES),
+    )
 
 
 class ExperimentsScreen(DeskScreen):
@@ -118,7 +157,10 @@ class ExperimentsScreen(DeskScreen):
             target_id = message.select_id or (current.experiment.id if current else "")
             positions = {view.experiment.id: index for index, view in enumerate(message.experiments)}
             self.list_pane.show(message.experiments, positions.get(target_id, 0))
-        set_title(self.list_pane, labels.list_title(labels.EXPERIMENTS, len(message.experiments)))
+        # A wide list has the words in its rows.
+        is_narrow = self.list_pane.size.width < MIN_WIDTH_FOR_DRAFTS
+        legend = labels.legend(view.sign for view in message.experiments) if is_narrow else ()
+        set_title(self.list_pane, labels.list_title(labels.EXPERIMENTS, len(message.experiments)), legend)
 
     def show_error(self, error: CopydeskError) -> None:
         """Show the error in the lower pane: the list may be too low for it."""
@@ -160,18 +202,27 @@ class ExperimentsScreen(DeskScreen):
             self.refresh_data()
 
     def action_new(self) -> None:
-        """Open the form of a new experiment, with what one takes."""
+        """Let the user choose what to compare, then open the form with the values that it has."""
+        self.app.push_screen(ParameterDialog(), self._open_form)
+
+    def _open_form(self, parameter: str | None) -> None:
+        if parameter is None:
+            return
 
         async def work(desk: "Desk") -> None:
             plans = [await desk.experiments.plan(metric) for metric in Metric]
-            hint = labels.experiment_form_hint(WRITER_PARAMETERS, plans)
-            form = FieldsDialog(labels.NEW_EXPERIMENT, _FIELDS, self._create, hint=hint)
-            self.app.push_screen(form, self._report_change)
+            values = VALUES.get(parameter, ())
+            if parameter == "writer":
+                values = tuple(writer.name for writer in (await desk.writers.list()).writers)
+            hint = labels.experiment_form_hint(plans, is_typed=not values)
+            title = labels.new_experiment_title(parameter)
+            form = FieldsDialog(title, _new_fields(parameter, values), partial(self._create, parameter), hint=hint)
+            self.app.push_if_current(self, form, self._report_change)
 
         self.app.run_desk_task(work, hold_keys=Hold.SCREEN)
 
-    async def _create(self, desk: "Desk", values: Mapping[str, str]) -> str:
-        created = await desk.experiments.create(_parse_form(values))
+    async def _create(self, parameter: str, desk: "Desk", values: Mapping[str, str]) -> str:
+        created = await desk.experiments.create(_parse_form(parameter, values))
         self._select_id = created.id
         return labels.experiment_created(created.name, created.plan.sentence)
 
@@ -188,25 +239,19 @@ class ExperimentsScreen(DeskScreen):
         if view.experiment.status is not ExperimentStatus.ACTIVE:
             self.app.notify(labels.experiment_already(view.experiment.status), severity="warning")
             return
-        names = [variant.label for variant in view.experiment.variants]
+        winners = {"": labels.NO_WINNER} | {variant.id: variant.label for variant in view.experiment.variants}
         fields = (
-            Field("winner", labels.WINNER_FIELD, labels.winner_placeholder(names), suggestions=names),
+            Field("winner", labels.WINNER_FIELD, choices=winners),
             Field("reason", labels.REASON_FIELD, labels.REASON_PLACEHOLDER, max_length=MAX_REASON_LENGTH),
-            Field("voice", labels.APPLY_FIELD, labels.APPLY_PLACEHOLDER, suggestions=(labels.YES,)),
+            Field("voice", labels.APPLY_FIELD, choices=labels.NO_OR_YES),
         )
         title = labels.conclude_title(view.experiment.name)
         form = FieldsDialog(title, fields, partial(self._conclude, view.experiment), hint=labels.CONCLUDE_HINT)
         self.app.push_screen(form, self._report_change)
 
     async def _conclude(self, experiment: Experiment, desk: "Desk", values: Mapping[str, str]) -> str:
-        by_label = {variant.label: variant.id for variant in experiment.variants}
-        ids = {variant.id for variant in experiment.variants}
-        typed = values["winner"]
-        # An id, a label, or text that the desk will reject with an explanation; empty for no winner.
-        winner = (typed if typed in ids else by_label.get(typed, typed)) or None
-        await desk.experiments.conclude(
-            experiment.id, winner, values["reason"] or None, apply_to_voice=_is_yes(values["voice"])
-        )
+        winner, reason = values["winner"] or None, values["reason"] or None
+        await desk.experiments.conclude(experiment.id, winner, reason, apply_to_voice=bool(values["voice"]))
         return labels.experiment_concluded(experiment.name)
 
     def action_archive(self) -> None:
@@ -245,25 +290,26 @@ def _to_views(experiments: Sequence[Experiment]) -> tuple[ExperimentView, ...]:
     return tuple(sorted(views, key=lambda view: _STATUS_ORDER.index(view.experiment.status)))
 
 
-def _parse_form(values: Mapping[str, str]) -> dict[str, object]:
+def _parse_form(parameter: str, values: Mapping[str, str]) -> dict[str, object]:
     """Parse the form into a new experiment. A variant without a label gets its value as its label.
 
     Raise CopydeskError if no parameter was entered.
     """
-    entered = [variant for number in range(1, MAX_VARIANTS + 1) if (variant := values[f"{number}"])]
-    if not values["parameter"]:
+    parameter = parameter or values["parameter"]
+    if not parameter:
         raise CopydeskError(labels.parameter_missing(WRITER_PARAMETERS[0]))
-    assignments = [variant if "=" in variant else f"{variant}={variant}" for variant in entered]
-    variants = parse_variants(assignments, values["parameter"])
+    entered = [variant for number in range(1, MAX_VARIANTS + 1) if (variant := values[f"{number}"])]
     return {
-        "name": values["name"],
-        "parameter": values["parameter"],
-        "variants": msgspec.to_builtins(variants),
-        "metric": values["metric"] or None,
+        "name": values["name"] or parameter,
+        "parameter": parameter,
+        "variants": msgspec.to_builtins(parse_variants([_assignment(variant) for variant in entered], parameter)),
+        "metric": values["metric"],
         "postsPerVariant": int(values["posts"]) if values["posts"] else None,
-        "aaTest": _is_yes(values["aa_test"]),
+        "aaTest": bool(values["aa_test"]),
     }
 
 
-def _is_yes(value: str) -> bool:
-    return value.casefold() == labels.YES
+def _assignment(variant: str) -> str:
+    if variant == DEFAULT:
+        return f"{labels.VOICE_DEFAULT}={DEFAULT}"
+    return variant if "=" in variant else f"{variant}={variant}"
