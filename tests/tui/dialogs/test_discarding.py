@@ -13,11 +13,12 @@ from copydesk.tui.dialogs.fields import FieldsDialog
 from copydesk.tui.dialogs.pick import PickDialog
 from copydesk.tui.experiments.screen import ParameterDialog
 from copydesk.tui.help.screen import HelpDialog
+from copydesk.tui.jump import JumpDialog
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog, PostDialog, TimePrompt
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
 from copydesk.tui.setup.connect_dialogs import NameDialog, SignInDialog
 from copydesk.tui.setup.ranking_dialogs import RehearsalDialog
-from copydesk.tui.setup.voice_dialog import VoiceDialog
+from copydesk.tui.setup.voice_dialog import ImportDialog, VoiceDialog
 from copydesk.tui.sources.feed_transfer import FeedImportDialog
 from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
 from review_driver import open_review
@@ -27,7 +28,7 @@ FORMS = {AutosavedForm, ComposeDialog, EditDialog, VoiceDialog, FieldsDialog, So
 """Dialogs with text that may be lost."""
 WITHOUT_TEXT = {
     *(prompt.ConfirmDialog, ExitDialog, PageDialog, WaitDialog, PostDialog, PlanDialog, RehearsalDialog),
-    *(FeedImportDialog, SourceTestDialog),
+    *(FeedImportDialog, SourceTestDialog, ImportDialog, JumpDialog),
     # Words that narrow a list, a time, and an address that the browser still has.
     *(FilterDialog, HelpDialog, PickDialog, PickDraftDialog, NameDialog, ParameterDialog, TimePrompt, SignInDialog),
 }

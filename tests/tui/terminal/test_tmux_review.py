@@ -50,8 +50,9 @@ def test_drafts_are_reviewed_at_typing_speed(home: Path) -> None:
         terminal.press("Enter")
         terminal.wait_for(r"Rejected 2")
         terminal.press("u", "r")
-        terminal.wait_for(r"\b1 Old news")
-        terminal.press("1", "Enter")
+        # The reason before the newest one, which the undo leaves in the history.
+        terminal.wait_for(r"\b2 Old news")
+        terminal.press("2", "Enter")
         terminal.wait_for(r"Rejected 2")
         terminal.press(*["a"] * 4)
         terminal.wait_for(rf"To review {SAMPLE_DRAFTS - 17}  Approved 12 .* Rejected 2")

@@ -48,7 +48,7 @@ async def list_missing_accounts(ctx: DeskContext) -> tuple[AccountQuestion, ...]
             approved=len(group.approved),
             draft_id=draft_id,
             text=texts[draft_id],
-            known=_known(platforms, draft_format, group),
+            known=_describe(platforms, draft_format, group),
             advice=_advice(platforms, draft_id),
         )
         for ((platforms, draft_format), group), draft_id in zip(groups.items(), first_ids, strict=True)
@@ -90,7 +90,7 @@ def _group(ctx: DeskContext, waiting: _Waiting) -> dict[tuple[tuple[str, ...], F
     return groups
 
 
-def _known(platforms: tuple[str, ...], format: Format | None, group: _Group) -> str:
+def _describe(platforms: tuple[str, ...], format: Format | None, group: _Group) -> str:
     if platforms:
         missing = f"No account for {', '.join(platforms)} is connected"
     else:

@@ -122,7 +122,8 @@ class EngagementScreen(DeskScreen):
     def _update_titles(self) -> None:
         set_title(self.metrics_pane, labels.metrics_title(self.period.label))
         posts = self._report.posts if self._report else ()
-        set_title(self.posts_pane, labels.posts_title(len(posts), self.metric, is_limited=len(posts) >= MAX_POSTS))
+        title = labels.posts_title(len(posts), self.metric, is_limited=len(posts) >= MAX_POSTS)
+        set_title(self.posts_pane, title, labels.legend(labels.FORMAT[post.format] for post in posts))
 
     @on(LineList.Moved)
     def _show_current(self) -> None:

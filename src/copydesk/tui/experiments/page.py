@@ -30,6 +30,8 @@ PARAMETER_WIDTH = 12
 WINNER_MARK = "✓"
 MIN_WIDTH_FOR_DRAFTS = 60
 """Rows of at least this many cells show the number of drafts."""
+MIN_WIDTH_FOR_STATE = 36
+"""Narrower rows have the letter of the state only."""
 
 
 class ExperimentView(NamedTuple):
@@ -62,7 +64,7 @@ def experiment_row(view: ExperimentView, now: datetime, width: int) -> Content:
     )
     head = Content.assemble(
         (f"{sign.letter} ", sign.role),
-        (f"{sign.text:<9} ", sign.role) if width >= MIN_WIDTH_FOR_DRAFTS else "",
+        (f"{sign.text:<9} ", sign.role) if width >= MIN_WIDTH_FOR_STATE else "",
         f"{fit(safe_line(experiment.parameter), PARAMETER_WIDTH)} ",
         (drafts, "dim"),
         (f"{format_age(experiment.created_at, now):>3} ", "dim"),

@@ -29,7 +29,6 @@ from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
 from copydesk.tui.dialogs.pick import PickDialog
 from copydesk.tui.experiments.page import (
-    MIN_WIDTH_FOR_DRAFTS,
     ExperimentView,
     experiment_page,
     experiment_row,
@@ -76,7 +75,7 @@ class ParameterDialog(PickDialog[str]):
 
 def _new_fields(parameter: str, values: Sequence[str]) -> tuple[Field, ...]:
     """Return the fields of a new experiment that compares this parameter; without `values` they are typed."""
-    named = () if parameter else (Field("parameter", labels.PARAMETER_FIELD, labels.PARAMETER_PLACEHOLDER),)
+    parameter_field = () if parameter else (Field("parameter", labels.PARAMETER_FIELD, labels.PARAMETER_PLACEHOLDER),)
     choices = {DEFAULT: labels.VOICE_DEFAULT} | {value: value for value in values}
 
     def variant(number: int, label: str, placeholder: str) -> Field:
@@ -89,7 +88,7 @@ def _new_fields(parameter: str, values: Sequence[str]) -> tuple[Field, ...]:
 
     return (
         Field("name", labels.NAME_FIELD, parameter or labels.EXPERIMENT_NAME_PLACEHOLDER, max_length=100),
-        *named,
+        *parameter_field,
         *(variant(number, *texts) for number, texts in enumerate(labels.VARIANT_FIELDS.items(), 1)),
         Field("metric", labels.METRIC_FIELD, choices={metric.value: metric.value for metric in Metric}),
         Field("posts", labels.POSTS_FIELD, labels.POSTS_PLACEHOLDER, digits_only=True, max_length=4),
@@ -157,10 +156,7 @@ class ExperimentsScreen(DeskScreen):
             target_id = message.select_id or (current.experiment.id if current else "")
             positions = {view.experiment.id: index for index, view in enumerate(message.experiments)}
             self.list_pane.show(message.experiments, positions.get(target_id, 0))
-        # A wide list has the words in its rows.
-        is_narrow = self.list_pane.size.width < MIN_WIDTH_FOR_DRAFTS
-        legend = labels.legend(view.sign for view in message.experiments) if is_narrow else ()
-        set_title(self.list_pane, labels.list_title(labels.EXPERIMENTS, len(message.experiments)), legend)
+        set_title(self.list_pane, labels.list_title(labels.EXPERIMENTS, len(message.experiments)))
 
     def show_error(self, error: CopydeskError) -> None:
         """Show the error in the lower pane: the list may be too low for it."""

@@ -117,18 +117,18 @@ class _Entry(NamedTuple):
     def rows(self, width: int) -> list[HelpRow]:
         return [HelpRow(line, self.key) for line in Table([self.cells]).lines(width)]
 
-    def contains(self, words: Iterable[str]) -> bool:
+    def contains(self, terms: Iterable[str]) -> bool:
         text = " ".join(cell.plain for cell in self.cells).lower()
-        return all(word in text for word in words)
+        return all(term in text for term in terms)
 
 
-def help_rows(contexts: Iterable[KeyContext], keys: Iterable[Key], words: Iterable[str], width: int) -> list[HelpRow]:
+def help_rows(contexts: Iterable[KeyContext], keys: Iterable[Key], terms: Iterable[str], width: int) -> list[HelpRow]:
     """Return the lines of the help on what contains all words, under their titles, in at most `width` cells."""
-    contexts, keys, words = list(contexts), list(keys), list(words)
+    contexts, keys, terms = list(contexts), list(keys), list(terms)
     rows: list[HelpRow] = []
 
     def add(title: str, entries: Iterable[_Entry]) -> None:
-        found = [row for entry in entries if entry.contains(words) for row in entry.rows(width)]
+        found = [row for entry in entries if entry.contains(terms) for row in entry.rows(width)]
         if found:
             rows.extend([HelpRow(Content.styled(title, "strong")), *found, HelpRow(Content(""))])
 
@@ -174,7 +174,7 @@ class HelpDialog(Dialog[Key | None], inherit_bindings=False):
 
     @on(NarrowedList.Narrowed)
     def _show_rows(self) -> None:
-        rows = help_rows(self._contexts, self._keys, self.narrowed.words, self.rows.drawable_size.width - 1)
+        rows = help_rows(self._contexts, self._keys, self.narrowed.terms, self.rows.drawable_size.width - 1)
         # The first key, not its title; all of it is shown from the top.
         first = next((index for index, row in enumerate(rows) if row.key is not None), 0)
         self.rows.show(rows, first)

@@ -167,7 +167,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
     def selected_draft_id(self) -> str | None:
         """Return the id of the delivery's draft."""
         question = self.questions.current
-        return question.delivery.draft_id if question is not None else None
+        return _draft_id(question) if question is not None else None
 
     # Moving.
 

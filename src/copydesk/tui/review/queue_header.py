@@ -14,7 +14,7 @@ from copydesk.text import clean
 from copydesk.tui.custom_tabs import MAX_TAB_COUNT, tab_name
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.labels import NEEDS_YOU, NEEDS_YOU_LETTER, NEEDS_YOU_TAB, SEARCH_PLACEHOLDER, TAB_SHORT_LENGTH, TABS
+from copydesk.tui.labels import NEEDS_YOU, NEEDS_YOU_SHORT, NEEDS_YOU_TAB, SEARCH_PLACEHOLDER, TAB_SHORT_LENGTH, TABS
 from copydesk.tui.widgets.lines import Place, StaticLines
 
 _GAP = 2
@@ -55,7 +55,7 @@ class TabsLine(StaticLines):
     def lines(self, width: int) -> list[Content]:
         """Return the first variant that fits; the user's own tabs are in each of them.
 
-        In this order: all names, names of non-empty tabs, all letters, letters of non-empty tabs, the current tab.
+        In this order: all names, names of non-empty tabs, all short names, those of non-empty tabs, the current tab.
         Archived is a tab only if there are archived drafts.
         """
         if width < NARROW_WIDTH:
@@ -79,7 +79,7 @@ class TabsLine(StaticLines):
     def _label(self, tab: str, *, full_name: bool) -> Content:
         is_current = tab == self._tab
         own = clean(tab_name(tab))
-        long, short = TABS.get(tab, (own, own[:TAB_SHORT_LENGTH]) if own else (NEEDS_YOU, NEEDS_YOU_LETTER))
+        long, short = TABS.get(tab, (own, own[:TAB_SHORT_LENGTH]) if own else (NEEDS_YOU, NEEDS_YOU_SHORT))
         name = long if full_name or is_current else short
         count = self.app.needs_user if tab == NEEDS_YOU_TAB else self._counts.get(tab, 0)
         number = f" {format_count(count)}{'+' if own and count >= MAX_TAB_COUNT else ''}" if count else ""

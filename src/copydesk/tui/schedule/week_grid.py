@@ -82,7 +82,7 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
     def show(self, week: Week, now: datetime, cursor: GridPosition, selected_key: str = "") -> None:
         """Show a week, with the cursor on a position in it and on the entry with the key `selected_key`."""
         self._week, self._now, self._note, self._selected_key = week, now, (), selected_key
-        set_title(self, week_title(week, now))
+        set_title(self, week_title(week, now), labels.legend(labels.STATUS[draft.status] for draft in week.drafts))
         self._lay_out_at(cursor)
 
     def show_note(self, note: Sequence[Block]) -> None:

@@ -236,9 +236,28 @@ class LinePainter:
         return self._widget.screen.get_visual_style(f"ink--{role}", partial=True) if role in ROLES else Style.null()
 
 
-def set_title(widget: Widget, title: str) -> None:
-    """Set the title in a widget's border, which may be untrusted text: as a Content it is not parsed as markup."""
-    widget.border_title = Content(f" {title} ")
+def set_title(widget: Widget, title: str, legend: Iterable[tuple[str, str]] = ()) -> None:
+    """Set the title in a widget's border, which may be untrusted text: as a Content it is not parsed as markup.
+
+    `legend` has the letters of the rows with their meaning; those that do not fit are in the help.
+    """
+    line = widget.border_title = Content(f" {title} ")
+    if entries := tuple(dict.fromkeys(legend)):
+        # The width is known once the widget is laid out.
+        widget.call_after_refresh(_add_legend, widget, line, entries)
+
+
+def _add_legend(widget: Widget, line: Content, legend: Iterable[tuple[str, str]]) -> None:
+    """Append the legend to the title, unless it was replaced since."""
+    if widget.border_title != line:
+        return
+    for letter, meaning in legend:
+        entry = Content(f"· {letter} {meaning} ")
+        # The border has a cell on either side of the title.
+        if line.cell_length + entry.cell_length > widget.size.width - 2:
+            break
+        line += entry
+    widget.border_title = line
 
 
 class Place(NamedTuple):

@@ -30,7 +30,7 @@ class NarrowedList(Vertical):
         yield self._rows
 
     @property
-    def words(self) -> Sequence[str]:
+    def terms(self) -> Sequence[str]:
         """The typed words, in lower case."""
         return self._line.value.lower().split()
 
@@ -42,7 +42,7 @@ class NarrowedList(Vertical):
     def matches(self, text: str) -> bool:
         """Return True if a row with this text is to be shown."""
         lowered = text.lower()
-        return all(word in lowered for word in self.words)
+        return all(term in lowered for term in self.terms)
 
     def open_line(self) -> None:
         """Show the line and let the user type."""

@@ -1,7 +1,8 @@
 """The line at the top of every screen: the current screen, progress, and the number of problems."""
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual import events, getters
 from textual.content import Content
@@ -19,6 +20,9 @@ _MIN_GAP = 2
 """Minimum cells between the left and the right part."""
 _TAB_GAP = 2
 """Cells between two screens."""
+_NUMBERS: Final[Mapping[str, str]] = {}
+_NAMES: Final = ({name: name.capitalize() for name in SCREEN_NAMES}, labels.SHORT_SCREEN_NAMES, _NUMBERS)
+"""The names of the screens that are not the current one: in full, short, or their numbers alone."""
 
 
 # Not Textual's Header: it has a fixed layout of title and clock, without tabs, progress and problems.
@@ -69,7 +73,7 @@ class TopLine(StaticLines):
                     ]
                     return [left.pad_right(gap) + right]
         self._click_areas = []
-        return [self._tabs(full_names=False).truncate(max(width, 1))]
+        return [self._tabs(_NUMBERS).truncate(max(width, 1))]
 
     async def on_click(self, event: events.Click) -> None:
         """Switch to the clicked screen or the deliveries that need the user, or open the log."""
@@ -102,7 +106,7 @@ class TopLine(StaticLines):
         """Return the cells of the number and name of each screen."""
         line = self.lines(self.drawable_size.width)[0].plain
         # The desk's name before them may contain digits and wide characters, too.
-        offset = max(line.rfind(self._tabs(full_names=full).plain) for full in (True, False))
+        offset = max(line.rfind(self._tabs(names).plain) for names in _NAMES)
         tabs, before = line[max(offset, 0) :], Content(line[: max(offset, 0)]).cell_length
         cells = {}
         for number, screen in enumerate(SCREEN_NAMES, 1):
@@ -142,8 +146,7 @@ class TopLine(StaticLines):
         return variants if len(clocks) == len(needs) == 1 else [*variants, (none, none, none, none, counts[-1])]
 
     def _left_variants(self) -> list[Content]:
-        """Return variants of the left part, the longest first: names of other screens, or only their numbers."""
-        long, short = self._tabs(full_names=True), self._tabs(full_names=False)
+        """Return variants of the left part, the longest first: names of other screens, short ones, only numbers."""
         titles = [Content.styled(labels.APP_NAME, "accent")]
         if self._desk_name:
             # The desk's name is more informative than the program's.
@@ -152,15 +155,16 @@ class TopLine(StaticLines):
         prefixes = [title + Content("  ") for title in titles]
         return [
             tabs
-            for tabs_variant in (long, short)
+            for tabs_variant in map(self._tabs, _NAMES)
             for tabs in (*(title + tabs_variant for title in prefixes), tabs_variant)
         ]
 
-    def _tabs(self, *, full_names: bool) -> Content:
+    def _tabs(self, names: Mapping[str, str]) -> Content:
         tabs = []
         for number, screen in enumerate(SCREEN_NAMES, 1):
             is_current = screen == self._screen
-            label = f"{number} {screen.capitalize()}" if full_names or is_current else f"{number}"
+            name = screen.capitalize() if is_current else names.get(screen, "")
+            label = f"{number} {name}".rstrip()
             tabs.append(Content.styled(label, "strong" if is_current else "dim"))
         return Content("  ").join(tabs)
 
