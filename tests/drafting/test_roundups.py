@@ -160,6 +160,16 @@ def test_unusable_item_is_left_out(unusable: dict[str, str]) -> None:
     assert "9" not in {trace.item_id for trace in draft.sentences}
 
 
+def test_second_report_of_one_event_is_left_out() -> None:
+    first = make_item(
+        "8", title="Tram drivers repair a bridge", text="In Marl 9 tram drivers repaired the bridge with 400 planks."
+    )
+    again = "The bridge in Marl was repaired by tram drivers, whom the mayor thanked with cake, flowers and fireworks."
+    items = (*OTHER_ITEMS[:2], first, make_item("9", title="A bridge is open again in Marl", text=again))
+    draft = write(make_brief(Format.BLOG, other_items=items))
+    assert {"8", "9"} & {trace.item_id for trace in draft.sentences} == {"8"}
+
+
 def test_roundup_has_seven_sources_at_most() -> None:
     draft = write(make_brief(Format.BLOG, other_items=make_items(10)))
     assert draft.text.startswith("# Libraries: seven links")

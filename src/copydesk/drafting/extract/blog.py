@@ -37,6 +37,8 @@ MIN_SOURCES, MAX_SOURCES = 3, 7
 """Sources of a round-up: with fewer it would retell an article, with more nobody would read it."""
 _MIN_NEW_WORDS, _NEW_SHARE = 4, 0.5
 """Words, and share of its words, that a sentence adds to those of the entries before it."""
+_MAX_SHARED_WORDS = 4
+"""Words that a sentence shares with the one of another entry at most."""
 DEFAULT_WORDS = 250
 """Total words quoted if the voice has no setting."""
 
@@ -154,6 +156,9 @@ def _adds(text: str, earlier: Sequence[str]) -> bool:
     """Return True if a sentence says something that the earlier ones do not."""
     words = select_sentences.keywords(text)
     known = frozenset(chain.from_iterable(map(select_sentences.keywords, earlier)))
+    # Two reports of one event: what they share is the news, what differs is how it is put.
+    if any(len(words & select_sentences.keywords(other)) > _MAX_SHARED_WORDS for other in earlier):
+        return False
     if any(select_sentences.repeats_title(text, other) for other in earlier):
         return False
     return not earlier or len(words - known) >= max(_MIN_NEW_WORDS, _NEW_SHARE * len(words))
