@@ -44,7 +44,9 @@ _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "
 def made_up_word(number: int) -> str:
     """Return a made-up word, a different one for each number below 343,000."""
     first, quotient = number % 70, number // 70
-    return (_SYLLABLES[first] + _SYLLABLES[(first * 3 + quotient) % 70] + _SYLLABLES[quotient % 70] + "rn").capitalize()
+    # The carry keeps the third syllable from following from the second.
+    third = (quotient + quotient // 70) % 70
+    return (_SYLLABLES[first] + _SYLLABLES[(first * 3 + quotient) % 70] + _SYLLABLES[third] + "rn").capitalize()
 
 
 def story_title(number: int) -> str:
