@@ -3,11 +3,29 @@
 The samples of `make test` are small: their limits allow for chance, those of `make prove` do not.
 """
 
+import re
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from copydesk.model.experiment import Metric
 from sampling import EXHAUSTIVE
-from simulated_experiments import AA_SETTINGS, POWER_SETTINGS, RUNS, Setting, flagged_splits, simulate
+from simulated_experiments import (
+    AA_SETTINGS,
+    DOCUMENT,
+    KINDS,
+    POSTS,
+    POWER_SETTINGS,
+    RUNS,
+    VARIANTS,
+    Result,
+    Setting,
+    Tally,
+    flagged_splits,
+    read_results,
+    simulate,
+)
 
 SAMPLE = 40
 """Runs of a setting in `make test`."""
@@ -39,6 +57,35 @@ def test_chance_gives_no_winner_and_intervals_cover(setting: Setting) -> None:
 @pytest.mark.parametrize("setting", POWER_SETTINGS[: None if EXHAUSTIVE else 1], ids=str)
 def test_double_rate_is_found(setting: Setting) -> None:
     assert simulate(setting, RUNS if EXHAUSTIVE else SAMPLE).different >= 0.8 - 2 * CHANCE
+
+
+def test_documented_figures_are_within_the_limits() -> None:
+    tables = DOCUMENT.read_text(encoding="utf-8").partition("<!-- simulations -->")[2]
+    rows = [
+        [float(cell) for cell in re.findall(r"(\d+\.\d) %", line)]
+        for line in tables.partition("<!-- /simulations -->")[0].splitlines()
+        if re.match(r"\| .* \| \d \| ", line)
+    ]
+    # A row is written when all of its settings are simulated.
+    assert 0 < len(rows) <= len(KINDS) * len(VARIANTS)
+    assert {len(row) for row in rows} == {2 * len(POSTS)}
+    for row in rows:
+        winners, covered = row[: len(POSTS)], row[len(POSTS) :]
+        assert max(winners) <= 5
+        assert all(92 <= share <= 98 for share, posts in zip(covered, POSTS, strict=True) if posts >= 10)
+    found = re.findall(r"^\| \d \| (\d+\.\d) % \|", tables, re.MULTILINE)
+    assert len(found) == len(VARIANTS)
+    assert min(map(float, found)) >= 80
+
+
+def test_only_results_of_the_same_code_are_taken_over(tmp_path: Path) -> None:
+    one, two = AA_SETTINGS[:2]
+    results = Result("new", RUNS, one, Tally(0, 0, 0.95)), Result("old", RUNS, two, Tally(0, 0, 0.95))
+    file = tmp_path / "results.jsonl"
+    # As a killed run leaves it: the last line is not complete.
+    file.write_bytes(msgspec.json.Encoder().encode_lines(results) + b'{"code":"ne')
+    assert read_results(file, "new") == {one: Tally(0, 0, 0.95)}
+    assert read_results(tmp_path / "none", "new") == {}
 
 
 @pytest.mark.proof

@@ -74,6 +74,15 @@ def take_looks(metric: Metric, arms: Arms, looks: Sequence[Look], seed: str) -> 
     Each look uses as many observations of each variant as were planned for it, the first ones. What comes later cannot
     change it.
     """
+    taken = find_look(metric, arms, looks, seed)
+    if taken is None:
+        return None
+    first = tuple(arm[: taken.look.posts] for arm in arms)
+    return taken._replace(estimates=estimate_means(metric, first, f"{seed}:{taken.look.number}"))
+
+
+def find_look(metric: Metric, arms: Arms, looks: Sequence[Look], seed: str) -> LookAnalysis | None:
+    """Return the last look that was due, as `take_looks` does, without the estimates."""
     taken = None
     for look in looks:
         if min(map(len, arms)) < look.posts:
@@ -84,10 +93,7 @@ def take_looks(metric: Metric, arms: Arms, looks: Sequence[Look], seed: str) -> 
         taken = LookAnalysis(look, difference_p(metric, first, f"{seed}:{look.number}"), ())
         if taken.is_different:
             break
-    if taken is None:
-        return None
-    first = tuple(arm[: taken.look.posts] for arm in arms)
-    return taken._replace(estimates=estimate_means(metric, first, f"{seed}:{taken.look.number}"))
+    return taken
 
 
 # Cached because the console shows the same results again with each refresh.
@@ -107,18 +113,19 @@ def difference_p(metric: Metric, arms: Arms, seed: str) -> float:
 @lru_cache(maxsize=256)
 def estimate_means(metric: Metric, arms: Arms, seed: str) -> tuple[MeanEstimate, ...]:
     """Return the estimate of each variant's mean; the first variant is the control."""
+    return tuple(posterior.compare(draw_means(metric, arms, seed), lower_is_better=metric is Metric.EDITS))
+
+
+def draw_means(metric: Metric, arms: Arms, seed: str) -> list[list[float]]:
+    """Return draws from the posterior of each variant's mean."""
     random = Random(seed)  # noqa: S311 - nothing secret
     if metric is Metric.ACCEPTANCE:
-        samples = [
-            posterior.sample_proportion(round(sum(post.value for post in arm)), len(arm), random) for arm in arms
-        ]
-    elif metric is Metric.EDITS:
-        samples = [posterior.sample_share([post.value for post in arm], random) for arm in arms]
-    elif have_impressions([post for arm in arms for post in arm]):
-        samples = posterior.sample_rates([[to_rate(post) for post in arm] for arm in arms], random)
-    else:
-        samples = [posterior.sample_count([int(post.value) for post in arm], random) for arm in arms]
-    return tuple(posterior.compare(samples, lower_is_better=metric is Metric.EDITS))
+        return [posterior.sample_proportion(round(sum(post.value for post in arm)), len(arm), random) for arm in arms]
+    if metric is Metric.EDITS:
+        return [posterior.sample_share([post.value for post in arm], random) for arm in arms]
+    if have_impressions([post for arm in arms for post in arm]):
+        return posterior.sample_rates([[to_rate(post) for post in arm] for arm in arms], random)
+    return [posterior.sample_count([int(post.value) for post in arm], random) for arm in arms]
 
 
 def build_results(
