@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, case, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Integer, case, delete, func, insert, literal_column, select, update
 
 from copydesk.model.draft import Status
 from copydesk.model.serialization import Struct
@@ -173,7 +173,9 @@ def count_items_by_day(conn: Connection, user_id: str, day_starts: Sequence[date
     rows of these days are read, through their index.
     """
     # The latest day first: CASE takes the first condition that holds.
-    cases = [(item.c.published >= edge, day) for day, edge in reversed(list(enumerate(day_starts)))]
+    # The days as they are: PostgreSQL would take parameters for text.
+    days = reversed(list(enumerate(day_starts)))
+    cases = [(item.c.published >= edge, literal_column(str(day), Integer())) for day, edge in days]
     day = case(*cases).label("day")
     conditions = (item.c.user_id == user_id, item.c.published >= day_starts[0], item.c.source_id.is_not(None))
     counts: dict[str, list[int]] = {}

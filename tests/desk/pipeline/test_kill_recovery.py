@@ -60,7 +60,8 @@ def created_rows(home: Path) -> list[list[tuple[object, ...]]]:
 def assert_consistent(home: Path, kill_at: int) -> None:
     """Assert that the fetch of each source is stored with all its items and its state, or not at all."""
     assert integrity_errors(home) == [], kill_at
-    query = "SELECT (SELECT count(*) FROM item WHERE source_id = source.id), item_count, fetch ->> 'lastOk' FROM source"
+    query = """SELECT (SELECT count(*) FROM item WHERE source_id = source.id), item_count, source.fetch ->> 'lastOk'
+        FROM source"""
     for items, counted, fetched in query_db(home, query):
         assert items == counted, kill_at
         assert items in ((0,) if fetched is None else (4, 5)), kill_at

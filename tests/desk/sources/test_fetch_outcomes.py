@@ -265,7 +265,7 @@ async def test_interrupted_first_fetch_keeps_its_lookup(tmp_path):
         assert (run.status, run.stats.sources_failed) == (RunStatus.FAILED, 1)
         failed = await desk.sources.get(source.id)
         assert (failed.fail_count, failed.health, failed.item_count) == (1, Health.ERROR, 0)
-        assert query_db(tmp_path, "SELECT fetch ->> 'lastOk' FROM source") == [(None,)]
+        assert query_db(tmp_path, "SELECT source.fetch ->> 'lastOk' FROM source") == [(None,)]
         clock.advance(60)
         await desk.pipeline.run()
 
