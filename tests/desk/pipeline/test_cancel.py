@@ -8,7 +8,6 @@ import pytest
 
 from copydesk.errors import ConflictError, StoreBusyError
 from copydesk.model.run import Run, RunStatus, Stage
-from copydesk.store.database import Database
 from desk_fixtures import (
     URL_ONE,
     URL_THREE,
@@ -179,10 +178,10 @@ class DatabaseCalls:
 async def test_cancel_at_any_database_call(tmp_path, monkeypatch):
     """A run cancelled between queueing and starting once stayed in the queue and blocked every later run."""
     calls, web, clock = DatabaseCalls(), three_feeds(), Watch()
-    for method in ("read", "write"):
-        monkeypatch.setattr(Database, method, calls.wrap(getattr(Database, method)))
-
     async with open_desk_at(tmp_path, web, clock) as desk:
+        database = type(desk._context.database)
+        for method in ("read", "write"):
+            monkeypatch.setattr(database, method, calls.wrap(getattr(database, method)))
         await create_source(desk)
         for cancel_at in range(-1, 200, 2):
             clock.advance(60)

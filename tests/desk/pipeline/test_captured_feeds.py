@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +16,7 @@ from copydesk.model.source import Source
 from desk_fixtures import Watch, create_source, integrity_errors, list_drafts, query_db, settings_at
 from feed_fixtures import load_real_feeds
 from feed_server import FeedServer
+from store_fixtures import copy_desk
 
 CAPTURED = datetime(2026, 2, 17, 18, 0, tzinfo=UTC)
 JACKSON = {"abc-au-top", "japantoday-world", "elpais-english", "aljazeera", "bbc-world"}
@@ -70,7 +70,7 @@ def first_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FirstRun]:
 @pytest.fixture
 def desk_copy(first_run, tmp_path) -> Path:
     """Return a copy of the desk after its first run."""
-    shutil.copytree(first_run.home, tmp_path / "copy")
+    copy_desk(first_run.home, tmp_path / "copy")
     return tmp_path / "copy"
 
 

@@ -1,7 +1,6 @@
 """Tests for kill -9 during a run: the database stays consistent, and the next run completes the work."""
 
 import random
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from desk_fixtures import Watch, create_source, entry, feed, integrity_errors, q
 from feed_server import FeedServer
 from killed_run import FULL_RUN, kill_runner
 from sampling import sample_size
+from store_fixtures import copy_desk
 
 KILL_COUNT = sample_size(26)
 SOURCES = 5
@@ -70,9 +70,10 @@ def assert_consistent(home: Path, kill_at: int) -> None:
     assert query_db(home, "SELECT count(*) FROM draft_event") == query_db(home, drafted), kill_at
 
 
+@pytest.mark.sqlite("the killed process opens the file")
 async def test_killed_run_is_completed_by_next_run(tmp_path, server):
     await add_sources(tmp_path / "furnished", server)
-    shutil.copytree(tmp_path / "furnished", tmp_path / "undisturbed")
+    copy_desk(tmp_path / "furnished", tmp_path / "undisturbed")
     _, run = await run_once(tmp_path / "undisturbed")
     expected = created_rows(tmp_path / "undisturbed")
     assert run.stats.drafts_created == len(expected[1]) == 4 * SOURCES + 1
@@ -82,7 +83,7 @@ async def test_killed_run_is_completed_by_next_run(tmp_path, server):
     with kill_runner() as doomed:
         for number in range(KILL_COUNT):
             home = tmp_path / str(number)
-            shutil.copytree(tmp_path / "furnished", home)
+            copy_desk(tmp_path / "furnished", home)
             kill_at = rng.randrange(4, 200)
             code = doomed.run(home, kill_at, rng.choice([0, 0.0005, 0.002]))
             assert_consistent(home, kill_at)
@@ -100,7 +101,7 @@ async def test_killed_run_is_completed_by_next_run(tmp_path, server):
 
 async def test_repeated_kills_reach_same_result(tmp_path, server):
     await add_sources(tmp_path / "often", server)
-    shutil.copytree(tmp_path / "often", tmp_path / "undisturbed")
+    copy_desk(tmp_path / "often", tmp_path / "undisturbed")
     await run_once(tmp_path / "undisturbed")
     with kill_runner() as doomed:
         assert [doomed.run(tmp_path / "often", kill_at) for kill_at in range(15, 75, 10)] == [-9] * 6
