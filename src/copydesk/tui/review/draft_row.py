@@ -44,15 +44,21 @@ def draft_row(draft: ListedDraft, now: datetime, width: int, look: RowLook) -> C
 
     The text takes at least MIN_TEXT_WIDTH cells of it; columns for which there is no room are left out.
     """
-    head, previous = Content(""), ""
+    pieces: list[Content] = []
+    used, previous = 0, ""
     for name in look.columns:
         cell = _column(name, draft, now, width, look)
+        if not cell.plain:
+            continue
         # The letter and the sign stand together, before the number.
-        separator = Content("") if not previous or (name in _SIGNS[1:] and previous in _SIGNS) else _GAP
-        if cell.plain and head.cell_length + len(separator) + cell.cell_length < width - MIN_TEXT_WIDTH:
-            head, previous = head + separator + cell, name
-    head += _GAP if previous else Content("")
-    return head + fit(first_line(draft.text), width - head.cell_length)
+        gap = bool(previous) and not (name in _SIGNS[1:] and previous in _SIGNS)
+        if used + gap + cell.cell_length < width - MIN_TEXT_WIDTH:
+            pieces += [_GAP, cell] if gap else [cell]
+            used, previous = used + gap + cell.cell_length, name
+    if pieces:
+        pieces.append(_GAP)
+        used += 1
+    return Content.assemble(*pieces, fit(first_line(draft.text), width - used))
 
 
 def _column(name: str, draft: ListedDraft, now: datetime, width: int, look: RowLook) -> Content:  # noqa: PLR0911 - one for each name
