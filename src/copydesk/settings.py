@@ -483,8 +483,8 @@ def _split_url(url: str) -> tuple[str, str]:
     location, _, query = address.partition("?")
     options = [option for option in query.split("&") if option]
     password = next((option[9:] for option in options if option.startswith("password=")), password)
-    kept = "&".join(option for option in options if not option.startswith("password="))
-    without = f"{scheme}{separator}{user}{at}{location}{'?' if kept else ''}{kept}"
+    query = "&".join(option for option in options if not option.startswith("password="))
+    without = f"{scheme}{separator}{user}{at}{location}{'?' if query else ''}{query}"
     return without, unquote(password)
 
 

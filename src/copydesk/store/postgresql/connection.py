@@ -50,7 +50,7 @@ def _placeholder(found: re.Match[str]) -> str:
 class _Cursor(psycopg.Cursor[tuple[Any, ...]]):
     """A cursor that translates statements, and in a pipeline waits for a result only once somebody looks at it."""
 
-    _written = 0
+    _rows = 0
     """Rows that were written before the cursor was closed."""
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> "_Cursor":
@@ -67,13 +67,13 @@ class _Cursor(psycopg.Cursor[tuple[Any, ...]]):
 
     def close(self) -> None:
         if self.pgresult is not None:
-            self._written = self.written()
+            self._rows = self.count_rows()
         super().close()
 
-    def written(self) -> int:
+    def count_rows(self) -> int:
         """Return the number of rows that the statement wrote."""
         if self.closed:
-            return self._written
+            return self._rows
         return max(0, self.rowcount) if self.description is None else 0
 
     @property
@@ -105,7 +105,7 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
     def total_changes(self) -> int:
         """Number of rows that were written in this transaction by statements, without those of triggers."""
         cursors, self._uncounted = self._uncounted, []
-        self._changes += sum(cursor.written() for cursor in cursors)
+        self._changes += sum(cursor.count_rows() for cursor in cursors)
         return self._changes
 
     def count(self, cursor: _Cursor) -> None:
