@@ -295,10 +295,10 @@ class Console(DeskApp, inherit_bindings=False):
 
     def action_jump(self) -> None:
         """Show letters on every place of the screen, and go to the one that is chosen."""
-        from copydesk.tui.jump import JumpDialog, list_places  # noqa: PLC0415 - not for the first paint
+        from copydesk.tui.jump import JumpDialog, list_targets  # noqa: PLC0415 - not for the first paint
 
-        if places := list_places(self.screen):
-            self.push_screen(JumpDialog(places), lambda place: place.go() if place is not None else None)
+        if targets := list_targets(self.screen):
+            self.push_screen(JumpDialog(targets), lambda target: target.go() if target is not None else None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Run a command of the user's own only on the screens that it is for."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from console_driver import ConsoleDriver, FakeDesk, open_console
-from copydesk.tui.jump import LETTERS, JumpDialog, list_places, make_labels
+from copydesk.tui.jump import LETTERS, JumpDialog, list_targets, make_labels
 from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.schedule.screen import ScheduleScreen
 from review_driver import open_review
@@ -15,7 +15,7 @@ from review_driver import open_review
 def labels_on_screen(ui: ConsoleDriver) -> dict[tuple[int, int], str]:
     """Return the letters by their cell."""
     assert isinstance(ui.app.screen, JumpDialog)
-    return {(place.x, place.y): label for label, place in ui.app.screen._places.items()}
+    return {(target.x, target.y): label for label, target in ui.app.screen._targets.items()}
 
 
 async def jump_to(ui: ConsoleDriver, pattern: str, before: int = 0) -> None:
@@ -53,7 +53,7 @@ async def test_rows_are_counted_from_the_scrolled_top() -> None:
         screen = ui.app.screen
         assert isinstance(screen, ReviewScreen)
         await ui.press("G", "k")
-        rows = [place for place in list_places(screen) if place.x == screen.queue.content_region.x]
+        rows = [target for target in list_targets(screen) if target.x == screen.queue.content_region.x]
         await ui.press("semicolon")
         await ui.press(*labels_on_screen(ui)[rows[-1].x, rows[-1].y])
         assert screen.queue.cursor == 59
@@ -97,7 +97,7 @@ async def test_letters_typed_at_once_arrive() -> None:
     async with open_console(FakeDesk(10), size=(80, 24)) as ui:
         screen = ui.app.screen
         assert isinstance(screen, ReviewScreen)
-        cells = [place.y for place in list_places(screen)]
+        cells = [target.y for target in list_targets(screen)]
         label = make_labels(len(cells))[cells.index(screen.queue.content_region.y + 4)]
         for key in ("semicolon", *label):
             ui.app.simulate_key(key)

@@ -15,7 +15,7 @@ from copydesk.tui.custom_tabs import MAX_TAB_COUNT, tab_name
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.labels import NEEDS_YOU, NEEDS_YOU_SHORT, NEEDS_YOU_TAB, SEARCH_PLACEHOLDER, TAB_SHORT_LENGTH, TABS
-from copydesk.tui.widgets.lines import Place, StaticLines
+from copydesk.tui.widgets.lines import JumpTarget, StaticLines
 
 _GAP = 2
 NARROW_WIDTH = 60
@@ -94,11 +94,11 @@ class TabsLine(StaticLines):
             self._tab_ends.append((end, tab))
         return Content(" " * _GAP).join(labels)
 
-    def places(self) -> list[Place]:
+    def jump_targets(self) -> list[JumpTarget]:
         """Return the places to jump to: the tabs."""
         region, starts = self.content_region, [0, *(end for end, _ in self._tab_ends)]
         return [
-            Place(max(region.x + start - _GAP, 0), region.y, partial(self.post_message, self.Clicked(tab)))
+            JumpTarget(max(region.x + start - _GAP, 0), region.y, partial(self.post_message, self.Clicked(tab)))
             for start, (_, tab) in zip(starts, self._tab_ends, strict=False)
         ]
 

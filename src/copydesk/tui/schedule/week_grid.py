@@ -29,7 +29,7 @@ from copydesk.tui.schedule.week import (
     visible_days,
 )
 from copydesk.tui.terminal.cells import fit, safe_line
-from copydesk.tui.widgets.lines import LineScrollView, Place, set_title
+from copydesk.tui.widgets.lines import JumpTarget, LineScrollView, set_title
 
 MIN_WIDTH_FOR_MONTH = 14
 """Columns of at least this many cells show the month, too."""
@@ -105,13 +105,13 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         self._scroll_to_cursor()
         self.post_message(self.Moved())
 
-    def places(self) -> list[Place]:
+    def jump_targets(self) -> list[JumpTarget]:
         """Return the places to jump to: the grid, and the hours of the day under the cursor."""
         if self.grid is None or self.cursor is None:
-            return super().places()
+            return super().jump_targets()
         day = self.cursor.day
         steps = [partial(self._jump_to, GridPosition(day, hour)) for hour in self.grid.hours]
-        return [*super().places(), *self.row_places(self.FIXED_LINES, steps)]
+        return [*super().jump_targets(), *self.row_targets(self.FIXED_LINES, steps)]
 
     def _jump_to(self, position: GridPosition) -> None:
         self.focus()

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, lay_out_blocks
-from copydesk.tui.widgets.lines import LineScrollView, Place, StaticLines
+from copydesk.tui.widgets.lines import JumpTarget, LineScrollView, StaticLines
 
 Row = TypeVar("Row")
 CURSOR = "▌"
@@ -90,11 +90,11 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         note_lines = lay_out_blocks(self._note, width - 1)
         return self.painter.draw(note_lines[y].pad_left(1) if y < len(note_lines) else Content(""))
 
-    def places(self) -> list[Place]:
+    def jump_targets(self) -> list[JumpTarget]:
         """Return the places to jump to: the list and its rows on screen."""
         rows = self.visible_range()
         steps = [partial(self._jump_to, index) for index in rows]
-        return [*super().places(), *self.row_places(rows.start * self.row_height, steps, self.row_height)]
+        return [*super().jump_targets(), *self.row_targets(rows.start * self.row_height, steps, self.row_height)]
 
     def _jump_to(self, index: int) -> None:
         self.focus()

@@ -174,9 +174,9 @@ class LinePainter:
         return lines if (first, last) == (0, size.width) else [line.crop(first, last) for line in lines]
 
     def lines_after_scroll(self, by: int, scrolling: range) -> dict[int, Strip]:
-        """Return the painted lines that are current after scrolling by so many lines, each at its new place.
+        """Return the painted lines that are current after scrolling by so many lines, each at its new target.
 
-        Those outside of `scrolling` stay in place. A line whose cell of the scroll bar differs there is left out.
+        Those outside of `scrolling` stay in target. A line whose cell of the scroll bar differs there is left out.
         """
         edge = self._widget.edge_text
         # Lines are keyed by screen row.
@@ -260,7 +260,7 @@ def _add_legend(widget: Widget, line: Content, legend: Iterable[tuple[str, str]]
     widget.border_title = line
 
 
-class Place(NamedTuple):
+class JumpTarget(NamedTuple):
     """A place on the screen that jump mode goes to."""
 
     x: int
@@ -280,7 +280,7 @@ class StaticLines(Widget, can_focus=False, inherit_bindings=False):
     def lines(self, width: int) -> list[Content]:
         """Return the content in lines of `width` cells."""
 
-    def places(self) -> list[Place]:
+    def jump_targets(self) -> list[JumpTarget]:
         """Return the places to jump to."""
         return []
 
@@ -356,16 +356,16 @@ class LineScrollView(ScrollView, can_focus=True, inherit_bindings=False):
         """The lines on screen that the scroll bar's thumb covers, as last drawn."""
         self._dragging = False
 
-    def places(self) -> list[Place]:
+    def jump_targets(self) -> list[JumpTarget]:
         """Return the places to jump to: the pane itself, by its title."""
-        return [Place(self.region.x, self.region.y, self.focus)] if self.focusable else []
+        return [JumpTarget(self.region.x, self.region.y, self.focus)] if self.focusable else []
 
-    def row_places(self, first: int, go: Sequence[Callable[[], object]], height: int = 1) -> list[Place]:
+    def row_targets(self, first: int, go: Sequence[Callable[[], object]], height: int = 1) -> list[JumpTarget]:
         """Return the places of rows of `height` lines, of which the first is the line `first` of the whole content."""
         region, scrolled = self.content_region, self.scroll_offset.y
         ys = [region.y + first + index * height - scrolled for index in range(len(go))]
         return [
-            Place(region.x, y, step)
+            JumpTarget(region.x, y, step)
             for y, step in zip(ys, go, strict=True)
             if region.y + self.FIXED_LINES <= y < region.bottom
         ]

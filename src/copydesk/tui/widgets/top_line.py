@@ -11,7 +11,7 @@ from copydesk.text.formatting import plural
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import SCREEN_NAMES
-from copydesk.tui.widgets.lines import Place, StaticLines
+from copydesk.tui.widgets.lines import JumpTarget, StaticLines
 
 if TYPE_CHECKING:
     from copydesk.tui.runtime.pipeline_run import RunView
@@ -87,11 +87,11 @@ class TopLine(StaticLines):
         if screen := self._tab_at(offset.x):
             await self.app.run_action(f"show_screen('{screen}')")
 
-    def places(self) -> list[Place]:
+    def jump_targets(self) -> list[JumpTarget]:
         """Return the places to jump to: the screens."""
         region = self.content_region
         return [
-            Place(max(region.x + cells.start - _TAB_GAP, 0), region.y, partial(self._show_screen, screen))
+            JumpTarget(max(region.x + cells.start - _TAB_GAP, 0), region.y, partial(self._show_screen, screen))
             for screen, cells in self._tab_cells().items()
         ]
 
