@@ -109,7 +109,7 @@ def test_typed_reason_is_restored(sample_home: Path, how: str) -> None:
         terminal.wait_for("Restored what you typed for reject")
         terminal.press("r")
         terminal.wait_for(r"\b1 Too much prai")
-        terminal.press("1")
+        terminal.press("1", "Enter")
         terminal.wait_for("Rejected 1 ")
         wait_until(lambda: not list((sample_home / "sample" / "answers").glob("*.md")), "it is offered for ever")
 
