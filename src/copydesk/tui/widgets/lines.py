@@ -174,7 +174,7 @@ class LinePainter:
         return lines if (first, last) == (0, size.width) else [line.crop(first, last) for line in lines]
 
     def lines_after_scroll(self, by: int, scrolling: range) -> dict[int, Strip]:
-        """Return the painted lines that are current after scrolling by so many lines, each at its new target.
+        """Return the painted lines that are current after scrolling by so many lines, each at its new place.
 
         Those outside of `scrolling` stay in target. A line whose cell of the scroll bar differs there is left out.
         """
