@@ -175,11 +175,11 @@ def test_wrong_types_in_json_are_reported(tmp_path: Path, args: tuple[str, ...],
 def test_sigterm_ends_a_command_that_waits_for_the_database(tmp_path: Path) -> None:
     assert run_in_process(tmp_path, "run", "list").code == 0
     script = (
-        "import asyncio, os, signal, copydesk.desk.desks as desks\n"
+        "import asyncio, os, signal, copydesk.store.opening as opening\n"
         "async def wait(*_):\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    await asyncio.sleep(60)\n"
-        "desks.prepare_database = wait\n"
+        "opening.prepare_database = wait\n"
         "from copydesk.cli import main\n"
         "main()\n"
     )

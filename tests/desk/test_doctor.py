@@ -213,10 +213,18 @@ async def test_missing_account_is_reported_without_keys(tmp_path: Path) -> None:
 
 async def test_scheduled_draft_without_account_is_a_warning(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
-        await insert_scheduled(desk, NOW)
+        await insert_scheduled(desk, NOW + timedelta(hours=1))
         (finding,) = await examine_topic(desk, "accounts")
         assert finding[0] is Verdict.WARNING
         assert finding[1].startswith("No accounts. 1 scheduled draft cannot be posted.")
+
+
+async def test_due_draft_without_account_is_one_warning(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        await insert_scheduled(desk, NOW)
+        (finding,) = await examine_topic(desk, "accounts")
+        assert finding[0] is Verdict.WARNING
+        assert finding[1].startswith("No account is connected: 1 due draft cannot be posted.")
 
 
 async def test_account_error_is_reported_with_hint(tmp_path: Path) -> None:

@@ -312,12 +312,15 @@ async def _check_accounts(desk: Desk) -> tuple[CheckFinding, ...]:
         CheckFinding(what="accounts", verdict=Verdict.WARNING, found=question.known, advice=question.advice)
         for question in await desk.posting.list_missing_accounts()
     )
+    if not connected and missing:
+        # They say what is missing, and what waits for it.
+        return missing
     if not connected:
         advice = "To post, connect an account: copydesk account connect bluesky"
         scheduled = (await desk.drafts.counts()).by_status[Status.SCHEDULED]
         verdict = Verdict.WARNING if scheduled else Verdict.OK
         waiting = f" {plural(scheduled, 'scheduled draft')} cannot be posted." if scheduled else ""
-        return CheckFinding(what="accounts", verdict=verdict, found=f"No accounts.{waiting}", advice=advice), *missing
+        return (CheckFinding(what="accounts", verdict=verdict, found=f"No accounts.{waiting}", advice=advice),)
     failing = [f"{account.label}: {account.trouble}" for account in connected if account.trouble]
     message = f"{len(failing)} of {len(connected)} failing. {' '.join(failing[:5])}"
     all_fine = f"{len(connected)}, none failing."

@@ -26,7 +26,7 @@ from sources_driver import make_sources_console, sample_web
 
 LINES = {
     120: "Copydesk  1 Review  2 Schedule  3 Sources  4 Experiments  5 Engagement  6 Setup{}2 problems Ctrl+L",
-    80: "Copydesk  1 Review  2  3  4  5  6{}2 problems Ctrl+L",
+    80: "1 Review  2 Sched.  3 Sources  4 Exper.  5 Engag.  6 Setup{}2 problems Ctrl+L",
     40: "Copydesk  1 Review  2  3  4  5  6{}!2",
 }
 
@@ -172,7 +172,7 @@ async def test_run_progress_precedes_counter() -> None:
     desk.pipeline.progress = partial_progress()
     async with open_console(desk, size=(80, 24)) as ui:
         await ui.press("P")
-        assert ui.lines[0].endswith("  2  3  4  5  6" + "rank 14/41".rjust(45))
+        assert ui.lines[0].endswith("  6 Setup          rank 14/41")
         ui.app.notify_error(WriterError("This failed."))
         await ui.wait()
         assert ui.lines[0].endswith("rank 14/41  1 problem Ctrl+L")

@@ -68,9 +68,9 @@ async def test_enter_focuses_details_and_escape_returns(tmp_path: Path) -> None:
 
 async def test_narrow_terminal_shows_sources_or_runs(tmp_path: Path) -> None:
     async with open_sources(tmp_path, add_three_sources, size=(80, 24)) as ui:
-        assert "─ Runs ─" not in ui.text
+        assert "─ Runs ·" not in ui.text
         await ui.press("tab")
-        assert "─ Runs ─" in ui.text
+        assert "─ Runs ·" in ui.text
         assert "Sources · 3" not in ui.text
         await ui.press("q")
         assert "Sources · 3" in ui.text

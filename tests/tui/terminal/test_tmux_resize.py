@@ -15,7 +15,7 @@ def test_keys_during_resizes_are_handled(sample_home: Path) -> None:
         for width, height in SIZES * 2:
             terminal.resize(width, height)
             terminal.press("j")
-        terminal.wait_for(r"▌ .*The quiet")
+        terminal.wait_for(r"▌ .*A small press")
         terminal.press("g", "a", "a")
         lines = terminal.wait_for(r"Approved 2 [\s\S]*q quit").rstrip("\n").split("\n")
         assert len(lines) == 24
