@@ -251,10 +251,12 @@ def _add_legend(widget: Widget, line: Content, legend: Iterable[tuple[str, str]]
     """Append the legend to the title, unless it was replaced since."""
     if widget.border_title != line:
         return
+    # A pane that is hidden has no width; in a narrow terminal it fills the screen once it is shown.
+    width = widget.size.width or widget.screen.size.width
     for letter, meaning in legend:
         entry = Content(f"· {letter} {meaning} ")
         # The border has a cell on either side of the title.
-        if line.cell_length + entry.cell_length > widget.size.width - 2:
+        if line.cell_length + entry.cell_length > width - 2:
             break
         line += entry
     widget.border_title = line
