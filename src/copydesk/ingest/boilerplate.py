@@ -6,7 +6,7 @@ filters, ranking, preference nor drafts see it.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -108,21 +108,24 @@ def strip_boilerplate(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     shared = _select_repeated(Counter(edge for one, other in counted for edge in one.edges() | other.edges()))
     for text in texts:
         text.find_keys(shared)
-    counts = Counter(key for one, other in counted for key in {*one.keys.values(), *other.keys.values()})
+    counts = Counter(key for pair in counted for key in _line_keys(pair))
     repeated = _select_repeated(counts)
     for text in texts:
         text.remove_lines(repeated)
         # After the lines, because a line of its own may follow the last sentence.
         text.find_endings(shared)
     for pair in counted:
-        of_lines = {key for text in pair for key in text.keys.values()}
-        counts.update({key for text in pair for _, key in text.endings} - of_lines)
+        counts.update({key for text in pair for _, key in text.endings} - _line_keys(pair))
     repeated = _select_repeated(counts)
     for text in texts:
         text.remove_endings(repeated, shared)
     return tuple(
         _replace_texts(entry, *(text.text for text in pair)) for entry, pair in zip(entries, pairs, strict=True)
     )
+
+
+def _line_keys(texts: Iterable[_Text]) -> set[str]:
+    return {key for text in texts for key in text.keys.values()}
 
 
 def _select_repeated(counts: Counter[str]) -> set[str]:

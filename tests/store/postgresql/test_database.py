@@ -13,17 +13,9 @@ from copydesk.store import tables
 from copydesk.store.postgresql.database import LOCK_CLASS, PostgresDatabase, open_postgresql
 from copydesk.store.raw_sql import dbapi_connection, execute_many
 from postgresql_server import PostgresqlServer
-from store_fixtures import add_user, postgresql_server, user_names
+from store_fixtures import add_user, user_names
 
 INSERT_USER = "INSERT INTO \"user\" (id, name, time_zone, created_at) VALUES (?, ?, 'UTC', 0)"
-
-
-@pytest.fixture
-def server() -> PostgresqlServer:
-    """The server of the tests."""
-    running = postgresql_server()
-    assert running is not None
-    return running
 
 
 @pytest.fixture

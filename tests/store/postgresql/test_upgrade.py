@@ -13,7 +13,7 @@ from copydesk.store.postgresql import schema
 from copydesk.store.postgresql.connection import PostgresConnection
 from copydesk.store.postgresql.database import PostgresDatabase, open_postgresql
 from postgresql_server import PostgresqlServer
-from store_fixtures import add_item, add_source, add_user, postgresql_server, user_names
+from store_fixtures import add_item, add_source, add_user, user_names
 
 RELEASED = {file.stem: file for file in Path(__file__).with_name("released").iterdir()}
 _CATALOG = """
@@ -35,14 +35,6 @@ _CATALOG = """
 def describe(connection: PostgresConnection) -> set[tuple[str, ...]]:
     """Return what is in the schema."""
     return set(connection.execute(_CATALOG).fetchall())
-
-
-@pytest.fixture
-def server() -> PostgresqlServer:
-    """The server of the tests."""
-    running = postgresql_server()
-    assert running is not None
-    return running
 
 
 @pytest.fixture
