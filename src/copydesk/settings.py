@@ -467,6 +467,12 @@ def _separate_password(database: dict[str, object]) -> None:
             database["password"] = password
 
 
+def name_server(database: Database, url: str) -> Database:
+    """Return `database` with the URL of a server, and with its password if it contains one. Raise SettingsError."""
+    without_password, password = _split_url(url)
+    return msgspec.structs.replace(database, url=without_password, password=Secret(password or database.password))
+
+
 def _split_url(url: str) -> tuple[str, str]:
     """Return the URL of a database without its password, and the password. Raise SettingsError if they are mixed up."""
     scheme, separator, rest = url.partition("://")

@@ -268,7 +268,7 @@ async def test_failed_backup_prevents_upgrade(
         raise OSError(28, "No space left on device")
 
     before = dump(old_database)
-    monkeypatch.setattr(backup, "_publish", no_space)
+    monkeypatch.setattr(backup, "publish", no_space)
     set_next_version(RECREATE_TABLES)
 
     with pytest.raises(StoreFullError, match=r"The disk is full; nothing changed"):

@@ -139,3 +139,24 @@ def use_postgresql() -> PostgresqlServer:
     global server  # noqa: PLW0603 - one for the process
     server = PostgresqlServer()
     return server
+
+
+_CATALOG = """
+    SELECT 'column', attrelid::regclass::text || '.' || attname,
+        concat_ws(' ', format_type(atttypid, atttypmod), attcollation::regcollation, attnotnull, attgenerated,
+            pg_get_expr(adbin, adrelid))
+    FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+        LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'v') AND attnum > 0 AND NOT attisdropped
+    UNION ALL SELECT 'index', indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()
+    UNION ALL SELECT 'constraint', conname, pg_get_constraintdef(oid) FROM pg_constraint
+        WHERE connamespace = current_schema()::regnamespace AND contype <> 'n'
+    UNION ALL SELECT 'trigger', tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+    UNION ALL SELECT 'function', proname, pg_get_functiondef(oid) FROM pg_proc
+        WHERE pronamespace = current_schema()::regnamespace"""
+"""Everything in the schema, by kind and name, as the server describes it."""
+
+
+def describe_schema(connection: PostgresConnection) -> set[tuple[str, ...]]:
+    """Return what is in the schema."""
+    return set(connection.execute(_CATALOG).fetchall())

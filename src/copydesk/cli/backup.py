@@ -49,7 +49,8 @@ def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, a
 def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
     """Replace the database by the backup in FILE. The replaced database is kept beside it.
 
-    Quit the console and stop the daemon first. The backup is checked before and after it is copied.
+    Quit the console and stop the daemon first. The backup is checked before and after it is copied. On PostgreSQL a
+    backup is made of the desk that is replaced.
     """
     from copydesk.desk import restore_desk  # noqa: PLC0415 - `copydesk backup --help` needs none of it
 
@@ -58,9 +59,10 @@ def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
     except CopydeskError as error:
         context.fail(error)
     # A file that is not there is refused without a question.
-    if not yes and settings.database_file.exists() and file.is_file():
+    if not yes and settings.has_database and file.is_file():
+        database = settings.database.url or settings.database_file
         confirm(
-            f"Replace {settings.database_file} by {clean(str(file))}? The current database is kept.",
+            f"Replace {database} by {clean(str(file))}? The current database is kept.",
             declined="Nothing changed.",
         )
     restored = context.run_without_desk(lambda: restore_desk(settings, file.absolute()))

@@ -5,10 +5,12 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from datetime import timedelta
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,17 +18,16 @@ from msgspec.structs import replace
 
 from copydesk.desk.context import Clock, DeskContext, utc_now
 from copydesk.desk.operation import operation
-from copydesk.errors import ConflictError
 from copydesk.model.backup import Backup, BackupContent, RestoredDesk
 from copydesk.settings import Settings
 from copydesk.store import backup, database_file
 from copydesk.store.backup import Interrupter
 from copydesk.store.database import open_database, translate_errors
 from copydesk.store.migrate import prepare_database
+from copydesk.store.opening import read_server, replace_server
+from copydesk.store.row_copy import copy_rows, copy_to_file, read_file
 
 T = TypeVar("T")
-SERVER_HAS_BACKUPS = "The desk is on PostgreSQL: Copydesk makes and restores backups of SQLite files only."
-BACKUP_ADVICE = "Use pg_dump and pg_restore."
 
 
 class Backups:
@@ -42,16 +43,24 @@ class Backups:
         Others may go on writing; the copy has what was committed when it began. Raise ConflictError if `file` exists,
         unless it is to be overwritten, StoreError if it cannot be written.
         """
-        database = database_file_of(self._ctx.settings)
+        settings = self._ctx.settings
+        database = settings.database_file
         target = file or database_file.manual_backup_path(database, self._ctx.clock())
-        return await run_interruptible(
-            database, lambda interrupter: backup.create_backup(database, target, interrupter, overwrite=overwrite)
-        )
+
+        def create(interrupter: Interrupter) -> BackupContent:
+            copy = partial(_copy_server, settings, interrupter) if settings.database.url else None
+            return backup.create_backup(database, target, interrupter, overwrite=overwrite, copy=copy)
+
+        return await run_interruptible(database, create)
 
     @operation
     async def create_automatic(self) -> BackupContent:
-        """Back up the desk as the settings say, and delete the oldest automatic backups beyond the number to keep."""
-        database, keep, now = database_file_of(self._ctx.settings), self._ctx.settings.backup.keep, self._ctx.clock()
+        """Back up the desk as the settings say, and delete the oldest automatic backups beyond the number to keep.
+
+        Only of a file: that of a server would be made by every machine.
+        """
+        settings, now = self._ctx.settings, self._ctx.clock()
+        database, keep = settings.database_file, settings.backup.keep
         return await run_interruptible(
             database, lambda interrupter: backup.create_automatic_backup(database, now, keep, interrupter)
         )
@@ -77,25 +86,52 @@ def list_backups(settings: Settings) -> tuple[Backup, ...]:
     return tuple(database_file.list_backups(settings.database_file))
 
 
-def database_file_of(settings: Settings) -> Path:
-    """Return the database's file. Raise ConflictError if the desk is on PostgreSQL."""
-    if settings.database.url:
-        raise ConflictError(SERVER_HAS_BACKUPS, hint=BACKUP_ADVICE)
-    return settings.database_file
+def _copy_server(settings: Settings, interrupter: Interrupter, part: Path) -> None:
+    """Write one snapshot of the desk on the server to a file. Others may go on writing."""
+    with read_server(settings.database, exclusive=False) as source:
+        copy_to_file(source, part, interrupter.check)
 
 
 async def restore_desk(settings: Settings, file: Path, *, clock: Clock = utc_now) -> RestoredDesk:
     """Replace the desk that `settings` name by the backup in `file`. The replaced database is kept beside it.
 
-    The backup is checked before, and its copy after. A backup of an older version is upgraded when the desk is opened.
-    Raise StoreBusyError if any process has the desk open, StoreError if the backup cannot be used; nothing is changed
-    then.
+    The backup is checked before, and its copy after. A backup of an older version is upgraded when the desk is opened,
+    on PostgreSQL at once; there a backup is made of the desk that is replaced. Raise StoreBusyError if any process has
+    the desk open, StoreError if the backup cannot be used; nothing is changed then.
     """
-    database, busy_timeout = database_file_of(settings), settings.database.busy_timeout
+    database, busy_timeout = settings.database_file, settings.database.busy_timeout
     now = clock()
-    return await run_interruptible(
-        database, lambda interrupter: backup.restore_database(database, file, now, busy_timeout, interrupter)
-    )
+    if not settings.database.url:
+        return await run_interruptible(
+            database, lambda interrupter: backup.restore_database(database, file, now, busy_timeout, interrupter)
+        )
+    async with _restored_elsewhere(settings, file, clock) as (upgraded, content):
+        replaced = await run_interruptible(upgraded, partial(_replace_server, settings, upgraded, now))
+    return RestoredDesk(content=content, replaced=replaced)
+
+
+def _replace_server(settings: Settings, file: Path, now: datetime, interrupter: Interrupter) -> str | None:
+    """Replace the desk on the server by the database in `file`; return the backup of what was there before."""
+    replaced = None
+    with read_file(file) as source, replace_server(settings.database) as (existing, target):
+        if existing is not None:
+            kept = backup.create_backup(
+                settings.database_file,
+                _free_backup_path(settings.database_file, now),
+                interrupter,
+                copy=lambda part: copy_to_file(existing, part, interrupter.check),
+            )
+            replaced = kept.path
+            target.drop_desk()
+        copy_rows(source, target, interrupter.check)
+    return replaced
+
+
+def _free_backup_path(database: Path, now: datetime) -> Path:
+    # The names tell seconds: of two restores within one, the second gets the next name.
+    times = (now + timedelta(seconds=number) for number in count())
+    paths = (database_file.manual_backup_path(database, time) for time in times)
+    return next(path for path in paths if not path.exists())
 
 
 async def try_restore(settings: Settings, file: Path, *, clock: Clock = utc_now) -> BackupContent:
@@ -103,16 +139,25 @@ async def try_restore(settings: Settings, file: Path, *, clock: Clock = utc_now)
 
     Raise StoreError if it cannot be used.
     """
+    async with _restored_elsewhere(settings, file, clock) as (_, content):
+        return content
+
+
+@asynccontextmanager
+async def _restored_elsewhere(
+    settings: Settings, file: Path, clock: Clock
+) -> AsyncIterator[tuple[Path, BackupContent]]:
+    """Restore the backup in `file` to a temporary folder and upgrade it; yield the path there and its contents."""
     # Not in the data folder: a killed process would leave a whole desk there.
     with tempfile.TemporaryDirectory(prefix="copydesk-restore-") as folder:
-        elsewhere = replace(settings, data_home=Path(folder))
+        elsewhere = replace(settings, data_home=Path(folder), database=replace(settings.database, url=""))
         restored = await restore_desk(elsewhere, file, clock=clock)
         database = open_database(elsewhere.database_file)
         try:
             await prepare_database(database.path, database, clock())
         finally:
             await database.close()
-    return restored.content
+        yield elsewhere.database_file, restored.content
 
 
 async def run_interruptible(database: Path, work: Callable[[Interrupter], T]) -> T:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from copydesk.credentials.backends import BackendKind
 from copydesk.desk import Desk, utc_now
-from copydesk.desk.backups import BACKUP_ADVICE, SERVER_HAS_BACKUPS, list_backups, try_restore
+from copydesk.desk.backups import list_backups, try_restore
 from copydesk.errors import CopydeskError, CredentialsError, StoreCorruptError
 from copydesk.images.storage import list_stored
 from copydesk.ingest.registry import SOURCE_TYPES
@@ -215,10 +215,13 @@ def _free_space(database: Path) -> int:
 
 
 async def _check_backups(settings: Settings, *, restore_test: bool) -> CheckFinding:
-    if settings.database.url:
-        verdict = Verdict.ERROR if restore_test else Verdict.OK
-        return CheckFinding(what="backups", verdict=verdict, found=SERVER_HAS_BACKUPS, advice=BACKUP_ADVICE)
     backups = await asyncio.to_thread(list_backups, settings)
+    if settings.database.url and not restore_test:
+        # Backups elsewhere, such as those of pg_dump, are not known here.
+        message = "The desk is on PostgreSQL: no automatic backups are made of it."
+        return CheckFinding(
+            what="backups", verdict=Verdict.OK, found=message, advice="Let a timer run `copydesk backup` or pg_dump."
+        )
     if not backups:
         automatic = "The console and `copydesk daemon` make one daily." if settings.backup.every_hours else ""
         advice = f"{automatic} Now: copydesk backup".strip()

@@ -1,6 +1,7 @@
-"""Backups of a desk."""
+"""Backups of a desk, and copies of it to another database."""
 
 from datetime import datetime
+from enum import StrEnum
 
 from copydesk.model.serialization import Struct
 
@@ -36,3 +37,31 @@ class RestoredDesk(Struct, frozen=True):
     content: BackupContent
     replaced: str | None
     """Path of the database that was there before; None if there was none."""
+
+
+class CopyStage(StrEnum):
+    """The stages of a copy to another database, in their order."""
+
+    COPY = "copy"
+    COMPARE = "compare"
+    FINISH = "finish"
+
+
+class CopyProgress(Struct, frozen=True):
+    """The progress of a copy to another database."""
+
+    stage: CopyStage
+    done: int
+    total: int
+    """Rows of all tables; 1 for the last stage."""
+    table: str = ""
+
+
+class MigratedDesk(Struct, frozen=True):
+    """The result of a copy to another database."""
+
+    source: str
+    """Path of the file, or the URL without user and password."""
+    target: str
+    rows: int
+    tables: int

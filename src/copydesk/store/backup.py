@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Lock
@@ -111,19 +112,26 @@ def check_database(path: Path, interrupter: Interrupter) -> BackupContent:
     return BackupContent(path=str(path), size=size, revision=revision, drafts=drafts, sources=sources, posts=posts)
 
 
-def create_backup(database: Path, target: Path, interrupter: Interrupter, *, overwrite: bool = False) -> BackupContent:
+Copy = Callable[[Path], object]
+"""Writes a copy of a database to an empty file."""
+
+
+def create_backup(
+    database: Path, target: Path, interrupter: Interrupter, *, overwrite: bool = False, copy: Copy | None = None
+) -> BackupContent:
     """Write a copy of `database` to `target`, a private file that stands alone; return its contents.
 
-    The copy is a snapshot, taken while others write, and is checked before it gets its name. Raise ConflictError if
-    `target` exists and is not to be overwritten, StoreError, and sqlite3.Error.
+    The copy is a snapshot, taken while others write, and is checked before it gets its name; `copy` writes that of a
+    desk which is on a server. Raise ConflictError if `target` exists and is not to be overwritten, StoreError, and
+    sqlite3.Error.
     """
-    with _os_errors(f"Cannot write {target}"):
+    with os_errors(f"Cannot write {target}"):
         _check_target(database, target, overwrite=overwrite)
         if target.parent == database.parent / BACKUP_FOLDER:
             target.parent.mkdir(mode=0o700, exist_ok=True)
-        with _copy(database, target, interrupter) as part:
+        with _part_of(target, copy or partial(_copy_pages, database, interrupter)) as part:
             content = check_database(part, interrupter)
-            _publish(part, target, overwrite=overwrite)
+            publish(part, target, overwrite=overwrite)
     return replace(content, path=str(target))
 
 
@@ -156,9 +164,12 @@ def restore_database(
         raise ConflictError(f"{file} is the desk's own database.", hint="Choose a backup: copydesk backup --list")
     check_database(file, interrupter)
     folder = database.parent
-    with _os_errors(f"Cannot restore to {database}"):
+    with os_errors(f"Cannot restore to {database}"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _exclusive_lock(folder, busy_timeout), _copy(file, database, interrupter) as part:
+        with (
+            exclusive_lock(folder, busy_timeout),
+            _part_of(database, partial(_copy_pages, file, interrupter)) as part,
+        ):
             content = check_database(part, interrupter)
             with _closed_by_all(database, busy_timeout):
                 replaced = _keep(database, now)
@@ -188,32 +199,37 @@ def _exists_error(target: Path) -> ConflictError:
 
 
 @contextmanager
-def _copy(source: Path, target: Path, interrupter: Interrupter) -> Iterator[Path]:
-    """Yield a copy of the database at `source`, in a private file next to `target`. It is deleted unless renamed.
-
-    The pages are copied in small steps, so that it can be stopped, and within one read transaction: without that, each
-    commit of another process would make SQLite start over. Writers do not wait. (VACUUM INTO fails on a read-only
-    connection to tables with generated columns, at least up to SQLite 3.40.)
-    """
+def _part_of(target: Path, copy: Copy) -> Iterator[Path]:
+    """Yield a private file next to `target` to which `copy` has written. It is deleted unless renamed."""
     _delete_stale_parts(target)
     # Created here rather than by SQLite, to set the mode before any data is in it.
     descriptor, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".part", dir=target.parent)
     part = Path(name)
     try:
-        with interrupter.connect(source) as connection, closing(sqlite3.connect(part)) as copy:
-            # It has no name yet, and is synced below.
-            copy.execute("PRAGMA synchronous = OFF")
-            connection.execute("BEGIN")
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            connection.backup(copy, pages=PAGES_PER_STEP, progress=interrupter.check)
-            # Without a write-ahead log the copy needs no file beside it, and can be read from a read-only disk.
-            copy.execute("PRAGMA journal_mode = DELETE")
+        copy(part)
         os.fsync(descriptor)
         yield part
     finally:
         os.close(descriptor)
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def _copy_pages(source: Path, interrupter: Interrupter, part: Path) -> None:
+    """Copy the database at `source` to `part`.
+
+    The pages are copied in small steps, so that it can be stopped, and within one read transaction: without that, each
+    commit of another process would make SQLite start over. Writers do not wait. (VACUUM INTO fails on a read-only
+    connection to tables with generated columns, at least up to SQLite 3.40.)
+    """
+    with interrupter.connect(source) as connection, closing(sqlite3.connect(part)) as copy:
+        # It has no name yet, and is synced later.
+        copy.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        connection.backup(copy, pages=PAGES_PER_STEP, progress=interrupter.check)
+        # Without a write-ahead log the copy needs no file beside it, and can be read from a read-only disk.
+        copy.execute("PRAGMA journal_mode = DELETE")
 
 
 def _delete_stale_parts(target: Path) -> None:
@@ -225,7 +241,7 @@ def _delete_stale_parts(target: Path) -> None:
                 file.unlink(missing_ok=True)
 
 
-def _publish(part: Path, target: Path, *, overwrite: bool) -> None:
+def publish(part: Path, target: Path, *, overwrite: bool) -> None:
     """Give the finished copy its name, in one step."""
     if overwrite:
         part.replace(target)
@@ -244,7 +260,7 @@ def _delete_oldest(backups: list[Backup], keep: int) -> None:
 
 
 @contextmanager
-def _exclusive_lock(folder: Path, timeout: float) -> Iterator[None]:
+def exclusive_lock(folder: Path, timeout: float) -> Iterator[None]:
     """Keep every other process from opening the desk. Raise StoreBusyError if one has it open."""
     deadline = time.monotonic() + timeout
     while (descriptor := try_lock(folder, exclusive=True)) is None:
@@ -304,7 +320,7 @@ def _keep(database: Path, now: datetime) -> Path | None:
 
 
 @contextmanager
-def _os_errors(action: str) -> Iterator[None]:
+def os_errors(action: str) -> Iterator[None]:
     """Re-raise errors of the file system as StoreError."""
     try:
         yield

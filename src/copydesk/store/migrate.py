@@ -7,6 +7,7 @@ import asyncio
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -19,7 +20,7 @@ from copydesk.store.raw_sql import dbapi_connection
 from copydesk.store.tables import metadata
 from copydesk.store.triggers import CREATE_FTS_INDEX, create_triggers
 
-_VERSION_TABLE = """CREATE TABLE alembic_version (
+CREATE_VERSION_TABLE: Final = """CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL,
     CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 )"""
@@ -65,7 +66,7 @@ def _create_tables(connection: Connection) -> bool:
     metadata.create_all(connection, checkfirst=False)
     connection.exec_driver_sql(CREATE_FTS_INDEX)
     create_triggers(connection)
-    connection.exec_driver_sql(_VERSION_TABLE)
+    connection.exec_driver_sql(CREATE_VERSION_TABLE)
     connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (HEAD_REVISION,))
     return True
 

@@ -1,19 +1,20 @@
 """Open the database that the settings name: a SQLite file, or a database of a PostgreSQL server."""
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from copydesk.errors import StoreError
-from copydesk.settings import Settings
+from copydesk.settings import Database, Settings
 from copydesk.store.connection_pool import create_private_folder, shield_to_completion
 from copydesk.store.database import open_database
 from copydesk.store.database_file import lock_shared
 from copydesk.store.migrate import prepare_database
 
 if TYPE_CHECKING:
+    from copydesk.store.postgresql.copying import ServerSource, ServerTarget
     from copydesk.store.postgresql.database import AnyDatabase, PostgresDatabase
 
 
@@ -55,13 +56,40 @@ async def _open_server(settings: Settings) -> AsyncIterator["AnyDatabase"]:
 
 def connect_to_server(settings: Settings) -> "PostgresDatabase":
     """Return the PostgreSQL database; the caller closes it. Raise StoreError if the driver, an extra, is missing."""
-    try:
+    with _missing_driver_reported():
         from copydesk.store.postgresql.database import open_postgresql  # noqa: PLC0415 - an extra
+    options = settings.database
+    return open_postgresql(options.url, password=options.password, busy_timeout=options.busy_timeout)
+
+
+def read_server(options: Database, *, exclusive: bool) -> AbstractContextManager["ServerSource"]:
+    """Open a PostgreSQL database to copy its rows; see `copydesk.store.postgresql.copying.read_server`."""
+    with _missing_driver_reported():
+        from copydesk.store.postgresql import copying  # noqa: PLC0415 - an extra
+    return copying.read_server(options, exclusive=exclusive)
+
+
+def write_server(options: Database) -> AbstractContextManager["ServerTarget"]:
+    """Open a PostgreSQL database to copy rows to it; see `copydesk.store.postgresql.copying.write_server`."""
+    with _missing_driver_reported():
+        from copydesk.store.postgresql import copying  # noqa: PLC0415 - an extra
+    return copying.write_server(options)
+
+
+def replace_server(options: Database) -> AbstractContextManager["tuple[ServerSource | None, ServerTarget]"]:
+    """Open a PostgreSQL database to replace its desk; see `copydesk.store.postgresql.copying.replace_server`."""
+    with _missing_driver_reported():
+        from copydesk.store.postgresql import copying  # noqa: PLC0415 - an extra
+    return copying.replace_server(options)
+
+
+@contextmanager
+def _missing_driver_reported() -> Iterator[None]:
+    try:
+        yield
     except ImportError as error:
         # Also if psycopg is installed without the library that it needs.
         raise StoreError(
             "database.url names a PostgreSQL database, but its driver is not installed.",
             hint="Install it: pip install 'copydesk[postgresql]'",
         ) from error
-    options = settings.database
-    return open_postgresql(options.url, password=options.password, busy_timeout=options.busy_timeout)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import run_command
-from copydesk.desk import Desk, open_desk, open_desks, restore_desk
+from copydesk.desk import Desk, open_desk, open_desks
 from copydesk.desk.doctor import examine
 from copydesk.errors import ConflictError, StoreError, StoreSchemaError, StoreTooNewError
 from copydesk.model.check_finding import Verdict
@@ -121,15 +121,11 @@ async def test_change_of_another_desk_is_seen(tmp_path: Path) -> None:
         assert [event.type for event in await asyncio.wait_for(waiting, 30)] == [EventType.DRAFT_CREATED]
 
 
-async def test_backups_are_left_to_the_server(tmp_path: Path) -> None:
+async def test_automatic_backups_are_left_to_the_server(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
-        with pytest.raises(ConflictError, match="pg_dump"):
-            await desk.backups.create()
         assert not await desk.backups.is_due()
         with pytest.raises(ConflictError, match="VACUUM FULL"):
             await desk.retention.compact()
-    with pytest.raises(ConflictError, match="pg_restore"):
-        await restore_desk(settings_at(tmp_path), tmp_path / "copydesk.db")
 
 
 async def test_doctor_reports_the_server(tmp_path: Path) -> None:

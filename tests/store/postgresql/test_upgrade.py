@@ -12,29 +12,10 @@ from copydesk.store.postgresql import database as database_module
 from copydesk.store.postgresql import schema
 from copydesk.store.postgresql.connection import PostgresConnection
 from copydesk.store.postgresql.database import PostgresDatabase, open_postgresql
-from postgresql_server import PostgresqlServer
+from postgresql_server import PostgresqlServer, describe_schema
 from store_fixtures import add_item, add_source, add_user, user_names
 
 RELEASED = {file.stem: file for file in Path(__file__).with_name("released").iterdir()}
-_CATALOG = """
-    SELECT 'column', attrelid::regclass::text || '.' || attname,
-        concat_ws(' ', format_type(atttypid, atttypmod), attcollation::regcollation, attnotnull, attgenerated,
-            pg_get_expr(adbin, adrelid))
-    FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
-        LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'v') AND attnum > 0 AND NOT attisdropped
-    UNION ALL SELECT 'index', indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()
-    UNION ALL SELECT 'constraint', conname, pg_get_constraintdef(oid) FROM pg_constraint
-        WHERE connamespace = current_schema()::regnamespace AND contype <> 'n'
-    UNION ALL SELECT 'trigger', tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
-    UNION ALL SELECT 'function', proname, pg_get_functiondef(oid) FROM pg_proc
-        WHERE pronamespace = current_schema()::regnamespace"""
-"""Everything in the schema, by kind and name, as the server describes it."""
-
-
-def describe(connection: PostgresConnection) -> set[tuple[str, ...]]:
-    """Return what is in the schema."""
-    return set(connection.execute(_CATALOG).fetchall())
 
 
 @pytest.fixture
@@ -73,7 +54,7 @@ async def test_upgraded_tables_equal_new_ones(
         await database.upgrade(lambda conn: schema.upgrade_schema(conn, revision))
         await database.close()
 
-        assert describe(connection) == describe(other)
+        assert describe_schema(connection) == describe_schema(other)
 
 
 @pytest.fixture

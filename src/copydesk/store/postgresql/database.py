@@ -5,10 +5,11 @@ of one user run one after the other, whichever process they come from, so that a
 read. Those of different users run at the same time.
 """
 
+import asyncio
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from functools import partial
 from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeVar, cast
@@ -76,6 +77,38 @@ class _Changes:
         self._count += sum(1 for _ in driver.notifies(timeout=0))
         return self._count
 
+    def listen(self, connection: Connection) -> int:
+        """Return the number of the socket on which notifications arrive."""
+        driver = _driver(connection)
+        if driver is not self._listening:
+            self.count(connection)
+        return driver.fileno()
+
+
+class _Socket:
+    """Wakes all who wait for a socket of the loop to become readable; a loop has one callback for each socket."""
+
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    async def wait(self, number: int) -> None:
+        """Wait until there is something to read, or the socket is closed by the other side."""
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+        self._waiting.add(waiter)
+        loop.add_reader(number, self._wake)
+        try:
+            await waiter
+        finally:
+            self._waiting.discard(waiter)
+            if not self._waiting:
+                loop.remove_reader(number)
+
+    def _wake(self) -> None:
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
 
 def create_engine_for(connector: Callable[[], PostgresConnection]) -> Engine:
     """Return an engine for connections made by `connector`, which take transactions as they come."""
@@ -115,9 +148,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str, password: str, lock_timeout: float) -> None:
         self._lock_key = _ALL_USERS
-        # Without the password, which `url` may contain.
-        info = psycopg.conninfo.conninfo_to_dict(url)
-        self.name = f"postgresql://{info.get('host', 'localhost')}/{info.get('dbname', '')}"
+        self.name = server_name(url)
         """For messages."""
 
         def engine(*, read_only: bool) -> Engine:
@@ -131,6 +162,7 @@ class PostgresDatabase:
         self._readers = ConnectionPool(read_engine, READER_COUNT, file)
         self._watcher = ConnectionThread(read_engine, file)
         self._changes = _Changes()
+        self._socket = _Socket()
 
     async def prepare(self) -> PreparedDatabase:
         """Create the tables if there are none, and upgrade older ones, in one transaction.
@@ -158,6 +190,13 @@ class PostgresDatabase:
         """Return a number that differs after each commit, whichever connection or process made it."""
         with self._translate_errors():
             return await self._watcher.run(_without_transaction, self._changes.count)
+
+    async def wait_for_change(self) -> None:
+        """Wait until `change_counter` may differ from what it returned last. Costs nothing while nothing is written."""
+        with self._translate_errors():
+            number = await self._watcher.run(_without_transaction, self._changes.listen)
+        # What was sent in the meantime waits in the socket.
+        await self._socket.wait(number)
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work` in one transaction, as `Database.write` does. PostgreSQL syncs each commit to disk."""
@@ -228,39 +267,54 @@ class PostgresDatabase:
 
         return run
 
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except UnicodeEncodeError as error:
-            raise encoding_error(error) from error
-        except (DBAPIError, psycopg.Error) as error:
-            cause = error.driver_exception if isinstance(error, DBAPIError) else error
-            translated = self._to_error(cause)
-            if translated is None:
-                raise
-            raise translated from error
+    def _translate_errors(self) -> AbstractContextManager[None]:
+        return server_errors(self.name)
 
-    def _to_error(self, cause: BaseException) -> CopydeskError | None:  # noqa: PLR0911 - one for each kind of error
-        """Return the error that describes `cause` to the user, or None if it is not a known one."""
-        match cause:
-            case errors.LockNotAvailable() | errors.DeadlockDetected() | errors.SerializationFailure():
-                return StoreBusyError()
-            case errors.DiskFull():
-                return StoreFullError()
-            case errors.ReadOnlySqlTransaction():
-                return StoreReadOnlyError(f"{self.name} is read-only; nothing changed.")
-            case errors.InsufficientPrivilege():
-                return StoreError(f"Cannot use {self.name}: {_first_line(cause)}; nothing changed.")
-            case psycopg.DataError() if "NUL" in str(cause):
-                return InvalidError(FieldError("text", "must not contain NUL characters"))
-            case psycopg.OperationalError():
-                # While COMMIT was under way, the server may have carried it out.
-                return StoreError(
-                    f"Cannot reach {self.name}: {_first_line(cause)}.",
-                    hint="Check that PostgreSQL runs. If a change was under way, check if it was made.",
-                )
-        return None
+
+def server_name(url: str) -> str:
+    """Return the URL of a database for messages, without user and password. Raise StoreError if it is no URL."""
+    try:
+        info = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise StoreError(f"database.url is not a PostgreSQL URL: {_first_line(error)}.") from error
+    return f"postgresql://{info.get('host', 'localhost')}/{info.get('dbname', '')}"
+
+
+@contextmanager
+def server_errors(name: str) -> Iterator[None]:
+    """Re-raise errors of the database `name` as StoreError or InvalidError; let anything else pass."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise encoding_error(error) from error
+    except (DBAPIError, psycopg.Error) as error:
+        cause = error.driver_exception if isinstance(error, DBAPIError) else error
+        translated = _to_error(name, cause)
+        if translated is None:
+            raise
+        raise translated from error
+
+
+def _to_error(name: str, cause: BaseException) -> CopydeskError | None:  # noqa: PLR0911 - one for each kind of error
+    """Return the error that describes `cause` to the user, or None if it is not a known one."""
+    match cause:
+        case errors.LockNotAvailable() | errors.DeadlockDetected() | errors.SerializationFailure():
+            return StoreBusyError()
+        case errors.DiskFull():
+            return StoreFullError()
+        case errors.ReadOnlySqlTransaction():
+            return StoreReadOnlyError(f"{name} is read-only; nothing changed.")
+        case errors.InsufficientPrivilege():
+            return StoreError(f"Cannot use {name}: {_first_line(cause)}; nothing changed.")
+        case psycopg.DataError() if "NUL" in str(cause):
+            return InvalidError(FieldError("text", "must not contain NUL characters"))
+        case psycopg.OperationalError():
+            # While COMMIT was under way, the server may have carried it out.
+            return StoreError(
+                f"Cannot reach {name}: {_first_line(cause)}.",
+                hint="Check that PostgreSQL runs. If a change was under way, check if it was made.",
+            )
+    return None
 
 
 def _prepare(connection: Connection) -> PreparedDatabase:
@@ -341,7 +395,4 @@ def _first_line(error: BaseException) -> str:
 
 def open_postgresql(url: str, *, password: str = "", busy_timeout: float) -> PostgresDatabase:
     """Return the database at `url`. Connections are opened on first use. Raise StoreError if it is no URL."""
-    try:
-        return PostgresDatabase(url, password, busy_timeout)
-    except psycopg.ProgrammingError as error:
-        raise StoreError(f"database.url is not a PostgreSQL URL: {_first_line(error)}.") from error
+    return PostgresDatabase(url, password, busy_timeout)

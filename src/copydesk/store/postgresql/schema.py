@@ -1,6 +1,6 @@
 """The schema on PostgreSQL: the tables of SQLite with PostgreSQL's types, the full text index, and the triggers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, cast
 
 from sqlalchemy import (
@@ -21,6 +21,7 @@ from sqlalchemy import (
     literal_column,
     text,
 )
+from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
 
 from copydesk.errors import StoreError, StoreSchemaError, StoreTooNewError
 from copydesk.store import tables
@@ -29,6 +30,7 @@ from copydesk.store.database_file import HEAD_REVISION, fingerprint
 from copydesk.store.postgresql.connection import PostgresConnection
 from copydesk.store.postgresql.triggers import CREATE_TRIGGERS
 from copydesk.store.raw_sql import dbapi_connection, execute_sql
+from copydesk.store.row_copy import STATE_TABLE
 
 _ENGAGEMENT_RATE: Final = """CASE WHEN impressions > 0 AND coalesce(likes, replies, reposts, clicks) IS NOT NULL
     THEN least(1.0, CAST(coalesce(likes, 0) + coalesce(replies, 0) + coalesce(reposts, 0) + coalesce(clicks, 0)
@@ -52,6 +54,7 @@ CREATE INDEX ix_draft_words ON draft USING gin (words);
 CREATE VIEW draft_words AS SELECT rid AS rowid, words AS draft_words FROM draft;
 """
 MIN_SERVER_VERSION: Final = 15
+_DIALECT: Final = create_mock_engine("postgresql+psycopg://", lambda *_: None).dialect
 FINGERPRINTS: Final = {"0018": "20d09d7ca4341644"}
 """The revisions that this version can read, oldest first, with the fingerprint of the statements that create them.
 
@@ -67,11 +70,50 @@ CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL CONSTRAINT alembi
 
 def create_schema(connection: Connection) -> None:
     """Create everything in an empty database, in the current transaction."""
-    collation = connection.exec_driver_sql(_FIND_COLLATION).scalar() or "default"
+    driver = _driver(connection)
     # In one round trip; the server may be far away.
-    _driver(connection).control(creation_script().replace("{collation}", f'"{collation}"'))
-    execute_sql(connection, "INSERT INTO desk VALUES (FALSE, ?)", (FINGERPRINTS[HEAD_REVISION],))
-    execute_sql(connection, "INSERT INTO alembic_version VALUES (?)", (HEAD_REVISION,))
+    _create(driver, creation_script())
+    _save_state(driver, sends_marked=False)
+
+
+def create_tables(driver: PostgresConnection) -> None:
+    """Create the tables alone, for rows that are copied, in the current transaction."""
+    _create(
+        driver,
+        _script([CreateTable(table, include_foreign_key_constraints=[]) for table in derive_metadata().sorted_tables]),
+    )
+
+
+def complete_schema(driver: PostgresConnection, *, sends_marked: bool) -> None:
+    """Add what `create_tables` left out: foreign keys, indexes, the full text index, triggers, the revision."""
+    indexes = [CreateIndex(index) for table in derive_metadata().sorted_tables for index in table.indexes]
+    # Of other tables: creating a constraint alone takes it out of its table.
+    keys = [AddConstraint(key) for table in derive_metadata().sorted_tables for key in table.foreign_key_constraints]
+    _create(driver, _script([*indexes, *keys, _CREATE_SEARCH, *CREATE_TRIGGERS, _CREATE_STATE]))
+    _save_state(driver, sends_marked=sends_marked)
+
+
+def drop_schema(driver: PostgresConnection) -> None:
+    """Drop everything that `create_schema` creates, as far as it is there, in the current transaction."""
+    names = [*(table.name for table in tables.metadata.sorted_tables), "desk", "alembic_version"]
+    functions = """SELECT DISTINCT tgfoid::regprocedure::text FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+        WHERE NOT tgisinternal AND relnamespace = current_schema()::regnamespace AND relname = ANY (?)"""
+    found = [name for (name,) in driver.execute(functions, (names,)).fetchall()]
+    # With the view and the column that use the functions.
+    tables_to_drop = ", ".join(f'"{name}"' for name in names)
+    driver.control(f"DROP TABLE IF EXISTS {tables_to_drop} CASCADE")
+    for function in [*found, "draft_search_words(text, text, text)", "fold_words(text)"]:
+        driver.control(f"DROP FUNCTION IF EXISTS {function}")
+
+
+def _create(driver: PostgresConnection, script: str) -> None:
+    found = driver.execute(_FIND_COLLATION).fetchone()
+    driver.control(script.replace("{collation}", f'"{found[0] if found else "default"}"'))
+
+
+def _save_state(driver: PostgresConnection, *, sends_marked: bool) -> None:
+    driver.execute("INSERT INTO desk VALUES (?, ?)", (sends_marked, FINGERPRINTS[HEAD_REVISION]))
+    driver.execute("INSERT INTO alembic_version VALUES (?)", (HEAD_REVISION,))
 
 
 def upgrade_schema(connection: Connection, revision: str) -> None:
@@ -102,8 +144,14 @@ def read_revision(connection: Connection) -> str | None:
             f"The server is PostgreSQL {version // 10_000}; Copydesk needs {MIN_SERVER_VERSION} or newer.",
             hint="Upgrade the server.",
         )
-    tables_exist = "SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('desk') IS NOT NULL"
-    has_revision, is_ours = connection.exec_driver_sql(tables_exist).one()
+    names = ("alembic_version", "desk", STATE_TABLE)
+    tables_exist = "SELECT " + ", ".join(f"to_regclass('{name}') IS NOT NULL" for name in names)
+    has_revision, is_ours, is_unfinished = connection.exec_driver_sql(tables_exist).one()
+    if is_unfinished:
+        raise StoreError(
+            "The database has an unfinished copy of a desk; nothing changed.",
+            hint="Run the same `copydesk migrate` again to finish it, with the settings that it was started with.",
+        )
     if not has_revision:
         return None
     if not is_ours:
@@ -129,7 +177,13 @@ def read_revision(connection: Connection) -> str | None:
 
 def creation_script() -> str:
     """Return the statements that create everything, with `{collation}` for the name of the collation of words."""
-    return "".join(f"{statement.strip().removesuffix(';')};\n" for statement in _statements())
+    return _script(_statements())
+
+
+def _script(statements: Iterable[str | DDLElement]) -> str:
+    """Return the statements as one script."""
+    texts = [text if isinstance(text, str) else str(text.compile(dialect=_DIALECT)) for text in statements]
+    return "".join(f"{text.strip().removesuffix(';')};\n" for text in texts)
 
 
 def compute_fingerprint() -> str:
@@ -141,10 +195,9 @@ def _statements() -> list[str]:
     statements: list[str] = []
 
     def add(element: DDLElement, *_: Any, **__: Any) -> None:
-        statements.append(str(element.compile(dialect=engine.dialect)))
+        statements.append(str(element.compile(dialect=_DIALECT)))
 
-    engine = create_mock_engine("postgresql+psycopg://", add)
-    derive_metadata().create_all(engine, checkfirst=False)
+    derive_metadata().create_all(create_mock_engine("postgresql+psycopg://", add), checkfirst=False)
     return [*statements, _CREATE_SEARCH, *CREATE_TRIGGERS, _CREATE_STATE]
 
 
