@@ -25,6 +25,7 @@ from copydesk.mcp.server import Connection, create_server
 from copydesk.model.token import Scope
 from desks_fixtures import open_desks_at
 from http_service import BASE_URL, run_service
+from store_fixtures import database_variables
 
 FORBIDDEN = {"schedule_next", "schedule_automatically", "replace_slots", "change_drafts", "undo_change", "update_voice"}
 
@@ -119,11 +120,14 @@ async def test_resources(service):
                 await client.read_resource(unknown)
 
 
+def process_variables(home: Path) -> dict[str, str]:
+    """Return the environment of a process; the client passes on nothing of its own but the path."""
+    return {"PYTHONPATH": os.environ["PYTHONPATH"], **database_variables(home)}
+
+
 async def test_process_on_standard_streams(tmp_path: Path):
     command = ["-m", "copydesk", "--home", str(tmp_path), "--sample", "mcp"]
-    parameters = StdioServerParameters(
-        command=sys.executable, args=command, env={"PYTHONPATH": os.environ["PYTHONPATH"]}
-    )
+    parameters = StdioServerParameters(command=sys.executable, args=command, env=process_variables(tmp_path))
     async with Client(stdio_client(parameters)) as client:
         failed, created = await call(client, "create_drafts", text="From a process.")
         assert not failed
@@ -135,9 +139,7 @@ async def test_process_works_as_the_named_user(tmp_path: Path):
     async with open_desks_at(tmp_path) as desks:
         await desks.users.add("anna")
     command = ["-m", "copydesk", "--home", str(tmp_path), "--user", "anna", "mcp"]
-    parameters = StdioServerParameters(
-        command=sys.executable, args=command, env={"PYTHONPATH": os.environ["PYTHONPATH"]}
-    )
+    parameters = StdioServerParameters(command=sys.executable, args=command, env=process_variables(tmp_path))
     async with Client(stdio_client(parameters)) as client:
         await call(client, "create_drafts", text="By Anna.")
     async with open_desks_at(tmp_path) as desks:
@@ -153,7 +155,7 @@ async def test_process_refuses_its_token_once_it_is_revoked(tmp_path: Path):
         parameters = StdioServerParameters(
             command=sys.executable,
             args=["-m", "copydesk", "--home", str(tmp_path), "mcp"],
-            env={"PYTHONPATH": os.environ["PYTHONPATH"], "COPYDESK_TOKEN": token.secret},
+            env=process_variables(tmp_path) | {"COPYDESK_TOKEN": token.secret},
         )
         async with Client(stdio_client(parameters)) as client:
             assert not (await call(client, "create_drafts", text="Before."))[0]
