@@ -10,18 +10,18 @@ from copydesk.store import events
 if TYPE_CHECKING:
     from copydesk.store.postgresql.database import AnyDatabase
 
-WATCH_INTERVAL = 0.25
-"""Seconds between two looks for a commit by any process, while anybody waits for events."""
+LOOK_INTERVAL = 0.1
+"""Seconds between two looks at least: commits that follow each other closely need one."""
 
 
 class EventWatcher:
-    """Wakes everyone who waits for events of any user. However many wait, it looks once per interval."""
+    """Wakes everyone who waits for events of any user. However many wait, it looks once for all of them."""
 
     def __init__(self, database: "AnyDatabase") -> None:
         self._database = database
         self._waiting: dict[str, dict[asyncio.Future[None], int]] = {}
         """By user id: who waits, and for an event after which."""
-        self._has_new_waiters = False
+        self._has_new_waiters = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def wait(self, user_id: str, after: int) -> None:
@@ -29,7 +29,7 @@ class EventWatcher:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(user_id, {})[waiter] = after
         # An event that came just before is found by the next look.
-        self._has_new_waiters = True
+        self._has_new_waiters.set()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._watch(), name="watch for events")
         try:
@@ -55,13 +55,28 @@ class EventWatcher:
         while self._waiting:
             try:
                 counter = await self._database.change_counter()
-                if counter != previous or self._has_new_waiters:
-                    self._has_new_waiters = False
+                if counter != previous or self._has_new_waiters.is_set():
+                    self._has_new_waiters.clear()
                     self._wake(await self._database.read(events.list_newest, tuple(self._waiting)))
                     previous = counter
+                await self._wait_for_change()
             except Exception as error:  # whoever waits reports it
                 self._fail(error)
-            await asyncio.sleep(WATCH_INTERVAL)
+            await asyncio.sleep(LOOK_INTERVAL)
+
+    async def _wait_for_change(self) -> None:
+        """Wait until somebody may have committed, or somebody else waits for events."""
+        tasks = [
+            asyncio.ensure_future(self._database.wait_for_change()),
+            asyncio.ensure_future(self._has_new_waiters.wait()),
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+        for task in done:
+            task.result()
 
     def _wake(self, newest: Mapping[str, int]) -> None:
         for user_id, event_id in newest.items():

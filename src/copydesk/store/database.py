@@ -4,6 +4,7 @@ A unit of work is a plain function that is given a connection. It runs in that c
 statement to its last: crossing threads for every statement costs more than the statements do.
 """
 
+import asyncio
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -106,6 +107,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 A = TypeVar("A")
 
+WATCH_INTERVAL = 0.25
+"""Seconds between two looks for a commit by any process, while anybody waits for events."""
 BUSY_TIMEOUT = 5.0
 """Seconds to wait for another process's transaction."""
 # A few are enough: reads are short, and each open connection costs a thread and megabytes of cache.
@@ -205,6 +208,10 @@ class Database:
         """Return a number that differs after each commit, whichever connection or process made it."""
         with translate_errors(self.path):
             return await self._watcher.run(_without_transaction, _data_version)
+
+    async def wait_for_change(self) -> None:
+        """Wait until it is time to look at `change_counter` again: SQLite tells nobody about a commit."""
+        await asyncio.sleep(WATCH_INTERVAL)
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work` in one transaction, which holds the write lock from its start, and return its result.
