@@ -3,17 +3,18 @@
 import shutil
 import sqlite3
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, create_engine, event, insert, select
 
 from copydesk.store import tables
 from copydesk.store.database import Database, open_database
 from copydesk.store.ids import new_id
-from copydesk.store.migrate import prepare_database
+from copydesk.store.migrate import _create_tables, prepare_database
 
 if TYPE_CHECKING:
     from postgresql_server import PostgresqlServer
@@ -44,6 +45,23 @@ def postgresql_server() -> "PostgresqlServer | None":
     # Not imported otherwise: its driver is installed with the servers.
     module = sys.modules.get("postgresql_server")
     return module.server if module is not None else None
+
+
+@contextmanager
+def connect_in_memory(folder: Path) -> Iterator[Connection]:
+    """Yield a connection to a database with all tables: in memory, or that of `folder` on the server of the tests."""
+    if (server := postgresql_server()) is not None:
+        from copydesk.store.postgresql.database import create_engine_for
+
+        engine = create_engine_for(lambda: cast("Any", server.connect(folder)))
+    else:
+        engine = create_engine("sqlite://", isolation_level="AUTOCOMMIT")
+        event.listen(engine, "connect", lambda driver, _: driver.execute("PRAGMA foreign_keys = ON"))
+    with engine.connect() as connection:
+        if server is None:
+            _create_tables(connection)
+        yield connection
+    engine.dispose()
 
 
 def database_variables(home: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Connection, create_engine, delete, event, insert, update
+from sqlalchemy import Connection, delete, insert, update
 
 from copydesk.errors import InvalidError
 from copydesk.ingest.registry import SOURCE_TYPES
@@ -17,12 +17,9 @@ from copydesk.model.filters import Archived, Filters, validate_filters
 from copydesk.model.serialization import format_iso
 from copydesk.store import draft_queries, tables
 from copydesk.store.ids import new_id
-from copydesk.store.migrate import _create_tables
 from desk_fixtures import NOW, open_desk_at
 from sampling import sample_size
-from store_fixtures import add_draft, add_item, add_source, add_user
-
-pytestmark = pytest.mark.sqlite("a database in memory")
+from store_fixtures import add_draft, add_item, add_source, add_user, connect_in_memory
 
 STATES = (Status.PENDING_REVIEW, Status.APPROVED, Status.SCHEDULED, Status.REJECTED)
 TAGS = ("a", "b", "ä, c")
@@ -30,14 +27,10 @@ TYPES = ("rss", "reddit")
 
 
 @pytest.fixture(scope="module")
-def connection():
-    """An in-memory database with all tables."""
-    engine = create_engine("sqlite://", isolation_level="AUTOCOMMIT")
-    event.listen(engine, "connect", lambda driver, _: driver.execute("PRAGMA foreign_keys = ON"))
-    with engine.connect() as connection:
-        _create_tables(connection)
+def connection(tmp_path_factory):
+    """A database with all tables, of this module alone."""
+    with connect_in_memory(tmp_path_factory.mktemp("database")) as connection:
         yield connection
-    engine.dispose()
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +189,7 @@ def _change_randomly(draft_set: DraftSet, kind: str) -> set[str]:
     return {draft_id}
 
 
+@pytest.mark.sqlite("plans of SQLite")
 def test_queries_use_indexes_without_sorting(draft_set):
     """Except for time windows, which are short, and several statuses, each of which yields at most one page."""
     for filters in (Filters(), Filters(format=Format.BLOG), Filters(source_id="s"), Filters(source_type=TYPES[0])):

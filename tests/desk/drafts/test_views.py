@@ -7,7 +7,7 @@ from functools import cmp_to_key
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Connection, create_engine, event, insert
+from sqlalchemy import Connection, insert
 
 from copydesk.desk import Desk
 from copydesk.errors import InvalidError
@@ -26,26 +26,19 @@ from copydesk.model.filters import (
 from copydesk.store import queue_window, tables
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.ids import new_id
-from copydesk.store.migrate import _create_tables
 from desk_fixtures import NOW, open_desk_at
 from sampling import sample_size
-from store_fixtures import add_draft, add_item, add_source, add_user
-
-pytestmark = pytest.mark.sqlite("a database in memory")
+from store_fixtures import add_draft, add_item, add_source, add_user, connect_in_memory
 
 TIMED_STATUSES = {Status.SCHEDULED, Status.MISSED, Status.POSTED}
 DRAFTS = 260
 
 
 @pytest.fixture(scope="module")
-def connection():
-    """An in-memory database with all tables."""
-    engine = create_engine("sqlite://", isolation_level="AUTOCOMMIT")
-    event.listen(engine, "connect", lambda driver, _: driver.execute("PRAGMA foreign_keys = ON"))
-    with engine.connect() as connection:
-        _create_tables(connection)
+def connection(tmp_path_factory):
+    """A database with all tables, of this module alone."""
+    with connect_in_memory(tmp_path_factory.mktemp("database")) as connection:
         yield connection
-    engine.dispose()
 
 
 class DraftSet:
@@ -201,6 +194,7 @@ def test_consecutive_windows_cover_view_once(draft_set, data):
     assert positions == draft_set.matching_positions(view)
 
 
+@pytest.mark.sqlite("plans of SQLite")
 @pytest.mark.parametrize(("tab", "order"), [(tab, order) for tab in Tab for order in list_orders(tab)])
 def test_tab_order_uses_its_index(draft_set, tab, order):
     positions: list[DraftPosition | None] = [None, DraftPosition(0.25, "x"), DraftPosition(None, "x")]
@@ -214,6 +208,7 @@ def test_tab_order_uses_its_index(draft_set, tab, order):
             assert plan.count("(user_id=?") == plan.count("SEARCH draft")
 
 
+@pytest.mark.sqlite("plans of SQLite")
 def test_search_order_uses_full_text_index(draft_set, monkeypatch):
     monkeypatch.setattr(queue_window, "MAX_SORTED", 0)
     for position in (None, DraftPosition(70, "x")):
@@ -224,6 +219,7 @@ def test_search_order_uses_full_text_index(draft_set, monkeypatch):
             assert "TEMP B-TREE" not in plan
 
 
+@pytest.mark.sqlite("plans of SQLite")
 def test_small_tab_is_read_before_full_text_index(draft_set):
     plan = _plan(draft_set, DraftView(query="otter"), None)
     assert "SEARCH draft USING COVERING INDEX ix_draft_user_id_status" in plan.split("\n")[0]
@@ -238,6 +234,7 @@ def test_positions_of_given_drafts(draft_set, filter_plan):
         assert sorted(positions, key=str) == sorted(expected, key=str), view
 
 
+@pytest.mark.sqlite("plans of SQLite")
 def test_selective_filter_uses_its_index(draft_set):
     plan = _plan(draft_set, DraftView(source_id=draft_set.sources[0]), None)
     assert "ix_draft_user_id_source_id_id (user_id=? AND source_id=?" in plan

@@ -172,7 +172,9 @@ async def test_doctor_says_which_account_is_missing(tmp_path: Path) -> None:
         draft = (await desk.drafts.create({"text": "Toot.", "targetPlatforms": ["mastodon"]})).drafts[0]
         await connect_account(desk)
         await desk.drafts.approve(draft.id)
-    findings = await examine(load({}, tmp_path), lambda: open_posting_desk(tmp_path, fake_platforms(FakeServer())))
+    findings = await examine(
+        load(database_variables(tmp_path), tmp_path), lambda: open_posting_desk(tmp_path, fake_platforms(FakeServer()))
+    )
     (found,) = [finding for finding in findings if finding.found.startswith("No account for mastodon")]
     assert (found.what, found.verdict) == ("accounts", "warning")
     assert found.advice.startswith("Connect one: copydesk account connect mastodon.")

@@ -1,5 +1,6 @@
 """A PostgreSQL database as the source and the target of `copydesk.store.row_copy`."""
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, cast
@@ -9,7 +10,7 @@ from sqlalchemy import Connection
 
 from copydesk.errors import ConflictError, StoreBusyError, StoreError
 from copydesk.settings import Database
-from copydesk.store.database_file import HEAD_REVISION
+from copydesk.store.database_file import HEAD_REVISION, LOCK_POLL_INTERVAL
 from copydesk.store.postgresql.connection import PostgresConnection, connect
 from copydesk.store.postgresql.database import LOCK_CLASS, create_engine_for, server_errors, server_name
 from copydesk.store.postgresql.schema import (
@@ -167,7 +168,7 @@ def read_server(options: Database, *, exclusive: bool) -> Iterator[ServerSource]
         driver = _driver(connection)
         _check_revision(name, connection)
         if exclusive:
-            _check_alone(driver)
+            _check_alone(driver, options.busy_timeout)
         driver.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         if exclusive:
             # Before the snapshot is taken, by the first query.
@@ -186,12 +187,16 @@ def _check_revision(name: str, connection: Connection) -> None:
         )
 
 
-def _check_alone(driver: PostgresConnection) -> None:
-    if _value(driver, _OTHERS):
-        raise StoreBusyError(
-            "The desk is open in another process; nothing changed.",
-            hint="Quit the console and stop the daemon and the service first, on all machines.",
-        )
+def _check_alone(driver: PostgresConnection, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while _value(driver, _OTHERS):
+        # The server notices a little later that a process has ended.
+        if time.monotonic() >= deadline:
+            raise StoreBusyError(
+                "The desk is open in another process; nothing changed.",
+                hint="Quit the console and stop the daemon and the service first, on all machines.",
+            )
+        time.sleep(LOCK_POLL_INTERVAL)
 
 
 @contextmanager
@@ -223,10 +228,12 @@ def replace_server(options: Database) -> Iterator[tuple[ServerSource | None, Ser
         driver = _driver(connection)
         target, existing = ServerTarget(name, driver), None
         _lock_for_copy(target)
+        if target.is_complete():
+            _check_revision(name, connection)
+            # Not in the transaction, in which the server would return what it returned first.
+            _check_alone(driver, options.busy_timeout)
+            existing = ServerSource(name, driver)
         with driver.transaction():
-            if target.is_complete():
-                _check_revision(name, connection)
-                _check_alone(driver)
+            if existing is not None:
                 driver.execute(f"LOCK TABLE {_ALL_TABLES} IN ACCESS EXCLUSIVE MODE")
-                existing = ServerSource(name, driver)
             yield existing, target
