@@ -54,6 +54,8 @@ class FeedDefaults(NamedTuple):
     language: str | None = None
     atom: bool = False
     """Atom declares which texts are HTML; RSS does not."""
+    author: str | None = None
+    """Of entries that name none, as in the feeds of many blogs by one person."""
 
 
 def build_entries(raw_entries: Sequence[RawEntry], defaults: FeedDefaults) -> tuple[Entry, ...]:
@@ -113,7 +115,7 @@ def _entry(raw: RawEntry, defaults: FeedDefaults) -> Entry:
         url=url,
         summary=summary,
         text=text,
-        author=_author_names(raw) if raw.authors or "author 2" in texts else None,
+        author=author_names(raw) or defaults.author,
         published=published,
         image=image,
         image_alt=image_alt,
@@ -177,8 +179,10 @@ def _image(raw: RawEntry, base: str) -> tuple[str | None, str | None]:
     return image, (single_line(alt, MAX_ALT) or None) if image else None
 
 
-def _author_names(raw: RawEntry) -> str | None:
-    """Return the authors, separated by commas."""
+def author_names(raw: RawEntry) -> str | None:
+    """Return the authors of an entry or a feed, separated by commas; None if it names none."""
+    if not raw.authors and "author 2" not in raw.texts:
+        return None
     names = [_name(name) for name in raw.authors[:MAX_TAGS] or [raw.texts["author 2"]]]
     return ", ".join(dict.fromkeys(filter(None, names)))[:MAX_NAME].rstrip(", ") or None
 

@@ -216,6 +216,27 @@ def test_author_is_reduced_to_name(markup: str, name: str | None) -> None:
     assert parse_sample(rss(markup)).entries[0].author == name
 
 
+@pytest.mark.parametrize(
+    "feed",
+    [
+        rss("<title>A</title>", "<dc:creator>Ada</dc:creator>", head="<dc:creator>Kim</dc:creator>"),
+        ATOM.replace("<entry>", "<author><name>Kim</name></author><entry><title>A</title></entry><entry>"),
+        '{"authors": [{"name": "Kim"}], "items": [{"id": "1"}, {"id": "2", "author": {"name": "Ada"}}]}',
+    ],
+)
+def test_entry_without_an_author_has_that_of_the_feed(feed: str) -> None:
+    first, second = parse_sample(feed).entries
+    assert first.author == "Kim"
+    assert second.author in {"Ada", "Lin & Kim"}
+
+
+def test_managing_editor_is_not_an_author() -> None:
+    feed = rss("<title>A</title>", head="<managingEditor>kim@site.example (Kim)</managingEditor>")
+    assert parse_sample(feed).entries[0].author is None
+    # As the strict parser leaves it to feedparser.
+    assert parse_sample(feed.replace("<title>A</title>", "<title>A & B</title>")).entries[0].author is None
+
+
 def test_duplicate_ids_are_disambiguated() -> None:
     feed = rss(
         "<title>A</title><guid>same</guid><link>https://site.example/1</link>",

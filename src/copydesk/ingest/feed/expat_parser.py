@@ -89,6 +89,10 @@ GROUP_FIELDS = {
 FEED_FIELDS = {
     **{ns + "title": "title" for ns in (*_RSS, *_ATOMS)},
     **{ns + "link": "link" for ns in _RSS},
+    # Not RSS's own managingEditor, who answers for the site and need not have written a word of it.
+    **{ns + "author": "author" for ns in _ATOMS},
+    **{ns + "author": "author 2" for ns in _ITUNES},
+    DC + "creator": "author",
     DC + "title": "title 2",
     "language": "language",
     DC + "language": "language",

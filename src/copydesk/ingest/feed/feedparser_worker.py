@@ -59,8 +59,12 @@ def parse(body: bytes, max_entries: int) -> RawFeed | None:
     )
     if not parsed.entries and (not parsed.version or _is_damaged(parsed)):
         return None
+    metadata = _entry(parsed.feed)
+    if parsed.version.startswith("rss"):
+        # Mostly the managing editor, whom feedparser also calls an author.
+        metadata.authors = []
     return RawFeed(
-        metadata=_entry(parsed.feed),
+        metadata=metadata,
         entries=[_entry(entry) for entry in parsed.entries[:max_entries]],
         is_atom=True,  # feedparser reports what is HTML, as Atom does
         truncated=len(parsed.entries) > max_entries,

@@ -21,6 +21,7 @@ from copydesk.ingest.entries import (
     MAX_TEXT,
     MAX_TITLE,
     FeedDefaults,
+    author_names,
     build_entries,
     entry_title,
     entry_url,
@@ -65,13 +66,15 @@ def parse_json_feed(body: bytes, max_entries: int) -> RawFeed:
 
 
 def _json_metadata(document: dict[str, object]) -> RawEntry:
-    """Return the feed's own title, link and language."""
+    """Return the feed's own title, link, language and authors."""
     texts = {
         "title": document.get("title"),
         "link": document.get("home_page_url"),
         "language": document.get("language"),
     }
-    return RawEntry(texts={field: text for field, value in texts.items() if (text := _text(value))})
+    metadata = RawEntry(texts={field: text for field, value in texts.items() if (text := _text(value))})
+    metadata.authors = _json_authors(document)
+    return metadata
 
 
 def _json_entry(item: dict[str, object]) -> RawEntry:
@@ -82,11 +85,15 @@ def _json_entry(item: dict[str, object]) -> RawEntry:
             entry.texts[field] = text
     _add_json_content(entry, item)
     entry.tags = [_text(tag) for tag in _list(item.get("tags"))]
-    authors = [*_list(item.get("authors")), item.get("author")]
-    entry.authors = [_text(author.get("name")) for author in authors if isinstance(author, dict)]
+    entry.authors = _json_authors(item)
     for attributes in _json_images(item):
         offer_image(entry, attributes)
     return entry
+
+
+def _json_authors(item: dict[str, object]) -> list[str]:
+    authors = [*_list(item.get("authors")), item.get("author")]
+    return [_text(author.get("name")) for author in authors if isinstance(author, dict)]
 
 
 def _add_json_content(entry: RawEntry, item: dict[str, object]) -> None:
@@ -271,7 +278,8 @@ def _build_feed(raw_feed: RawFeed, base_url: str, how: ParserName) -> Feed:
     language = normalize_language(raw_feed.metadata.texts.get("language", ""))
     # Without an xml:base of its own, an entry's relative links are resolved against the feed's web page if it names
     # one.
-    defaults = FeedDefaults(base_url=link or base, language=language, atom=raw_feed.is_atom)
+    author = author_names(raw_feed.metadata)
+    defaults = FeedDefaults(base_url=link or base, language=language, atom=raw_feed.is_atom, author=author)
     return Feed(
         title=entry_title(raw_feed.metadata, atom=raw_feed.is_atom),
         link=link,
