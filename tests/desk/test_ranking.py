@@ -3,7 +3,7 @@
 import pytest
 
 from copydesk.errors import InvalidError, NotFoundError
-from copydesk.model.rehearsal import ItemFate
+from copydesk.model.rehearsal import ItemFate, describe_drafted
 from desk_fixtures import (
     URL_ONE,
     FakeWeb,
@@ -145,6 +145,7 @@ async def test_rehearsal_lists_what_is_lost_and_gained(tmp_path):
     assert "has the excluded" in found.lost[0].reason
     (gained,) = found.gained
     assert (gained.rank, gained.rank_now) == (1, 2)
+    assert describe_drafted(found) == "0 of 1 story would still be drafted, and 1 other."
 
 
 async def test_rehearsal_counts_approvals_among_the_top(tmp_path):
@@ -165,6 +166,7 @@ async def test_rehearsal_of_a_source(tmp_path):
         await desk.pipeline.run()
         found = await desk.ranking.rehearse({"sourceId": source.id, "sourceConfig": {"include": ["no such word"]}})
     assert (found.drafted, found.lost_count) == (0, 2)
+    assert describe_drafted(found) == "0 of 2 stories would still be drafted."
 
 
 @pytest.mark.parametrize(

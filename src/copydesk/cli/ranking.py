@@ -15,7 +15,14 @@ from copydesk.cli.ids import ITEM
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import print_table
 from copydesk.model.ranking import ChangeRanking, RankingProfile
-from copydesk.model.rehearsal import Explanation, Hits, Rehearsal, RehearsalRequest, RehearsedStory
+from copydesk.model.rehearsal import (
+    Explanation,
+    Hits,
+    Rehearsal,
+    RehearsalRequest,
+    RehearsedStory,
+    describe_drafted,
+)
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
@@ -172,10 +179,7 @@ def _parse_weights(given: Iterable[str]) -> dict[str, float] | None:
 
 def _print_rehearsal(found: Rehearsal) -> None:
     click.echo(f"{found.days} days, {plural(found.items, 'item')}.")
-    click.echo(
-        f"Drafted: {plural(found.drafted, 'story')}, now {found.drafted_now:,}"
-        f" ({found.gained_count:,} gained, {found.lost_count:,} lost)."
-    )
+    click.echo(describe_drafted(found))
     if found.hits.of:
         click.echo(f"Of your last {plural(found.hits.of, 'approval')} among the top {found.top} of their day:")
         rows = [
@@ -205,5 +209,4 @@ def _print_stories(heading: str, stories: Sequence[RehearsedStory], count: int) 
 
 
 def _format_ranks(story: RehearsedStory) -> str:
-    rank, now = (f"rank {number}" if number else "no rank" for number in (story.rank, story.rank_now))
-    return f"{rank}, now {now.removeprefix('rank ')}"
+    return f"rank {story.rank_now or 'none'} → {story.rank or 'none'}"

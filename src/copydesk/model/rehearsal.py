@@ -9,6 +9,7 @@ from copydesk.model.ranking import ChangeRanking
 from copydesk.model.serialization import Struct
 from copydesk.model.source import SourceConfig
 from copydesk.model.validation import Id
+from copydesk.text.formatting import plural
 
 
 class RehearsalRequest(ChangeRanking, frozen=True, forbid_unknown_fields=True):
@@ -73,6 +74,15 @@ class Rehearsal(Struct, frozen=True):
     """The same with the change."""
     hits_by_recency: Hits
     """The same if the newest came first."""
+
+
+def describe_drafted(found: Rehearsal) -> str:
+    """Return what the change does to the stories that are drafted: "21 of 22 stories would still be drafted"."""
+    others = f", and {plural(found.gained_count, 'other')}" if found.gained_count else ""
+    if not found.drafted_now:
+        return f"No story is drafted as it is{f'; {found.gained_count:,} would be' if others else ''}."
+    still = found.drafted_now - found.lost_count
+    return f"{still:,} of {plural(found.drafted_now, 'story')} would still be drafted{others}."
 
 
 class ItemFate(StrEnum):

@@ -2234,8 +2234,8 @@ def rank_without_interest(interest: str, rank: int | None) -> str:
 
 
 def rank_change(rank: int | None, now: int | None) -> str:
-    """Return the rank of a story with a change, and as it is: `rank 3, now 14`."""
-    return f"{f'rank {rank}' if rank else 'no rank'}, now {now or 'none'}"
+    """Return the rank of a story as it is, and with a change: `rank 14 → 3`."""
+    return f"rank {now or 'none'} → {rank or 'none'}"
 
 
 def ranking_saved(names: Iterable[str]) -> str:
@@ -2258,10 +2258,6 @@ def number_range(low: int, high: int) -> str:
 
 def rehearsed(days: int, items: int) -> str:
     return f"{days} days, {plural(items, 'item')}."
-
-
-def rehearsed_drafts(drafted: int, now: int, gained: int, lost: int) -> str:
-    return f"{plural(drafted, 'story')} drafted, now {now:,}: {gained:,} gained, {lost:,} lost."
 
 
 def rehearsed_approvals(count: int, top: int) -> str:

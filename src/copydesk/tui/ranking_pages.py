@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from textual.content import Content
 
 from copydesk.model.ranking import RankingProfile
-from copydesk.model.rehearsal import Explanation, Hits, Rehearsal, RehearsedStory
+from copydesk.model.rehearsal import Explanation, Hits, Rehearsal, RehearsedStory, describe_drafted
 from copydesk.model.rule import Rule
 from copydesk.text.formatting import format_utc
 from copydesk.tui import labels
@@ -38,9 +38,7 @@ def rehearsal_page(found: Rehearsal) -> list[Block]:
     """Return the result of a rehearsal."""
     blocks: list[Block] = [
         paragraph(labels.rehearsed(found.days, found.items), "dim"),
-        paragraph(
-            labels.rehearsed_drafts(found.drafted, found.drafted_now, found.gained_count, found.lost_count), "strong"
-        ),
+        paragraph(describe_drafted(found), "strong"),
         paragraph(),
     ]
     if found.hits.of:
