@@ -3,7 +3,18 @@
 from table_row import Row
 
 from copydesk.model.draft import Format
-from draft_corpus import CORPUS, MAX_NEVER, MIN_AS_IS, Verdict, agreement, of_format, read_records, share
+from draft_corpus import (
+    CORPUS,
+    MAX_FALSE_ALARMS,
+    MAX_NEVER,
+    MIN_AS_IS,
+    Verdict,
+    agreement,
+    false_alarms,
+    of_format,
+    read_records,
+    share,
+)
 
 
 def measure() -> list[Row]:
@@ -18,5 +29,9 @@ def measure() -> list[Row]:
         if maximum := MAX_NEVER.get(kind):
             met = never.value < maximum
             rows.append(Row(f"{label}: never", str(never), "", "", f"under {maximum:.0%}", met))
+    warned, claims = false_alarms(records)
+    limit = f"under {MAX_FALSE_ALARMS:.0%}"
+    met = warned / claims < MAX_FALSE_ALARMS
+    rows.append(Row(f"{claims} sentences of these drafts: warned of", f"{warned / claims:.1%}", "", "", limit, met))
     kappa = f"{agreement(records):.2f}"
     return [*rows, Row("agreement of the two judges of drafts: Cohen's kappa", kappa, "", "", "", None)]

@@ -68,7 +68,7 @@ River News, by Jane Doe, 18 February 2026:
         *(item.url for item in OTHER_ITEMS),
     ]
     assert len(QUOTATION.findall(text)) == 4
-    assert "Paper 2, by Bo Lind, 17 February 2026:\n\n> The town of Marl set aside 20,000 euros" in text
+    assert "Paper 2, by Bo Lind, 17 February 2026:\n\n> Marl's councils set aside 20,000 euros" in text
     assert not check(text, build_check_context(make_brief(Format.BLOG))).findings
 
 
@@ -170,6 +170,17 @@ def test_second_report_of_one_event_is_left_out() -> None:
     assert {"8", "9"} & {trace.item_id for trace in draft.sentences} == {"8"}
 
 
+def test_accents_do_not_hide_a_repetition() -> None:
+    first = make_item(
+        "8", title="Zoë Jerí opens a tool shed", text="Zoë Jerí, mayor of Łódź since May, opened a shed of 400 saws."
+    )
+    again = make_item(
+        "9", title="A shed in the north", text="Mayor Zoe Jeri of Lodz, once a carpenter, opened her own shed there."
+    )
+    draft = write(make_brief(Format.BLOG, other_items=(*OTHER_ITEMS[:2], first, again)))
+    assert {"8", "9"} & {trace.item_id for trace in draft.sentences} == {"8"}
+
+
 def test_roundup_has_seven_sources_at_most() -> None:
     draft = write(make_brief(Format.BLOG, other_items=make_items(10)))
     assert draft.text.startswith("# Libraries: seven links")
@@ -211,7 +222,7 @@ def test_markdown_in_sources_is_escaped() -> None:
     item = make_item(
         "9",
         title="Compiler with <dialog> & **stars**",
-        text="The *new* [compiler](x) of 2026 is `fast` with snake_case names.",
+        text="A *new* [compiler](x) of 2026 is `fast` with snake_case names.",
     )
     text = write(make_brief(Format.BLOG, other_items=(*OTHER_ITEMS, item))).text
     assert r"## [Compiler with \<dialog\> & stars](https://paper9.example/vote)" in text
@@ -232,11 +243,14 @@ def test_voice_without_links_keeps_the_headlines() -> None:
 
 
 def test_new_version_quotes_other_sentences() -> None:
+    others = (
+        "Ninety councils near Dijon asked for libraries before autumn.",
+        "Another village promised 12 ladders by June.",
+        "Sixty cafés offered 90 repair lessons in Lyon.",
+    )
     items = tuple(
-        make_item(
-            item.id, title=item.title, text=f"{item.text} The mayor of the place promised two more ladders by June."
-        )
-        for item in OTHER_ITEMS
+        make_item(item.id, title=item.title, text=f"{item.text} {other}")
+        for item, other in zip(OTHER_ITEMS, others, strict=True)
     )
     first = write(make_brief(Format.BLOG, other_items=items)).text
     second = write(make_brief(Format.BLOG, other_items=items, previous=first)).text

@@ -16,9 +16,11 @@ EARLIER_CORPUS = FOLDER / "reviewed.jsonl"
 """Drafts of an earlier writer with more faults, from which a confidence can be learnt."""
 CAPTURED_FEEDS = FOLDER.parents[2] / ".." / "shared" / "feeds"
 """Captured feeds of others, beside the checkout where available."""
-MIN_DRAFTS = {CORPUS.stem: 190, EARLIER_CORPUS.stem: 160}
+MIN_DRAFTS = {CORPUS.stem: 195, EARLIER_CORPUS.stem: 160}
 MIN_AS_IS = {Format.SHORT: 0.75, Format.THREAD: 0.60, Format.BLOG: 0.60}
 """Smallest share of drafts that can be posted as they are."""
+MAX_FALSE_ALARMS = 0.03
+"""The share of the drafts' sentences that the checks warn of is smaller: all of them are quotations."""
 MAX_NEVER = {Format.SHORT: 0.05}
 """The share of drafts that can never be posted is smaller than this."""
 _Z = 1.96
@@ -96,6 +98,19 @@ def wilson_interval(share: float, count: int) -> Share:
     spread = _Z * sqrt(share * (1 - share) / count + _Z**2 / (4 * count**2))
     middle, scale = share + _Z**2 / (2 * count), 1 + _Z**2 / count
     return Share(share, max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale))
+
+
+def false_alarms(records: Iterable[Record]) -> tuple[int, int]:
+    """Return the number of sentences that the checks warn of, as contradicted or unsupported, and of all."""
+    warned = claims = 0
+    for record in records:
+        findings = record.features["findings"]
+        assert isinstance(findings, list)
+        warned += sum(finding.startswith(("contradiction:", "unsupported:")) for finding in findings)
+        found = record.features["claims"]
+        assert isinstance(found, list)
+        claims += len(found)
+    return warned, claims
 
 
 def agreement(records: Sequence[Record]) -> float:

@@ -40,7 +40,7 @@ def make_item(id: str, **changes: Any) -> SourceItem:
     defaults: dict[str, Any] = {
         "title": "Readers lend each other what they own",
         "url": f"https://paper{id}.example/vote",
-        "text": "Eleven members of a weekly club borrowed a cello and two canoes in May.",
+        "text": "Eleven readers of a weekly club borrowed a cello and two canoes in May.",
         "language": "en",
         "source_name": f"Paper {id}",
         "source_type": SOURCE_TYPES["rss"],
@@ -53,7 +53,7 @@ OTHER_ITEMS = (
     make_item(
         "2",
         title="Councils vote on libraries of their own",
-        text="The town of Marl set aside 20,000 euros for saws and tents on Monday.",
+        text="Marl's councils set aside 20,000 euros for saws and tents on Monday.",
         author="Bo Lind",
     ),
     make_item(

@@ -58,8 +58,9 @@ BEGINNING = 60
 """Characters by which a summary is recognized as the beginning of the text."""
 MAX_DRAFTS = 2_000
 INTERESTS = (
-    *("open source", "databases", "rail", "ferry", "energy", "heat pumps", "seagrass", "libraries", "data breach"),
-    *("artificial intelligence", "climate", "Python", "elections"),
+    *("open source", "databases", "rail", "ferry", "energy", "heat pumps", "libraries", "data breach"),
+    *("artificial intelligence", "climate", "Python", "elections", "Iran", "Ukraine", "Gaza", "China", "Japan"),
+    *("Epstein", "Olympics", "tariffs", "Venezuela", "Cuba", "seagrass", "Tavora", "Lockbird"),
 )
 """For round-ups; a user who wants these has interests."""
 SETTINGS = {

@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from copydesk.model.draft import Format
-from draft_corpus import Record, Verdict, agreement, read_records, share, wilson_interval, write_records
+from draft_corpus import (
+    Record,
+    Verdict,
+    agreement,
+    false_alarms,
+    read_records,
+    share,
+    wilson_interval,
+    write_records,
+)
 from judged_drafts import describe, join_verdicts, read_verdicts
 
 AS_IS, SMALL_EDIT, NEVER = Verdict
@@ -27,6 +36,15 @@ def test_share_is_the_mean_of_both_judges() -> None:
     assert share(records, AS_IS).value == 0.75
     assert share(records, NEVER).value == 0.25
     assert share(records, SMALL_EDIT).value == 0
+
+
+def test_false_alarms_are_warnings_about_quotations() -> None:
+    features = {
+        "claims": ["supported", "contradicts", "cannot_tell"],
+        "findings": ["contradiction: warning", "length: x"],
+    }
+    records = [Record("draft", Format.SHORT, "Text", (), features), Record("other", Format.SHORT, "Text", (), features)]
+    assert false_alarms(records) == (2, 6)
 
 
 def test_wilson_interval_of_a_published_example() -> None:

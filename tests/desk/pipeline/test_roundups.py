@@ -69,6 +69,11 @@ def test_stories_of_one_interest_are_gathered_by_score() -> None:
     assert listed_ids(roundups, stories[1]) == []
 
 
+def test_interest_takes_one_report_of_each_subject() -> None:
+    stories = make_stories(*SUBJECT_TITLES[:2], "A train for Cluj", "Train drivers of Pecs sing")
+    assert listed_ids(Roundups(stories, ["train"], ()), stories[0]) == [["i0", "i2", "i3"]]
+
+
 def test_linked_items_are_in_no_other_roundup() -> None:
     stories = make_stories(*(f"Rust {n}" for n in range(6)))
     roundups = Roundups(stories, ["rust"], {"i1"})

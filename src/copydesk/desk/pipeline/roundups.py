@@ -25,6 +25,10 @@ MAX_PER_SOURCE = 2
 
 MAX_DISTANCE = timedelta(days=3)
 """Time between the items of one subject, of which later ones overtake what earlier ones say."""
+MAX_INTEREST_DISTANCE = timedelta(days=7)
+"""Time between the items of an interest, which are several stories."""
+MIN_SHARED_STEMS = 2
+"""Words that the titles of two items of an interest share, besides its own, if they are about one subject."""
 
 
 class Roundup(NamedTuple):
@@ -105,14 +109,22 @@ class Roundups:
         return is_near and bool(titles[0].announced) == bool(titles[1].announced)
 
     def _find_items(self, story: RankedStory, topic: str) -> Iterator[Item]:
-        """Yield the story's lead, then the items of the interest's other stories by score."""
+        """Yield the story's lead, then the items of the interest's other stories by score, one of each subject."""
         yield story.lead
-        counts = Counter([_source_key(story.lead)])
+        counts, titles = Counter([_source_key(story.lead)]), [self._titles[story.story_id]]
+        interest = parse_title(topic).words
         for other in self._stories_by_topic[topic]:
-            key = _source_key(other.lead)
-            if other is not story and other.lead.id not in self._linked and counts[key] < MAX_PER_SOURCE:
-                counts[key] += 1
-                yield other.lead
+            key, title = _source_key(other.lead), self._titles[other.story_id]
+            is_near = abs(story.lead.published - other.lead.published) <= MAX_INTEREST_DISTANCE
+            if other is story or not is_near or other.lead.id in self._linked or counts[key] >= MAX_PER_SOURCE:
+                continue
+            # Two reports of one event would say the same; what all items of the interest share makes no event.
+            stems = searchable_words(title) - interest
+            if any(len(stems & earlier.words) >= MIN_SHARED_STEMS for earlier in titles):
+                continue
+            counts[key] += 1
+            titles.append(title)
+            yield other.lead
 
     def add_linked(self, item_ids: Iterable[str]) -> None:
         """Record that a round-up links to these items."""

@@ -25,20 +25,22 @@ from copydesk.drafting.extract.material import (
     template_value,
 )
 from copydesk.drafting.extract.passages import Passage, count_words
-from copydesk.drafting.extract.posts import informs, rank_quotes
+from copydesk.drafting.extract.posts import MIN_STANDALONE, informs, rank_quotes
 from copydesk.drafting.extract.standalone import TitleFlaw
 from copydesk.drafting.extract.templates import ComposedText, TemplateValue
 from copydesk.drafting.rules.voice import find_avoided
 from copydesk.drafting.writer import Brief, Trace, WriterResult
 from copydesk.errors import DeclinedError, DeclineReason, TooFewSourcesError, WriterError
 from copydesk.model.voice import Link
+from copydesk.text.folding import fold
 
 MIN_SOURCES, MAX_SOURCES = 3, 7
 """Sources of a round-up: with fewer it would retell an article, with more nobody would read it."""
 _MIN_NEW_WORDS, _NEW_SHARE = 4, 0.5
 """Words, and share of its words, that a sentence adds to those of the entries before it."""
-_MAX_SHARED_WORDS = 4
-"""Words that a sentence shares with the one of another entry at most."""
+_MAX_SHARED_WORDS, _SHARED_SHARE = 3, 0.25
+"""Words that a sentence shares with the one of another entry at most, and the share of the shorter one's if it is
+more."""
 DEFAULT_WORDS = 250
 """Total words quoted if the voice has no setting."""
 
@@ -142,9 +144,15 @@ def _choose_sentence(
     Several sources may carry one agency's text.
     """
     taken = [entry.passage.text for entry in entries]
-    for passage in rank_quotes(material, material.headline.text):
+    headlines = f"{lead.headline.text} {material.headline.text}"
+    # All of a story is about the same; of a topic, each sentence must be about its own headline. "Today" may stay, as
+    # the line above it has the day.
+    fitness = select_sentences.RELATIVE if lead.brief.topic else MIN_STANDALONE
+    for passage in rank_quotes(material, material.headline.text, fitness):
         entry = RoundupEntry(material, passage, item_id)
-        if not informs(material, passage):
+        # The beginning was written to be read below its own headline.
+        presumes = passage.position > 0 and select_sentences.presumes_subject(passage.text, headlines)
+        if presumes or not informs(material, passage):
             continue
         repeats = not _adds(passage.text, taken)
         if not repeats and find_error(_join(_entry_blocks(entry)).text, lead.check_context) is None:
@@ -154,14 +162,23 @@ def _choose_sentence(
 
 def _adds(text: str, earlier: Sequence[str]) -> bool:
     """Return True if a sentence says something that the earlier ones do not."""
-    words = select_sentences.keywords(text)
-    known = frozenset(chain.from_iterable(map(select_sentences.keywords, earlier)))
+    words = _words(text)
     # Two reports of one event: what they share is the news, what differs is how it is put.
-    if any(len(words & select_sentences.keywords(other)) > _MAX_SHARED_WORDS for other in earlier):
+    if any(len(words & other) > _max_shared(words, other) for other in map(_words, earlier)):
         return False
     if any(select_sentences.repeats_title(text, other) for other in earlier):
         return False
+    known = frozenset(chain.from_iterable(map(_words, earlier)))
     return not earlier or len(words - known) >= max(_MIN_NEW_WORDS, _NEW_SHARE * len(words))
+
+
+def _max_shared(words: frozenset[str], other: frozenset[str]) -> float:
+    return max(_MAX_SHARED_WORDS, _SHARED_SHARE * min(len(words), len(other)))
+
+
+def _words(text: str) -> frozenset[str]:
+    """Return the keywords of `text` without accents: of two sources one writes Jerí, the other Jeri."""
+    return select_sentences.keywords(fold(text))
 
 
 def _max_entries(brief: Brief, entries: Sequence[RoundupEntry]) -> int:

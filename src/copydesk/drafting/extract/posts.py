@@ -37,7 +37,7 @@ MAX_QUOTES = 8
 MIN_STANDALONE = 0.5
 """Minimum fitness of a sentence to be quoted on its own."""
 _MIN_BELOW_TITLE = 0.7
-"""Minimum fitness of the only sentence of a post, which must be about the title."""
+"""Minimum fitness of the only sentence below a title, which must be about it."""
 _MIN_QUOTED_WORDS = 7
 """Words of the only sentence of a post, if it has no number."""
 _MIN_SHARED_WORDS = 2

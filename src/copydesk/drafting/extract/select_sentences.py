@@ -32,7 +32,7 @@ _DEFINITE_START = re.compile(r"The ([a-z]+ ?[a-z]*)")
 _LEAD_SENTENCES = 3
 _MIN_TITLE_WORDS = 2
 """Significant words of a title that tells what the text is about."""
-_FIRST_PERSON, _RELATIVE, _BESIDE_TITLE, _OUT_OF_CONTEXT = 0.75, 0.65, 0.6, 0.4
+_FIRST_PERSON, RELATIVE, _BESIDE_TITLE, _OUT_OF_CONTEXT = 0.75, 0.65, 0.6, 0.4
 """Fitness of sentences that say "I" or "today", of first ones about something else than the title, and of those that
 need the ones before them."""
 _MIN_KEYWORD = 4
@@ -82,7 +82,7 @@ def standalone_fitness(passage: Passage, title: str, language: str | None, earli
     if not _continues_title(passage, title):
         return _BESIDE_TITLE if _is_lead(passage) else _OUT_OF_CONTEXT
     if not is_first_person(text, language):
-        return _RELATIVE if is_time_bound(text) else 1.0
+        return RELATIVE if is_time_bound(text) else 1.0
     # What somebody does or thinks is news only if the title announces it, or with a number.
     is_report = is_first_person(title, language) or bool(_NUMBER.search(text) and not _HABIT.search(text))
     is_near = (
@@ -106,12 +106,17 @@ def _continues_title(passage: Passage, title: str) -> bool:
     if passage.field is Field.SUMMARY and passage.position == 0:
         return True
     title_words = keywords(title)
-    definite = _DEFINITE_START.match(passage.text)
-    if definite and not title_words & keywords(definite[1]):
+    if presumes_subject(passage.text, title):
         return False
     is_enough = _is_lead(passage) or len(title_words) <= _MIN_TITLE_WORDS or _UNSPACED.search(title)
     needed = 1 if is_enough else _MIN_TITLE_WORDS
     return not title_words or len(title_words & keywords(passage.text)) >= needed
+
+
+def presumes_subject(text: str, title: str) -> bool:
+    """Return True if a sentence begins with "The film", and `title` names none."""
+    definite = _DEFINITE_START.match(text)
+    return definite is not None and not keywords(title) & keywords(definite[1])
 
 
 def _was_introduced(text: str, title: str, earlier: Iterable[Passage]) -> bool:
