@@ -6,8 +6,9 @@ filters, ranking, preference nor drafts see it.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -22,6 +23,7 @@ sentence, because a footer often has no line of its own."""
 _MAX_SENTENCES = 5
 """Sentences removed from the end of a text."""
 _MIN_OTHER_SPACES = 2
+_BLANK_LINES = re.compile("\n\n\n+")
 _NUMBER = re.compile(r"\d+")
 _PHRASE = r"""(?:
       (?:the\ post|der\ beitrag|l['’]article|la\ entrada|l['’]articolo|o\ post|het\ bericht)\ .{1,400}
@@ -38,9 +40,11 @@ _PHRASE = r"""(?:
 _PHRASES = re.compile(rf"(?ix){_PHRASE}\W*")
 _CLOSING_PHRASE = re.compile(rf"(?ix)[.!?…。！？]\S?\s*{_PHRASE}\W*\Z")
 """A phrase that closes a line after other sentences."""
-_EDGE = 5
-"""Characters at the beginning or end of a line that repeated lines share. Comparing these first saves most of the work;
-longer ones would reach into the numbers and titles that differ."""
+_EDGE, _LONG_EDGE = 5, 8
+"""Characters at the beginning or end of a line, and of a long one, that repeated lines share. Comparing these first
+saves most of the work; more characters would reach into the numbers and titles that differ."""
+_LONG = 24
+"""Characters of a long line."""
 
 
 class _Text:
@@ -49,48 +53,52 @@ class _Text:
     def __init__(self, text: str, title: str) -> None:
         self.text = text
         self.title = title
-        self.lines = [line for line in text.split("\n") if 0 < len(line) <= _MAX_LENGTH]
+        self.lines = [(line, *_edges(line)) for line in text.split("\n") if 0 < len(line) <= _MAX_LENGTH]
+        """Lines that may be boilerplate, each with its beginning and its end."""
         self.keys: dict[str, str] = {}
-        """Keys of the lines that may be boilerplate."""
+        """Keys of those that are like others."""
         self.endings: list[tuple[str, str]] = []
         """Sentences at the end of the last line, each with its key, the last one first; if they may be boilerplate."""
 
     def edges(self) -> set[str]:
-        """Return how the lines begin and end."""
-        return {
-            *[line[:_EDGE] for line in self.lines],
-            *[line[-_EDGE:] for line in self.lines],
-            self.text[-_EDGE:],
-        }
+        """Return how the lines begin and end, and how the text does."""
+        edges = {edge for _, start, end in self.lines for edge in (start, end)}
+        edges.add(_edges(self.last_line())[1])
+        return edges
 
-    def find_keys(self, shared: set[str]) -> None:
+    def last_line(self) -> str:
+        """Return the last line, of any length."""
+        return self.text[self.text.rfind("\n") + 1 :]
+
+    def find_keys(self, shared: Set[str]) -> None:
         """Compute the keys of the lines that begin or end like those of other entries, or like a known phrase."""
         self.keys = {
             line: _key(line, self.title)
-            for line in self.lines
-            if line[:_EDGE] in shared or line[-_EDGE:] in shared or _PHRASES.match(line)
+            for line, start, end in self.lines
+            if start in shared or end in shared or _PHRASES.match(line)
         }
 
-    def find_endings(self, shared: set[str]) -> None:
+    def find_endings(self, shared: Set[str]) -> None:
         """Split the end into sentences if it is like that of other entries, or may be a known phrase."""
-        line = self.text.rpartition("\n")[2]
+        line = self.last_line()
         tail = line[-_MAX_LENGTH:]
         self.endings = []
-        if line[-_EDGE:] in shared or _CLOSING_PHRASE.search(tail):
+        if _edges(line)[1] in shared or _CLOSING_PHRASE.search(tail):
             # The first one may be cut.
             complete = spans(tail)[1 if len(line) > _MAX_LENGTH else 0 :]
             sentences = (tail[start:end] for start, end in reversed(complete))
             self.endings = [(sentence, _key(sentence, self.title)) for sentence in sentences]
 
-    def remove_lines(self, repeated: set[str]) -> None:
+    def remove_lines(self, repeated: Set[str]) -> None:
         """Remove the lines that are boilerplate."""
+        if not self.keys:
+            return
         removed = {line for line, key in self.keys.items() if _is_boilerplate(key, repeated)}
-        # Nearly all texts stay as they are.
         if removed:
             remaining = "\n".join(line for line in self.text.split("\n") if line not in removed)
-            self.text = re.sub(r"\n{3,}", "\n\n", remaining).strip()
+            self.text = _BLANK_LINES.sub("\n\n", remaining).strip()
 
-    def remove_endings(self, repeated: set[str], shared: set[str]) -> None:
+    def remove_endings(self, repeated: Set[str], shared: Set[str]) -> None:
         """Remove the sentences at the end that are boilerplate."""
         for _ in range(_MAX_SENTENCES):
             if not self.endings or not _is_boilerplate(self.endings[0][1], repeated):
@@ -101,46 +109,54 @@ class _Text:
 
 def strip_boilerplate(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """Return the entries of one response without lines and closing sentences that are boilerplate."""
-    pairs = [(_Text(entry.summary, entry.title), _Text(entry.text, entry.title)) for entry in entries]
-    texts = [text for pair in pairs for text in pair if text.text]
+    by_entry = [_read_texts(entry) for entry in entries]
+    texts = [text for by_field in by_entry for text in by_field.values()]
     # The same story twice does not make its text boilerplate.
-    counted = {entry.title: pair for entry, pair in zip(entries, pairs, strict=True)}.values()
-    shared = _select_repeated(Counter(edge for one, other in counted for edge in one.edges() | other.edges()))
+    counted = {entry.title: by_field.values() for entry, by_field in zip(entries, by_entry, strict=True)}.values()
+    shared = _select_repeated(set().union(*[text.edges() for text in group]) for group in counted)
     for text in texts:
         text.find_keys(shared)
-    counts = Counter(key for pair in counted for key in _line_keys(pair))
-    repeated = _select_repeated(counts)
+    keys = [{key for text in group for key in text.keys.values()} for group in counted]
+    repeated = _select_repeated(keys)
     for text in texts:
         text.remove_lines(repeated)
         # After the lines, because a line of its own may follow the last sentence.
         text.find_endings(shared)
-    for pair in counted:
-        counts.update({key for text in pair for _, key in text.endings} - _line_keys(pair))
-    repeated = _select_repeated(counts)
+    for keys_of_entry, group in zip(keys, counted, strict=True):
+        keys_of_entry.update(key for text in group for _, key in text.endings)
+    repeated = _select_repeated(keys)
     for text in texts:
         text.remove_endings(repeated, shared)
-    return tuple(
-        _replace_texts(entry, *(text.text for text in pair)) for entry, pair in zip(entries, pairs, strict=True)
-    )
+    return tuple(_replace_texts(entry, by_field) for entry, by_field in zip(entries, by_entry, strict=True))
 
 
-def _line_keys(texts: Iterable[_Text]) -> set[str]:
-    return {key for text in texts for key in text.keys.values()}
+def _read_texts(entry: Entry) -> dict[str, _Text]:
+    """Return the texts that the entry has by field."""
+    texts = ("summary", entry.summary), ("text", entry.text)
+    return {field: _Text(text, entry.title) for field, text in texts if text}
 
 
-def _select_repeated(counts: Counter[str]) -> set[str]:
+def _replace_texts(entry: Entry, texts: Mapping[str, _Text]) -> Entry:
+    changed = {field: text.text for field, text in texts.items() if text.text != getattr(entry, field)}
+    return replace(entry, **changed) if changed else entry
+
+
+def _edges(line: str) -> tuple[str, str]:
+    length = _EDGE if len(line) < _LONG else _LONG_EDGE
+    return line[:length], line[-length:]
+
+
+def _select_repeated(sets: Iterable[Set[str]]) -> Set[str]:
+    """Return what is in the sets of MIN_ENTRIES entries or more."""
+    counts = Counter(chain.from_iterable(sets))
     return {key for key, count in counts.items() if count >= MIN_ENTRIES and key}
 
 
-def _replace_texts(entry: Entry, summary: str, text: str) -> Entry:
-    return entry if (summary, text) == (entry.summary, entry.text) else replace(entry, summary=summary, text=text)
-
-
-def _is_boilerplate(key: str, repeated: set[str]) -> bool:
+def _is_boilerplate(key: str, repeated: Set[str]) -> bool:
     return key in repeated or (key != "" and _PHRASES.fullmatch(key) is not None)
 
 
-@lru_cache(1_000)
+@lru_cache(100)
 def _fold(text: str) -> str:
     """Return the text as it is compared: numbers, upper case and the kind of space do not count."""
     return _NUMBER.sub("0", " ".join(text.casefold().split()))

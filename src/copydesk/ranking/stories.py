@@ -131,7 +131,7 @@ class StoryIndex:
         self._first_day: int | None = None
         self._days: dict[int, list[_IndexedItem]] = {}
         self._items_by_page: dict[str, list[_IndexedItem]] = {}
-        self._items_by_word: defaultdict[str, list[_IndexedItem]] = defaultdict(list)
+        self._items_by_word: dict[str, list[_IndexedItem]] = {}
         # Counted rather than derived: items of a story leave the window one by one.
         self._source_counts: dict[str, dict[str, int]] = {}
 
@@ -213,7 +213,11 @@ class StoryIndex:
         if item.timestamp < self._newest - self._window:
             return
         for word in item.title.keys:
-            items = self._items_by_word[word]
+            items = self._items_by_word.get(word)
+            if items is None:
+                # A list made with its only item takes less memory than one that grew to it, and most words are rare.
+                self._items_by_word[word] = [item]
+                continue
             items.append(item)
             if len(items) > _MAX_ITEMS_PER_WORD:
                 # Items arrive roughly by time, so the first is about the oldest.

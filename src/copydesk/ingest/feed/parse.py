@@ -296,6 +296,8 @@ def _credit_linked_sites(entries: tuple[Entry, ...], feed_url: str) -> tuple[Ent
 
     An entry with text is the feed's own, wherever it links to.
     """
+    if all(entry.publisher or entry.summary or entry.text for entry in entries):
+        return entries
     sites = {links.host(entry.url) for entry in entries} - {links.host(feed_url), ""}
     if len(sites) < _MIN_LINKED_SITES:
         return entries
