@@ -24,7 +24,7 @@ from copydesk.tui.runtime.desk_tasks import DeskWork, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.widgets.key_hints import KeyLine
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import ROLE_CLASSES, LineScrollView, TooSmall
+from copydesk.tui.widgets.lines import LineScrollView, TooSmall
 from copydesk.tui.widgets.page import Page
 from copydesk.tui.widgets.top_line import TopLine
 
@@ -51,7 +51,6 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     NAME = ""
     WHERE: tuple[KeyContext, ...] = ()
     """The contexts whose keys the footer shows."""
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     BINDINGS: ClassVar[list[BindingType]] = []
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-narrow"), (100, "-medium"), (150, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (10, "-tall")]

@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 from copydesk.tui.layout import Paragraph, paragraph
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.lines import ROLE_CLASSES, THUMB
+from copydesk.tui.widgets.lines import THUMB
 from copydesk.tui.widgets.page import Page
 
 
@@ -29,8 +29,6 @@ class RecordingPage(Page):
 
 class PageScreen(Screen[None]):
     """A screen with nothing but a page."""
-
-    COMPONENT_CLASSES = ROLE_CLASSES
 
     def compose(self) -> ComposeResult:
         yield RecordingPage()

@@ -41,7 +41,7 @@ from copydesk.tui.terminal.images import render_thumbnail
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
 from copydesk.tui.widgets.key_hints import KeyHints
-from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
+from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -274,7 +274,6 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
     """The compose form: Ctrl+S creates the draft, Esc leaves. Returns True if a draft was created."""
 
     CSS_PATH = stylesheet_path("compose.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.COMPOSE,)
     BINDINGS = bindings(KeyContext.COMPOSE)
     AUTO_FOCUS = "#text"

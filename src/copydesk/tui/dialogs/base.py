@@ -13,7 +13,7 @@ from copydesk.tui import labels
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
+from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
 
 Result = TypeVar("Result")
@@ -58,7 +58,6 @@ class PageDialog(Dialog[None], inherit_bindings=False):
     """A title and a text; `q` closes it."""
 
     CSS_PATH = stylesheet_path("deciding.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.PAGE, KeyContext.HELP)
     BINDINGS = bindings(KeyContext.HELP)
 

@@ -23,7 +23,6 @@ from copydesk.tui.runtime.desk_tasks import DeskTask, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice
-from copydesk.tui.widgets.lines import ROLE_CLASSES
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -61,7 +60,6 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
     """Ask for a few lines. Returns the message from `submit`, or None if the form is left."""
 
     CSS_PATH = stylesheet_path("fields.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.FIELDS,)
     BINDINGS = bindings(KeyContext.FIELDS)
 

@@ -14,7 +14,7 @@ from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import paragraph
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
+from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.narrowed_list import NarrowedList
 
 T = TypeVar("T")
@@ -24,7 +24,6 @@ class PickDialog(Dialog[T | None], Generic[T], inherit_bindings=False):
     """Choose one of a list; return it, or None if the dialog is left."""
 
     CSS_PATH = stylesheet_path("over.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.LIST, KeyContext.DRAFT_PICKER)
     BINDINGS: ClassVar = bindings(KeyContext.DRAFT_PICKER)
     AUTO_FOCUS = "LineList"

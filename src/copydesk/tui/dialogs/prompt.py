@@ -20,7 +20,6 @@ from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings, key_label
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.key_hints import clickable, key_hints
-from copydesk.tui.widgets.lines import ROLE_CLASSES
 
 if TYPE_CHECKING:
     from copydesk.tui.desk_screen import DeskScreen
@@ -48,7 +47,6 @@ class PromptDialog(Dialog[str | None], inherit_bindings=False):
     """
 
     CSS_PATH = stylesheet_path("ask.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.PROMPT,)
     # Priority bindings: otherwise the input would take the number of a suggestion as text.
     BINDINGS = [
@@ -163,7 +161,6 @@ class ConfirmDialog(Dialog[bool], inherit_bindings=False):
     """
 
     CSS_PATH = stylesheet_path("ask.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.CONFIRM,)
     BINDINGS = bindings(KeyContext.CONFIRM)
 

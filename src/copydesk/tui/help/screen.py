@@ -19,7 +19,7 @@ from copydesk.tui.labels import ARCHIVED, FLAG, FORMAT, HEALTH, SOURCE_DISABLED,
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
+from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.narrowed_list import NarrowedList
 from copydesk.tui.widgets.page import Page
 
@@ -150,7 +150,6 @@ class HelpDialog(Dialog[Key | None], inherit_bindings=False):
     """The help over a screen: its keys, narrowed by a filter. Return the key to press, or None if it is closed."""
 
     CSS_PATH = stylesheet_path("help.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.LIST, KeyContext.HELP_FILTER, KeyContext.HELP)
     BINDINGS = [*bindings(KeyContext.HELP_FILTER), *bindings(KeyContext.HELP)]
     AUTO_FOCUS = "LineList"

@@ -39,7 +39,7 @@ from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import SafeTextArea
 from copydesk.tui.widgets.key_hints import key_hints
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import ROLE_CLASSES, StaticLines, set_title
+from copydesk.tui.widgets.lines import StaticLines, set_title
 from copydesk.tui.widgets.narrowed_list import NarrowedList
 
 GAP = Content("  ")
@@ -71,7 +71,6 @@ class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False)
     """
 
     CSS_PATH = stylesheet_path("filters.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.LIST, KeyContext.FILTER)
     BINDINGS = bindings(KeyContext.FILTER)
 
@@ -330,7 +329,6 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
     """The text editor: Ctrl+S saves, Esc leaves. Returns True if the text was saved."""
 
     CSS_PATH = stylesheet_path("deciding.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.EDIT,)
     BINDINGS = bindings(KeyContext.EDIT)
     AUTO_FOCUS = "#typing"

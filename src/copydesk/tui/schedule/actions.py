@@ -29,7 +29,7 @@ from copydesk.tui.schedule.week_pane import WeekEdits, WeekPane
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.undo_stack import UndoStep
-from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
+from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -278,7 +278,6 @@ class PlanDialog(Dialog[bool], inherit_bindings=False):
     """Show what the automatic schedule would do; return True if it is accepted."""
 
     CSS_PATH = stylesheet_path("over.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.PAGE, KeyContext.PLAN)
     BINDINGS = bindings(KeyContext.PLAN)
 

@@ -23,7 +23,6 @@ from copydesk.tui.dialogs.pick import PickDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.lines import ROLE_CLASSES
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -80,7 +79,6 @@ class SignInDialog(Dialog[str | None], inherit_bindings=False):
     """Wait for the browser's redirect; return the account's label, or None if the dialog is left."""
 
     CSS_PATH = stylesheet_path("fields.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.SIGN_IN,)
     BINDINGS = bindings(KeyContext.SIGN_IN)
 

@@ -20,7 +20,7 @@ from copydesk.tui.ranking_pages import rehearsal_page
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.sources.form_state import join_list, split_list
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
+from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ class RehearsalDialog(Dialog[bool], inherit_bindings=False):
     """The result of a rehearsal; return True to save the change, None to go back to the form."""
 
     CSS_PATH = stylesheet_path("deciding.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.PAGE, KeyContext.REHEARSAL)
     BINDINGS = bindings(KeyContext.REHEARSAL)
 

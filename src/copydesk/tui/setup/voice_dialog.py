@@ -37,7 +37,7 @@ from copydesk.tui.setup.pages import import_page, voice_comparison_page, voice_s
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
 from copydesk.tui.widgets.key_hints import KeyHints
-from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
+from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -183,7 +183,6 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
     """The voice form: Ctrl+S saves, Esc leaves. Returns True if the voice was saved."""
 
     CSS_PATH = stylesheet_path("setup.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.VOICE,)
     BINDINGS = bindings(KeyContext.VOICE)
     AUTO_FOCUS = "#style"
@@ -415,7 +414,6 @@ class ImportDialog(Dialog[bool], inherit_bindings=False):
     """The posts that an import adds to the examples; return True to add them."""
 
     CSS_PATH = stylesheet_path("deciding.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.PAGE, KeyContext.POST_IMPORT)
     BINDINGS = bindings(KeyContext.POST_IMPORT)
 

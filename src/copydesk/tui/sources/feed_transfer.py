@@ -27,7 +27,7 @@ from copydesk.tui.sources.messages import ExportFileExists, FeedImported, FeedIm
 from copydesk.tui.terminal.cells import fit, safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
+from copydesk.tui.widgets.lines import set_title
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -52,7 +52,6 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
     """The feeds that have been processed, a progress bar, and counts per outcome. Leaving stops the rest."""
 
     CSS_PATH = stylesheet_path("sources.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.LIST, KeyContext.FEED_IMPORT)
     BINDINGS = bindings(KeyContext.FEED_IMPORT)
 

@@ -40,7 +40,7 @@ from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, SafeInput
 from copydesk.tui.widgets.key_hints import KeyHintText, key_hint
-from copydesk.tui.widgets.lines import ROLE_CLASSES, set_title
+from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -59,7 +59,6 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     """
 
     CSS_PATH = stylesheet_path("sources.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.SOURCE_FORM,)
     BINDINGS = bindings(KeyContext.SOURCE_FORM)
     NEW_FIELDS: ClassVar = ("url", "name")
@@ -332,7 +331,6 @@ class SourceTestDialog(Dialog[None], inherit_bindings=False):
     """A page of titles over the screen."""
 
     CSS_PATH = stylesheet_path("sources.tcss")
-    COMPONENT_CLASSES = set(ROLE_CLASSES)
     WHERE = (KeyContext.PAGE, KeyContext.SOURCE_TEST)
     BINDINGS = bindings(KeyContext.SOURCE_TEST)
 

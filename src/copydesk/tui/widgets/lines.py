@@ -24,28 +24,26 @@ from textual.widget import Widget
 from copydesk.tui import labels
 from copydesk.tui.layout import lay_out_blocks, paragraph
 
-ROLES = (
-    "dim",
-    "faint",
-    "strong",
-    "accent",
-    "good",
-    "warn",
-    "bad",
-    "key",
-    "link",
-    "mark-bad",
-    "mark-warn",
-    "mark-dim",
-    "mark-good",
-)
-"""Roles of a piece of text.
+_PLAIN, _BOLD, _UNDERLINED = Style(), Style(bold=True), Style(underline=True)
+_ROLES = {
+    "dim": ("foreground-muted", _PLAIN),
+    "faint": ("border-blurred", _PLAIN),
+    "strong": (None, _BOLD),
+    "accent": ("accent", _PLAIN),
+    "good": ("success", _PLAIN),
+    "warn": ("warning", _PLAIN),
+    "bad": ("error", _PLAIN),
+    "key": ("accent", _BOLD),
+    "link": ("accent", _UNDERLINED),
+    "mark-bad": ("error", _UNDERLINED),
+    "mark-warn": ("warning", _UNDERLINED),
+    "mark-dim": (None, _UNDERLINED),
+    "mark-good": ("success", _UNDERLINED),
+}
+"""Roles of a piece of text, each with the theme's variable of its colour and its text style.
 
-The style sheets assign each a colour as the component `ink--<role>` of the screen, once for all its widgets: components
-per widget would noticeably slow down the start of the console.
+No components of style sheets: Textual would compute the styles of each of them for every screen and dialog that opens.
 """
-ROLE_CLASSES = frozenset(f"ink--{role}" for role in ROLES)
-"""The component classes that every screen declares."""
 THUMB = "▐"
 """The part of the scroll bar that can be dragged."""
 _MAX_CACHED_STRIPS = 120
@@ -233,7 +231,10 @@ class LinePainter:
         if isinstance(role, Style):
             return role
         # An unknown role is no error: a Content may come from Textual, with styles of its own.
-        return self._widget.screen.get_visual_style(f"ink--{role}", partial=True) if role in ROLES else Style.null()
+        variable, text_style = _ROLES.get(role, (None, _PLAIN))
+        if variable is None:
+            return text_style
+        return text_style + Style(foreground=Color.parse(self._widget.app.theme_variables[variable]))
 
 
 def set_title(widget: Widget, title: str, legend: Iterable[tuple[str, str]] = ()) -> None:
