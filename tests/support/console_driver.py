@@ -376,7 +376,7 @@ class FakeDesk:
         finally:
             self.close_count += 1
 
-    def set_interactive(self, ask_passphrase: object) -> None:
+    def set_interactive(self, prompt_passphrase: object) -> None:
         """Nobody is asked for a passphrase."""
         self.is_interactive = True
 

@@ -56,7 +56,7 @@ class Context:
         self.user = user
         """Name of the user; None for the owner."""
         self.debug = debug
-        self.tells_interrupted = True
+        self.reports_interrupted = True
         """Print interrupted bulk actions once; not the command that finishes them."""
         self.is_furnished = False
         """Give a new sample desk posts, a schedule and experiments, too: to look around, not for a single command."""
@@ -109,9 +109,9 @@ class Context:
 
     async def _print_interrupted(self, desk: "Desk") -> None:
         """Print the bulk actions whose process was killed."""
-        if not self.tells_interrupted:
+        if not self.reports_interrupted:
             return
-        self.tells_interrupted = False
+        self.reports_interrupted = False
         # On stderr, since the command's own output may be read by a program.
         for bulk in await desk.drafts.interrupted_bulks():
             click.echo(self.with_desk_options(bulk.summary), err=True)
@@ -138,7 +138,7 @@ class Context:
             from copydesk.desk import open_desks  # noqa: PLC0415
 
             # A script cannot answer: it gets an error that names the environment variable instead of a prompt.
-            return open_desks(settings, ask_passphrase=_prompt_passphrase if sys.stdin.isatty() else None)
+            return open_desks(settings, prompt_passphrase=_prompt_passphrase if sys.stdin.isatty() else None)
         from copydesk.sample.desk import open_sample_desks  # noqa: PLC0415
 
         return open_sample_desks(settings, furnished=self.is_furnished)

@@ -299,7 +299,7 @@ def resume(context: Context, *, to_undo: bool, to_keep: bool, as_json: bool) -> 
     """
     if to_undo and to_keep:
         raise click.UsageError("--undo and --keep cannot be used together.")
-    context.tells_interrupted = False
+    context.reports_interrupted = False
 
     async def work(desk: "Desk") -> list[tuple[InterruptedBulk, BulkOutcome | None]]:
         bulks = await desk.drafts.interrupted_bulks()

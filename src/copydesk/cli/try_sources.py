@@ -70,10 +70,10 @@ def try_(context: Context, *, urls: tuple[str, ...], keep: bool | None, as_json:
     trial = context.run_without_desk(read)
     if not as_json:
         _print_trial(trial)
-    kept = _keep(context, trial.sources) if trial.sources and _wants_to_keep(keep=keep, as_json=as_json) else ()
+    added = _keep(context, trial.sources) if trial.sources and _wants_to_keep(keep=keep, as_json=as_json) else ()
     if as_json:
-        print_json({"sources": trial.sources, "failed": trial.failed, "drafts": trial.drafts, "kept": kept})
-    elif trial.sources and not kept:
+        print_json({"sources": trial.sources, "failed": trial.failed, "drafts": trial.drafts, "kept": added})
+    elif trial.sources and not added:
         click.echo("Nothing was kept.", err=True)
     sys.exit(0 if trial.sources else 1)
 
@@ -147,21 +147,21 @@ def _keep(context: Context, sources: Sequence[Source]) -> tuple[Source, ...]:
     """Add the sources to the user's desk; return those that it has now, also if it had them before."""
 
     async def add(desk: "Desk") -> tuple[tuple[Source, ...], tuple[str, ...]]:
-        kept, refused = [], []
+        added, refused = [], []
         for source in sources:
             try:
                 # They were read a moment ago.
                 new = {"type": source.type, "url": source.url, "name": source.name}
-                kept.append(await desk.sources.create(new, test=False))
+                added.append(await desk.sources.create(new, test=False))
             except InvalidError as error:
                 refused.append(f"{source.name}: {_describe(error)}")
-        return tuple(kept), tuple(refused)
+        return tuple(added), tuple(refused)
 
-    kept, refused = context.run(add)
+    added, refused = context.run(add)
     for reason in refused:
         click.echo(clean(reason), err=True)
-    if kept:
+    if added:
         click.echo(
-            context.with_desk_options(f"Kept {plural(len(kept), 'source')}. Next: copydesk --run-pipeline"), err=True
+            context.with_desk_options(f"Kept {plural(len(added), 'source')}. Next: copydesk --run-pipeline"), err=True
         )
-    return kept
+    return added

@@ -48,7 +48,7 @@ MIN_PASSPHRASE_LENGTH = 8
 """Minimum length of a new passphrase. A floor, not advice: whoever has the file can guess for as long as they like."""
 
 
-class AskPassphrase(Protocol):
+class PassphrasePrompt(Protocol):
     """Prompt the user for the passphrase. Called on the event loop."""
 
     async def __call__(self, *, new: bool) -> str:
@@ -83,7 +83,7 @@ class Vault:
         environment: Environment,
         *,
         preferences: SecretsSection,
-        ask_passphrase: AskPassphrase | None = None,
+        prompt_passphrase: PassphrasePrompt | None = None,
         redaction: Redaction = DEFAULT_REDACTION,
         find_keyring: "Callable[[], KeyringBackend | None]" = find_keyring,
         parameters: ScryptParameters = DEFAULT_PARAMETERS,
@@ -92,7 +92,7 @@ class Vault:
         self._environment = environment
         self._preferences = preferences
         self._is_plain_allowed = preferences.plain
-        self._ask_passphrase = ask_passphrase
+        self._prompt_passphrase = prompt_passphrase
         self._redaction = redaction
         self._find_keyring = find_keyring
         self._parameters = parameters
@@ -194,8 +194,8 @@ class Vault:
         """Return the passphrase, prompting for it once per process."""
         if self._passphrase is None:
             text = await asyncio.to_thread(self._environment.passphrase)
-            if text is None and self._ask_passphrase is not None:
-                text = await self._ask_passphrase(new=new)
+            if text is None and self._prompt_passphrase is not None:
+                text = await self._prompt_passphrase(new=new)
             if not text:
                 raise _no_passphrase_error(new=new)
             if new and len(text) < MIN_PASSPHRASE_LENGTH:
@@ -253,7 +253,7 @@ class Vault:
             BackendKind.ENCRYPTED: f"{path}, encrypted with a passphrase",
             BackendKind.PLAIN: f"{path}, NOT encrypted",
         }[kind]
-        can_decrypt = self._ask_passphrase or self._passphrase or self._environment.passphrase()
+        can_decrypt = self._prompt_passphrase or self._passphrase or self._environment.passphrase()
         return VaultStatus(
             backend=kind,
             has_credentials=current is not None,
@@ -270,18 +270,18 @@ class Vault:
 def open_vault(
     settings: Settings,
     *,
-    ask_passphrase: AskPassphrase | None = None,
+    prompt_passphrase: PassphrasePrompt | None = None,
     environ: Mapping[str, str] = os.environ,
     single: Mapping[str, str] | None = None,
 ) -> Vault:
     """Return the vault of a desk. Nothing is read or created until it is used.
 
-    `ask_passphrase` prompts for the passphrase, at most once per process unless it is wrong. `single` maps platforms to
+    `prompt_passphrase` is called at most once per process, unless the passphrase is wrong. `single` maps platforms to
     the name of the secret that a bare value in the environment stands for: {"bluesky": "password"}.
     """
     environment = Environment(environ, single or {})
     return Vault(
-        settings.data_home / FOLDER_NAME, environment, preferences=settings.secrets, ask_passphrase=ask_passphrase
+        settings.data_home / FOLDER_NAME, environment, preferences=settings.secrets, prompt_passphrase=prompt_passphrase
     )
 
 

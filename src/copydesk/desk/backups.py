@@ -115,13 +115,13 @@ def _replace_server(settings: Settings, file: Path, now: datetime, interrupter: 
     replaced = None
     with read_file(file) as source, replace_server(settings.database) as (existing, target):
         if existing is not None:
-            kept = backup.create_backup(
+            previous = backup.create_backup(
                 settings.database_file,
                 _free_backup_path(settings.database_file, now),
                 interrupter,
                 copy=lambda part: copy_to_file(existing, part, interrupter.check),
             )
-            replaced = kept.path
+            replaced = previous.path
             target.drop_desk()
         copy_rows(source, target, interrupter.check)
     return replaced

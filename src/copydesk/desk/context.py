@@ -27,7 +27,7 @@ from copydesk.store.database import Transaction
 if TYPE_CHECKING:
     import httpx
 
-    from copydesk.credentials.vault import AskPassphrase, Vault
+    from copydesk.credentials.vault import PassphrasePrompt, Vault
     from copydesk.drafting.confidence import ConfidenceModel
     from copydesk.drafting.model_writer.client import ModelClient
     from copydesk.drafting.writer import Writer
@@ -191,7 +191,7 @@ class SharedContext:
         transport: "httpx.AsyncBaseTransport | None" = None,
         platforms: "Mapping[str, Platform] | None" = None,
         writer: "Writer | None" = None,
-        ask_passphrase: "AskPassphrase | None" = None,
+        prompt_passphrase: "PassphrasePrompt | None" = None,
     ) -> None:
         self.settings = settings
         self.database = database
@@ -204,7 +204,7 @@ class SharedContext:
         """Platforms by name in place of the real ones."""
         self.writer = writer
         """The writer in place of those that the user chose."""
-        self.ask_passphrase = ask_passphrase
+        self.prompt_passphrase = prompt_passphrase
         """Asks the user for the vault's passphrase; None if nobody can be asked."""
         self.event_watcher = EventWatcher(database)
         self.account_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -221,7 +221,7 @@ class SharedContext:
         """The vault that stores the accounts' credentials, opened on first use."""
         from copydesk.desk.accounts.credentials import create_vault  # noqa: PLC0415 - only posting needs the keyring
 
-        return create_vault(self.settings, self.ask_passphrase)
+        return create_vault(self.settings, self.prompt_passphrase)
 
     async def close(self) -> None:
         """Let the caller's platforms store what they hold in memory, and close pooled connections."""

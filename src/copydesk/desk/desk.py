@@ -17,7 +17,7 @@ from copydesk.settings import Settings
 from copydesk.store import accounts, deliveries
 
 if TYPE_CHECKING:
-    from copydesk.credentials.vault import AskPassphrase
+    from copydesk.credentials.vault import PassphrasePrompt
     from copydesk.desk.accounts.service import Accounts
     from copydesk.desk.backups import Backups
     from copydesk.desk.engagement import Engagements
@@ -248,10 +248,10 @@ class Desk:
         """Returns the current time, in UTC."""
         return self._context.clock
 
-    def set_interactive(self, ask_passphrase: "AskPassphrase") -> None:
+    def set_interactive(self, prompt_passphrase: "PassphrasePrompt") -> None:
         """Tell the desk that a user works at it in this process, and can be asked for the passphrase of the vault.
 
         Background work then yields to the handling of keys.
         """
         self._context.is_interactive = True
-        self._context.shared.ask_passphrase = ask_passphrase
+        self._context.shared.prompt_passphrase = prompt_passphrase

@@ -23,7 +23,7 @@ from copydesk.store.opening import open_prepared
 if TYPE_CHECKING:
     import httpx
 
-    from copydesk.credentials.vault import AskPassphrase
+    from copydesk.credentials.vault import PassphrasePrompt
     from copydesk.drafting.writer import Writer
     from copydesk.posting.platform import Platform
 
@@ -169,7 +169,7 @@ async def open_desks(
     transport: "httpx.AsyncBaseTransport | None" = None,
     platforms: "Mapping[str, Platform] | None" = None,
     writer: "Writer | None" = None,
-    ask_passphrase: "AskPassphrase | None" = None,
+    prompt_passphrase: "PassphrasePrompt | None" = None,
 ) -> AsyncIterator[Desks]:
     """Open the database that `settings` name for all its users; create or migrate it, and close it on exit.
 
@@ -187,7 +187,7 @@ async def open_desks(
             transport=transport,
             platforms=platforms,
             writer=writer,
-            ask_passphrase=ask_passphrase,
+            prompt_passphrase=prompt_passphrase,
         )
         desks = Desks(context, owner)
         try:
@@ -205,7 +205,7 @@ async def open_desk(
     transport: "httpx.AsyncBaseTransport | None" = None,
     platforms: "Mapping[str, Platform] | None" = None,
     writer: "Writer | None" = None,
-    ask_passphrase: "AskPassphrase | None" = None,
+    prompt_passphrase: "PassphrasePrompt | None" = None,
 ) -> AsyncIterator[Desk]:
     """Open the desk that `settings` name, create or migrate its database, and close it on exit.
 
@@ -214,7 +214,7 @@ async def open_desk(
 
     `transport` replaces the network, `platforms` (by name) the real platforms and `writer` the chosen writers, for the
     sample desk and tests: FakePlatform in `copydesk.posting.fake`, FakeWriter in `copydesk.drafting.fake_writer`.
-    `ask_passphrase` prompts for the passphrase of the credentials file. Raise StoreError if the database cannot be
+    `prompt_passphrase` prompts for the passphrase of the credentials file. Raise StoreError if the database cannot be
     used, InvalidError if `user` is no name.
     """
     if user is not None:
@@ -225,7 +225,7 @@ async def open_desk(
         transport=transport,
         platforms=platforms,
         writer=writer,
-        ask_passphrase=ask_passphrase,
+        prompt_passphrase=prompt_passphrase,
     ) as desks:
         found = desks.owner if user is None else await desks.users.get_or_create(user)
         yield await desks.get(found)

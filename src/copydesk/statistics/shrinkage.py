@@ -43,5 +43,5 @@ def shrink_means(groups: Mapping[Key, Sequence[float]]) -> dict[Key, GroupEstima
 def _estimate(mean: float, size: int, between: float, within: float) -> GroupEstimate:
     if not between:
         return GroupEstimate(0.0, 0.0, size)
-    kept = size * between / (size * between + within)
-    return GroupEstimate(kept * mean, sqrt(kept * within / size), size)
+    weight = size * between / (size * between + within)
+    return GroupEstimate(weight * mean, sqrt(weight * within / size), size)

@@ -148,9 +148,9 @@ def find_undone(events: Sequence[UndoneStep], redo_rid: int | None, before: int)
     """
     by_rid = {event.rid: event for event in events}
     keeps_redo = any(event.at >= before or event.is_needed for event in events)
-    kept = {event.rid for event in events if event.is_needed}
-    while keeps_redo and redo_rid in by_rid and redo_rid not in kept:
-        kept.add(redo_rid)
+    remaining = {event.rid for event in events if event.is_needed}
+    while keeps_redo and redo_rid in by_rid and redo_rid not in remaining:
+        remaining.add(redo_rid)
         redo_rid = by_rid[redo_rid].redo_rid
     reverted: set[int] = set()
     for event in reversed(events):
@@ -165,8 +165,8 @@ def find_undone(events: Sequence[UndoneStep], redo_rid: int | None, before: int)
     # An event that stays must not refer to one that is gone, so one pair that stays may keep another.
     while True:
         removed = {rid for pair in pairs.items() for rid in pair}
-        kept |= {event.of_rid for event in events if event.rid not in removed and event.of_rid is not None}
-        removable = {undo: change for undo, change in pairs.items() if not kept & {undo, change}}
+        remaining |= {event.of_rid for event in events if event.rid not in removed and event.of_rid is not None}
+        removable = {undo: change for undo, change in pairs.items() if not remaining & {undo, change}}
         if len(removable) == len(pairs):
             return sorted(removed), keeps_redo
         pairs = removable
@@ -178,8 +178,8 @@ def database_size(conn: Connection, user_id: str) -> int:  # noqa: ARG001 - of a
     return pages * page_size
 
 
-def vacuum(conn: Connection, user_id: str, kept_pages: int, max_pages: int) -> bool:  # noqa: ARG001 - of all users
-    """Return at most `max_pages` free pages of the database file beyond `kept_pages` to the disk.
+def vacuum(conn: Connection, user_id: str, spare_pages: int, max_pages: int) -> bool:  # noqa: ARG001 - of all users
+    """Return at most `max_pages` free pages of the database file beyond `spare_pages` to the disk.
 
     Return True if more are left. Files of earlier versions return none until they are compacted.
     """
@@ -187,14 +187,14 @@ def vacuum(conn: Connection, user_id: str, kept_pages: int, max_pages: int) -> b
         # The server does that by itself.
         return False
     mode, free = (int(execute_sql(conn, f"PRAGMA {name}").fetchone()[0]) for name in ("auto_vacuum", "freelist_count"))
-    if mode != INCREMENTAL or free <= kept_pages:
+    if mode != INCREMENTAL or free <= spare_pages:
         return False
-    count = min(max_pages, free - kept_pages)
+    count = min(max_pages, free - spare_pages)
     execute = raw_execute(conn)
     for _ in range(count):
         # SQLite frees one page at each step, and the driver takes one step of a statement without columns.
         execute("PRAGMA incremental_vacuum(1)")
-    return free - count > kept_pages
+    return free - count > spare_pages
 
 
 def compact_database(path: Path, busy_timeout: float, interrupter: Interrupter) -> None:

@@ -74,7 +74,7 @@ async def test_exiting_console_answers_prompt(tmp_path: Path, monkeypatch: pytes
         await desk.accounts.connect("keyed", {"handle": "harbour", "password": "open"})
     async with asyncio.timeout(60), open_setup(tmp_path) as ui:
         assert ui.app.desk is not None
-        request_passphrase = ui.app.desk._context.shared.ask_passphrase
+        request_passphrase = ui.app.desk._context.shared.prompt_passphrase
         assert request_passphrase is not None
 
         async def remove(*_: object) -> None:

@@ -15,7 +15,7 @@ from copydesk.posting.registry import PLATFORMS
 from copydesk.text.redaction import DEFAULT_REDACTION
 
 if TYPE_CHECKING:
-    from copydesk.credentials.vault import AskPassphrase, Vault
+    from copydesk.credentials.vault import PassphrasePrompt, Vault
     from copydesk.settings import Settings
 
 _SYSTEMD_DIRECTORY = "CREDENTIALS_DIRECTORY"
@@ -61,7 +61,7 @@ def secret_name(account: Account, user: User) -> str:
     return name if user.is_owner else f"{user.id}/{name}"
 
 
-def create_vault(settings: "Settings", ask_passphrase: "AskPassphrase | None") -> "Vault":
+def create_vault(settings: "Settings", prompt_passphrase: "PassphrasePrompt | None") -> "Vault":
     """Open the desk's vault. From now on secrets are redacted from logs and crash reports."""
     # Before the first secret is read.
     redact_logs()
@@ -70,7 +70,7 @@ def create_vault(settings: "Settings", ask_passphrase: "AskPassphrase | None") -
     # Of `http://user:password@host`.
     proxy_password = settings.network.proxy.rpartition("@")[0].rpartition(":")[2]
     DEFAULT_REDACTION.add(*keys, proxy_password, unquote(proxy_password), permanent=True)
-    return open_vault(settings, ask_passphrase=ask_passphrase, single=_single_value_fields())
+    return open_vault(settings, prompt_passphrase=prompt_passphrase, single=_single_value_fields())
 
 
 def login_error_hint(error: LoginError, account: Account) -> str:

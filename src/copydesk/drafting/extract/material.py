@@ -12,7 +12,7 @@ from copydesk.drafting.extract.standalone import (
     find_title_flaw,
     has_name_or_number,
     is_first_person,
-    says_we,
+    is_first_person_plural,
 )
 from copydesk.drafting.extract.templates import ComposedText, TemplateValue
 from copydesk.drafting.rules.voice import find_avoided
@@ -119,10 +119,10 @@ class Material(NamedTuple):
         if self.is_own_text:
             return True
         title = self.headline.text
-        says_who = bool(self.author) or not is_first_person(title, self.language)
+        has_speaker = bool(self.author) or not is_first_person(title, self.language)
         is_clear = self.language not in {"en", None} or count_words(title) >= _MIN_NAMELESS or has_name_or_number(title)
         # Who exclaims wants attention for it, such as a company for its product.
-        return self.title_flaw is None and says_who and is_clear and not title.endswith("!")
+        return self.title_flaw is None and has_speaker and is_clear and not title.endswith("!")
 
     @property
     def english(self) -> bool:
@@ -135,7 +135,7 @@ class Material(NamedTuple):
         It is put in quotation marks if it says "I" or "we", which the user does not.
         """
         text = self.headline.text if text is None else text
-        speaks = is_first_person(text, self.language) or (self.english and says_we(text))
+        speaks = is_first_person(text, self.language) or (self.english and is_first_person_plural(text))
         needs_marks = not self.is_own_text and speaks
         display_text = attribution.quote(text, self.language) if needs_marks else text
         trace = Trace(text=text, field=Field.TITLE, start=self.headline.start, end=self.headline.end)

@@ -212,7 +212,7 @@ def informs(material: Material, passage: Passage) -> bool:
     is_beginning = passage.field is Field.SUMMARY and passage.position == 0
     needed = _MIN_SHARED_WORDS if material.language in {"en", None} and not is_beginning else 1
     is_about_title = shared >= min(needed, len(title_words))
-    return material.title_flaw is None or is_about_title or _tells_fact(text, material.language)
+    return material.title_flaw is None or is_about_title or _states_fact(text, material.language)
 
 
 def _carries_post(material: Material, passage: Passage) -> bool:
@@ -224,7 +224,7 @@ def _carries_post(material: Material, passage: Passage) -> bool:
     # The answer to a question may be general; otherwise an English sentence without a fact is somebody's opinion.
     title = material.headline
     is_answer = title.is_incomplete or title.text.endswith("?")
-    return material.language not in {"en", None} or is_answer or _tells_fact(passage.text, "en")
+    return material.language not in {"en", None} or is_answer or _states_fact(passage.text, "en")
 
 
 def _frame(material: Material, passage: Passage) -> str:
@@ -290,7 +290,7 @@ def _quoted_parts(material: Material, fits: Fits, max_parts: int) -> list[Compos
     count = min(max_parts, max(MIN_QUOTATIONS, share))
     for run in _runs(material, fits):
         parts = [_opening(material, run[0]), *(_quotation(material, passage) for passage in run[1:count])]
-        specific = sum(_tells_fact(passage.text, material.language) for passage in run[:count])
+        specific = sum(_states_fact(passage.text, material.language) for passage in run[:count])
         # Other languages capitalize nouns, or nothing.
         if specific < _MIN_SPECIFIC_PARTS and material.english and material.is_first_version:
             continue
@@ -345,7 +345,7 @@ def _is_empty(text: str) -> bool:
     return count_words(text) < _MIN_PART_WORDS and not re.search(r"\d|(?<=\s)[A-ZÀ-Þ]", text)
 
 
-def _tells_fact(text: str, language: str | None) -> bool:
+def _states_fact(text: str, language: str | None) -> bool:
     """Return True if a part has a number, in digits or words, or a name."""
     return is_specific(text, language) or _NUMBER_WORD.search(text) is not None
 

@@ -601,7 +601,7 @@ def is_first_person(text: str, language: str | None) -> bool:
     return rules is not None and rules.speaker.search(_QUOTATION.sub("", text)) is not None
 
 
-def says_we(text: str) -> bool:
+def is_first_person_plural(text: str) -> bool:
     """Return True if an English `text` says "we" outside quotation marks."""
     return _WE.search(_QUOTATION.sub("", text)) is not None
 

@@ -156,7 +156,7 @@ class _Preview:
         self._on_text = on_text
         self._pieces: list[str] = []
         self._next_at = 0.0
-        self._shown = ""
+        self._previous = ""
 
     def add(self, piece: str) -> None:
         """Add a piece of the answer."""
@@ -167,8 +167,8 @@ class _Preview:
         self._next_at = now + PREVIEW_SECONDS
         text = "".join(self._pieces)
         self._pieces = [text]
-        if (draft := read_partial(text, self._format)) != self._shown:
-            self._shown = draft
+        if (draft := read_partial(text, self._format)) != self._previous:
+            self._previous = draft
             self._on_text(draft)
 
 
