@@ -82,6 +82,16 @@ async def test_filter_of_source_is_named(tmp_path):
     assert found.why.startswith(f"It was filtered out by the settings of {found.source}: has the excluded")
 
 
+async def test_item_that_the_writer_declined_is_no_filtered_one(tmp_path):
+    web = web_with(1, title="Take our quiz", text="Take our quiz and see how much you know.")
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk)
+        await desk.pipeline.run()
+        found = await fate(desk, 1)
+    assert found.fate is ItemFate.DECLINED
+    assert found.why.startswith("The writer declined it. Nothing to quote: ")
+
+
 async def test_item_before_the_first_fetch_is_history(tmp_path):
     async with open_desk_at(tmp_path, web_with(60)) as desk:
         await create_source(desk)

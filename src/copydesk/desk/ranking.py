@@ -23,7 +23,7 @@ from copydesk.desk.pipeline.ranking_inputs import (
 from copydesk.desk.saved_ranking import apply_change, build_profile, load_settings, merge_changes
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.ingest.registry import SOURCE_TYPES
-from copydesk.model.item import Item, ItemState
+from copydesk.model.item import DECLINED_REASON, FAILED_REASON, Item, ItemState
 from copydesk.model.ranking import ChangeRanking, RankingProfile
 from copydesk.model.rehearsal import (
     Explanation,
@@ -140,8 +140,9 @@ class Rankings:
             return _explanation(found, ItemFate.MERGED, f"It is part of a story that is {reason}." if reason else "")
         if item.state is ItemState.DRAFTED:
             return _explanation(found, ItemFate.DRAFTED, "It was drafted; the draft was deleted since.")
-        if reason.startswith(("drafting failed", "declined")):
-            return _explanation(found, ItemFate.DECLINED, f"The writer wrote nothing: {reason}.")
+        for beginning, why in ((DECLINED_REASON, "The writer declined it."), (FAILED_REASON, "The writer failed.")):
+            if reason.startswith(beginning):
+                return _explanation(found, ItemFate.DECLINED, f"{why} {reason.removeprefix(beginning)}")
         return _explanation(found, ItemFate.FILTERED, await self._describe_filter(item, reason))
 
     async def _describe_filter(self, item: Item, reason: str) -> str:

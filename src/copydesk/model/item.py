@@ -54,6 +54,10 @@ class Entry(Struct, frozen=True, gc=False):
     tags: tuple[str, ...] = ()
 
 
+DECLINED_REASON, FAILED_REASON = "not drafted: ", "drafting failed: "
+"""Beginnings of the reason why a writer made no draft of an item: it had nothing to write, or could not."""
+
+
 class ItemState(StrEnum):
     """Position of an item in the pipeline."""
 

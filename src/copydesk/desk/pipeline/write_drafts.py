@@ -27,7 +27,7 @@ from copydesk.drafting.writer import Writer, WriterResult, build_brief
 from copydesk.errors import DeclinedError, TooFewSourcesError, WriterError
 from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Checks, Draft, Format, Status
-from copydesk.model.item import Item, ItemState
+from copydesk.model.item import DECLINED_REASON, FAILED_REASON, Item, ItemState
 from copydesk.model.run import RunRequest
 from copydesk.model.source import Source, SourceConfig
 from copydesk.model.voice import Voice
@@ -317,7 +317,7 @@ class _DraftWriting:
 
 
 def _reason(error: WriterError) -> str:
-    return f"not drafted: {error.message}" if isinstance(error, DeclinedError) else f"drafting failed: {error}"
+    return f"{DECLINED_REASON}{error.message}" if isinstance(error, DeclinedError) else f"{FAILED_REASON}{error}"
 
 
 class _AssignmentTakenError(Exception):
