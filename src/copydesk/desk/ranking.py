@@ -23,6 +23,7 @@ from copydesk.desk.pipeline.ranking_inputs import (
 from copydesk.desk.saved_ranking import apply_change, build_profile, load_settings, merge_changes
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.ingest.registry import SOURCE_TYPES
+from copydesk.model.draft import STATUS_LABELS
 from copydesk.model.item import DECLINED_REASON, FAILED_REASON, Item, ItemState
 from copydesk.model.ranking import ChangeRanking, RankingProfile
 from copydesk.model.rehearsal import (
@@ -327,7 +328,7 @@ def _describe_drafts(found: Sequence[StoryDraft]) -> str:
     newest = found[0]
     suffix = f" and {len(found) - 1} more" if len(found) > 1 else ""
     archived = ", archived" if newest.archived else ""
-    return f"It has a draft: {newest.id} ({newest.status}{archived}){suffix}."
+    return f"It has a draft: {newest.id} ({STATUS_LABELS[newest.status]}{archived}){suffix}."
 
 
 def _explanation(found: _FoundItem, fate: ItemFate, why: str) -> Explanation:

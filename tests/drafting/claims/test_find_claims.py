@@ -31,6 +31,19 @@ def test_claim_has_its_span_and_that_of_the_source() -> None:
     assert TEXT[claim.source.start : claim.source.end] == claim.source.text == "The library in Lyon lends 1,200 tools."
 
 
+@pytest.mark.parametrize("credit", [" — Lyon Herald", " (Lyon Herald)", " — Ana Ruiz, Lyon Herald"])
+def test_credit_behind_a_sentence_is_no_part_of_it(credit: str) -> None:
+    sentence = "The library in Lyon lends 1,200 tools"
+    claim = judge(sentence + credit, "Lyon Herald", "Ana Ruiz")
+    assert (claim.verdict, claim.end) == (SUPPORTED, len(sentence))
+
+
+@pytest.mark.parametrize("rest", [" — Paris Herald", " — says Lyon Herald's rival", " (Lyon Herald closes)"])
+def test_more_than_a_credit_stays_part_of_the_sentence(rest: str) -> None:
+    text = "The library in Lyon lends 1,200 tools" + rest
+    assert find_claims(text, MATERIALS, ("Lyon Herald",))[-1].end == len(text)
+
+
 def test_evidence_names_the_item_it_is_from() -> None:
     other = Material(Field.TEXT, "The market in Nice closes at noon.", item_id="other")
     (claim,) = find_claims("The market in Nice closes at noon.", (*MATERIALS, other))

@@ -29,6 +29,9 @@ _MIN_DETECTED_WORDS = 6
 """Words from which the language of a sentence can be told."""
 _QUESTION = re.compile(r"[?？]\s*[\"”’»)]*\s*$")
 _CREDIT_WORDS = re.compile(r"\b(?:and|by|from|reported|source|via)\b", re.IGNORECASE)
+_CREDIT_TAIL = re.compile(r"\s(?:— [^—]+|\([^()]+\))\s*$")
+"""The end of a line that may credit somebody for it."""
+_CREDIT_MARKS = " —(),"
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -59,10 +62,22 @@ def find_claims(
 
 
 def _blank_credits(text: str, names: tuple[str, ...], days: tuple[str, ...]) -> str:
-    """Return `text` with spaces for lines that only credit: "Salt & Marl, by Bea, 17 February 2026:"."""
-    # By lines and not by sentences: names have full stops and exclamation marks, too.
+    """Return `text` with spaces for credits: lines such as "Salt & Marl, by Bea, 17 February 2026:", and their ends
+    such as "— Salt & Marl".
+    """
     credited = _credits_pattern(names, days)
-    return "\n".join(" " * len(line) if credited and _is_credit(line, credited) else line for line in text.split("\n"))
+    # By lines and not by sentences: names have full stops and exclamation marks, too.
+    return "\n".join(_blank_credit(line, credited) for line in text.split("\n")) if credited else text
+
+
+def _blank_credit(line: str, credited: re.Pattern[str]) -> str:
+    if _is_credit(line, credited):
+        return " " * len(line)
+    tail = _CREDIT_TAIL.search(line)
+    # What is left of such a tail could be part of the statement.
+    if tail is None or credited.sub("", tail[0]).strip(_CREDIT_MARKS):
+        return line
+    return line[: tail.start()] + " " * len(tail[0])
 
 
 def _is_credit(line: str, credited: re.Pattern[str]) -> bool:
