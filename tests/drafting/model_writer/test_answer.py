@@ -111,6 +111,14 @@ def test_link_to_the_source_and_mentions_of_the_user_are_accepted(post: str) -> 
     assert read(draft_answer(post)) == post
 
 
+def test_long_link_that_the_rules_name_is_not_taken_for_the_rules() -> None:
+    url = "https://rivernews.example/how-the-old-town-library-came-to-lend-drills-and-tents"
+    prompt = build_prompt(make_brief(url=url), delimiter="Q1", schema=True)
+    post = f"The library lends drills.\n\n{url}"
+    assert url in prompt.rules
+    assert read_answer(draft_answer(post), Format.SHORT, prompt).text == post
+
+
 def test_every_rule_is_recognised() -> None:
     prompt = build_prompt(make_brief(), delimiter="Q1", schema=True)
     rules = [line for line in prompt.system.split("\n\nFormat:")[0].splitlines() if len(line.split()) > 12]

@@ -144,7 +144,8 @@ def _check_leaks(posts: Iterable[str], prompt: Prompt) -> None:
     """Raise BadAnswerError for a draft that contains the delimiter or a sentence of the rules."""
     rules = frozenset(ngrams(split_words(prompt.rules), REPEATED_WORDS))
     for post in posts:
-        words = ngrams(split_words(post), REPEATED_WORDS)
+        # The rules name the link that the post is to include, and the words of a long address would be nine of theirs.
+        words = ngrams(split_words(links.mask_links(post)), REPEATED_WORDS)
         if prompt.delimiter in post or _FENCE_OR_TAG.search(post) or not rules.isdisjoint(words):
             raise BadAnswerError(
                 "The model repeated its instructions in place of a draft.", hint=SUSPICIOUS_SOURCE_HINT
