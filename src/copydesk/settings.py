@@ -183,6 +183,8 @@ class Console(_Section, frozen=True, kw_only=True):
     score, tags, agent, writer, length."""
     agents_tab: bool = False
     """Give drafts that agents proposed, and that wait for review, a tab of their own: Agents."""
+    reviewer: Annotated[str, msgspec.Meta(max_length=100)] = ""
+    """Your name for others who review the same drafts; on the command line too. Empty: your login name."""
     record_decision_times: bool = True
     """Store how long your decisions in the console take, for `copydesk draft stats`: only the seconds, not for which
     draft, and only in your database."""

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from cli_runner import CommandResult, assert_one_line_error, run_in_process
+from copydesk.cli import draft as draft_module
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Draft
 from desk_fixtures import execute_sql, query_db
@@ -541,3 +542,66 @@ def test_archived_drafts_are_restored(tmp_path):
     assert query_db(tmp_path, "SELECT count(*) FROM draft WHERE archived_at IS NOT NULL") == [(0,)]
     refused = run_in_process(tmp_path, "draft", "restore", first, "--json")
     assert (refused.code, list(json.loads(refused.out))) == (4, BULK_FIELDS)
+
+
+ANNA = {"copydesk_console__reviewer": "anna"}
+
+
+def test_comments_of_several_reviewers_are_listed(tmp_path):
+    draft_id = create_draft(tmp_path)
+    assert run_in_process(tmp_path, "draft", "activity", draft_id).err.startswith("Nobody else is on this draft")
+    assert run_ok(tmp_path, "draft", "comment", draft_id, "Shorter?", **ANNA) == "Added a comment as anna.\n"
+    run_ok(tmp_path, "draft", "comment", draft_id, "Really?", "--on", "on Monday", COPYDESK_CONSOLE__REVIEWER="ben")
+    run_ok(tmp_path, "draft", "resolve", draft_id, "1", **ANNA)
+
+    assert run_ok(tmp_path, "draft", "activity", draft_id).splitlines() == [
+        "1  anna  resolved by anna               Shorter?",
+        "2  ben   just now          “on Monday”  Really?",
+    ]
+    run_ok(tmp_path, "draft", "edit", draft_id, "--text", "Shorter.")
+    assert "“on Monday” (not in the text any more)" in run_ok(tmp_path, "draft", "activity", draft_id)
+    run_ok(tmp_path, "draft", "resolve", draft_id, "1", "--open")
+    assert run_ok(tmp_path, "draft", "resolve", draft_id, "2", "--delete") == "Deleted the comment of ben.\n"
+    (left,) = run_json(tmp_path, "draft", "activity", draft_id)["comments"]
+    assert (left["text"], left["resolvedAt"]) == ("Shorter?", None)
+    assert_one_line_error(run_in_process(tmp_path, "draft", "resolve", draft_id, "2"), 3)
+
+
+def test_edit_of_another_reviewer_is_taken_over(tmp_path):
+    draft_id = create_draft(tmp_path)
+    # Anna's editor is open: another command tries to save in the meantime.
+    script = f"""
+import os, subprocess
+path.write_text('Typed by Anna.')
+command = [sys.executable, '-m', 'copydesk', 'draft', 'edit', {draft_id!r}, '--text', 'By Ben.']
+environment = os.environ | {{'COPYDESK_CONSOLE__REVIEWER': 'ben'}}
+assert subprocess.run(command, env=environment, stderr=subprocess.DEVNULL).returncode == 4
+subprocess.run([*command, '--take-over'], env=environment, check=True, stdout=subprocess.DEVNULL)
+"""
+    result = edit_with_script(tmp_path, draft_id, script)
+
+    assert_one_line_error(result, 4)
+    assert "Your text is saved in" in result.err
+    assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "By Ben."
+
+
+def test_text_saved_in_the_editor_survives_a_takeover(tmp_path, monkeypatch):
+    monkeypatch.setattr(draft_module, "RENEWAL_INTERVAL", 0.01)
+    draft_id = create_draft(tmp_path)
+    # The editor stays open until the text has been stored with the lease.
+    script = f"""
+import sqlite3
+path.write_text('Typed, not saved.')
+while True:
+    with sqlite3.connect({str(tmp_path / "copydesk.db")!r}, timeout=30) as database:
+        if database.execute("SELECT text FROM draft_edit").fetchone() == ('Typed, not saved.',):
+            break
+sys.exit(1)
+"""
+    assert edit_with_script(tmp_path, draft_id, script).code == 1
+
+    run_ok(tmp_path, "draft", "edit", draft_id, "--text", "The harbour opens.", "--take-over", **ANNA)
+
+    activity = run_ok(tmp_path, "draft", "activity", draft_id)
+    assert "not saved, taken over just now:" in activity
+    assert "{+Typed, not saved+}" in activity

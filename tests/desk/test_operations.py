@@ -67,7 +67,18 @@ def sample_argument(parameter: inspect.Parameter) -> object:
 
 
 def test_all_resources_are_found():
-    expected = {"drafts", "drafts.views", "drafts.images", "pipeline", "sources", "generation", "schedule", "posting"}
+    expected = {
+        "drafts",
+        "drafts.views",
+        "drafts.images",
+        "drafts.activity",
+        "drafts.comments",
+        "pipeline",
+        "sources",
+        "generation",
+        "schedule",
+        "posting",
+    }
     expected |= {
         "accounts",
         "engagement",

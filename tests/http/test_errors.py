@@ -8,6 +8,7 @@ from copydesk.http.openapi import error_statuses
 from copydesk.http.operations import MAX_BODY
 from copydesk.http.rate_limit import LIMIT
 from copydesk.http.table import OPERATIONS
+from copydesk.model.activity import MAX_COMMENTS
 from copydesk.model.token import Scope
 from desk_fixtures import URL_ONE, FakeWeb, Watch, entry, execute_sql, feed
 from draft_consistency import dump_tables, insert_drafts
@@ -52,7 +53,7 @@ async def service(tmp_path):
         yield running
 
 
-async def conflicting_request(operation, desk):
+async def conflicting_request(operation, desk):  # noqa: PLR0911 - one for each kind of conflict
     """Return path and body of a request that the current state refuses."""
     (draft_id,) = await insert_drafts(desk, ["posting"])
     if operation.id == "change_experiment":
@@ -70,6 +71,12 @@ async def conflicting_request(operation, desk):
         first, second = [await desk.rules.add({"kind": "avoid", "term": term}) for term in ("one", "two")]
         body = {"kind": "avoid", "term": "one"}
         return operation.path.format(id=second.id), body if operation.id == "create_rule" else {"term": first.term}
+    if operation.id == "renew_edit":
+        return operation.path.format(id=draft_id), {"leaseId": UNKNOWN}
+    if operation.id == "add_comment":
+        for _ in range(MAX_COMMENTS):
+            await desk.drafts.comments.add(draft_id, "Why?")
+        return operation.path.format(id=draft_id), {"text": "Why?"}
     if operation.id == "create_webhook":
         await desk.webhooks.create(operation.example)
         return operation.path, operation.example

@@ -42,6 +42,8 @@ STEPS = [
     ("GET /drafts?limit=2&cursor={cursor}", None, {}),
     ("GET /pipeline/runs?limit=1", None, {"runs_cursor": "nextCursor"}),
     ("PATCH /drafts/{draft}", {"text": "One, edited.", "action": "approve"}, {}),
+    ("POST /drafts/{second}/edit", None, {"lease": "id"}),
+    ("POST /drafts/{second}/comments", {"text": "Shorter?"}, {"comment": "id"}),
     ("PATCH /drafts/{second}", REJECTED, {}),
     ("PATCH /drafts/{third}", {"action": "approve"}, {}),
     ("POST /schedule/next", {"draftId": "{draft}"}, {}),
@@ -60,6 +62,17 @@ STEPS = [
     ("POST /drafts/{other_draft}/undo", None, {}),
     ("POST /drafts/{other_draft}/images", {"image": 1}, {}),
     ("POST /drafts/{other_draft}/checks", {"text": "Mine."}, {}),
+    ("PUT /drafts/{other_draft}/viewer", None, {}),
+    ("GET /drafts/{other_draft}/activity", None, {}),
+    ("DELETE /drafts/{other_draft}/viewer", None, {}),
+    ("POST /drafts/{other_second}/edit", {"takeOver": True}, {}),
+    ("PUT /drafts/{other_second}/edit", {"leaseId": "{other_lease}", "text": "Mine."}, {}),
+    ("DELETE /drafts/{other_second}/edit", None, {}),
+    ("DELETE /unsaved-edits/{other_lease}", None, {}),
+    ("GET /drafts/{other_second}/comments", None, {}),
+    ("POST /drafts/{other_second}/comments", {"text": "Mine."}, {}),
+    ("PATCH /comments/{other_comment}", {"resolved": True}, {}),
+    ("DELETE /comments/{other_comment}", None, {}),
     ("POST /schedule/next", {"draftId": "{other_third}"}, {}),
     ("POST /schedule/auto", {"draftIds": ["{other_third}"]}, {}),
     ("GET /schedule/conflicts?scheduledAt=2026-11-21T17:00:00Z&excludeDraftId={other_draft}", None, {}),
@@ -82,6 +95,9 @@ STEPS = [
     ("GET /drafts?limit=100", None, {}),
     ("GET /drafts?tags=sea&status=posted", None, {}),
     ("GET /drafts?sourceId={source}", None, {}),
+    ("GET /drafts/{second}/comments", None, {}),
+    ("PATCH /comments/{comment}", {"resolved": True}, {}),
+    ("DELETE /comments/{comment}", None, {}),
     ("GET /schedule/slots", None, {}),
     ("GET /pipeline/runs", None, {}),
     ("GET /pipeline/stats", None, {}),
@@ -122,9 +138,9 @@ STEPS = [
     ("DELETE /sources/{source}", None, {}),
     ("GET /drafts?limit=100", None, {}),
 ]
-# Times of events are the database's; the fake platform's addresses contain the id of the post.
+# Times of events are the database's; the fake platform's addresses contain the id of the post; tokens are numbered.
 VOLATILE = re.compile(
-    r'("(?:nextCursor|secret|postId|timestamp|nextAttemptAt)":)"[^"]*"|"stageTiming":\{[^}]*\}|"https://fake\.[^"]*"'
+    r'("(?:nextCursor|secret|reviewer|resolvedBy|postId|timestamp|nextAttemptAt)":)"[^"]*"|"stageTiming":\{[^}]*\}|"https://fake\.[^"]*"'
 )
 VOLATILE_HEADERS = {"x-request-id", "ratelimit", "content-length"}
 

@@ -10,6 +10,7 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
+from copydesk.desk import Desk
 from copydesk.desk.idempotency import Outcome
 from copydesk.model.token import Scope
 from populated_desk import open_populated_desk, populate
@@ -41,6 +42,17 @@ async def create_desk(home: Path) -> None:
         await desk.posting.post(await create_approved_draft(desk))
         scheduled = await create_approved_draft(desk)
         await desk.drafts.change(scheduled, {"action": "schedule", "smartSchedule": True})
+        await add_activity(desk, scheduled)
+
+
+async def add_activity(desk: Desk, draft_id: str) -> None:
+    """Let two reviewers edit the draft and comment on it."""
+    await desk.drafts.activity.view(draft_id)
+    lease = await desk.drafts.activity.start_edit(draft_id)
+    await desk.drafts.activity.renew_edit(draft_id, lease.id, "Typed, and not saved.")
+    await desk.drafts.activity.start_edit(draft_id, take_over=True)
+    comment = await desk.drafts.comments.add(draft_id, "Shorter?")
+    await desk.drafts.comments.resolve(comment.id)
 
 
 def write_fixture() -> Path:

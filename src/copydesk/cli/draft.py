@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import reduce
 from itertools import zip_longest
 from pathlib import Path
@@ -35,6 +36,7 @@ from copydesk.cli.output import first_line, format_confidence, format_time, prin
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
 from copydesk.editor import create_temporary_file, get_editor_command, read_edited_file, without_added_newline
 from copydesk.errors import ConflictError, CopydeskError
+from copydesk.model.activity import EditLease
 from copydesk.model.confidence import DecisionProgress
 from copydesk.model.draft import (
     STATUS_LABELS,
@@ -51,7 +53,6 @@ from copydesk.model.ids import IdKind
 from copydesk.model.item import Item
 from copydesk.model.page import Page
 from copydesk.model.requests import MAX_TEXT_LENGTH, CreatedDrafts, CreationMode, validate_create
-from copydesk.model.transitions import status_after_edit
 from copydesk.model.writer import ModelRequest
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
 
 
 FILE = click.option("--file", type=click.File(encoding="utf-8"), help="Read the text from a file; - for stdin.")
+RENEWAL_INTERVAL = 60.0
+"""Seconds between two looks at what was saved in the editor."""
 MAX_READ = 2 * MAX_TEXT_LENGTH
 """Characters read of a file: twice the limit, as spaces around a text do not count."""
 PAGE_SIZE = 25
@@ -265,19 +268,26 @@ def new(  # noqa: PLR0913 - one argument an option
 @click.argument("id", type=DRAFT)
 @click.option("--text", metavar="TEXT", help="The new text.")
 @FILE
+@click.option("--take-over", is_flag=True, help="End the edit of another reviewer; the typed text is kept.")
 @json_options(Draft)
 @pass_context
-def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, as_json: bool) -> None:
+def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, take_over: bool, as_json: bool) -> None:
     """Edit a draft's text; its checks run again.
 
-    On a terminal and without --text and --file, your editor opens.
+    On a terminal and without --text and --file, your editor opens. Refused while another reviewer edits the draft.
     """
     own_text = _text_argument(text, file)
+
+    async def save(desk: "Desk") -> Draft:
+        if take_over:
+            await desk.drafts.activity.start_edit(id, take_over=True)
+        return await desk.drafts.edit(id, own_text or "")
+
     if own_text is not None:
-        changed = context.run(lambda desk: desk.drafts.edit(id, own_text))
+        changed = context.run(save)
     else:
         _require_terminal("Pass the text with --text or --file.")
-        edited = _edit_in_editor(context, id)
+        edited = _edit_in_editor(context, id, take_over=take_over)
         if edited is None:
             click.echo("Nothing changed.", err=True)
             return
@@ -336,14 +346,26 @@ def _write_in_editor() -> str:
     return text
 
 
-def _open_editor(path: Path) -> None:
-    """Open the file in the user's editor. It is left in place if the editor fails."""
+def _open_editor(path: Path, on_pause: Callable[[], object] = lambda: None) -> None:
+    """Open the file in the user's editor, and call `on_pause` now and then. It is left in place if the editor fails."""
     try:
-        exit_code = subprocess.run((*get_editor_command(), str(path)), check=False).returncode  # noqa: S603 - the user's own editor
+        with subprocess.Popen((*get_editor_command(), str(path))) as process:  # noqa: S603 - the user's own editor
+            exit_code = _wait(process, on_pause)
     except (OSError, CopydeskError) as error:
         raise click.ClickException(f"Cannot start the editor: {error} Your text is saved in {path}.") from error
     if exit_code:
         raise click.ClickException(f"The editor exited with code {exit_code}. Your text is saved in {path}.")
+
+
+def _wait(process: "subprocess.Popen[bytes]", on_pause: Callable[[], object]) -> int:
+    while True:
+        try:
+            return process.wait(RENEWAL_INTERVAL)
+        except subprocess.TimeoutExpired:
+            on_pause()
+        except BaseException:
+            process.kill()
+            raise
 
 
 def _require_terminal(otherwise: str) -> None:
@@ -351,23 +373,35 @@ def _require_terminal(otherwise: str) -> None:
         raise click.UsageError(otherwise)
 
 
-def _edit_in_editor(context: Context, draft_id: str) -> Draft | None:
+def _edit_in_editor(context: Context, draft_id: str, *, take_over: bool) -> Draft | None:
     """Return the draft after the user edited its text, or None if the text is unchanged.
 
     The text stays in a file if it cannot be stored: the draft may have been changed in the meantime.
     """
 
-    async def load(desk: "Desk") -> Draft:
-        draft = await desk.drafts.get(draft_id)
-        status_after_edit(draft.status, archived=draft.archived_at is not None)  # refuse before the user starts writing
-        return draft
+    async def load(desk: "Desk") -> tuple[Draft, EditLease]:
+        # Refused before the user starts writing.
+        lease = await desk.drafts.activity.start_edit(draft_id, take_over=take_over)
+        return await desk.drafts.get(draft_id), lease
 
-    original = context.run(load)
+    original, lease = context.run(load)
     path = create_temporary_file(original.text)
-    _open_editor(path)
+    saved_at = path.stat().st_mtime_ns
+
+    def renew() -> None:
+        # Only what was saved in the editor is seen; without that nobody may be writing.
+        nonlocal saved_at
+        if path.exists() and path.stat().st_mtime_ns != saved_at:
+            saved_at, typed = path.stat().st_mtime_ns, path.read_text(encoding="utf-8", errors="replace")
+            # Whoever took the edit over is named when the text is saved.
+            with suppress(SystemExit):
+                context.run(lambda desk: desk.drafts.activity.renew_edit(draft_id, lease.id, typed))
+
+    _open_editor(path, renew)
     text = without_added_newline(read_edited_file(path), original.text)
     if text == original.text:
         path.unlink()
+        context.run(lambda desk: desk.drafts.activity.end_edit(draft_id))
         return None
 
     async def save(desk: "Desk") -> Draft:

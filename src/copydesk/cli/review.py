@@ -1,5 +1,5 @@
 """`copydesk draft`: approve, reject, regenerate, unapprove, archive, restore, stats, schedule, reschedule, unschedule,
-post, undo, redo, resume, history, diff.
+post, undo, redo, resume, history, diff, activity, comment, resolve.
 """
 
 import asyncio
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from itertools import count
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -27,13 +28,15 @@ from copydesk.cli.draft_selection import (
 )
 from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json, require_fields, wants_json
-from copydesk.cli.output import missing_account_note, print_table
+from copydesk.cli.output import format_ago, format_time, missing_account_note, print_table
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
-from copydesk.errors import ConflictError, CopydeskError, StoreError
+from copydesk.errors import ConflictError, CopydeskError, NotFoundError, StoreError
+from copydesk.model.activity import Comment, DraftActivity
 from copydesk.model.decision_stats import DecisionStats
 from copydesk.model.delivery import DeliveryReport, NextBy, PostResult
 from copydesk.model.draft import STATUS_LABELS, Action, Draft, Status, without_item
 from copydesk.model.requests import BulkOutcome, ChangeDraft
+from copydesk.model.serialization import Struct
 from copydesk.model.transitions import COMMAND_NAMES, DraftEvent, EventKind, InterruptedBulk, UndoResult
 from copydesk.text import clean, reveal
 from copydesk.text.formatting import plural
@@ -440,14 +443,18 @@ async def _load_difference(desk: "Desk", draft_id: str, other: str | None) -> "D
 
 
 def _print_difference(difference: "Difference") -> None:
-    # https://no-color.org: any value that is not empty turns colours off.
-    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     click.echo(f"{difference.old} → {difference.new}\n")
-    click.echo("".join(_format_piece(piece.kind, piece.text, coloured=coloured) for piece in difference.pieces))
+    _print_pieces(difference)
     for heading, findings in (("Better", difference.better), ("Worse", difference.worse)):
         if findings:
             click.echo(f"\n{heading}")
             print_table([("", finding.severity, finding.rule, finding.message) for finding in findings], empty="")
+
+
+def _print_pieces(difference: "Difference") -> None:
+    # https://no-color.org: any value that is not empty turns colours off.
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    click.echo("".join(_format_piece(piece.kind, piece.text, coloured=coloured) for piece in difference.pieces))
 
 
 def _format_piece(kind: str, text: str, *, coloured: bool) -> str:
@@ -456,7 +463,104 @@ def _format_piece(kind: str, text: str, *, coloured: bool) -> str:
     return click.style(formatted, fg=COLOURS[kind]) if coloured and kind in COLOURS else formatted
 
 
+class ReviewedDraft(Struct, frozen=True):
+    """The other reviewers of a draft, and the comments on it."""
+
+    activity: DraftActivity
+    comments: tuple[Comment, ...]
+
+
+@command(examples=("copydesk draft activity 1f9c2a",))
+@click.argument("draft_id", type=DRAFT, metavar="ID")
+@json_options(ReviewedDraft)
+@pass_context
+def activity(context: Context, *, draft_id: str, as_json: bool) -> None:
+    """Show who has a draft open or edits it, the comments on it, and texts that were typed and not saved.
+
+    A text is kept when another reviewer takes its edit over. Removed words are marked [-like this-], added ones {+like
+    this+}, against the text of the draft.
+    """
+
+    async def load(desk: "Desk") -> tuple[ReviewedDraft, list["Difference"]]:
+        found = await desk.drafts.activity.get(draft_id)
+        differences = [await desk.drafts.activity.compare_unsaved(edit.id) for edit in found.unsaved]
+        return ReviewedDraft(activity=found, comments=await desk.drafts.comments.list(draft_id)), differences
+
+    reviewed, differences = context.run(load)
+    if as_json:
+        print_json(reviewed)
+        return
+    found = reviewed.activity
+    if not (found.editing or found.viewers or found.unsaved or reviewed.comments):
+        click.echo("Nobody else is on this draft, and there are no comments.", err=True)
+    if found.editing:
+        click.echo(f"Edited by {clean(found.editing.reviewer)}, until {format_time(found.editing.until)}")
+    if found.viewers:
+        click.echo(f"Open at {clean(', '.join(viewer.reviewer for viewer in found.viewers))}")
+    if reviewed.comments:
+        print_table(map(_comment_row, count(1), reviewed.comments), empty="")
+    for edit, difference in zip(found.unsaved, differences, strict=True):
+        click.echo(f"\nTyped by {clean(edit.reviewer)}, not saved, taken over {format_ago(edit.at)}:")
+        _print_pieces(difference)
+
+
+def _comment_row(number: int, comment: Comment) -> tuple[str, ...]:
+    where = f"“{comment.quote}”" if comment.quote else ""
+    if comment.quote and comment.start is None:
+        where += " (not in the text any more)"
+    state = f"resolved by {comment.resolved_by}" if comment.resolved_at else format_ago(comment.at)
+    return (str(number), comment.reviewer, state, where, comment.text)
+
+
+@command(
+    examples=('copydesk draft comment 1f9c2a "Shorter?"', 'copydesk draft comment 1f9c2a "Which one?" --on "the ferry"')
+)
+@click.argument("draft_id", type=DRAFT, metavar="ID")
+@click.argument("text")
+@click.option("--on", "quote", metavar="WORDS", default="", help="The words of the draft that it is about.")
+@json_options(Comment)
+@pass_context
+def comment(context: Context, *, draft_id: str, text: str, quote: str, as_json: bool) -> None:
+    """Comment on a draft, or on some words of it. The comment follows the words when the text is edited."""
+    added = context.run(lambda desk: desk.drafts.comments.add(draft_id, text, quote))
+    if as_json:
+        print_json(added)
+    else:
+        click.echo(f"Added a comment as {clean(added.reviewer)}.")
+
+
+@command(examples=("copydesk draft resolve 1f9c2a 2", "copydesk draft resolve 1f9c2a 2 --delete"))
+@click.argument("draft_id", type=DRAFT, metavar="ID")
+@click.argument("number", type=click.IntRange(min=1))
+@click.option("--open", "reopen", is_flag=True, help="Open it again instead.")
+@click.option("--delete", is_flag=True, help="Delete it instead.")
+@json_options(Comment)
+@pass_context
+def resolve(context: Context, *, draft_id: str, number: int, reopen: bool, delete: bool, as_json: bool) -> None:
+    """Mark the comment with this NUMBER, as `copydesk draft activity` shows it, as resolved."""
+    if reopen and delete:
+        raise click.UsageError("Pass either --open or --delete.")
+
+    async def run(desk: "Desk") -> Comment:
+        comments = await desk.drafts.comments.list(draft_id)
+        if number > len(comments):
+            raise NotFoundError(f"The draft has {plural(len(comments), 'comment')}.")
+        # Numbers are those of the list, which nobody else changes often.
+        chosen = comments[number - 1]
+        if delete:
+            await desk.drafts.comments.remove(chosen.id)
+            return chosen
+        return await desk.drafts.comments.resolve(chosen.id, resolved=not reopen)
+
+    changed = context.run(run)
+    if as_json:
+        print_json(changed)
+    else:
+        done = "Deleted" if delete else "Opened" if reopen else "Resolved"
+        click.echo(f"{done} the comment of {clean(changed.reviewer)}.")
+
+
 COMMANDS = (
     *(approve, reject, regenerate, unapprove, archive, restore, stats, schedule, reschedule, unschedule, post),
-    *(undo, redo, resume, history, diff),
+    *(undo, redo, resume, history, diff, activity, comment, resolve),
 )

@@ -73,6 +73,12 @@ def confirm_with_first_unit(authentication: Authentication) -> Iterator[None]:
         _current.reset(token)
 
 
+def current_token_name() -> str | None:
+    """Return the name of the token of the current request; None outside of requests."""
+    authentication = _current.get()
+    return authentication.access.token_name if authentication else None
+
+
 def confirmed(work: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatenate[Transaction, P], T]:
     """Return `work`, which first confirms the authentication of the current request unless that was done."""
     authentication = _current.get()

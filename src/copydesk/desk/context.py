@@ -1,19 +1,20 @@
 """The context every desk operation runs in, with the platforms that the desk can post to."""
 
 import asyncio
+import getpass
 import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from functools import cached_property, wraps
+from functools import cache, cached_property, wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 from msgspec.structs import replace
 
-from copydesk.desk.authentication import confirmed
+from copydesk.desk.authentication import confirmed, current_token_name
 from copydesk.desk.event_watcher import EventWatcher
 from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError, NotFoundError
 from copydesk.model.delivery import ConnectedAccount, select_accounts
@@ -238,6 +239,14 @@ async def _close_platforms(platforms: "Iterable[Platform]") -> None:
             await platform.close()
 
 
+@cache
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # no entry for the user's number, as in some containers
+        return ""
+
+
 class DeskContext:
     """The settings, database, user, clock and network access of one open desk."""
 
@@ -269,6 +278,11 @@ class DeskContext:
     def user_id(self) -> str:
         """Id of the user whose rows are read and written."""
         return self.user.id
+
+    @property
+    def reviewer(self) -> str:
+        """The name under which the other reviewers of this desk see the caller."""
+        return current_token_name() or self.settings.console.reviewer or _login_name() or self.user.name
 
     async def read(self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work(connection, user_id, ...)` in a read transaction and return its result."""

@@ -15,8 +15,10 @@ from copydesk.http.resources.drafts import EXAMPLE_ID, DraftList
 from copydesk.http.resources.engagement import PostList
 from copydesk.http.resources.images import StoredImage
 from copydesk.http.resources.pipeline import QueuedRun, RunList
+from copydesk.http.resources.reviewers import CommentList
 from copydesk.http.resources.sources import Deleted
 from copydesk.http.resources.webhooks import DeliveryList
+from copydesk.model.activity import Comment, DraftActivity, EditLease, UnsavedEdit, Viewer
 from copydesk.model.confidence import ConfidenceBin, ConfidenceReport
 from copydesk.model.delivery import (
     AccountQuestion,
@@ -300,6 +302,9 @@ _RESULTS = ExperimentResults(
     sentence="No difference at look 1 of 4: 18 of 40 posts per variant reviewed. The next look is at 20.",
 )
 
+_COMMENT: Final = Comment(
+    id=EXAMPLE_ID, draft_id=EXAMPLE_ID, reviewer="anna", at=_AT, text="26, by now?", quote="25", start=13
+)
 _VALUES = (
     _CHECKS,
     DraftList(drafts=(_LISTED,), next_cursor=None),
@@ -632,6 +637,18 @@ _VALUES = (
         report="SQLite was first released 25 years ago.",
         claims=(QuotedClaim(text="SQLite turns 25 this year.", source_quote="first released 25 years ago"),),
     ),
+    DraftActivity(
+        viewers=(Viewer(reviewer="anna", until=_AT),),
+        editing=Viewer(reviewer="anna", until=_AT),
+        unsaved=(
+            UnsavedEdit(
+                id=EXAMPLE_ID, draft_id=EXAMPLE_ID, reviewer="ben", at=_AT, version=2, text="SQLite turns 25 this"
+            ),
+        ),
+    ),
+    EditLease(id=EXAMPLE_ID, draft_id=EXAMPLE_ID, reviewer="anna", until=_AT, version=2),
+    _COMMENT,
+    CommentList(comments=(_COMMENT,)),
 )
 EXAMPLES: Final[Mapping[type, Any]] = {type(value): value for value in _VALUES}
 """A response of each type, or an element of one that is a list."""

@@ -9,6 +9,7 @@ from copydesk.http.resources import (
     images,
     pipeline,
     ranking,
+    reviewers,
     rules,
     schedule,
     sources,
@@ -19,6 +20,7 @@ from copydesk.http.resources import (
 
 RESOURCES = (
     drafts,
+    reviewers,
     schedule,
     pipeline,
     ranking,

@@ -160,6 +160,7 @@ def copy_rows(source: Source, target: Target, on_progress: OnProgress) -> int:
     if target.is_complete():
         return check_equal(source, target.name, target.connection, on_progress)
     target.create_tables(source.name)
+    # Of one snapshot: the totals do not change while the rows are copied.
     counts = {table.name: table.count(source.connection) for table in COPIED_TABLES}
     total = sum(counts.values())
     copied = _Counter(CopyStage.COPY, total, on_progress)
@@ -214,6 +215,7 @@ def _find_difference(table: CopiedTable, one: SqlConnection, other: SqlConnectio
     """Return the key of the first row that is not the same on both sides; None if all are."""
     both: Iterator[tuple[list[Row], list[Row]]] = zip_longest(table.batches(one), table.batches(other), fillvalue=[])
     for expected, found in both:
+        # Whole batches first: nearly all are equal.
         if expected != found:
             return next(table.key(row or copy or ()) for row, copy in zip_longest(expected, found) if row != copy)
         counter.add(table, len(expected))
@@ -332,6 +334,7 @@ class FileTarget:
             self.connection.execute("INSERT INTO draft_words (draft_words) VALUES ('rebuild')")
             for statement in TRIGGERS.values():
                 self.connection.execute(statement)
+            # SQLite has counted the copied rows itself, but not the numbers that were used and deleted.
             self.connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (NUMBERED,))
             if last_number:
                 self.connection.execute(

@@ -470,6 +470,64 @@ draft_event = Table(
     sqlite_autoincrement=True,
 )
 
+# Reviewers who have a draft open; renewed while it is.
+draft_viewer = Table(
+    "draft_viewer",
+    metadata,
+    draft_id_column(primary_key=True),
+    required_column("reviewer", Text, primary_key=True),
+    user_id_column(),
+    required_column("until", UtcDateTime),
+    Index(None, "user_id", "until"),
+    sqlite_with_rowid=False,
+)
+
+# The edit of a draft that was begun last and not ended. Its lease keeps others from saving a text.
+draft_edit = Table(
+    "draft_edit",
+    metadata,
+    draft_id_column(primary_key=True),
+    user_id_column(index=True),
+    required_column("lease_id", ID),
+    required_column("reviewer", Text),
+    required_column("lease_until", UtcDateTime),
+    # The draft's version when it began.
+    required_column("version", Integer),
+    # As typed by the last renewal; NULL before that.
+    Column("text", Text),
+)
+
+# Texts of edits that somebody else took over. Ids are those of the leases.
+unsaved_edit = Table(
+    "unsaved_edit",
+    metadata,
+    id_column(),
+    user_id_column(index=True),
+    draft_id_column(),
+    required_column("reviewer", Text),
+    required_column("at", UtcDateTime),
+    required_column("version", Integer),
+    required_column("text", Text),
+    Index(None, "draft_id", "id"),
+)
+
+# Comments on drafts, or on the words `quote`, which were at `position` when the comment was made.
+draft_comment = Table(
+    "draft_comment",
+    metadata,
+    id_column(),
+    user_id_column(index=True),
+    draft_id_column(),
+    required_column("reviewer", Text),
+    required_column("at", UtcDateTime),
+    Column("resolved_at", UtcDateTime),
+    Column("resolved_by", Text),
+    Column("position", Integer),
+    required_column("quote", Text, server_default=""),
+    required_column("text", Text),
+    Index(None, "draft_id", "id"),
+)
+
 # Claims on drafts to generate. Only the draft's state says that its text is to be generated, not a row here.
 generation = Table(
     "generation",

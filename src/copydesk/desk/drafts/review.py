@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.activity import settle_edit
 from copydesk.desk.drafts.check_draft import check_edited_draft
 from copydesk.desk.leases import current_owner
 from copydesk.errors import ConflictError, CopydeskError, DeskClosedError, FieldError, InvalidError, StoreError
@@ -71,6 +72,7 @@ class PreparedChange(NamedTuple):
     request: ChangeDraft
     now: datetime
     edited: EditedText | None
+    reviewer: str
 
 
 class Review:
@@ -241,7 +243,7 @@ async def prepare_change(
     edited = await _check_edit(ctx, snapshot, request.text) if request.text is not None else None
     if request.action is Action.REGENERATE:
         await _check_feedback(ctx, _effective_feedback(snapshot, request.feedback))
-    return PreparedChange(snapshot, request, now, edited)
+    return PreparedChange(snapshot, request, now, edited, ctx.reviewer)
 
 
 async def _check_feedback(ctx: DeskContext, feedback: str | None) -> None:
@@ -423,7 +425,9 @@ def _conflict(snapshot: DraftSnapshot, message: str, hint: str) -> ConflictError
 
 
 def _apply_request(conn: Transaction, user_id: str, change: PreparedChange, expected_version: int | None) -> Draft:
-    snapshot, request, now, edited = change
+    snapshot, request, now, edited, reviewer = change
+    if edited is not None:
+        settle_edit(conn, user_id, snapshot.id, reviewer, now)
     if expected_version is not None:
         # Checked when the draft was read, too; a change since then is to be reported as the same error.
         draft_updates.load_snapshot(conn, user_id, snapshot.id, expected_version=expected_version)

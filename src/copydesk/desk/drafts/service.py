@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar, Unpack
 from msgspec import Meta
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.activity import Activity, Comments
 from copydesk.desk.drafts.check_draft import check_text
 from copydesk.desk.drafts.create import DraftCreation
 from copydesk.desk.drafts.history_text import DraftHistory
@@ -227,6 +228,10 @@ class Drafts:
         """Pages of the review tabs around a cursor."""
         self.images = DraftImages(ctx)
         """The drafts' images."""
+        self.activity = Activity(ctx)
+        """Presence and edits of several reviewers."""
+        self.comments = Comments(ctx)
+        """Comments on drafts, or on words of them."""
 
     @operation
     async def create(self, request: CreateDraft | Mapping[str, object], *, token_name: str = "") -> CreatedDrafts:

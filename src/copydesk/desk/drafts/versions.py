@@ -120,3 +120,10 @@ def _compare(old: Draft, new: Draft) -> Difference:
 
     better, worse = diff_checks(old.checks, new.checks)
     return Difference(old=old.id, new=new.id, pieces=diff_texts(old.text, new.text), better=better, worse=worse)
+
+
+def compare_texts(draft_id: str, old: str, new: str) -> Difference:
+    """Return the differences between two texts of one draft, without those of the checks."""
+    from copydesk.drafting.diff import diff_texts  # noqa: PLC0415 - as above
+
+    return Difference(old=draft_id, new=draft_id, pieces=diff_texts(old, new), better=(), worse=())

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from copydesk.desk.drafts.activity import settle_edit
 from copydesk.desk.drafts.review import PreparedChange, write_change
 from copydesk.desk.publishing.delivery_report import resolution_hint
 from copydesk.desk.publishing.draft_deliveries import (
@@ -55,6 +56,7 @@ def start_posting(
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id, expected_version=expected_version)
     next_status(Action.POST, snapshot.status, archived=snapshot.archived)
     if edit is not None:
+        settle_edit(conn, user_id, draft_id, edit.reviewer, now)
         write_change(conn, user_id, edit.snapshot, edit.request, now, edited=edit.edited)
         snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     targets = _select_accounts(conn, user_id, snapshot, platforms, resolve)

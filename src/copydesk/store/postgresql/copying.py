@@ -125,6 +125,7 @@ class ServerTarget:
 
 def _data_error(table: CopiedTable, rows: Sequence[Row], error: psycopg.DataError) -> StoreError:
     """Return the error that names the row which PostgreSQL does not take."""
+    # The error of the server names the column at best.
     for row in rows:
         for name, value in zip(table.columns, row, strict=True):
             if isinstance(value, str) and "\0" in value:
@@ -167,6 +168,7 @@ def read_server(options: Database, *, exclusive: bool) -> Iterator[ServerSource]
     with _open(options) as (name, connection):
         driver = _driver(connection)
         _check_revision(name, connection)
+        # Their changes would wait, and fail after a while.
         if exclusive:
             _check_alone(driver, options.busy_timeout)
         driver.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")

@@ -55,12 +55,69 @@ CREATE VIEW draft_words AS SELECT rid AS rowid, words AS draft_words FROM draft;
 """
 MIN_SERVER_VERSION: Final = 15
 _DIALECT: Final = create_mock_engine("postgresql+psycopg://", lambda *_: None).dialect
-FINGERPRINTS: Final = {"0018": "20d09d7ca4341644"}
+FINGERPRINTS: Final = {"0018": "20d09d7ca4341644", "0019": "ec02813581617d99"}
 """The revisions that this version can read, oldest first, with the fingerprint of the statements that create them.
 
 A revision is frozen: databases of it exist. A change of the schema is a new one, with its statements in UPGRADES.
 """
-UPGRADES: Final[dict[str, str]] = {}
+UPGRADES: Final = {
+    "0019": """
+CREATE TABLE draft_comment (
+    id TEXT COLLATE "C" NOT NULL,
+    user_id TEXT COLLATE "C" NOT NULL,
+    draft_id TEXT COLLATE "C" NOT NULL,
+    reviewer TEXT COLLATE "C" NOT NULL,
+    at BIGINT NOT NULL,
+    resolved_at BIGINT,
+    resolved_by TEXT COLLATE "C",
+    position BIGINT,
+    quote TEXT COLLATE "C" DEFAULT '' NOT NULL,
+    text TEXT COLLATE "C" NOT NULL,
+    CONSTRAINT pk_draft_comment PRIMARY KEY (id),
+    CONSTRAINT fk_draft_comment_user_id FOREIGN KEY(user_id) REFERENCES "user" (id) ON DELETE CASCADE,
+    CONSTRAINT fk_draft_comment_draft_id FOREIGN KEY(draft_id) REFERENCES draft (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_draft_comment_user_id ON draft_comment (user_id);
+CREATE INDEX ix_draft_comment_draft_id_id ON draft_comment (draft_id, id);
+CREATE TABLE draft_edit (
+    draft_id TEXT COLLATE "C" NOT NULL,
+    user_id TEXT COLLATE "C" NOT NULL,
+    lease_id TEXT COLLATE "C" NOT NULL,
+    reviewer TEXT COLLATE "C" NOT NULL,
+    lease_until BIGINT NOT NULL,
+    version BIGINT NOT NULL,
+    text TEXT COLLATE "C",
+    CONSTRAINT pk_draft_edit PRIMARY KEY (draft_id),
+    CONSTRAINT fk_draft_edit_draft_id FOREIGN KEY(draft_id) REFERENCES draft (id) ON DELETE CASCADE,
+    CONSTRAINT fk_draft_edit_user_id FOREIGN KEY(user_id) REFERENCES "user" (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_draft_edit_user_id ON draft_edit (user_id);
+CREATE TABLE draft_viewer (
+    draft_id TEXT COLLATE "C" NOT NULL,
+    reviewer TEXT COLLATE "C" NOT NULL,
+    user_id TEXT COLLATE "C" NOT NULL,
+    until BIGINT NOT NULL,
+    CONSTRAINT pk_draft_viewer PRIMARY KEY (draft_id, reviewer),
+    CONSTRAINT fk_draft_viewer_draft_id FOREIGN KEY(draft_id) REFERENCES draft (id) ON DELETE CASCADE,
+    CONSTRAINT fk_draft_viewer_user_id FOREIGN KEY(user_id) REFERENCES "user" (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_draft_viewer_user_id_until ON draft_viewer (user_id, until);
+CREATE TABLE unsaved_edit (
+    id TEXT COLLATE "C" NOT NULL,
+    user_id TEXT COLLATE "C" NOT NULL,
+    draft_id TEXT COLLATE "C" NOT NULL,
+    reviewer TEXT COLLATE "C" NOT NULL,
+    at BIGINT NOT NULL,
+    version BIGINT NOT NULL,
+    text TEXT COLLATE "C" NOT NULL,
+    CONSTRAINT pk_unsaved_edit PRIMARY KEY (id),
+    CONSTRAINT fk_unsaved_edit_user_id FOREIGN KEY(user_id) REFERENCES "user" (id) ON DELETE CASCADE,
+    CONSTRAINT fk_unsaved_edit_draft_id FOREIGN KEY(draft_id) REFERENCES draft (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_unsaved_edit_user_id ON unsaved_edit (user_id);
+CREATE INDEX ix_unsaved_edit_draft_id_id ON unsaved_edit (draft_id, id);
+""",
+}
 """By revision: the statements that make it from the one before, without those of triggers, which are created anew."""
 _CREATE_STATE: Final = """
 CREATE TABLE desk (sends_marked BOOLEAN NOT NULL, fingerprint TEXT NOT NULL);

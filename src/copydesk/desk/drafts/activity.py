@@ -1,0 +1,306 @@
+"""Several reviewers on one draft: presence, leases of edits, comments.
+
+A lease keeps others from saving a text while somebody types. It is no lock on the draft: whoever decides on the draft,
+or posts it, does not wait. Whatever was typed under a lease that somebody else took over is kept.
+"""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import msgspec
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.versions import Difference, compare_texts
+from copydesk.desk.operation import operation
+from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
+from copydesk.model.activity import (
+    EDIT_DURATION,
+    MAX_COMMENT_LENGTH,
+    MAX_COMMENTS,
+    MAX_QUOTE_LENGTH,
+    VIEW_DURATION,
+    Comment,
+    DraftActivity,
+    EditLease,
+    UnsavedEdit,
+    Viewer,
+    find_quote,
+)
+from copydesk.model.requests import MAX_TEXT_LENGTH
+from copydesk.model.transitions import status_after_edit
+from copydesk.store import activity, draft_queries, draft_updates
+from copydesk.store.activity import OpenEdit
+from copydesk.store.database import Transaction
+from copydesk.store.ids import new_id
+
+FORGET_EMPTY_AFTER = timedelta(days=1)
+"""After that nobody still types in an edit that has ended."""
+TypedText = Annotated[str, msgspec.Meta(max_length=MAX_TEXT_LENGTH)]
+
+
+class Activity:
+    """Presence of reviewers on the drafts of one desk, and their edits."""
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+
+    @operation
+    async def get(self, draft_id: str) -> DraftActivity:
+        """Return who has the draft open and who edits it. Raise NotFoundError."""
+        return await self._ctx.read(_load, draft_id, self._ctx.reviewer, self._ctx.clock())
+
+    @operation
+    async def view(self, draft_id: str) -> DraftActivity:
+        """Record that the caller has the draft open, for VIEW_DURATION; return who else is on it.
+
+        Raise NotFoundError.
+        """
+        return await self._ctx.write(_view, draft_id, self._ctx.reviewer, self._ctx.clock())
+
+    @operation
+    async def leave(self, draft_id: str) -> None:
+        """Record that the caller has closed the draft."""
+        await self._ctx.write(activity.remove_viewer, draft_id, self._ctx.reviewer)
+
+    @operation
+    async def start_edit(self, draft_id: str, *, take_over: bool = False) -> EditLease:
+        """Begin to edit the draft: until EDIT_DURATION after the last renewal nobody else can save a text.
+
+        With `take_over` another reviewer's edit ends; the text that they have typed is kept. Raise ConflictError if
+        another reviewer edits it, or if its status does not allow an edit; NotFoundError.
+        """
+        now = self._ctx.clock()
+        return await self._ctx.write(_start_edit, draft_id, self._ctx.reviewer, now, new_id(now), take_over=take_over)
+
+    @operation
+    async def renew_edit(self, draft_id: str, lease_id: str, text: TypedText | None = None) -> EditLease:
+        """Renew the lease, and store the text as it is typed so far, which is not saved by that.
+
+        Raise ConflictError if another reviewer took the edit over; the text is kept all the same. NotFoundError.
+        """
+        lease, taken_by = await self._ctx.write(_renew_edit, draft_id, lease_id, text, self._ctx.clock())
+        if lease is None:
+            raise ConflictError(
+                f"{taken_by} took over this edit; your text is kept." if taken_by else "This edit has ended.",
+                hint=f"Compare both: copydesk draft activity {draft_id}",
+            )
+        return lease
+
+    @operation
+    async def end_edit(self, draft_id: str) -> None:
+        """End the caller's edit without saving; nothing happens if somebody else took it over."""
+        await self._ctx.write(_end_edit, draft_id, self._ctx.reviewer)
+
+    @operation
+    async def compare_unsaved(self, edit_id: str) -> Difference:
+        """Return the differences from the draft to a text that was typed and not saved. Raise NotFoundError."""
+        edit, text = await self._ctx.read(_load_unsaved, edit_id)
+        return await asyncio.to_thread(compare_texts, edit.draft_id, text, edit.text)
+
+    @operation
+    async def discard_unsaved(self, edit_id: str) -> None:
+        """Delete a text that was typed and not saved. Raise NotFoundError."""
+        if not await self._ctx.write_durable(activity.remove_unsaved, edit_id):
+            raise _no_unsaved()
+
+
+class Comments:
+    """The comments on the drafts of one desk."""
+
+    def __init__(self, ctx: DeskContext) -> None:
+        self._ctx = ctx
+
+    @operation
+    async def list(self, draft_id: str) -> tuple[Comment, ...]:
+        """Return the comments on the draft, oldest first, with the positions of their words in its text.
+
+        Raise NotFoundError.
+        """
+        return await self._ctx.read(_load_comments, draft_id)
+
+    @operation
+    async def add(self, draft_id: str, text: str, quote: str = "", start: int = 0) -> Comment:
+        """Comment on the draft, or on the words `quote` in its text, those closest to the position `start`.
+
+        Raise InvalidError for a text that is blank or too long and for words that are not in the draft, ConflictError
+        for a draft with MAX_COMMENTS comments, NotFoundError.
+        """
+        _check_comment(text, quote)
+        now = self._ctx.clock()
+        comment = Comment(
+            id=new_id(now), draft_id=draft_id, reviewer=self._ctx.reviewer, at=now, text=text, quote=quote, start=start
+        )
+        return await self._ctx.write_durable(_add_comment, comment)
+
+    @operation
+    async def resolve(self, comment_id: str, *, resolved: bool = True) -> Comment:
+        """Mark a comment as resolved, or open it again. Raise NotFoundError."""
+        now, reviewer = self._ctx.clock(), self._ctx.reviewer
+        return await self._ctx.write_durable(
+            _resolve, comment_id, now if resolved else None, reviewer if resolved else None
+        )
+
+    @operation
+    async def remove(self, comment_id: str) -> None:
+        """Delete a comment. Raise NotFoundError."""
+        if not await self._ctx.write_durable(activity.remove_comment, comment_id):
+            raise _no_comment()
+
+
+def _load(conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime) -> DraftActivity:
+    draft_updates.load_snapshot(conn, user_id, draft_id)
+    viewers = activity.list_viewers(conn, user_id, draft_id, now)
+    edit = activity.get_edit(conn, user_id, draft_id)
+    return DraftActivity(
+        viewers=tuple(viewer for viewer in viewers if viewer.reviewer != reviewer),
+        editing=Viewer(reviewer=edit.reviewer, until=edit.until) if edit and edit.until > now else None,
+        unsaved=activity.list_unsaved(conn, user_id, draft_id),
+    )
+
+
+def _view(conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime) -> DraftActivity:
+    found = _load(conn, user_id, draft_id, reviewer, now)
+    activity.save_viewer(conn, user_id, draft_id, Viewer(reviewer=reviewer, until=now + VIEW_DURATION), now)
+    return found
+
+
+def _start_edit(
+    conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime, lease_id: str, *, take_over: bool
+) -> EditLease:
+    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+    status_after_edit(snapshot.status, archived=snapshot.archived)
+    earlier = activity.get_edit(conn, user_id, draft_id)
+    if earlier is not None:
+        if not take_over:
+            _refuse_if_held(earlier, reviewer, now)
+        _keep_text(conn, user_id, draft_id, earlier, now)
+    edit = OpenEdit(lease_id=lease_id, reviewer=reviewer, until=now + EDIT_DURATION, version=snapshot.version)
+    activity.save_edit(conn, user_id, draft_id, edit)
+    return _to_lease(draft_id, edit)
+
+
+def _renew_edit(
+    conn: Transaction, user_id: str, draft_id: str, lease_id: str, text: str | None, now: datetime
+) -> tuple[EditLease | None, str]:
+    """Return the renewed lease; if it is lost, None and who has it now if the text is kept."""
+    draft_updates.load_snapshot(conn, user_id, draft_id)
+    edit = activity.get_edit(conn, user_id, draft_id)
+    if edit is not None and edit.lease_id == lease_id:
+        # Also once it has expired: nobody else has begun an edit since.
+        typed = edit.text if text is None else text
+        edit = msgspec.structs.replace(edit, until=now + EDIT_DURATION, text=typed)
+        activity.save_edit(conn, user_id, draft_id, edit)
+        return _to_lease(draft_id, edit), ""
+    # Typed after the takeover, before the reviewer learns of it.
+    is_kept = bool(text) and activity.update_unsaved(conn, user_id, draft_id, lease_id, str(text))
+    taken_by = edit.reviewer if edit is not None else "Another reviewer"
+    return None, taken_by if is_kept else ""
+
+
+def _to_lease(draft_id: str, edit: OpenEdit) -> EditLease:
+    return EditLease(
+        id=edit.lease_id, draft_id=draft_id, reviewer=edit.reviewer, until=edit.until, version=edit.version
+    )
+
+
+def _refuse_if_held(edit: OpenEdit, reviewer: str, now: datetime) -> None:
+    if edit.reviewer != reviewer and edit.until > now:
+        raise ConflictError(
+            f"{edit.reviewer} is editing this draft; nothing changed.",
+            hint="Wait until it is saved, or take it over: copydesk draft edit ID --take-over",
+        )
+
+
+def _keep_text(conn: Transaction, user_id: str, draft_id: str, edit: OpenEdit, now: datetime) -> None:
+    """Keep what was typed in an edit that ends without being saved; what is still typed will be added."""
+    unsaved = UnsavedEdit(
+        id=edit.lease_id,
+        draft_id=draft_id,
+        reviewer=edit.reviewer,
+        at=now,
+        version=edit.version,
+        text=edit.text or "",
+    )
+    activity.add_unsaved(conn, user_id, unsaved, now - FORGET_EMPTY_AFTER)
+
+
+def settle_edit(conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime) -> None:
+    """Before a text is saved: end the reviewer's own edit. Raise ConflictError while somebody else edits the draft."""
+    edit = activity.get_edit(conn, user_id, draft_id)
+    # Usually nobody else is there.
+    if edit is None:
+        return
+    _refuse_if_held(edit, reviewer, now)
+    if edit.reviewer != reviewer:
+        _keep_text(conn, user_id, draft_id, edit, now)
+    activity.remove_edit(conn, user_id, draft_id, edit.lease_id)
+
+
+def _end_edit(conn: Transaction, user_id: str, draft_id: str, reviewer: str) -> None:
+    edit = activity.get_edit(conn, user_id, draft_id)
+    if edit is not None and edit.reviewer == reviewer:
+        activity.remove_edit(conn, user_id, draft_id, edit.lease_id)
+
+
+def _load_unsaved(conn: Transaction, user_id: str, edit_id: str) -> tuple[UnsavedEdit, str]:
+    edit = activity.get_unsaved(conn, user_id, edit_id)
+    if edit is None:
+        raise _no_unsaved()
+    return edit, _load_text(conn, user_id, edit.draft_id)
+
+
+def _no_unsaved() -> NotFoundError:
+    return NotFoundError("No unsaved text with this id.")
+
+
+def _load_text(conn: Transaction, user_id: str, draft_id: str) -> str:
+    draft = draft_queries.get(conn, user_id, draft_id)
+    if draft is None:
+        raise draft_updates.draft_not_found(draft_id)
+    return draft.text
+
+
+def _check_comment(text: str, quote: str) -> None:
+    problems = []
+    if not text.strip() or len(text) > MAX_COMMENT_LENGTH:
+        problems.append(FieldError("text", f"takes 1 to {MAX_COMMENT_LENGTH} characters"))
+    if len(quote) > MAX_QUOTE_LENGTH:
+        problems.append(FieldError("quote", f"takes up to {MAX_QUOTE_LENGTH} characters"))
+    if problems:
+        raise InvalidError(*problems)
+
+
+def _load_comments(conn: Transaction, user_id: str, draft_id: str) -> tuple[Comment, ...]:
+    text = _load_text(conn, user_id, draft_id)
+    return tuple(_anchored(comment, text) for comment in activity.list_comments(conn, user_id, draft_id))
+
+
+def _anchored(comment: Comment, text: str) -> Comment:
+    """Return the comment with the position of its words in the text as it is now."""
+    # Computed for each text: an edit need not change the comments.
+    start = find_quote(text, comment.quote, comment.start or 0)
+    return msgspec.structs.replace(comment, start=start)
+
+
+def _add_comment(conn: Transaction, user_id: str, comment: Comment) -> Comment:
+    comment = _anchored(comment, _load_text(conn, user_id, comment.draft_id))
+    if comment.quote and comment.start is None:
+        raise InvalidError(FieldError("quote", "is not in the text of the draft"))
+    if len(activity.list_comments(conn, user_id, comment.draft_id)) >= MAX_COMMENTS:
+        raise ConflictError(f"The draft has {MAX_COMMENTS} comments; nothing changed.", hint="Delete some first.")
+    activity.add_comment(conn, user_id, comment)
+    return comment
+
+
+def _resolve(conn: Transaction, user_id: str, comment_id: str, at: datetime | None, reviewer: str | None) -> Comment:
+    # Nothing is written if there is no such comment.
+    activity.resolve_comment(conn, user_id, comment_id, at, reviewer)
+    comment = activity.get_comment(conn, user_id, comment_id)
+    if comment is None:
+        raise _no_comment()
+    return _anchored(comment, _load_text(conn, user_id, comment.draft_id))
+
+
+def _no_comment() -> NotFoundError:
+    return NotFoundError("No comment with this id.")

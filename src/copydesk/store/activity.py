@@ -1,0 +1,180 @@
+"""Presence of reviewers, leases of edits, texts of edits that were taken over, and comments."""
+
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from copydesk.model.activity import Comment, UnsavedEdit, Viewer
+from copydesk.model.serialization import Struct
+from copydesk.store.column_types import from_microseconds, to_microseconds
+from copydesk.store.raw_sql import execute_sql
+
+
+class OpenEdit(Struct, frozen=True):
+    """An edit that was begun and not ended: under its lease, or left behind."""
+
+    lease_id: str
+    reviewer: str
+    until: datetime
+    version: int
+    text: str | None = None
+    """As it was typed by the last renewal; None before that."""
+
+
+_SAVE_VIEWER: Final = """INSERT INTO draft_viewer (draft_id, reviewer, user_id, until) VALUES (?, ?, ?, ?)
+    ON CONFLICT (draft_id, reviewer) DO UPDATE SET until = excluded.until"""
+_REMOVE_VIEWER: Final = "DELETE FROM draft_viewer WHERE user_id = ? AND draft_id = ? AND reviewer = ?"
+_REMOVE_EXPIRED: Final = "DELETE FROM draft_viewer WHERE user_id = ? AND until <= ?"
+_LIST_VIEWERS: Final = """SELECT reviewer, until FROM draft_viewer
+    WHERE user_id = ? AND draft_id = ? AND until > ? ORDER BY reviewer"""
+
+_GET_EDIT: Final = """SELECT lease_id, reviewer, lease_until, version, text FROM draft_edit
+    WHERE user_id = ? AND draft_id = ?"""
+_SAVE_EDIT: Final = """INSERT INTO draft_edit (draft_id, user_id, lease_id, reviewer, lease_until, version, text)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (draft_id) DO UPDATE SET lease_id = excluded.lease_id, reviewer = excluded.reviewer,
+        lease_until = excluded.lease_until, version = excluded.version, text = excluded.text"""
+_REMOVE_EDIT: Final = "DELETE FROM draft_edit WHERE user_id = ? AND draft_id = ? AND lease_id = ?"
+
+_ADD_UNSAVED: Final = """INSERT INTO unsaved_edit (id, user_id, draft_id, reviewer, at, version, text)
+    VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_UNSAVED: Final = "SELECT id, draft_id, reviewer, at, version, text FROM unsaved_edit WHERE user_id = ?"
+_LIST_UNSAVED: Final = f"{_UNSAVED} AND draft_id = ? AND text <> '' ORDER BY id"
+_GET_UNSAVED: Final = f"{_UNSAVED} AND id = ?"
+# The id is that of a lease, so that its holder can add what was typed since.
+_UPDATE_UNSAVED: Final = "UPDATE unsaved_edit SET text = ? WHERE user_id = ? AND draft_id = ? AND id = ?"
+# Nobody types in these any more.
+_REMOVE_EMPTY: Final = "DELETE FROM unsaved_edit WHERE user_id = ? AND draft_id = ? AND text = '' AND at < ?"
+_REMOVE_UNSAVED: Final = "DELETE FROM unsaved_edit WHERE user_id = ? AND id = ?"
+
+_ADD_COMMENT: Final = """INSERT INTO draft_comment (id, user_id, draft_id, reviewer, at, position, quote, text)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+_COMMENTS: Final = """SELECT id, draft_id, reviewer, at, text, quote, position, resolved_at, resolved_by
+    FROM draft_comment WHERE user_id = ?"""
+_LIST_COMMENTS: Final = f"{_COMMENTS} AND draft_id = ? ORDER BY id"
+_GET_COMMENT: Final = f"{_COMMENTS} AND id = ?"
+_RESOLVE_COMMENT: Final = "UPDATE draft_comment SET resolved_at = ?, resolved_by = ? WHERE user_id = ? AND id = ?"
+_REMOVE_COMMENT: Final = "DELETE FROM draft_comment WHERE user_id = ? AND id = ?"
+
+
+def save_viewer(conn: Connection, user_id: str, draft_id: str, viewer: Viewer, now: datetime) -> None:
+    """Record that a reviewer has the user's draft open, and delete what has expired."""
+    # Here rather than in a job: without viewers there is nothing to delete.
+    execute_sql(conn, _REMOVE_EXPIRED, (user_id, to_microseconds(now)))
+    execute_sql(conn, _SAVE_VIEWER, (draft_id, viewer.reviewer, user_id, to_microseconds(viewer.until)))
+
+
+def remove_viewer(conn: Connection, user_id: str, draft_id: str, reviewer: str) -> None:
+    """Record that a reviewer has closed the draft."""
+    execute_sql(conn, _REMOVE_VIEWER, (user_id, draft_id, reviewer))
+
+
+def list_viewers(conn: Connection, user_id: str, draft_id: str, now: datetime) -> tuple[Viewer, ...]:
+    """Return the reviewers who have the draft open, by name."""
+    rows = execute_sql(conn, _LIST_VIEWERS, (user_id, draft_id, to_microseconds(now)))
+    return tuple(Viewer(reviewer=reviewer, until=from_microseconds(until)) for reviewer, until in rows)
+
+
+def get_edit(conn: Connection, user_id: str, draft_id: str) -> OpenEdit | None:
+    """Return the edit of the draft that was begun last and not ended, even if its lease has expired."""
+    row = execute_sql(conn, _GET_EDIT, (user_id, draft_id)).fetchone()
+    if row is None:
+        return None
+    lease_id, reviewer, until, version, text = row
+    return OpenEdit(lease_id=lease_id, reviewer=reviewer, until=from_microseconds(until), version=version, text=text)
+
+
+def save_edit(conn: Connection, user_id: str, draft_id: str, edit: OpenEdit) -> None:
+    """Store the edit in the place of the one before."""
+    until = to_microseconds(edit.until)
+    values = (draft_id, user_id, edit.lease_id, edit.reviewer, until, edit.version, edit.text)
+    execute_sql(conn, _SAVE_EDIT, values)
+
+
+def remove_edit(conn: Connection, user_id: str, draft_id: str, lease_id: str) -> None:
+    """End the edit with this lease, unless another one has taken its place."""
+    execute_sql(conn, _REMOVE_EDIT, (user_id, draft_id, lease_id))
+
+
+def add_unsaved(conn: Connection, user_id: str, edit: UnsavedEdit, forget_before: datetime) -> None:
+    """Store a text that was typed and not saved; an empty one takes what is still typed.
+
+    Delete empty ones of the draft from before `forget_before`.
+    """
+    execute_sql(conn, _REMOVE_EMPTY, (user_id, edit.draft_id, to_microseconds(forget_before)))
+    at = to_microseconds(edit.at)
+    values = (edit.id, user_id, edit.draft_id, edit.reviewer, at, edit.version, edit.text)
+    execute_sql(conn, _ADD_UNSAVED, values)
+
+
+def update_unsaved(conn: Connection, user_id: str, draft_id: str, edit_id: str, text: str) -> bool:
+    """Replace such a text. Return False if there is none with this id."""
+    return bool(execute_sql(conn, _UPDATE_UNSAVED, (text, user_id, draft_id, edit_id)).rowcount)
+
+
+def list_unsaved(conn: Connection, user_id: str, draft_id: str) -> tuple[UnsavedEdit, ...]:
+    """Return the texts of the draft that were typed and not saved, oldest first."""
+    return tuple(map(_to_unsaved, execute_sql(conn, _LIST_UNSAVED, (user_id, draft_id))))
+
+
+def get_unsaved(conn: Connection, user_id: str, edit_id: str) -> UnsavedEdit | None:
+    """Return such a text, or None if the user has none with this id."""
+    row = execute_sql(conn, _GET_UNSAVED, (user_id, edit_id)).fetchone()
+    return _to_unsaved(row) if row else None
+
+
+def _to_unsaved(row: tuple[Any, ...]) -> UnsavedEdit:
+    id_, draft_id, reviewer, at, version, text = row
+    return UnsavedEdit(
+        id=id_, draft_id=draft_id, reviewer=reviewer, at=from_microseconds(at), version=version, text=text
+    )
+
+
+def remove_unsaved(conn: Connection, user_id: str, edit_id: str) -> bool:
+    """Delete such a text. Return False if the user has none with this id."""
+    return bool(execute_sql(conn, _REMOVE_UNSAVED, (user_id, edit_id)).rowcount)
+
+
+def add_comment(conn: Connection, user_id: str, comment: Comment) -> None:
+    """Insert a comment."""
+    at = to_microseconds(comment.at)
+    values = (comment.id, user_id, comment.draft_id, comment.reviewer, at, comment.start, comment.quote, comment.text)
+    execute_sql(conn, _ADD_COMMENT, values)
+
+
+def list_comments(conn: Connection, user_id: str, draft_id: str) -> tuple[Comment, ...]:
+    """Return the comments on a draft, oldest first, with the positions of the words when they were made."""
+    return tuple(map(_to_comment, execute_sql(conn, _LIST_COMMENTS, (user_id, draft_id))))
+
+
+def _to_comment(row: tuple[Any, ...]) -> Comment:
+    id_, draft_id, reviewer, at, text, quote, position, resolved_at, resolved_by = row
+    return Comment(
+        id=id_,
+        draft_id=draft_id,
+        reviewer=reviewer,
+        at=from_microseconds(at),
+        text=text,
+        quote=quote,
+        start=position,
+        resolved_at=None if resolved_at is None else from_microseconds(resolved_at),
+        resolved_by=resolved_by,
+    )
+
+
+def get_comment(conn: Connection, user_id: str, comment_id: str) -> Comment | None:
+    """Return a comment, or None if the user has none with this id."""
+    row = execute_sql(conn, _GET_COMMENT, (user_id, comment_id)).fetchone()
+    return _to_comment(row) if row else None
+
+
+def resolve_comment(conn: Connection, user_id: str, comment_id: str, at: datetime | None, reviewer: str | None) -> None:
+    """Mark a comment as resolved, or with None as open again."""
+    at_stored = None if at is None else to_microseconds(at)
+    execute_sql(conn, _RESOLVE_COMMENT, (at_stored, reviewer, user_id, comment_id))
+
+
+def remove_comment(conn: Connection, user_id: str, comment_id: str) -> bool:
+    """Delete a comment. Return False if the user has none with this id."""
+    return bool(execute_sql(conn, _REMOVE_COMMENT, (user_id, comment_id)).rowcount)
