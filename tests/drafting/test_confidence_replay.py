@@ -1,132 +1,31 @@
-"""Replay judged drafts as the decisions of a reviewer: does the confidence tell which ones are approved?
-
-reviewed.jsonl has a round of drafts by the offline writer and the verdicts of two judges, each of whom is a reviewer
-here. Each decision is predicted by a model that has not seen it. The features were written after reading verdicts on
-these drafts, so the figures are those of a fit, not of unseen drafts.
-"""
-
-import random
-import re
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import NamedTuple
+"""Replay judged drafts as the decisions of a reviewer: does the confidence tell which ones are approved?"""
 
 import pytest
 
-from copydesk.drafting.confidence import MIN_DECISIONS, PRIOR_RATE, Decision, draft_features, report, train
-from copydesk.model.draft import Checks, Draft, Field, Finding, Score, ScorePart, Severity, Status, Trace
-from copydesk.ranking.score import Weights
-from draft_corpus import EARLIER_CORPUS, Record, Verdict, read_records
+from confidence_replay import JUDGES, MIN_AUC, read_judged, replay
+from draft_corpus import CORPUS, EARLIER_CORPUS, Verdict, read_records
 from sampling import sample_size
-
-DECISIONS = 60
-"""Decisions after which the confidence is measured."""
-NOW = datetime(2026, 2, 18, tzinfo=UTC)
-_QUOTATION = re.compile(r"[“„«]\s?(.+?)\s?[”“»]", re.DOTALL)
-_LINK_OR_TAG = re.compile(r"https?://\S+|#\w+")
-_WORD = re.compile(r"[^\W\d_]{3,}")
-
-
-class Figures(NamedTuple):
-    """Means over several orders of the decisions."""
-
-    auc: float
-    brier: float
-    brier_of_base_rate: float
-
-
-def to_draft(record: Record) -> Draft:
-    """Return the draft of a record, with the parts that its features are computed from."""
-    checks = Checks(ran=int(str(record.features["checks_ran"])), findings=tuple(map(_finding, _findings(record))))
-    return Draft(
-        id=record.id,
-        text=record.draft,
-        format=record.format,
-        status=Status.PENDING_REVIEW,
-        confidence=PRIOR_RATE,
-        item_id="item",
-        created_at=NOW,
-        updated_at=NOW,
-        sentences=tuple(_traces(record.draft, record.sources[0].title)),
-        checks=checks,
-        score=Score(total=0.0, parts=tuple(_parts(record))),
-    )
-
-
-def _findings(record: Record) -> list[str]:
-    found = record.features["findings"]
-    assert isinstance(found, list)
-    return found
-
-
-def _finding(text: str) -> Finding:
-    rule, _, severity = text.partition(": ")
-    return Finding(rule=rule, severity=Severity(severity), message="")
-
-
-def _traces(text: str, title: str) -> list[Trace]:
-    """Return the origin of the draft's words: the title, the quotations, and the writer's own words."""
-    rest = _LINK_OR_TAG.sub("", text)
-    quotations = [found for found in _QUOTATION.findall(rest) if found.strip() != title.strip()]
-    traces = [Trace(text=title, field=Field.TITLE)] if title in rest else []
-    traces += [Trace(text=found, field=Field.TEXT) for found in quotations]
-    for trace in traces:
-        rest = rest.replace(trace.text, " ", 1)
-    return [*traces, Trace(text=rest.strip(), field=Field.TEMPLATE)] if _WORD.search(rest) else traces
-
-
-def _parts(record: Record) -> list[ScorePart]:
-    weights = Weights()
-    names = [name.removeprefix("score.") for name in record.features if name.startswith("score.")]
-    points = {name: float(str(record.features[f"score.{name}"])) for name in names}
-    return [
-        ScorePart(name=name, value=points[name] / weight, weight=weight, points=points[name], why="")
-        for name in names
-        if (weight := getattr(weights, name))
-    ]
-
-
-def replay(judge: int, orders: int) -> Figures:
-    """Return the figures of one judge's decisions, made in several random orders."""
-    records = read_records(EARLIER_CORPUS)
-    decisions = [
-        Decision(features=draft_features(to_draft(record)), approved=record.verdicts[judge] is Verdict.AS_IS)
-        for record in records
-    ]
-    figures = []
-    for seed in range(orders):
-        model = train(random.Random(seed).sample(decisions, len(decisions)))
-        found = report(model)
-        later = model.predictions[DECISIONS - MIN_DECISIONS :]
-        figures.append(
-            (
-                auc([(made.confidence, made.approved) for made in later]),
-                found.brier or 0.0,
-                found.brier_of_base_rate or 0.0,
-            )
-        )
-    return Figures(*(sum(column) / orders for column in zip(*figures, strict=True)))
-
-
-def auc(predictions: Sequence[tuple[float, bool]]) -> float:
-    """Return the probability that an approved draft has a higher confidence than one that is not."""
-    approved = [confidence for confidence, is_approved in predictions if is_approved]
-    others = [confidence for confidence, is_approved in predictions if not is_approved]
-    wins = sum((one > other) + (one == other) / 2 for one in approved for other in others)
-    return wins / (len(approved) * len(others))
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("judge", [0, 1])
+@pytest.mark.parametrize("judge", JUDGES)
 def test_confidence_tells_approved_drafts_apart(judge: int) -> None:
-    figures = replay(judge, sample_size(40))
-    assert figures.auc >= 0.70
+    figures = replay(read_judged(), judge, sample_size(40))
+    assert figures.auc >= MIN_AUC
     assert figures.brier < figures.brier_of_base_rate - 0.02
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("judge", JUDGES)
+def test_confidence_is_no_worse_than_the_base_rate_where_most_drafts_are_good(judge: int) -> None:
+    figures = replay(read_records(CORPUS), judge, sample_size(40))
+    assert figures.auc > 0.5
+    assert figures.brier < figures.brier_of_base_rate + 0.005
 
 
 def test_corpus_has_enough_decisions() -> None:
     records = read_records(EARLIER_CORPUS)
     assert len(records) >= 150
-    for judge in (0, 1):
+    for judge in JUDGES:
         share = sum(record.verdicts[judge] is Verdict.AS_IS for record in records) / len(records)
         assert 0.3 < share < 0.7
