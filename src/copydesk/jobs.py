@@ -253,7 +253,8 @@ class Jobs:
     """The jobs that this process runs, as long as no other process holds their leases.
 
     It fetches sources only with `fetches_sources`. With a `backup_delay` it makes backups and deletes old data, this
-    long after its start; without `makes_backups` it only deletes.
+    long after its start; without `makes_backups` it only deletes. Time zones are checked daily, and after each start
+    unless many processes start.
     """
 
     def __init__(
@@ -263,9 +264,11 @@ class Jobs:
         fetches_sources: bool = False,
         backup_delay: timedelta | None = None,
         makes_backups: bool = True,
+        checks_zones_at_start: bool = True,
         listener: Listener | None = None,
     ) -> None:
         self._desk = desk
+        self._checks_zones_at_start = checks_zones_at_start
         self._fetches_sources = fetches_sources
         self._backup_delay = backup_delay
         self._makes_backups = makes_backups
@@ -283,29 +286,60 @@ class Jobs:
         self._due_work: DueWork | None = None
         """The result of the last look for due work."""
         self._stopping = False
+        self.next_draft: datetime | None = None
+        """When the next scheduled draft is due, as of the last look."""
 
     async def tick(self) -> timedelta | None:
-        """Start jobs that are due and not running; return the time until the next scheduled draft, or None.
+        """Start jobs that are due and not running; return the time until the next scheduled draft, or None."""
+        # Started without waiting: a pipeline run takes minutes, and a due draft must not wait for it.
+        for name in await self.find_due():
+            self._start(name)
+        return self.next_draft - self._clock() if self.next_draft else None
 
-        Errors are reported to the listener once, and the check is repeated at the next tick. Does nothing once the desk
-        is closed.
+    async def find_due(self, *, settled: bool = False) -> tuple[JobName, ...]:
+        """Return the jobs that are due, in the order in which to start them; `settled` as for `JobLeases.due_work`.
+
+        Errors are reported to the listener once, and the check is repeated at the next tick. Returns nothing once the
+        desk is closed.
         """
+        self.next_draft = None
         if self._stopping:
-            return None
+            return ()
         try:
             # One read for all jobs. A query per job would take longer than the check, which runs twice a second.
-            self._due_work = due_work = await self._desk.job_leases.due_work()
+            self._due_work = due_work = await self._desk.job_leases.due_work(settled=settled)
             await self._check_clock()
             await self._check_accounts(due_work)
             to_back_up = self._makes_backups and self._may_clean_up() and await self._desk.backups.is_due()
         except Exception as error:
             self._report_error(error)
-            return None
+            return ()
         self._last_error = ""
-        # Started without waiting: a pipeline run takes minutes, and a due draft must not wait for it.
-        for name in due_jobs(self._due_inputs(due_work, to_back_up=to_back_up)):
-            self._start(name)
-        return due_work.next_draft - self._clock() if due_work.next_draft else None
+        self.next_draft = due_work.next_draft
+        return due_jobs(self._due_inputs(due_work, to_back_up=to_back_up))
+
+    async def run(self, name: JobName) -> bool:
+        """Run a job if its lease is free; return True if there was something to do. Errors are reported."""
+        try:
+            return await self._run_leased(name)
+        except Exception as error:
+            # Errors of the job itself are stored with it; this one comes from the database.
+            self._report_error(error)
+            return False
+
+    async def send_account(self, account_id: str, limit: int) -> int:
+        """Process at most `limit` deliveries to one account, as the job POSTING does for all; return their number.
+
+        Errors are reported. The lease of the account takes the place of that of the job.
+        """
+        try:
+            outcomes = _delivery_outcomes(await self._desk.posting.send_account(account_id, limit))
+        except Exception as error:
+            self._report_error(error)
+            return 0
+        for outcome in outcomes:
+            self._notify(JobName.POSTING, outcome.message, failed=outcome.failed)
+        return len(outcomes)
 
     async def has_new_work(self) -> bool:
         """Return True if something is due, or due sooner, that the last tick did not know of.
@@ -351,7 +385,7 @@ class Jobs:
     def _due_inputs(self, due_work: DueWork, *, to_back_up: bool) -> DueInputs:
         return DueInputs(
             now=self._clock(),
-            started=self._started,
+            started=self._started if self._checks_zones_at_start else datetime.min.replace(tzinfo=UTC),
             late=due_work.late and self._clock_warning is None,
             due=due_work.due and self._clock_warning is None and due_work.connected,
             to_send=due_work.to_send and self._clock_warning is None,
@@ -402,11 +436,7 @@ class Jobs:
     async def _run_job(self, name: JobName) -> None:
         """Run a job if its lease is free, and check again for due jobs if it did something."""
         try:
-            has_run = await self._run_leased(name)
-        except Exception as error:
-            # Errors of the job itself are stored with it; this one comes from the database.
-            self._report_error(error)
-            has_run = False
+            has_run = await self.run(name)
         finally:
             self._running.discard(name)
         # What it did may have made another job due, e.g. a dispatched draft must be sent now.

@@ -4,13 +4,14 @@ import re
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from copydesk.http.metrics import BUCKETS, RequestMetrics
 from copydesk.model.delivery import DeliveryState
 from copydesk.model.draft import Status
 from copydesk.model.run import RunStatus
 from copydesk.model.token import Scope
-from copydesk.model.totals import Totals
+from copydesk.model.totals import QueueTotals, Totals
 from copydesk.posting.fake import FakePlatform, FakeServer
 from desk_fixtures import NOW, Watch, execute_sql
 from desks_fixtures import open_desks_at
@@ -68,6 +69,17 @@ def test_histogram_is_cumulative():
     assert buckets == [1.0] + [2.0] * (len(BUCKETS) - 1)
     assert samples['copydesk_request_seconds_bucket{operation="a",le="+Inf"}'] == 3
     assert samples['copydesk_request_seconds_sum{operation="a"}'] == pytest.approx(100.011)
+
+
+def test_queue_is_counted_if_there_is_one():
+    totals = Totals(drafts={}, deliveries={}, oldest_due=0.0, runs={}, webhook_deliveries=0)
+    assert not [name for name in parse(RequestMetrics().render(totals, open_streams=0)) if "queue" in name]
+    totals = replace(totals, queue=QueueTotals(waiting=5, running=3, stuck=1, oldest=2.5, workers=2))
+    metrics = parse(RequestMetrics().render(totals, open_streams=0))
+    assert metrics['copydesk_queue_jobs{state="waiting"}'] == 5
+    assert metrics['copydesk_queue_jobs{state="stuck"}'] == 1
+    assert metrics["copydesk_queue_oldest_seconds"] == 2.5
+    assert metrics["copydesk_workers"] == 2
 
 
 async def test_database_is_counted(tmp_path):

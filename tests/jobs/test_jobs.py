@@ -582,7 +582,7 @@ async def test_end_cancels_pending_tick(tmp_path: Path, monkeypatch: pytest.Monk
         jobs, due_work, second_tick = Jobs(desk), desk.job_leases.due_work, asyncio.Event()
         ticks = []
 
-        async def block_second_call() -> DueWork:
+        async def block_second_call(**options: bool) -> DueWork:
             ticks.append(1)
             if len(ticks) > 1:
                 second_tick.set()

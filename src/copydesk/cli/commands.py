@@ -38,6 +38,7 @@ COMMANDS = {
     "token": ("copydesk.cli.token", "Create, list and revoke API tokens."),
     "webhook": ("copydesk.cli.webhook", "Send events to other servers."),
     "daemon": ("copydesk.cli.daemon", "Run scheduled jobs without the console."),
+    "worker": ("copydesk.cli.worker", "Run scheduled jobs next to other workers, on PostgreSQL."),
     "serve": ("copydesk.cli.serve", "Serve every operation over HTTP."),
     "mcp": ("copydesk.cli.mcp", "Offer the operations as tools to an agent (MCP)."),
     "prove": ("copydesk.cli.prove", "Kill senders, and count what is posted twice or lost."),

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache, cached_property, wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from copydesk.desk.event_watcher import EventWatcher
 from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError, NotFoundError
 from copydesk.model.delivery import ConnectedAccount, select_accounts
 from copydesk.model.draft import Format
+from copydesk.model.source import SourceGroup
 from copydesk.model.user import User
 from copydesk.network import user_agent
 from copydesk.settings import Network, Settings
@@ -180,6 +181,14 @@ def utc_now() -> datetime:
     return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
 
+class FetchQueue(Protocol):
+    """Fetches sources elsewhere, in jobs that call `Pipeline.fetch`."""
+
+    def fetch(self, user_id: str, groups: Sequence[SourceGroup]) -> AsyncIterator[SourceGroup]:
+        """Fetch groups of a user's sources; yield each once its job has ended, whether or not it fetched them."""
+        ...
+
+
 class SharedContext:
     """The resources shared by the desks of all users of one database."""
 
@@ -207,6 +216,8 @@ class SharedContext:
         """The writer in place of those that the user chose."""
         self.prompt_passphrase = prompt_passphrase
         """Asks the user for the vault's passphrase; None if nobody can be asked."""
+        self.fetch_queue: FetchQueue | None = None
+        """Fetches the sources of scheduled runs; None if their own process does."""
         self.event_watcher = EventWatcher(database)
         self.account_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Locks for the leases of accounts in this process, by account."""
@@ -399,7 +410,12 @@ class DeskContext:
             proxy=options.proxy,
             user_agent=user_agent(options.contact),
         )
-        async with Fetcher(limits, transport=self.transport, clock=self.clock) as fetcher:
+        # With a queue, many jobs fetch a few sources each: what takes long to set up is shared.
+        transport = self.transport
+        if transport is None and self.shared.fetch_queue is not None:
+            # Has the method that the client calls.
+            transport = cast("httpx.AsyncBaseTransport", self.shared.transport_pool)
+        async with Fetcher(limits, transport=transport, clock=self.clock) as fetcher:
             # Cooldowns are stored, so that a restart does not shorten the wait a host asked for.
             fetcher.cooldowns.update(await self.read(sources.list_cooldowns, self.clock()))
             # A copy, because the fetcher changes the mapping in place; usually there is nothing to write.

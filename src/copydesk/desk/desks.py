@@ -4,19 +4,21 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
 
 from copydesk.desk.authentication import Authentication, RememberedTokens
-from copydesk.desk.context import Clock, DeskContext, SharedContext, utc_now
+from copydesk.desk.context import Clock, DeskContext, FetchQueue, SharedContext, utc_now
 from copydesk.desk.desk import Desk
+from copydesk.desk.publishing.grace import missed_cutoffs
 from copydesk.desk.users import Users, delete_user, local_zone
-from copydesk.errors import NotFoundError, StoreTooNewError
+from copydesk.errors import NotFoundError, SettingsError, StoreBusyError, StoreTooNewError
 from copydesk.model.token import Access, hash_secret
 from copydesk.model.totals import Totals
 from copydesk.model.user import MAX_USER_NAME_LENGTH, User
 from copydesk.model.validation import parse_line
 from copydesk.settings import Settings
-from copydesk.store import tokens, totals, users
+from copydesk.store import jobs, tokens, totals, users
 from copydesk.store.database_file import HEAD_REVISION
 from copydesk.store.opening import open_prepared
 
@@ -26,11 +28,15 @@ if TYPE_CHECKING:
     from copydesk.credentials.vault import PassphrasePrompt
     from copydesk.drafting.writer import Writer
     from copydesk.posting.platform import Platform
+    from copydesk.store.postgresql.database import PostgresDatabase
 
 # Without a handler Python prints warnings to stderr, which is the console's screen. Applications add their own
 # handlers.
 for quiet in ("copydesk", "sqlalchemy", "psycopg"):
     logging.getLogger(quiet).addHandler(logging.NullHandler())
+
+PREPARE_ATTEMPTS = 20
+"""Each waits up to half a second for changes that are under way."""
 
 
 class Desks:
@@ -117,6 +123,38 @@ class Desks:
         """Return the numbers of what is in the database, of all users together."""
         self._ctx.check_open()
         return await self._ctx.database.read(totals.load_totals, self._ctx.clock())
+
+    async def prepare_queue(self, version: str, queue: FetchQueue) -> None:
+        """Create the queue of workers in the database if there is none, and let `queue` fetch the sources of runs.
+
+        `version` is that of Procrastinate. Raise StoreError if a newer one has migrated the queue, SettingsError if the
+        database is a file.
+        """
+        self._ctx.check_open()
+        if not self._ctx.settings.database.url:
+            raise SettingsError(
+                "Workers share a PostgreSQL database, and this desk is a file.",
+                hint="Run its jobs with `copydesk daemon`, or name a database in database.url.",
+            )
+        from copydesk.store.postgresql import work_queue  # noqa: PLC0415 - an extra
+
+        database = cast("PostgresDatabase", self._ctx.database)
+        for attempts_left in reversed(range(PREPARE_ATTEMPTS)):
+            try:
+                await database.upgrade(lambda connection: work_queue.prepare(connection, version))
+                break
+            except StoreBusyError:
+                # Others are changing the tables to which it adds triggers.
+                if not attempts_left:
+                    raise
+        self._ctx.fetch_queue = queue
+
+    async def list_users_with_work(self, within: timedelta) -> tuple[str, ...]:
+        """Return the ids of all users for whom something may be due now, or a draft within that time."""
+        self._ctx.check_open()
+        now = self._ctx.clock()
+        cutoffs = missed_cutoffs(self._ctx.settings.schedule, now)
+        return await self._ctx.database.read(jobs.list_users_with_work, now, cutoffs, within)
 
     async def check(self) -> None:
         """Raise StoreError if the database cannot be read, or a newer version has migrated it meanwhile."""

@@ -22,12 +22,14 @@ from copydesk.model.check_finding import CheckFinding, Verdict
 from copydesk.model.draft import Status
 from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
+from copydesk.model.totals import QueueTotals
 from copydesk.settings import Settings
 from copydesk.store.connection_pool import is_read_only
 from copydesk.store.database import to_store_error
 from copydesk.store.database_file import connect_readonly, raise_read_error, restore_hint
 from copydesk.store.opening import connect_to_server
 from copydesk.store.retention import INCREMENTAL
+from copydesk.store.totals import load_totals
 from copydesk.text.formatting import format_duration, format_relative, format_utc, plural
 
 MAX_BACKUP_AGE = timedelta(days=7)
@@ -38,6 +40,8 @@ MAX_CHECK_TIME = 3.0
 """Seconds after which the check of the database stops, unless all of it is to be checked."""
 MAX_FREE_SPACE = 16 * 1024 * 1024
 """Bytes that the database file may keep free before it is worth rewriting."""
+MAX_QUEUE_DELAY = timedelta(minutes=2)
+"""Time that a job may wait in the queue of the workers before there are too few of them."""
 _INSTRUCTIONS_PER_CALL = 10_000
 """Of SQLite's virtual machine, between two looks at the clock; a millisecond at most."""
 PROBE_SIZE = 1024 * 1024
@@ -75,7 +79,10 @@ async def examine(
     try:
         async with open_desk() as desk:
             on_progress("database")
-            findings.append(await (_check_server(settings) if settings.database.url else _check_file(settings, full)))
+            if settings.database.url:
+                findings += await _check_server(settings)
+            else:
+                findings.append(await _check_file(settings, full))
             on_progress("sources, accounts and images")
             findings += [
                 *await _check_bulks(desk),
@@ -131,11 +138,12 @@ async def _check_file(settings: Settings, full: bool) -> CheckFinding:  # noqa: 
     return await asyncio.to_thread(_check_database, settings.database_file, max_time)
 
 
-async def _check_server(settings: Settings) -> CheckFinding:
-    """Report the PostgreSQL server. It checks its own files."""
+async def _check_server(settings: Settings) -> tuple[CheckFinding, ...]:
+    """Report the PostgreSQL server, which checks its own files, and the workers, if there were any."""
     database = connect_to_server(settings)
     try:
         state = await database.examine()
+        totals = await database.read(load_totals, utc_now())
     finally:
         await database.close()
     message = f"{database.name}, {state.size / 2**20:.1f} MiB, PostgreSQL {state.version},"
@@ -143,11 +151,26 @@ async def _check_server(settings: Settings) -> CheckFinding:
     if state.is_standby:
         advice = "Name the server that it follows in database.url."
         message += " It is a standby: nothing can be changed."
-        return CheckFinding(what="database", verdict=Verdict.ERROR, found=message, advice=advice)
+        return (CheckFinding(what="database", verdict=Verdict.ERROR, found=message, advice=advice),)
     if state.standbys:
         lag = "by an unknown time" if state.lag is None else f"{state.lag:.1f} s"
         message += f" {plural(state.standbys, 'standby server')}, at most {lag} behind."
-    return CheckFinding(what="database", verdict=Verdict.OK, found=message)
+    found = CheckFinding(what="database", verdict=Verdict.OK, found=message)
+    return (found, _check_queue(totals.queue)) if totals.queue else (found,)
+
+
+def _check_queue(queue: QueueTotals) -> CheckFinding:
+    message = f"{plural(queue.workers, 'worker')}, {plural(queue.waiting, 'job')} waiting, {queue.running} running."
+    advice = ""
+    delay = timedelta(seconds=queue.oldest)
+    if delay > MAX_QUEUE_DELAY:
+        message += f" The oldest has waited for {format_duration(delay)}."
+        advice = "Start more of them: copydesk worker"
+    if queue.stuck:
+        message += f" {plural(queue.stuck, 'job')} of workers that died."
+        advice = "A worker takes them over. Start one: copydesk worker"
+    # A queue that is left is no fault: the daemon may do the work again.
+    return CheckFinding(what="workers", verdict=Verdict.WARNING if advice else Verdict.OK, found=message, advice=advice)
 
 
 def _check_database(path: Path, max_time: float | None = None) -> CheckFinding:

@@ -25,11 +25,16 @@ class JobLeases:
         self._ctx = ctx
 
     @operation
-    async def due_work(self) -> DueWork:
-        """Return what is due now and when the next draft is. One read, cheap enough for every tick."""
+    async def due_work(self, *, settled: bool = False) -> DueWork:
+        """Return what is due now and when the next draft is. One read, cheap enough for every tick.
+
+        With `settled` after the changes that are being made to this desk: whoever makes one relies on this look.
+        """
         now = self._ctx.clock()
         cutoffs = missed_cutoffs(self._ctx.settings.schedule, now)
-        return await self._ctx.read(jobs.load_due_work, now, cutoffs, REFRESH_EVERY)
+        # The turn of a write comes when those before it have been committed.
+        load = self._ctx.write_unguarded if settled else self._ctx.read
+        return await load(jobs.load_due_work, now, cutoffs, REFRESH_EVERY)
 
     @operation
     async def states(self) -> tuple[JobState, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import TypeVar
 
-from copydesk.model.totals import Totals
+from copydesk.model.totals import QueueTotals, Totals
 
 S = TypeVar("S", bound=str)
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -52,6 +52,7 @@ class RequestMetrics:
             *_gauge("copydesk_runs", "Pipeline runs that are kept, by status.", "status", totals.runs),
             *_family("copydesk_webhook_deliveries_pending", "gauge", "Events that wait to be sent to a webhook."),
             _sample("copydesk_webhook_deliveries_pending", totals.webhook_deliveries),
+            *(_queue_metrics(totals.queue) if totals.queue else ()),
         ]
         return "\n".join(lines) + "\n"
 
@@ -62,6 +63,15 @@ class RequestMetrics:
                 yield _sample(f"{name}_bucket", count, operation=operation, le=bound)
             yield _sample(f"{name}_sum", self._seconds[operation], operation=operation)
             yield _sample(f"{name}_count", sum(buckets), operation=operation)
+
+
+def _queue_metrics(queue: QueueTotals) -> Iterable[str]:
+    states = {"waiting": queue.waiting, "running": queue.running, "stuck": queue.stuck}
+    yield from _gauge("copydesk_queue_jobs", "Jobs in the queue of the workers; stuck ones run, too.", "state", states)
+    yield from _family("copydesk_queue_oldest_seconds", "gauge", "Time since the oldest waiting job was due.")
+    yield _sample("copydesk_queue_oldest_seconds", queue.oldest)
+    yield from _family("copydesk_workers", "gauge", "Workers that are alive.")
+    yield _sample("copydesk_workers", queue.workers)
 
 
 def _gauge(name: str, help_: str, label: str, values: Mapping[S, int]) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -232,3 +232,10 @@ class SourceSpec(Struct, frozen=True):
     url: str
     config: SourceConfig = SourceConfig()
     name: str = ""
+
+
+class SourceGroup(NamedTuple):
+    """Sources of one host, which are fetched one after the other."""
+
+    host: str
+    source_ids: tuple[str, ...]

@@ -8,6 +8,20 @@ from copydesk.model.run import RunStatus
 from copydesk.model.serialization import Struct
 
 
+class QueueTotals(Struct, frozen=True):
+    """The queue of `copydesk worker`."""
+
+    waiting: int
+    """Jobs that no worker has begun; those due within a minute included."""
+    running: int
+    stuck: int
+    """Running jobs whose worker has not been heard of for a minute."""
+    oldest: float
+    """Seconds since the waiting job that is due for longest was due; 0 if none is."""
+    workers: int
+    """Workers that have been heard of within a minute."""
+
+
 class Totals(Struct, frozen=True):
     """Numbers of what is in the database."""
 
@@ -21,3 +35,5 @@ class Totals(Struct, frozen=True):
     """Runs that are kept."""
     webhook_deliveries: int
     """Events that wait to be sent to a webhook."""
+    queue: QueueTotals | None = None
+    """None if there is no queue: no worker has ever run on this database."""

@@ -153,6 +153,12 @@ def list_new(conn: Connection, user_id: str, source_ids: Collection[str] | None)
     return _select_items(conn, f"item.{_IS_NEW} AND {condition} {order}", user_id, *values)
 
 
+def list_new_since(conn: Connection, user_id: str, start: datetime) -> frozenset[str]:
+    """Return the ids of those that `list_new` returns and that were stored since `start`."""
+    query = f"SELECT id FROM item WHERE user_id = ? AND {_IS_NEW} AND seen >= ?"  # noqa: S608 - words of our own
+    return frozenset(item_id for (item_id,) in execute_sql(conn, query, (user_id, to_microseconds(start))))
+
+
 def get(conn: Connection, user_id: str, item_id: str) -> Item | None:
     """Return the item, or None if the user has no such item. Includes the user's own items."""
     return next(iter(_select_items(conn, "item.id = ?", user_id, item_id, also_own=True)), None)

@@ -1,10 +1,11 @@
 """Scheduled jobs: the work that is due, and the process that holds each job."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
     BindParameter,
+    ColumnElement,
     Connection,
     Select,
     Text,
@@ -20,12 +21,12 @@ from sqlalchemy import (
 )
 
 from copydesk.model.draft import Format, Status
-from copydesk.model.job import DueWork, JobLease, JobState
+from copydesk.model.job import DueWork, JobLease, JobName, JobState
 from copydesk.model.serialization import Struct
 from copydesk.store import confidence, deliveries
 from copydesk.store.column_types import UtcDateTime, json_text
 from copydesk.store.raw_sql import upsert
-from copydesk.store.tables import account, delivery, draft, job, source, webhook, webhook_delivery
+from copydesk.store.tables import account, delivery, draft, job, source, user, webhook, webhook_delivery
 
 
 class MissedCutoffs(Struct, frozen=True):
@@ -41,9 +42,8 @@ class MissedCutoffs(Struct, frozen=True):
         return max(self.short, self.thread, self.blog)
 
 
-def _due_work_query() -> Select[*tuple[Any, ...]]:
-    """Return a query made of a few index lookups, which reads no table row when nothing is due."""
-    user_id: BindParameter[str] = bindparam("b_user")
+def _due_conditions(user_id: ColumnElement[str]) -> dict[str, ColumnElement[bool]]:
+    """Return what may be due for a user: a few index lookups, which read no table row when nothing is."""
     now = bindparam("b_now", type_=UtcDateTime)
     is_scheduled = (draft.c.user_id == user_id, draft.c.status == Status.SCHEDULED, draft.c.scheduled_at.is_not(None))
     is_past_cutoff = or_(
@@ -66,11 +66,6 @@ def _due_work_query() -> Select[*tuple[Any, ...]]:
         source.c.user_id == user_id, source.c.enabled, *is_passed, is_removed.not_in(("true", "1"))
     )
     due = exists().where(*is_scheduled, draft.c.scheduled_at <= now)
-    next_draft = (
-        select(func.min(draft.c.scheduled_at, type_=UtcDateTime))
-        .where(*is_scheduled, draft.c.scheduled_at > now)
-        .scalar_subquery()
-    )
     may_retry = or_(delivery.c.not_before.is_(None), delivery.c.not_before <= now)
     can_proceed = exists().where(account.c.id == delivery.c.account_id, deliveries.CAN_PROCEED)
     to_send = exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, may_retry, can_proceed)
@@ -83,7 +78,7 @@ def _due_work_query() -> Select[*tuple[Any, ...]]:
         webhook.c.id == webhook_delivery.c.webhook_id,
         may_send,
     )
-    columns = {
+    return {
         "due": due,
         "late": missed,
         "connected": connected,
@@ -93,11 +88,36 @@ def _due_work_query() -> Select[*tuple[Any, ...]]:
         "to_fetch": to_fetch,
         "to_notify": to_notify,
     }
-    return select(next_draft.label("next_draft"), *(condition.label(name) for name, condition in columns.items()))
+
+
+def _due_work_query() -> Select[*tuple[Any, ...]]:
+    user_id: BindParameter[str] = bindparam("b_user")
+    next_draft = (
+        select(func.min(draft.c.scheduled_at, type_=UtcDateTime))
+        .where(draft.c.user_id == user_id, draft.c.status == Status.SCHEDULED)
+        .where(draft.c.scheduled_at > bindparam("b_now", type_=UtcDateTime))
+        .scalar_subquery()
+    )
+    conditions = [condition.label(name) for name, condition in _due_conditions(user_id).items()]
+    return select(next_draft.label("next_draft"), *conditions)
+
+
+def _users_with_work_query() -> Select[str]:
+    is_due = _due_conditions(user.c.id)
+    # An account alone is no work.
+    del is_due["connected"]
+    soon, day_ago = (bindparam(name, type_=UtcDateTime) for name in ("b_soon", "b_day_ago"))
+    is_due_soon = exists().where(
+        draft.c.user_id == user.c.id, draft.c.status == Status.SCHEDULED, draft.c.scheduled_at <= soon
+    )
+    # So the daily jobs get their turn, too.
+    was_seen = exists().where(job.c.user_id == user.c.id, job.c.name == JobName.RETENTION, job.c.began_at > day_ago)
+    return select(user.c.id).where(or_(*is_due.values(), is_due_soon, ~was_seen)).order_by(user.c.id)
 
 
 # Built once: it runs every half minute while the desk is open.
 _DUE_WORK = _due_work_query()
+_USERS_WITH_WORK = _users_with_work_query()
 _STATE_COLUMNS = (
     job.c.name,
     job.c.owner,
@@ -117,9 +137,7 @@ def load_due_work(
 
     Confidences are computed again after each `decisions_per_estimate` decisions.
     """
-    cutoff_values = {f"b_{format_.lower()}": getattr(cutoffs, format_.lower()) for format_ in Format}
-    values = {"b_user": user_id, "b_now": now, "b_latest": cutoffs.latest, **cutoff_values}
-    row = conn.execute(_DUE_WORK, values).one()
+    row = conn.execute(_DUE_WORK, {"b_user": user_id, **_times(now, cutoffs)}).one()
     return DueWork(
         next_draft=row.next_draft,
         due=bool(row.due),
@@ -133,6 +151,17 @@ def load_due_work(
         to_notify=bool(row.to_notify),
         jobs=list_states(conn, user_id),
     )
+
+
+def list_users_with_work(conn: Connection, now: datetime, cutoffs: MissedCutoffs, within: timedelta) -> tuple[str, ...]:
+    """Return the ids of all users for whom something may be due, a draft within that time, or daily jobs."""
+    values = {"b_soon": now + within, "b_day_ago": now - timedelta(days=1), **_times(now, cutoffs)}
+    return tuple(conn.execute(_USERS_WITH_WORK, values).scalars())
+
+
+def _times(now: datetime, cutoffs: MissedCutoffs) -> dict[str, datetime]:
+    cutoff_values = {f"b_{format_.lower()}": getattr(cutoffs, format_.lower()) for format_ in Format}
+    return {"b_now": now, "b_latest": cutoffs.latest, **cutoff_values}
 
 
 def list_states(conn: Connection, user_id: str) -> tuple[JobState, ...]:

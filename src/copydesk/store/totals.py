@@ -8,9 +8,9 @@ from sqlalchemy import Connection
 from copydesk.model.delivery import DeliveryState
 from copydesk.model.draft import Status
 from copydesk.model.run import RunStatus
-from copydesk.model.totals import Totals
+from copydesk.model.totals import QueueTotals, Totals
 from copydesk.store.column_types import to_microseconds
-from copydesk.store.raw_sql import execute_sql
+from copydesk.store.raw_sql import POSTGRESQL, execute_sql
 
 _DRAFTS: Final = "SELECT status, sum(drafts) FROM draft_count WHERE NOT archived GROUP BY status"
 # By user, and joined in this order, so that each status is a range of an index. A delivery that was sent has a record
@@ -47,7 +47,16 @@ def load_totals(conn: Connection, now: datetime) -> Totals:
         oldest_due=0.0 if oldest_due is None else max(0.0, (to_microseconds(now) - oldest_due) / 1e6),
         runs=runs,
         webhook_deliveries=webhook_deliveries,
+        queue=_load_queue(conn),
     )
+
+
+def _load_queue(conn: Connection) -> QueueTotals | None:
+    if conn.dialect.name != POSTGRESQL:
+        return None
+    from copydesk.store.postgresql import work_queue  # noqa: PLC0415 - imported only where it is used
+
+    return work_queue.load_totals(conn)
 
 
 def read_revision(conn: Connection) -> str:

@@ -11,20 +11,21 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from itertools import pairwise
+from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
 
-from copydesk.desk.context import DeskContext
+from copydesk.desk.context import DeskContext, FetchQueue
 from copydesk.desk.drafts import source_changes
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.errors import CopydeskError, FetchError, GoneError, StoreError, UnreachableError
 from copydesk.ingest import fetch_policy
 from copydesk.model.item import Entry, ItemState
 from copydesk.model.run import RunRequest
-from copydesk.model.source import FetchState, SourceConfig, SourceSpec
+from copydesk.model.source import FetchState, SourceConfig, SourceGroup, SourceSpec
 from copydesk.ranking.canonical_url import canonical_url
 from copydesk.store import items, sources
 from copydesk.store.database import Transaction
@@ -44,6 +45,9 @@ MAX_QUEUED_WRITES = 16
 """Sources queued for the database thread at once: any other write waits for all of them."""
 MAX_UNSTORED_RESULTS = 16
 """Fetched sources that wait to be stored. No request is sent meanwhile: their entries would fill the memory."""
+MAX_GROUP = 20
+"""Sources of one host in one job of a worker."""
+_ITEM_COUNTERS = ("items_ingested", "items_new", "items_considered")
 FLUSH_INTERVAL = 1.0
 """Seconds between saves of fetches that found nothing new."""
 
@@ -192,6 +196,63 @@ async def fetch_sources(ctx: DeskContext, request: RunRequest, progress: RunProg
     progress.set_total(len(due))
     if not due:
         return frozenset()
+    if request.due and ctx.shared.fetch_queue is not None:
+        return await _fetch_elsewhere(ctx, ctx.shared.fetch_queue, due, progress)
+    stage = await _fetch_all(ctx, due, progress)
+    await stage.finish()
+    return stage.new_item_ids
+
+
+async def fetch_due(ctx: DeskContext, source_ids: Sequence[str]) -> int:
+    """Fetch those of the sources that are due, and store their items; return their number."""
+    now = ctx.clock()
+    stored = await ctx.read(sources.list_to_fetch, source_ids)
+    # Another process may have fetched them since the job was deferred, or the user may have disabled them.
+    due = [source for source in stored if source.source.enabled and fetch_policy.is_due(source.state, now)]
+    if due:
+        await _fetch_all(ctx, due, RunProgress(""))
+    return len(due)
+
+
+async def _fetch_elsewhere(
+    ctx: DeskContext, queue: FetchQueue, due: Sequence[StoredSource], progress: RunProgress
+) -> Set[str]:
+    """Let other processes fetch the sources; return the ids of the new items, which they have stored."""
+    started = ctx.clock()
+    async for group in queue.fetch(ctx.user_id, _group_by_host(due)):
+        progress.advance(steps=len(group.source_ids))
+    before = {stored.source.id: stored for stored in due}
+    # Another time rather than a later one: the clocks of two machines differ.
+    fetched = [
+        stored
+        for stored in await ctx.read(sources.list_to_fetch, None)
+        if stored.source.id in before and stored.state.last_fetch != before[stored.source.id].state.last_fetch
+    ]
+    failed = [stored for stored in fetched if stored.state.fails]
+    new_count = sum(stored.source.item_count - before[stored.source.id].source.item_count for stored in fetched)
+    progress.increment(sources_fetched=len(fetched) - len(failed), sources_failed=len(failed))
+    progress.increment(**dict.fromkeys(_ITEM_COUNTERS, max(0, new_count)))
+    if failed and len(failed) == len(fetched):
+        raise FetchError(f"All sources failed ({len(failed)}). First error: {failed[0].state.error}")
+    return await ctx.read(items.list_new_since, started)
+
+
+def _group_by_host(stored_sources: Sequence[StoredSource]) -> list[SourceGroup]:
+    """Return groups of sources of one host each, the first of each host first: hosts are fetched concurrently."""
+    by_host: dict[str, list[str]] = {}
+    for stored in stored_sources:
+        # Sources without an address have a server of their type.
+        by_host.setdefault(_host(stored) or stored.source.type, []).append(stored.source.id)
+    groups = [
+        (start, SourceGroup(host, tuple(ids[start : start + MAX_GROUP])))
+        for host, ids in by_host.items()
+        for start in range(0, len(ids), MAX_GROUP)
+    ]
+    return [group for _, group in sorted(groups, key=itemgetter(0))]
+
+
+async def _fetch_all(ctx: DeskContext, due: Sequence[StoredSource], progress: RunProgress) -> "_FetchStage":
+    """Fetch the sources and store their items; return the stage with the results."""
     async with ctx.network() as http:
         stage = _FetchStage(ctx, http, progress)
         flusher = asyncio.create_task(stage.flush_periodically())
@@ -208,8 +269,7 @@ async def fetch_sources(ctx: DeskContext, request: RunRequest, progress: RunProg
                 await flusher
             # Also when cancelled: what was fetched is saved.
             await stage.flush_unchanged()
-    await stage.finish()
-    return stage.new_item_ids
+    return stage
 
 
 class _FetchStage:
@@ -259,8 +319,7 @@ class _FetchStage:
                 fresh = await self._ctx.write(store_fetch, self._ctx, stored, result, self._ctx.clock())
         finally:
             self._count_unstored(-1)
-        counters = ("items_ingested", "items_new", "items_considered")
-        self._progress.increment(**dict.fromkeys(counters, len(fresh)))
+        self._progress.increment(**dict.fromkeys(_ITEM_COUNTERS, len(fresh)))
         self.new_item_ids.update(item.id for item in fresh)
 
     def _count_unstored(self, change: int) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -118,6 +118,16 @@ class Pipeline:
         finally:
             del self._tasks[run_id]
         return await self.get(run_id)
+
+    @operation
+    async def fetch(self, source_ids: Sequence[str]) -> int:
+        """Fetch those of the sources that are due, and store their items; return their number.
+
+        A part of a scheduled run, which any process can carry out: of two with the same part, the second does nothing.
+        """
+        fetch_due = await asyncio.to_thread(_import_fetch)
+        with short_switch_interval():
+            return await fetch_due(self._ctx, source_ids)
 
     @operation
     async def stop(self) -> None:
@@ -309,6 +319,14 @@ class Pipeline:
 def _load_unfinished(conn: Transaction, user_id: str) -> tuple[RunLease | None, tuple[RunLease, ...]]:
     """Return the active run, if any, and the queued ones."""
     return runs.get_running(conn, user_id), runs.list_queued(conn, user_id)
+
+
+def _import_fetch() -> Callable[[DeskContext, Sequence[str]], Awaitable[int]]:
+    from copydesk.desk.pipeline.fetch_sources import fetch_due  # noqa: PLC0415 - only needed to execute a run
+    from copydesk.ingest.registry import load_readers  # noqa: PLC0415 - as above
+
+    load_readers()
+    return fetch_due
 
 
 def _import_stages() -> Callable[[DeskContext, RunRequest, RunProgress], Awaitable[None]]:

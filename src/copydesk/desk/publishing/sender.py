@@ -107,7 +107,7 @@ class Sender:
         process.
         """
         # Accounts instead of deliveries: of two drafts that are due on one account, the older one has to go out first.
-        ready = await self._ctx.read(deliveries.list_ready_accounts, self._ctx.clock())
+        ready = await self.list_ready_accounts()
         if not ready:
             return ()
         rollback = await self._marks.find_rollback()
@@ -121,6 +121,15 @@ class Sender:
         return tuple(
             delivery_id for result in results if not isinstance(result, BaseException) for delivery_id in result
         )
+
+    async def list_ready_accounts(self) -> tuple[str, ...]:
+        """Return the ids of the accounts to which a delivery is ready."""
+        return await self._ctx.read(deliveries.list_ready_accounts, self._ctx.clock())
+
+    async def send_account(self, account_id: str, limit: int) -> tuple[str, ...]:
+        """Process at most `limit` of the deliveries to one account that are ready; return their ids, in order."""
+        rollback = await self._marks.find_rollback()
+        return tuple(await self._process_account(account_id, rollback, limit))
 
     async def missing_sends(self) -> Rollback | None:
         """Return the time of requests that are missing in the database, without storing anything."""
@@ -148,17 +157,18 @@ class Sender:
                 given_up.append(row.id)
         return tuple(given_up)
 
-    async def _process_account(self, account_id: str, rollback: Rollback | None) -> list[str]:
+    async def _process_account(self, account_id: str, rollback: Rollback | None, limit: int | None = None) -> list[str]:
         """Process the account's ready deliveries; return their ids. Skip the account if another process holds it."""
         async with self._concurrency, account_lease(self._ctx, account_id, wait=True) as lease:
-            return [] if lease is None else await self._drain(account_id, lease, rollback)
+            return [] if lease is None else await self._drain(account_id, lease, rollback, limit)
 
-    async def _drain(self, account_id: str, lease: str, rollback: Rollback | None) -> list[str]:
+    async def _drain(self, account_id: str, lease: str, rollback: Rollback | None, limit: int | None) -> list[str]:
         processed: dict[str, None] = {}
-        while True:
+        while limit is None or len(processed) < limit:
             ready = await self._ctx.read(deliveries.list_ready, account_id, self._ctx.clock())
             # Each delivery once per drain, or one that stays ready would loop forever.
             pending = [row for row in ready if row.id not in processed]
+            pending = pending if limit is None else pending[: limit - len(processed)]
             # Read again in every round: an attempt may have found that the account needs a login.
             account = await self._ctx.read(accounts.get, account_id)
             if account is not None and account.trouble:
@@ -180,6 +190,7 @@ class Sender:
                 # those.
                 if not await attempt.run(row):
                     break
+        return list(processed)
 
 
 class _DeliveryAttempt:

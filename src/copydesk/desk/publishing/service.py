@@ -192,6 +192,21 @@ class Posting:
             return await self._load_reports(await self._run_shielded(self._sender.send_due))
 
     @operation
+    async def list_ready_accounts(self) -> tuple[str, ...]:
+        """Return the ids of the accounts to which a delivery can be sent or looked up now."""
+        return await self._sender.list_ready_accounts()
+
+    @operation
+    async def send_account(self, account_id: str, limit: int = 100) -> tuple[DeliveryReport, ...]:
+        """Process at most `limit` deliveries to one account that are ready, as `send_due` does for all accounts."""
+        if await self._clock.check():
+            return ()
+        with _report_started():
+            return await self._load_reports(
+                await self._run_shielded(partial(self._sender.send_account, account_id, limit))
+            )
+
+    @operation
     async def give_up_late(self) -> tuple[DeliveryReport, ...]:
         """Give up the deliveries that waited beyond their grace period, e.g. for a login; return their reports.
 

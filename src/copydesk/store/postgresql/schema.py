@@ -176,9 +176,10 @@ def _save_state(driver: PostgresConnection, *, sends_marked: bool) -> None:
 def upgrade_schema(connection: Connection, revision: str) -> None:
     """Upgrade the tables from `revision`, in the current transaction."""
     driver = _driver(connection)
-    # The functions of triggers, and with them the triggers.
+    # The functions of triggers, and with them the triggers; not those of the workers' queue, see `work_queue`.
     functions = """SELECT oid::regprocedure FROM pg_proc
-        WHERE pronamespace = current_schema()::regnamespace AND prorettype = 'trigger'::regtype"""
+        WHERE pronamespace = current_schema()::regnamespace AND prorettype = 'trigger'::regtype
+        AND NOT starts_with(proname, 'procrastinate_') AND NOT starts_with(proname, 'worker_')"""
     for (function,) in connection.exec_driver_sql(functions).all():
         driver.control(f"DROP FUNCTION {function} CASCADE")
     for script in (UPGRADES[later] for later in FINGERPRINTS if later > revision):

@@ -1,0 +1,271 @@
+"""Jobs on any number of machines that share a PostgreSQL database, woken by Procrastinate: `copydesk worker`.
+
+    change -> look (a user) -> work (a job of the user), post (an account), run (the pipeline) -> fetch (a few sources)
+
+As in `copydesk.jobs`, the database says what is due, and leases decide who does it. A job in the queue only says where
+to look. So one that runs twice finds nothing to do, and for one that is lost the sweep defers another.
+"""
+
+import asyncio
+import logging
+import math
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final, TypedDict
+
+import psycopg
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, UniqueViolation
+from procrastinate.jobs import DeleteJobCondition, Status
+from procrastinate.worker import Worker as QueueReader
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from copydesk.desk import Desks
+from copydesk.errors import NotFoundError, StoreError
+from copydesk.jobs import Jobs, UserListener
+from copydesk.model.job import JobName
+from copydesk.model.source import SourceGroup
+
+if TYPE_CHECKING:
+    from procrastinate.tasks import Task
+
+log = logging.getLogger(__name__)
+# Without a handler Python prints warnings to stderr.
+logging.getLogger("procrastinate").addHandler(logging.NullHandler())
+
+HORIZON: Final = timedelta(minutes=1)
+"""What is due later waits in the tables of the desk, not in the queue; see `copydesk.store.postgresql.work_queue`."""
+SWEEP: Final = "* * * * * */30"
+"""When to look for users with work that no change announced: a source whose interval is over, a lost job."""
+TAKEOVER: Final = "* * * * * */5"
+"""When to look for the jobs of dead workers."""
+SILENCE: Final = 15.0
+"""Seconds without a heartbeat after which a worker counts as dead."""
+HEARTBEAT: Final = SILENCE / 5
+POLL_INTERVAL: Final = 1.0
+"""Seconds between reads of the queue when no notification comes: for jobs whose time or whose turn has come."""
+FETCHES_PER_USER: Final = 16
+"""Jobs of one run that are in the queue at once, so that the sources of others come between them."""
+FETCH_POLL_INTERVAL: Final = 0.1
+POSTS_PER_JOB: Final = 100
+"""Deliveries to one account before other accounts have their turn."""
+SHUTDOWN_TIMEOUT: Final = 30.0
+"""Seconds that jobs in progress get when the worker stops; a run gets none, as it waits for jobs of its own."""
+RECONNECT_DELAY: Final = 2.0
+POOL_SIZE: Final = 4
+
+
+class _Options(TypedDict, total=False):
+    lock: str
+    queueing_lock: str
+    schedule_at: datetime
+    priority: int
+
+
+class Worker:
+    """Runs jobs of all users until it is stopped. Any number may share a database."""
+
+    def __init__(self, desks: Desks, listener: UserListener, *, concurrency: int, url: str, password: str) -> None:
+        self._desks = desks
+        self._listener = listener
+        self._concurrency = concurrency
+        self._jobs: dict[str, Jobs] = {}
+        """By user id."""
+        self._readers: dict[str, QueueReader] = {}
+        """By queue."""
+        self._pool = AsyncConnectionPool(
+            url,
+            kwargs={"password": password or None, "application_name": "copydesk worker", "connect_timeout": 10},
+            configure=_commit_each_statement,
+            min_size=1,
+            max_size=POOL_SIZE,
+            open=False,
+        )
+        self._app = App(connector=PsycopgConnector())
+        task = self._app.task
+        self._look_task: Task[..., Any, ...] = task(name="look", queue="look")(self._look)
+        self._work_task: Task[..., Any, ...] = task(name="work", queue="work")(self._work)
+        self._run_task: Task[..., Any, ...] = task(name="run", queue="run")(self._work)
+        self._post_task: Task[..., Any, ...] = task(name="post", queue="post")(self._post)
+        self._fetch_task: Task[..., Any, ...] = task(name="fetch", queue="fetch")(self._fetch)
+        for cron, name, work in ((SWEEP, "sweep", self._sweep), (TAKEOVER, "take over", self._take_over)):
+            # Not locked: the lock of one whose worker died would hold up those that follow.
+            periodic = task(name=name, queue="look", queueing_lock=name, priority=20)(work)
+            self._app.periodic(cron=cron, periodic_id=name)(periodic)
+
+    async def run(self, stop: asyncio.Event, on_start: Callable[[], None]) -> None:
+        """Work until `stop` is set, then finish the jobs in progress. Raise StoreError if the queue cannot be used."""
+        await self._desks.prepare_queue(version("procrastinate"), self)
+        async with self._open():
+            # One reader of the queue for each kind of job, so that none waits behind jobs of another kind.
+            limits = dict.fromkeys(("look", "work", "post", "fetch"), self._concurrency)
+            # Runs mostly wait for their fetches.
+            limits["run"] = 4 * self._concurrency
+            readers = [
+                asyncio.create_task(self._read(queue, limit, stop), name=queue) for queue, limit in limits.items()
+            ]
+            on_start()
+            stopping = asyncio.create_task(stop.wait())
+            try:
+                await asyncio.wait([stopping, *readers], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                # Also if a reader failed. Told instead of cancelled: Python 3.11 may lose a cancellation.
+                stop.set()
+                for reader in self._readers.values():
+                    reader.stop()
+                await asyncio.gather(*readers)
+                stopping.cancel()
+
+    async def fetch(self, user_id: str, groups: Sequence[SourceGroup]) -> AsyncIterator[SourceGroup]:
+        """Defer a job for each group, a few at a time; yield each group once its job has ended."""
+        waiting, deferred = deque(groups), dict[int, SourceGroup]()
+        while waiting or deferred:
+            while waiting and len(deferred) < FETCHES_PER_USER:
+                group = waiting.popleft()
+                # The limit of one request at a time per host, over all workers.
+                task = self._fetch_task.configure(lock=f"host:{group.host}")
+                job_id = await task.defer_async(user_id=user_id, source_ids=list(group.source_ids))
+                deferred[job_id] = group
+            rows = await self._app.connector.execute_query_all_async(
+                "SELECT id FROM procrastinate_jobs WHERE id = ANY(%(ids)s) AND status IN ('todo', 'doing')",
+                ids=list(deferred),
+            )
+            ended = deferred.keys() - {row["id"] for row in rows}
+            for job_id in sorted(ended):
+                yield deferred.pop(job_id)
+            if not ended:
+                await asyncio.sleep(FETCH_POLL_INTERVAL)
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[None]:
+        try:
+            await self._pool.open(wait=True)
+        except PoolTimeout as error:
+            await self._pool.close()
+            raise StoreError("Cannot reach the queue of the workers.", hint="Check that PostgreSQL runs.") from error
+        try:
+            async with self._app.open_async(self._pool):
+                yield
+        finally:
+            await self._pool.close()
+
+    async def _read(self, queue: str, concurrency: int, stop: asyncio.Event) -> None:
+        """Take jobs from a queue until `stop` is set, also after the connection was lost."""
+        while not stop.is_set():
+            self._readers[queue] = reader = QueueReader(
+                self._app,
+                name=queue,
+                queues=[queue],
+                concurrency=concurrency,
+                fetch_job_polling_interval=POLL_INTERVAL,
+                # Errors are stored with the job of the desk, and what is due is looked up again.
+                delete_jobs=DeleteJobCondition.ALWAYS,
+                shutdown_graceful_timeout=0.0 if queue == "run" else SHUTDOWN_TIMEOUT,
+                install_signal_handlers=False,
+                update_heartbeat_interval=HEARTBEAT,
+                stalled_worker_timeout=SILENCE,
+            )
+            try:
+                await reader.run()
+            except (ConnectorException, psycopg.Error, PoolTimeout) as error:
+                log.warning("Reading the queue %s failed; trying again", queue, exc_info=error)
+            if not stop.is_set():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), RECONNECT_DELAY)
+
+    async def _look(self, user_id: str) -> None:
+        """Defer what is due for a user."""
+        jobs = await self._jobs_of(user_id)
+        if jobs is None:
+            return
+        # After the change that asked for it, which may still be under way.
+        for name in await jobs.find_due(settled=True):
+            if name is JobName.POSTING:
+                for account_id in await (await self._desks.get(user_id)).posting.list_ready_accounts():
+                    await self._defer_post(user_id, account_id)
+            else:
+                task = self._run_task if name is JobName.PIPELINE else self._work_task
+                key = f"{name}:{user_id}"
+                await _defer(task, {"lock": key, "queueing_lock": key}, user_id=user_id, name=name.value)
+        if jobs.next_draft is not None and jobs.next_draft - datetime.now(UTC) <= HORIZON:
+            await self._defer_look(user_id, jobs.next_draft)
+
+    async def _work(self, user_id: str, name: str) -> None:
+        """Run a job of a user, then look again: it may have made another one due."""
+        jobs = await self._jobs_of(user_id)
+        if jobs is not None and await jobs.run(JobName(name)):
+            await self._defer_look(user_id)
+
+    async def _post(self, user_id: str, account_id: str) -> None:
+        """Send to an account; if there may be more, defer the rest, behind other accounts."""
+        jobs = await self._jobs_of(user_id)
+        if jobs is not None and await jobs.send_account(account_id, POSTS_PER_JOB) == POSTS_PER_JOB:
+            await self._defer_post(user_id, account_id)
+
+    async def _fetch(self, user_id: str, source_ids: list[str]) -> None:
+        with suppress(NotFoundError):
+            desk = await self._desks.get(user_id)
+            await desk.pipeline.fetch(source_ids)
+
+    async def _sweep(self, timestamp: int) -> None:
+        """Wake the users with work that no change has announced."""
+        for user_id in await self._desks.list_users_with_work(HORIZON):
+            await self._defer_look(user_id)
+
+    async def _take_over(self, timestamp: int) -> None:
+        """Put the jobs of dead workers back into the queue."""
+        manager = self._app.job_manager
+        for job in await manager.get_stalled_jobs(seconds_since_heartbeat=SILENCE):
+            assert job.id is not None
+            # Another one may have taken it over at the same time.
+            with suppress(ConnectorException):
+                try:
+                    await manager.retry_job(job)
+                except UniqueViolation:
+                    # The same job is waiting already.
+                    await manager.finish_job(job, Status.FAILED, delete_job=True)
+                log.warning("Took over the job %s of a worker that has died", job.task_name)
+
+    async def _defer_look(self, user_id: str, at: datetime | None = None) -> None:
+        key = f"look:{user_id}"
+        if at is None:
+            await _defer(self._look_task, {"queueing_lock": key, "priority": 10}, user_id=user_id)
+        else:
+            options = _Options(queueing_lock=f"{key}:{math.ceil(at.timestamp())}", priority=10, schedule_at=at)
+            await _defer(self._look_task, options, user_id=user_id)
+
+    async def _defer_post(self, user_id: str, account_id: str) -> None:
+        key = f"account:{account_id}"
+        await _defer(self._post_task, {"lock": key, "queueing_lock": key}, user_id=user_id, account_id=account_id)
+
+    async def _jobs_of(self, user_id: str) -> Jobs | None:
+        """Return the jobs of a user, None if the user was removed."""
+        try:
+            desk = await self._desks.get(user_id)
+        except NotFoundError:
+            self._jobs.pop(user_id, None)
+            return None
+        if user_id not in self._jobs:
+            self._jobs[user_id] = Jobs(
+                desk,
+                fetches_sources=desk.settings.jobs.pipeline != "never",
+                backup_delay=timedelta(0),
+                makes_backups=False,
+                checks_zones_at_start=False,
+                listener=partial(self._listener, desk.user),
+            )
+        return self._jobs[user_id]
+
+
+async def _defer(task: "Task[..., Any, ...]", options: _Options, **arguments: str) -> None:
+    """Defer a job, unless one with its queueing lock is waiting already."""
+    with suppress(AlreadyEnqueued):
+        await task.configure(**options).defer_async(**arguments)
+
+
+async def _commit_each_statement(connection: psycopg.AsyncConnection[Any]) -> None:
+    await connection.set_autocommit(True)

@@ -1,0 +1,249 @@
+"""Tests for workers: what they find to do, who does it, and what happens when one of them dies."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from copydesk import worker as worker_module
+from copydesk.desk import Desk, Desks
+from copydesk.desk.context import utc_now
+from copydesk.jobs import JobMessage
+from copydesk.model.source import SourceGroup
+from copydesk.model.user import User
+from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.worker import FETCHES_PER_USER, Worker
+from desk_fixtures import FakeWeb, create_source, entry, execute_sql, feed, list_drafts, query_db
+from desks_fixtures import open_desks_at
+from posting_fixtures import connect_account
+from schedule_fixtures import insert_scheduled
+from store_fixtures import postgresql_server
+from worker_process import add_deliveries, connect
+
+NO_PIPELINE = {"jobs__pipeline": "never"}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A desk whose database is dropped after the test, with the queue that a worker creates there."""
+    server = postgresql_server()
+    assert server is not None
+    server.url_without_tables(tmp_path)
+    return tmp_path
+
+
+def open_desks_now(home: Path, web: FakeWeb | None = None, server: FakeServer | None = None, **settings: str):
+    """Open the desks with the time of the server's clock, which dates the jobs in the queue."""
+    platforms = {"fake": FakePlatform(server or FakeServer())}
+    return open_desks_at(home, web, clock=utc_now, platforms=platforms, **settings)
+
+
+def make_worker(home: Path, desks: Desks, messages: list[str] | None = None, concurrency: int = 4) -> Worker:
+    def on_message(user: User, message: JobMessage) -> None:
+        if messages is not None:
+            messages.append(f"{user.name} {message.job}: {message.text}")
+
+    server = postgresql_server()
+    assert server is not None
+    return Worker(desks, on_message, concurrency=concurrency, url=server.url(home), password="")
+
+
+@asynccontextmanager
+async def running(*workers: Worker) -> AsyncIterator[None]:
+    """Run workers during the block."""
+    stop = asyncio.Event()
+    started = [asyncio.Event() for _ in workers]
+    tasks = [asyncio.create_task(worker.run(stop, event.set)) for worker, event in zip(workers, started, strict=True)]
+    try:
+        await asyncio.wait_for(asyncio.gather(*(event.wait() for event in started)), 30)
+        yield
+    finally:
+        stop.set()
+        await asyncio.gather(*tasks)
+
+
+async def wait_until(condition: Callable[[], Awaitable[object]]) -> None:
+    async with asyncio.timeout(20):
+        while not await condition():  # noqa: ASYNC110 - other processes' work is waited for
+            await asyncio.sleep(0.05)
+
+
+async def add_due_drafts(desk: Desk, count: int) -> list[str]:
+    """Give the desk an account each for `count` drafts, which are due; return the ids of the drafts."""
+    now = datetime.now(UTC)
+    drafts = []
+    for number in range(count):
+        await connect_account(desk, f"{desk.user.name}{number}", now=now)
+        target = [f"fake:{desk.user.name}{number}"]
+        at = now - timedelta(minutes=1)
+        drafts.append(
+            await insert_scheduled(desk, at, text=f"Post {number} of {desk.user.name}.", target_platforms=target)
+        )
+    return drafts
+
+
+def keys_of(server: FakeServer) -> Counter[str]:
+    return Counter(post.key for post in server.posts)
+
+
+async def test_sources_of_all_users_are_fetched(home):
+    web, messages = FakeWeb(), []
+    urls = {name: f"https://{name}.example/feed" for name in ("owner", "anna")}
+    for number, url in enumerate(urls.values()):
+        web.put(url, feed(entry(number, now=datetime.now(UTC))))
+    async with open_desks_now(home, web) as desks:
+        users = (desks.owner, await desks.users.add("anna"))
+        for user in users:
+            await create_source(await desks.get(user), urls[user.name])
+        async with running(make_worker(home, desks, messages)):
+            await wait_until(lambda: asyncio.sleep(0, len(messages) == 2))
+        for user in users:
+            assert len(await list_drafts(await desks.get(user))) == 1
+    assert sorted(messages) == [
+        "anna pipeline: succeeded: 1 draft from 1 item",
+        "owner pipeline: succeeded: 1 draft from 1 item",
+    ]
+    assert query_db(home, "SELECT count(*) FROM procrastinate_jobs WHERE queue_name <> 'look'") == [(0,)]
+
+
+async def test_failed_sources_fail_the_run(home):
+    web, messages = FakeWeb(), []
+    web.fail("https://one.example/feed", 500)
+    async with open_desks_now(home, web) as desks:
+        await create_source(await desks.get(desks.owner), "https://one.example/feed")
+        async with running(make_worker(home, desks, messages)):
+            await wait_until(lambda: asyncio.sleep(0, messages))
+    assert "All sources failed (1)" in messages[0]
+
+
+async def test_due_drafts_are_posted_once_by_two_workers(home):
+    server, sent = FakeServer(), []
+    async with (
+        open_desks_now(home, server=server, **NO_PIPELINE) as here,
+        open_desks_now(home, server=server, **NO_PIPELINE) as elsewhere,
+    ):
+        desk = await here.get(here.owner)
+        drafts = await add_due_drafts(desk, 12)
+        async with running(make_worker(home, here, sent), make_worker(home, elsewhere, sent)):
+            await wait_until(lambda: asyncio.sleep(0, len(server.posts) >= len(drafts)))
+            await wait_until(lambda: all_posted(desk))
+    assert sorted(keys_of(server).values()) == [1] * len(drafts)
+
+
+async def all_posted(desk: Desk) -> bool:
+    return {draft.status for draft in await list_drafts(desk)} == {"posted"}
+
+
+async def test_deliveries_to_an_account_go_out_in_order(home, monkeypatch):
+    monkeypatch.setattr(worker_module, "POSTS_PER_JOB", 2)
+    server = FakeServer()
+    async with open_desks_now(home, server=server, **NO_PIPELINE) as desks:
+        desk = await desks.get(desks.owner)
+        await add_deliveries(desk, [await connect(desk, "me")], 7)
+        async with running(make_worker(home, desks)):
+            await wait_until(lambda: all_posted(desk))
+    assert [post.text for post in server.posts] == [f"Post {number}." for number in range(7)]
+
+
+async def test_change_and_its_job_are_one_transaction(home):
+    async with open_desks_now(home, **NO_PIPELINE) as desks:
+        async with running(make_worker(home, desks)):
+            pass
+        desk = await desks.get(desks.owner)
+        execute_sql(home, "DELETE FROM procrastinate_jobs")
+
+        def approve_and_fail(connection, user_id):
+            connection.exec_driver_sql("UPDATE draft SET status = 'approved'")
+            raise RuntimeError
+
+        await insert_scheduled(desk, datetime.now(UTC) + timedelta(hours=1))
+        assert waiting_looks(home) == []
+        with pytest.raises(RuntimeError):
+            await desk._context.write(approve_and_fail)
+        assert waiting_looks(home) == []
+        for _ in range(3):
+            await insert_scheduled(desk, datetime.now(UTC) - timedelta(seconds=1))
+        # One that waits is enough.
+        assert waiting_looks(home) == [desk.user.id]
+
+
+def waiting_looks(home: Path) -> list[object]:
+    query = "SELECT args ->> 'user_id' FROM procrastinate_jobs WHERE task_name = 'look' AND status = 'todo'"
+    return [user_id for (user_id,) in query_db(home, query)]
+
+
+async def test_draft_is_posted_at_its_time(home):
+    server = FakeServer()
+    async with open_desks_now(home, server=server, **NO_PIPELINE) as desks:
+        desk = await desks.get(desks.owner)
+        await connect_account(desk, now=datetime.now(UTC))
+        async with running(make_worker(home, desks)):
+            at = datetime.now(UTC) + timedelta(seconds=2)
+            draft_id = await insert_scheduled(desk, at, text="On time.")
+            await wait_until(lambda: all_posted(desk))
+        posted_at = (await desk.drafts.get(draft_id)).posted_at
+    assert timedelta(0) <= posted_at - at < timedelta(seconds=5)
+
+
+async def test_jobs_of_a_dead_worker_are_taken_over(home, monkeypatch):
+    monkeypatch.setattr(worker_module, "SILENCE", 2.0)
+    monkeypatch.setattr(worker_module, "HEARTBEAT", 0.2)
+    server = FakeServer()
+    async with open_desks_now(home, server=server, **NO_PIPELINE) as desks:
+        desk = await desks.get(desks.owner)
+        async with running(make_worker(home, desks)):
+            pass
+        (draft_id,) = await add_due_drafts(desk, 1)
+        # A worker that took the job and has not been heard of since; one job waits already, the other does not.
+        execute_sql(home, "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 hour')")
+        dead = "status = 'doing', worker_id = (SELECT max(id) FROM procrastinate_workers)"
+        execute_sql(home, f"UPDATE procrastinate_jobs SET {dead} WHERE task_name = 'look'")
+        await desk.schedule.due_drafts.dispatch_due()
+        assert len(waiting_looks(home)) == 1
+        async with running(make_worker(home, desks)):
+            await wait_until(lambda: all_posted(desk))
+            await wait_until(lambda: asyncio.sleep(0, not stalled(home)))
+    assert len(server.posts) == 1
+    assert draft_id
+
+
+def stalled(home: Path) -> list[tuple[object, ...]]:
+    return query_db(home, "SELECT task_name FROM procrastinate_jobs WHERE status = 'doing' AND worker_id IS NULL")
+
+
+async def test_user_with_many_sources_has_few_jobs_in_the_queue(home):
+    async with open_desks_now(home, **NO_PIPELINE) as desks:
+        worker = make_worker(home, desks)
+        await desks.prepare_queue("3.10.0", worker)
+        groups = [SourceGroup(f"{number}.example", (f"source {number}",)) for number in range(100)]
+        async with worker._open():
+            fetching = worker.fetch(desks.owner.id, groups)
+            ended = asyncio.create_task(anext(fetching))
+            await wait_until(lambda: asyncio.sleep(0, count_fetches(home) == FETCHES_PER_USER))
+            # The next one is deferred when one has ended.
+            execute_sql(home, "DELETE FROM procrastinate_jobs WHERE id = (SELECT min(id) FROM procrastinate_jobs)")
+            assert await ended == groups[0]
+            ended = asyncio.create_task(anext(fetching))
+            await wait_until(lambda: asyncio.sleep(0, count_fetches(home) == FETCHES_PER_USER))
+            ended.cancel()
+    assert query_db(home, "SELECT lock FROM procrastinate_jobs ORDER BY id DESC LIMIT 1") == [("host:16.example",)]
+
+
+def count_fetches(home: Path) -> object:
+    return query_db(home, "SELECT count(*) FROM procrastinate_jobs WHERE task_name = 'fetch'")[0][0]
+
+
+async def test_removed_user_is_forgotten(home):
+    async with open_desks_now(home, **NO_PIPELINE) as desks:
+        anna = await desks.users.add("anna")
+        async with running(make_worker(home, desks)):
+            pass
+        await insert_scheduled(await desks.get(anna), datetime.now(UTC) - timedelta(seconds=1))
+        await desks.users.remove("anna")
+        assert waiting_looks(home) == [anna.id]
+        async with running(make_worker(home, desks)):
+            await wait_until(lambda: asyncio.sleep(0, not waiting_looks(home)))

@@ -1,0 +1,35 @@
+"""Tests for `copydesk worker` as a process."""
+
+import signal
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cli_runner import COMMAND, make_environment, run_in_process
+from desk_fixtures import entry, feed, query_db
+from feed_server import FeedServer
+from store_fixtures import postgresql_server
+
+
+def test_worker_runs_jobs_and_stops_on_sigterm(tmp_path: Path) -> None:
+    server = postgresql_server()
+    assert server is not None
+    server.url_without_tables(tmp_path)
+    with FeedServer("0.0.0.0") as web:
+        web.serve("/feed", feed(entry(1, now=datetime.now(UTC)), title="The Ferry Gazette"))
+        assert run_in_process(tmp_path, "source", "add", "rss", web.url("/feed")).code == 0
+        process = subprocess.Popen(
+            [*COMMAND, "worker"], env=make_environment(tmp_path), stderr=subprocess.PIPE, text=True
+        )
+        assert process.stderr is not None
+        lines = [process.stderr.readline() for _ in range(2)]
+        process.send_signal(signal.SIGTERM)
+        _, rest = process.communicate(timeout=60)
+
+    assert lines[0] == "Running. Ctrl-C stops.\n"
+    assert lines[1].endswith("owner pipeline: succeeded: 1 draft from 1 item\n")
+    assert (process.returncode, rest) == (0, "Stopping after the jobs in progress. Ctrl-C again cancels them.\n")
+    # Nothing is left in its name.
+    assert query_db(tmp_path, "SELECT count(*) FROM procrastinate_workers") == [(0,)]
+    doctor = run_in_process(tmp_path, "doctor")
+    assert "0 workers, " in doctor.out
