@@ -3,7 +3,7 @@
 import pytest
 
 from copydesk.errors import InvalidError, NotFoundError
-from copydesk.model.rehearsal import ItemFate, describe_drafted
+from copydesk.model.rehearsal import ItemFate, describe_drafted, describe_reason
 from desk_fixtures import (
     URL_ONE,
     FakeWeb,
@@ -152,10 +152,18 @@ async def test_rehearsal_lists_what_is_lost_and_gained(tmp_path):
         found = await desk.ranking.rehearse({"exclude": [first.item.title]})
     assert (found.drafted_now, found.drafted, found.items) == (1, 1, 3)
     assert [(story.title, story.rank, story.rank_now) for story in found.lost] == [(first.item.title, None, 1)]
-    assert "has the excluded" in found.lost[0].reason
+    assert describe_reason(found.lost[0]).startswith("has the excluded")
     (gained,) = found.gained
     assert (gained.rank, gained.rank_now) == (1, 2)
     assert describe_drafted(found) == "0 of 1 story would still be drafted, and 1 other."
+
+
+async def test_reason_of_a_gained_story_is_that_of_the_settings_so_far(tmp_path):
+    async with open_desk_at(tmp_path, web_with(1), ranking__interests="nothing of the kind") as desk:
+        await create_source(desk)
+        await desk.pipeline.run()
+        (gained,) = (await desk.ranking.rehearse({"interests": []})).gained
+    assert describe_reason(gained) == "so far: matches none of your interests"
 
 
 async def test_rehearsal_counts_approvals_among_the_top(tmp_path):

@@ -22,6 +22,7 @@ from copydesk.model.rehearsal import (
     RehearsalRequest,
     RehearsedStory,
     describe_drafted,
+    describe_reason,
 )
 from copydesk.text import clean
 from copydesk.text.formatting import plural
@@ -202,7 +203,10 @@ def _print_stories(heading: str, stories: Sequence[RehearsedStory], count: int) 
     if not stories:
         return
     click.echo(f"\n{heading}:")
-    rows = [(f"{story.day:%d %b}", _format_ranks(story), story.source, story.title, story.reason) for story in stories]
+    rows = [
+        (f"{story.day:%d %b}", _format_ranks(story), story.source, story.title, describe_reason(story))
+        for story in stories
+    ]
     print_table(rows, empty="", cut=True)
     if count > len(stories):
         click.echo(f"and {count - len(stories):,} more")

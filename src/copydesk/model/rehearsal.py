@@ -85,6 +85,11 @@ def describe_drafted(found: Rehearsal) -> str:
     return f"{still:,} of {plural(found.drafted_now, 'story')} would still be drafted{others}."
 
 
+def describe_reason(story: RehearsedStory) -> str:
+    """Return why the story is left out in one of the two: "so far: matches none of your interests" if it is gained."""
+    return f"so far: {story.reason}" if story.reason and story.rank is not None else story.reason
+
+
 class ItemFate(StrEnum):
     """The stage that an item reached, or the reason it went no further."""
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from textual.content import Content
 
 from copydesk.model.ranking import RankingProfile
-from copydesk.model.rehearsal import Explanation, Hits, Rehearsal, RehearsedStory, describe_drafted
+from copydesk.model.rehearsal import Explanation, Hits, Rehearsal, RehearsedStory, describe_drafted, describe_reason
 from copydesk.model.rule import Rule
 from copydesk.text.formatting import format_utc
 from copydesk.tui import labels
@@ -68,7 +68,7 @@ def _stories(heading: str, stories: Sequence[RehearsedStory]) -> Iterator[Block]
                 Content.styled(f"{story.day:%d %b}", "dim"),
                 Content(labels.rank_change(story.rank, story.rank_now)),
                 Content(safe_line(story.title)),
-                Content.styled(safe_line(story.reason), "dim"),
+                Content.styled(safe_line(describe_reason(story)), "dim"),
             )
             for story in stories
         ]
