@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.drafting.model_writer.prompt import MAX_EXAMPLES, build_prompt, choose_examples
+from copydesk.drafting.model_writer.prompt import MAX_EXAMPLES, build_prompt, choose_examples, source_material
 from copydesk.drafting.model_writer.source_text import (
     MAX_SOURCE_LENGTH,
     clean_source,
@@ -19,6 +19,11 @@ from copydesk.model.voice import Emoji, Link, Voice
 from drafting_fixtures import make_brief, make_voice
 
 EXAMPLES = ("Short one.", "A longer example, " * 5, "First.\n\n---\n\nSecond.", "# Title\n\n" + "Words. " * 300)
+
+
+def test_source_is_named_without_the_clutter_of_its_feed() -> None:
+    assert "Published by: River News\n" in source_material(make_brief(source_name="River News: Latest – RSS Feed"))
+    assert "Published by" not in source_material(make_brief(source_name="", url=None, publisher=None))
 
 
 def test_source_is_in_the_user_turn_only() -> None:

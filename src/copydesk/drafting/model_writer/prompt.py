@@ -8,6 +8,7 @@ answer from front to back, so the posts are written from the report either way.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from copydesk.drafting.extract.attribution import get_source_name
 from copydesk.drafting.model_writer.source_text import MAX_SOURCE_LENGTH, clean_source, fence, shorten
 from copydesk.drafting.rules.voice import DEFAULT_MAX_HASHTAGS, describe_style
 from copydesk.drafting.writer import Brief
@@ -113,7 +114,7 @@ def source_material(brief: Brief) -> str:
     fields = {
         "Title": brief.title,
         "Address": links.postable_url(brief.url) or "",
-        "Published by": brief.publisher or brief.source_name,
+        "Published by": get_source_name(brief),
         "Author": brief.author or "",
         "Date": f"{brief.published:%d %B %Y}" if brief.published else "",
         "Also reported by": ", ".join(brief.other_sources),
