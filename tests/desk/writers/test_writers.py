@@ -189,6 +189,21 @@ async def test_budget_stops_requests(tmp_path: Path) -> None:
     assert len(server.requests) == 2
 
 
+async def test_budget_stops_a_local_model_if_it_has_a_price(tmp_path: Path) -> None:
+    local = {"baseUrl": "http://localhost:11434/v1", "model": "free-model", "name": "free"}
+    async with open_desk_with(tmp_path, settings=PRICES, writing__monthly_budget="0.5") as (desk, _):
+        await write_draft(desk)
+        await write_draft(desk)
+        await desk.writers.add(ENDPOINT | local)
+        await desk.writers.add(ENDPOINT | local | {"name": "proxy", "model": "test-model"})
+        errors = {}
+        for name in ("free", "proxy"):
+            await desk.writers.use([name])
+            errors[name] = (await write_draft(desk)).last_error or ""
+    assert "is spent" in errors["proxy"]
+    assert "is spent" not in errors["free"]
+
+
 async def test_budget_needs_a_price(tmp_path: Path) -> None:
     async with open_desk_with(tmp_path, writing__monthly_budget="5") as (desk, server):
         draft = await write_draft(desk)

@@ -132,9 +132,12 @@ async def check_budget(ctx: DeskContext, endpoint: Endpoint) -> None:
     from copydesk.drafting.model_writer.prices import find_price  # noqa: PLC0415 - as above
 
     budget = ctx.settings.writing.monthly_budget
-    if not budget or is_local(endpoint):
+    if not budget:
         return
     if find_price(load_prices(ctx), "", endpoint.model) is None:
+        # A model of one's own costs nothing; a proxy that passes requests on has a price.
+        if is_local(endpoint):
+            return
         hint = f'Add "{endpoint.model}" = [input, output] to [prices], or set writing.monthly_budget to 0.'
         raise UnavailableError(f"{endpoint.model} has no price, which the monthly budget needs.", hint=hint)
     spending = await ctx.read(stored.load_spending, ctx.clock())
