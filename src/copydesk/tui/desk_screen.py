@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import getters
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
@@ -67,8 +66,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         yield TopLine(self.app.desk_name, self.NAME)
-        with Container(id="body"):
-            yield from self.body()
+        yield from self.body()
         yield KeyLine((*self.WHERE, KeyContext.CONSOLE))
         yield TooSmall()
 
@@ -252,5 +250,5 @@ class RunScreen(DeskScreen, inherit_bindings=False):
             from copydesk.tui.widgets.run_panel import RunPanel  # noqa: PLC0415 - only needed for a run
 
             self._run_panel = RunPanel(id="run")
-            self.mount(self._run_panel, after="#body")
+            self.mount(self._run_panel, before=self.query_one(KeyLine))
         return self._run_panel

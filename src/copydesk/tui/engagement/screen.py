@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import getters, on
-from textual.containers import Vertical
+from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.events import DescendantFocus
 from textual.message import Message
@@ -67,8 +67,9 @@ class EngagementScreen(DeskScreen):
         self._loader = Coalescer(self._load_report)
 
     def body(self) -> Iterable[Widget]:
-        yield Page(empty_states.OPENING, id="metrics")
-        yield Vertical(LineList(self._draw_post, shows_times=True, id="posts"), Page(id="post"), id="right")
+        with Container(id="body"):
+            yield Page(empty_states.OPENING, id="metrics")
+            yield Vertical(LineList(self._draw_post, shows_times=True, id="posts"), Page(id="post"), id="right")
 
     def _draw_post(self, post: LivePost, width: int) -> Content:
         return post_row(post, self.metric, self.app.clock(), width)
@@ -123,7 +124,7 @@ class EngagementScreen(DeskScreen):
         set_title(self.metrics_pane, labels.metrics_title(self.period.label))
         posts = self._report.posts if self._report else ()
         title = labels.posts_title(len(posts), self.metric, is_limited=len(posts) >= MAX_POSTS)
-        set_title(self.posts_pane, title, labels.legend(labels.FORMAT[post.format] for post in posts))
+        self.posts_pane.legend_title.set(title, labels.legend(labels.FORMAT[post.format] for post in posts))
 
     @on(LineList.Moved)
     def _show_current(self) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from textual import getters, on
+from textual.containers import Container
 from textual.content import Content
 from textual.events import DescendantFocus
 from textual.message import Message
@@ -125,8 +126,9 @@ class ExperimentsScreen(DeskScreen):
         self._loader = Coalescer(self._load_experiments)
 
     def body(self) -> Iterable[Widget]:
-        yield LineList(self._draw_experiment, shows_times=True, id="experiments")
-        yield Page(id="variants")
+        with Container(id="body"):
+            yield LineList(self._draw_experiment, shows_times=True, id="experiments")
+            yield Page(id="variants")
 
     def _draw_experiment(self, view: ExperimentView, width: int) -> Content:
         return experiment_row(view, self.app.clock(), width)

@@ -63,6 +63,8 @@ class LoadedPreview(NamedTuple):
 class PreviewPane(Container):
     """Shows first the text of a draft, then the previews, then the images, as each becomes available."""
 
+    # Its page covers it.
+    BLANK = True
     app = getters.app(DeskApp)
     page = getters.query_one("#draft", Page)
 
@@ -249,6 +251,8 @@ class PreviewPane(Container):
 class ItemPane(Container):
     """Shows a draft's source item."""
 
+    # Its page covers it.
+    BLANK = True
     app = getters.app(DeskApp)
     page = getters.query_one("#item", Page)
 

@@ -46,6 +46,8 @@ AUTO_SHOW_DURATION = timedelta(minutes=2)
 class QueuePane(Container):
     """The queue of the review; `header` shows its tabs and its search line."""
 
+    # The queue covers it.
+    BLANK = True
     app = getters.app(DeskApp)
     queue = getters.query_one(DraftQueue)
 

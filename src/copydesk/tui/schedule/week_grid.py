@@ -29,7 +29,7 @@ from copydesk.tui.schedule.week import (
     visible_days,
 )
 from copydesk.tui.terminal.cells import fit, safe_line
-from copydesk.tui.widgets.lines import JumpTarget, LineScrollView, set_title
+from copydesk.tui.widgets.lines import JumpTarget, LineScrollView
 
 MIN_WIDTH_FOR_MONTH = 14
 """Columns of at least this many cells show the month, too."""
@@ -82,7 +82,8 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
     def show(self, week: Week, now: datetime, cursor: GridPosition, selected_key: str = "") -> None:
         """Show a week, with the cursor on a position in it and on the entry with the key `selected_key`."""
         self._week, self._now, self._note, self._selected_key = week, now, (), selected_key
-        set_title(self, week_title(week, now), labels.legend(labels.STATUS[draft.status] for draft in week.drafts))
+        legend = labels.legend(labels.STATUS[draft.status] for draft in week.drafts)
+        self.legend_title.set(week_title(week, now), legend)
         self._lay_out_at(cursor)
 
     def show_note(self, note: Sequence[Block]) -> None:

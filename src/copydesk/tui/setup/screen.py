@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import getters, on
-from textual.containers import Vertical
+from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.events import DescendantFocus
 from textual.message import Message
@@ -92,9 +92,10 @@ class SetupScreen(DeskScreen):
 
     def body(self) -> Iterable[Widget]:
         accounts = LineList(self._draw_account, shows_times=True, id="accounts")
-        yield LineList(_draw_section, id="sections")
         writers = LineList(self._draw_writer, shows_times=True, id="writers")
-        yield Vertical(accounts, writers, Page(empty_states.OPENING, id="about"), id="right")
+        with Container(id="body"):
+            yield LineList(_draw_section, id="sections")
+            yield Vertical(accounts, writers, Page(empty_states.OPENING, id="about"), id="right")
 
     def _draw_account(self, account: ConnectedAccount, width: int) -> Content:
         return account_row(account, self.app.clock(), width)

@@ -112,7 +112,7 @@ class FeedImportDialog(Dialog[None], inherit_bindings=False):
         self.feeds.show(self._results, len(self._results) - 1 if at_end else self.feeds.cursor)
         self._update_progress()
         legend = labels.legend(labels.IMPORT_OUTCOME[result.outcome] for result in self._results)
-        set_title(self.feeds, labels.import_title(len(self._outlines)), legend)
+        self.feeds.legend_title.set(labels.import_title(len(self._outlines)), legend)
 
     @on(LineList.Moved)
     def _show_reason(self) -> None:

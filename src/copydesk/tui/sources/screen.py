@@ -149,7 +149,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
             self.runs.show_note(_no_runs_note())
             return
         legend = labels.legend(labels.RUN_STATUS[run.status] for run in message.runs)
-        set_title(self.query_one("#runs-pane", ListPane), labels.RUNS_TITLE, legend)
+        self.query_one("#runs-pane", ListPane).legend_title.set(labels.RUNS_TITLE, legend)
         current = self.runs.current
         positions = {run.id: index for index, run in enumerate(message.runs)}
         # A cursor on the first row stays there, so that it follows the newest run.
@@ -162,7 +162,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
         disabled = sum(not row.source.enabled for row in rows)
         title = labels.sources_title(len(rows), failing, disabled)
         legend = labels.legend(pages.health_sign(row.source) for row in rows)
-        set_title(self.query_one("#sources-pane", ListPane), title, legend)
+        self.query_one("#sources-pane", ListPane).legend_title.set(title, legend)
 
     def on_run_changed(self, message: RunChanged) -> None:
         """Load the lists again when a run has ended."""

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, lay_out_blocks
-from copydesk.tui.widgets.lines import JumpTarget, LineScrollView, StaticLines
+from copydesk.tui.widgets.lines import JumpTarget, LegendTitle, LineScrollView, StaticLines
 
 Row = TypeVar("Row")
 CURSOR = "▌"
@@ -230,11 +230,16 @@ class ListPane(Vertical):
         super().__init__(id=id)
         self._headings = ColumnHeadings(format_headings)
         self._rows = rows
+        self.legend_title = LegendTitle(self)
 
     def compose(self) -> Iterable[Widget]:
         """Yield the headings and the list, both created by the constructor."""
         yield self._headings
         yield self._rows
+
+    def on_resize(self) -> None:
+        """Fit the title into the new width."""
+        self.legend_title.fit()
 
     def show_headings(self, *, visible: bool) -> None:
         """Show or hide the headings; without rows there are no columns."""

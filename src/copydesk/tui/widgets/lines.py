@@ -237,30 +237,47 @@ class LinePainter:
         return text_style + Style(foreground=Color.parse(self._widget.app.theme_variables[variable]))
 
 
-def set_title(widget: Widget, title: str, legend: Iterable[tuple[str, str]] = ()) -> None:
-    """Set the title in a widget's border, which may be untrusted text: as a Content it is not parsed as markup.
+def set_title(widget: Widget, title: str) -> None:
+    """Set the title in a widget's border, which may be untrusted text: as a Content it is not parsed as markup."""
+    widget.border_title = Content(f" {title} ")
 
-    `legend` has the letters of the rows with their meaning; those that do not fit are in the help.
+
+class LegendTitle:
+    """The title of a list: followed by the letters of its rows with their meaning, as many as fit.
+
+    Those that do not fit are in the help.
     """
-    line = widget.border_title = Content(f" {title} ")
-    if entries := tuple(dict.fromkeys(legend)):
-        # The width is known once the widget is laid out.
-        widget.call_after_refresh(_add_legend, widget, line, entries)
 
+    def __init__(self, widget: Widget) -> None:
+        self._widget = widget
+        self._title = ""
+        self._legend: Sequence[tuple[str, str]] = ()
+        self._markup: str | None = None
+        """The border title as last set."""
 
-def _add_legend(widget: Widget, line: Content, legend: Iterable[tuple[str, str]]) -> None:
-    """Append the legend to the title, unless it was replaced since."""
-    if widget.border_title != line:
-        return
-    # A pane that is hidden has no width; in a narrow terminal it fills the screen once it is shown.
-    width = widget.size.width or widget.screen.size.width
-    for letter, meaning in legend:
-        entry = Content(f"· {letter} {meaning} ")
-        # The border has a cell on either side of the title.
-        if line.cell_length + entry.cell_length > width - 2:
-            break
-        line += entry
-    widget.border_title = line
+    def set(self, title: str, legend: Iterable[tuple[str, str]]) -> None:
+        """Set the title and the legend."""
+        self._title, self._legend = title, tuple(dict.fromkeys(legend))
+        self._show()
+
+    def fit(self) -> None:
+        """Fit the legend into the new width of the widget."""
+        # Unless `set_title` has replaced it.
+        if self._markup is not None and self._widget.border_title == self._markup:
+            self._show()
+
+    def _show(self) -> None:
+        line = Content(f" {self._title} ")
+        # A widget that is not laid out yet has no width.
+        width = self._widget.size.width or self._widget.app.size.width
+        for letter, meaning in self._legend:
+            entry = Content(f"· {letter} {meaning} ")
+            # The border has a cell on either side of the title.
+            if line.cell_length + entry.cell_length > width - 2:
+                break
+            line += entry
+        self._widget.border_title = line
+        self._markup = self._widget.border_title
 
 
 class JumpTarget(NamedTuple):
@@ -358,6 +375,7 @@ class LineScrollView(ScrollView, can_focus=True, inherit_bindings=False):
         self._thumb = range(0)
         """The lines on screen that the scroll bar's thumb covers, as last drawn."""
         self._dragging = False
+        self.legend_title = LegendTitle(self)
 
     def jump_targets(self) -> list[JumpTarget]:
         """Return the places to jump to: the pane itself, by its title."""
@@ -413,8 +431,9 @@ class LineScrollView(ScrollView, can_focus=True, inherit_bindings=False):
         self._update_thumb()
 
     def on_resize(self) -> None:
-        """Update the scroll bar. Textual calls the handlers of the base classes, too."""
+        """Update the scroll bar and the title. Textual calls the handlers of the base classes, too."""
         self._update_thumb()
+        self.legend_title.fit()
 
     def _update_thumb(self) -> None:
         """If the thumb changes, redraw all lines, of which it is a part."""
