@@ -13,6 +13,7 @@ from cli_runner import assert_one_line_error, run_in_process
 from copydesk.cli import account
 from copydesk.desk.context import _LazyTransport
 from copydesk.posting.registry import PLATFORMS
+from posting_fixtures import connect_account, fake_platforms, open_posting_desk
 from x_sign_in import CLIENT_SECRETS, open_page, serve_x
 
 UNREACHABLE_URL = "http://127.0.0.1:1"
@@ -79,3 +80,19 @@ def test_only_what_replaces_the_sign_in_is_not_prompted(monkeypatch, platform, p
     monkeypatch.setattr(account, "prompt_line", lambda question, *_, **__: names[question])
     method = SimpleNamespace(platform=platform, credential_fields=fields)
     assert account._collect_fields(method, {}, through_browser=True) == {name: name for name in prompted}
+
+
+def test_account_asks_for_two_approvals(tmp_path):
+    async def connect():
+        async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+            await connect_account(desk)
+
+    asyncio.run(connect())
+
+    changed = run_in_process(tmp_path, "account", "approvals", "fake:me", "2")
+
+    assert (changed.code, changed.out) == (0, "fake:me takes drafts with 2 approvals.\n")
+    assert run_in_process(tmp_path, "account", "list").out.rstrip().endswith("2 approvals")
+    run_in_process(tmp_path, "account", "approvals", "fake:me", "1")
+    assert "approvals" not in run_in_process(tmp_path, "account", "list").out
+    assert_one_line_error(run_in_process(tmp_path, "account", "approvals", "fake:me", "3"), 2)

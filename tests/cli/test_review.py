@@ -567,6 +567,18 @@ def test_comments_of_several_reviewers_are_listed(tmp_path):
     assert_one_line_error(run_in_process(tmp_path, "draft", "resolve", draft_id, "2"), 3)
 
 
+def test_draft_is_countersigned(tmp_path):
+    draft_id = create_draft(tmp_path)
+    run_ok(tmp_path, "draft", "approve", draft_id, **ANNA)
+    again = run_in_process(tmp_path, "draft", "countersign", draft_id, **ANNA)
+    assert_one_line_error(again, 4)
+
+    countersigned = run_ok(tmp_path, "draft", "countersign", draft_id, COPYDESK_CONSOLE__REVIEWER="ben")
+
+    assert countersigned == "Approved by anna, ben\n"
+    assert run_ok(tmp_path, "draft", "activity", draft_id) == countersigned
+
+
 def test_edit_of_another_reviewer_is_taken_over(tmp_path):
     draft_id = create_draft(tmp_path)
     # Anna's editor is open: another command tries to save in the meantime.

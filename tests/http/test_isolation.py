@@ -69,6 +69,7 @@ STEPS = [
     ("PUT /drafts/{other_second}/edit", {"leaseId": "{other_lease}", "text": "Mine."}, {}),
     ("DELETE /drafts/{other_second}/edit", None, {}),
     ("DELETE /unsaved-edits/{other_lease}", None, {}),
+    ("POST /drafts/{other_third}/approvals", None, {}),
     ("GET /drafts/{other_second}/comments", None, {}),
     ("POST /drafts/{other_second}/comments", {"text": "Mine."}, {}),
     ("PATCH /comments/{other_comment}", {"resolved": True}, {}),

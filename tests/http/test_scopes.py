@@ -41,6 +41,7 @@ OPERATION_SCOPES = {
     "PUT /drafts/{id}/edit": "draft",
     "DELETE /drafts/{id}/edit": "draft",
     "DELETE /unsaved-edits/{id}": "review",
+    "POST /drafts/{id}/approvals": "review",
     "GET /drafts/{id}/comments": "read",
     "POST /drafts/{id}/comments": "draft",
     "PATCH /comments/{id}": "review",

@@ -16,9 +16,11 @@ from copydesk.cli.output import format_ago, print_table
 from copydesk.cli.prompts import prompt_line, prompt_secret
 from copydesk.desk.catalog import PLATFORMS
 from copydesk.errors import CopydeskError
+from copydesk.model.activity import MAX_APPROVALS
 from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.serialization import Struct
 from copydesk.text import clean
+from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -106,12 +108,31 @@ def list_(context: Context, *, as_json: bool) -> None:
         print_json(connected)
         return
     rows = [
-        (entry.label, entry.details.server, f"checked {format_ago(entry.checked_at)}", entry.trouble or "")
+        (entry.label, entry.details.server, f"checked {format_ago(entry.checked_at)}", _remarks(entry))
         for entry in connected
     ]
     print_table(rows, empty=context.with_desk_options(NO_ACCOUNTS))
     if vault_text:
         click.echo(f"Credentials are stored in {vault_text}.", err=True)
+
+
+def _remarks(account: ConnectedAccount) -> str:
+    approvals = f"{account.approvals} approvals" if account.approvals > 1 else ""
+    return " · ".join(filter(None, (approvals, account.trouble)))
+
+
+@account.command(examples=("copydesk account approvals bluesky:anna.example 2",))
+@click.argument("name", metavar="ACCOUNT")
+@click.argument("count", type=click.IntRange(1, MAX_APPROVALS))
+@json_options(ConnectedAccount)
+@pass_context
+def approvals(context: Context, *, name: str, count: int, as_json: bool) -> None:
+    """Let an account take only drafts that COUNT different reviewers have approved, 1 or 2."""
+    changed = context.run(lambda desk: desk.accounts.require_approvals(name, count))
+    if as_json:
+        print_json(changed)
+    else:
+        click.echo(f"{changed.label} takes drafts with {plural(changed.approvals, 'approval')}.")
 
 
 @account.command(examples=("copydesk account check", "copydesk account check bluesky:anna.example"))

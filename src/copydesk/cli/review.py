@@ -1,5 +1,5 @@
 """`copydesk draft`: approve, reject, regenerate, unapprove, archive, restore, stats, schedule, reschedule, unschedule,
-post, undo, redo, resume, history, diff, activity, comment, resolve.
+post, undo, redo, resume, history, diff, countersign, activity, comment, resolve.
 """
 
 import asyncio
@@ -463,6 +463,19 @@ def _format_piece(kind: str, text: str, *, coloured: bool) -> str:
     return click.style(formatted, fg=COLOURS[kind]) if coloured and kind in COLOURS else formatted
 
 
+@command(examples=("copydesk draft countersign 1f9c2a",))
+@click.argument("draft_id", type=DRAFT, metavar="ID")
+@json_options(DraftActivity)
+@pass_context
+def countersign(context: Context, *, draft_id: str, as_json: bool) -> None:
+    """Approve a draft that another reviewer has approved, for accounts that ask for two approvals."""
+    found = context.run(lambda desk: desk.drafts.activity.countersign(draft_id))
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(f"Approved by {clean(', '.join(approval.reviewer for approval in found.approvals))}")
+
+
 class ReviewedDraft(Struct, frozen=True):
     """The other reviewers of a draft, and the comments on it."""
 
@@ -491,8 +504,10 @@ def activity(context: Context, *, draft_id: str, as_json: bool) -> None:
         print_json(reviewed)
         return
     found = reviewed.activity
-    if not (found.editing or found.viewers or found.unsaved or reviewed.comments):
+    if not (found.editing or found.viewers or found.unsaved or found.approvals or reviewed.comments):
         click.echo("Nobody else is on this draft, and there are no comments.", err=True)
+    if found.approvals:
+        click.echo(f"Approved by {clean(', '.join(approval.reviewer for approval in found.approvals))}")
     if found.editing:
         click.echo(f"Edited by {clean(found.editing.reviewer)}, until {format_time(found.editing.until)}")
     if found.viewers:
@@ -562,5 +577,5 @@ def resolve(context: Context, *, draft_id: str, number: int, reopen: bool, delet
 
 COMMANDS = (
     *(approve, reject, regenerate, unapprove, archive, restore, stats, schedule, reschedule, unschedule, post),
-    *(undo, redo, resume, history, diff, activity, comment, resolve),
+    *(undo, redo, resume, history, diff, countersign, activity, comment, resolve),
 )

@@ -18,7 +18,7 @@ from copydesk.http.resources.pipeline import QueuedRun, RunList
 from copydesk.http.resources.reviewers import CommentList
 from copydesk.http.resources.sources import Deleted
 from copydesk.http.resources.webhooks import DeliveryList
-from copydesk.model.activity import Comment, DraftActivity, EditLease, UnsavedEdit, Viewer
+from copydesk.model.activity import Approval, Comment, DraftActivity, EditLease, UnsavedEdit, Viewer
 from copydesk.model.confidence import ConfidenceBin, ConfidenceReport
 from copydesk.model.delivery import (
     AccountQuestion,
@@ -645,6 +645,7 @@ _VALUES = (
                 id=EXAMPLE_ID, draft_id=EXAMPLE_ID, reviewer="ben", at=_AT, version=2, text="SQLite turns 25 this"
             ),
         ),
+        approvals=(Approval(reviewer="anna", at=_AT),),
     ),
     EditLease(id=EXAMPLE_ID, draft_id=EXAMPLE_ID, reviewer="anna", until=_AT, version=2),
     _COMMENT,

@@ -9,6 +9,8 @@ VIEW_DURATION: Final = timedelta(seconds=60)
 """For so long a reviewer counts as being on a draft; renewed while it is open."""
 EDIT_DURATION: Final = timedelta(minutes=3)
 """For so long an edit keeps others from saving; renewed while the reviewer types."""
+MAX_APPROVALS: Final = 2
+"""Approvals that an account can ask for."""
 MAX_COMMENT_LENGTH: Final = 2000
 MAX_QUOTE_LENGTH: Final = 500
 MAX_COMMENTS: Final = 200
@@ -49,6 +51,13 @@ class UnsavedEdit(Struct, frozen=True):
     text: str
 
 
+class Approval(Struct, frozen=True):
+    """The approval of a draft by one reviewer."""
+
+    reviewer: str
+    at: datetime
+
+
 class DraftActivity(Struct, frozen=True):
     """The other reviewers of a draft."""
 
@@ -58,6 +67,8 @@ class DraftActivity(Struct, frozen=True):
     """The reviewer who edits it."""
     unsaved: tuple[UnsavedEdit, ...]
     """Texts of edits that were taken over, oldest first."""
+    approvals: tuple[Approval, ...] = ()
+    """The reviewers who have approved the draft with its present text."""
 
 
 class Comment(Struct, frozen=True):

@@ -36,6 +36,8 @@ class ConnectedAccount(Struct, frozen=True):
     checked_at: datetime | None
     trouble: str | None
     """Why nothing can be posted until the user acts, such as an expired login; None if the account is usable."""
+    approvals: int = 1
+    """Reviewers who must have approved a draft before it is posted there."""
 
     @property
     def label(self) -> str:

@@ -327,6 +327,10 @@ class ListedDraft(Draft, frozen=True, kw_only=True):
     item: DraftItem
 
 
+APPROVED_STATUSES = frozenset({Status.APPROVED, Status.SCHEDULED, Status.MISSED})
+"""A reviewer has approved the text as it stands: to edit it is to approve another one."""
+
+
 def is_held(status: Status, last_error: str | None) -> bool:
     """Return True if the draft was approved and is held since, because its source changed."""
     # Nothing else leaves an error on a draft that awaits review: every change of the status clears it.

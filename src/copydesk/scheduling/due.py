@@ -35,6 +35,8 @@ class DueDraft(Struct, frozen=True):
     format: Format
     at: datetime
     accounts: tuple[str, ...]
+    lacks_approvals: bool = False
+    """An account asks for more approvals than the draft has; it has no accounts until then."""
 
 
 RETRY_WINDOW = timedelta(hours=1)

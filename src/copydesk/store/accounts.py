@@ -9,7 +9,8 @@ from copydesk.model.serialization import Struct
 from copydesk.store.raw_sql import execute_sql, upsert
 from copydesk.store.tables import account
 
-_COLUMNS = (account.c.id, account.c.details, account.c.connected_at, account.c.checked_at, account.c.trouble)
+_NAMES = ("id", "details", "connected_at", "checked_at", "trouble", "approvals")
+_COLUMNS = tuple(account.c[name] for name in _NAMES)
 _OWNED = account.c.user_id == bindparam("b_user")
 _ALL = select(*_COLUMNS).where(_OWNED).order_by(account.c.platform, account.c.name, account.c.id)
 _BY_ID = select(*_COLUMNS).where(_OWNED, account.c.id == bindparam("b_id"))
@@ -78,6 +79,12 @@ def set_error(conn: Connection, user_id: str, connected: ConnectedAccount, error
         account.c.connected_at == connected.connected_at,
     )
     conn.execute(update(account).where(*conditions).values(trouble=error))
+
+
+def set_approvals(conn: Connection, user_id: str, account_id: str, approvals: int) -> None:
+    """Store how many reviewers must have approved a draft before it is posted to the account."""
+    conditions = (account.c.user_id == user_id, account.c.id == account_id)
+    conn.execute(update(account).where(*conditions).values(approvals=approvals))
 
 
 def remove(conn: Connection, user_id: str, account_id: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from copydesk.model.activity import Comment, UnsavedEdit, Viewer
+from copydesk.model.activity import Approval, Comment, UnsavedEdit, Viewer
 from copydesk.model.serialization import Struct
 from copydesk.store.column_types import from_microseconds, to_microseconds
 from copydesk.store.raw_sql import execute_sql
@@ -47,6 +47,11 @@ _UPDATE_UNSAVED: Final = "UPDATE unsaved_edit SET text = ? WHERE user_id = ? AND
 # Nobody types in these any more.
 _REMOVE_EMPTY: Final = "DELETE FROM unsaved_edit WHERE user_id = ? AND draft_id = ? AND text = '' AND at < ?"
 _REMOVE_UNSAVED: Final = "DELETE FROM unsaved_edit WHERE user_id = ? AND id = ?"
+
+_ADD_APPROVAL: Final = """INSERT INTO draft_approval (draft_id, reviewer, user_id, at) VALUES (?, ?, ?, ?)
+    ON CONFLICT (draft_id, reviewer) DO UPDATE SET at = excluded.at"""
+_LIST_APPROVALS: Final = """SELECT reviewer, at FROM draft_approval
+    WHERE user_id = ? AND draft_id = ? ORDER BY at, reviewer"""
 
 _ADD_COMMENT: Final = """INSERT INTO draft_comment (id, user_id, draft_id, reviewer, at, position, quote, text)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -134,6 +139,17 @@ def _to_unsaved(row: tuple[Any, ...]) -> UnsavedEdit:
 def remove_unsaved(conn: Connection, user_id: str, edit_id: str) -> bool:
     """Delete such a text. Return False if the user has none with this id."""
     return bool(execute_sql(conn, _REMOVE_UNSAVED, (user_id, edit_id)).rowcount)
+
+
+def add_approval(conn: Connection, user_id: str, draft_id: str, reviewer: str, now: datetime) -> None:
+    """Record that the reviewer approved the draft; `draft_updates` deletes that when it is not approved any more."""
+    execute_sql(conn, _ADD_APPROVAL, (draft_id, reviewer, user_id, to_microseconds(now)))
+
+
+def list_approvals(conn: Connection, user_id: str, draft_id: str) -> tuple[Approval, ...]:
+    """Return the approvals of the draft with its present text, oldest first."""
+    rows = execute_sql(conn, _LIST_APPROVALS, (user_id, draft_id))
+    return tuple(Approval(reviewer=reviewer, at=from_microseconds(at)) for reviewer, at in rows)
 
 
 def add_comment(conn: Connection, user_id: str, comment: Comment) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, literal_column, select, text, update
 
 from copydesk.errors import ConflictError, DraftNotFoundError, StaleVersionError, StoreCorruptError
-from copydesk.model.draft import STATUS_LABELS, Format, Status
+from copydesk.model.draft import APPROVED_STATUSES, STATUS_LABELS, Format, Status
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import USER, EventKind, allowed_actions
 from copydesk.model.validation import MAX_ID_LENGTH
@@ -193,7 +193,21 @@ def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change
         # Raises NotFoundError itself if the draft was deleted.
         raise version_conflict(load_snapshot(conn, user_id, snapshot.id))
     draft_events.add(execute, user_id, rid, event)
+    if _ends_approvals(snapshot, change, after):
+        execute(_REMOVE_APPROVALS, (user_id, snapshot.id))
     return rid
+
+
+_REMOVE_APPROVALS: Final = "DELETE FROM draft_approval WHERE user_id = ? AND draft_id = ?"
+
+
+def _ends_approvals(snapshot: DraftSnapshot, change: DraftChange, after: Mapping[str, Any]) -> bool:
+    """Return True if those who approved the draft have not approved the result of this change."""
+    if "text" in after:
+        return True
+    # A draft that the system holds was approved as it stands.
+    is_approved = snapshot.status in APPROVED_STATUSES and change.kind is not EventKind.PERMANENT
+    return is_approved and after.get("status", snapshot.status) not in {*APPROVED_STATUSES, Status.POSTING}
 
 
 def _event(snapshot: DraftSnapshot, change: DraftChange, after: Mapping[str, Any]) -> EventData:

@@ -511,6 +511,17 @@ unsaved_edit = Table(
     Index(None, "draft_id", "id"),
 )
 
+# Reviewers who have approved a draft with its present text.
+draft_approval = Table(
+    "draft_approval",
+    metadata,
+    draft_id_column(primary_key=True),
+    required_column("reviewer", Text, primary_key=True),
+    user_id_column(index=True),
+    required_column("at", UtcDateTime),
+    sqlite_with_rowid=False,
+)
+
 # Comments on drafts, or on the words `quote`, which were at `position` when the comment was made.
 draft_comment = Table(
     "draft_comment",
@@ -677,6 +688,8 @@ account = Table(
     Column("owner", Text),
     Column("claim_id", ID),
     Column("lease_until", UtcDateTime),
+    # Reviewers who must have approved a draft before it is posted there.
+    required_column("approvals", Integer, server_default=text("1")),
     UniqueConstraint("user_id", "platform", "server", "remote_id"),
 )
 

@@ -303,3 +303,63 @@ async def test_invalid_comment_is_refused(both: Reviewers, text: str, quote: str
 )
 def test_closest_words_are_found(text: str, quote: str, start: int, found: int | None) -> None:
     assert find_quote(text, quote, start) == found
+
+
+async def approvers(both: Reviewers) -> list[str]:
+    """Return who has approved the draft with its present text."""
+    return [approval.reviewer for approval in (await both.anna.drafts.activity.get(both.draft_id)).approvals]
+
+
+async def test_two_reviewers_approve_a_draft(both: Reviewers) -> None:
+    await both.anna.drafts.approve(both.draft_id)
+
+    countersigned = await both.ben.drafts.activity.countersign(both.draft_id)
+
+    assert [approval.reviewer for approval in countersigned.approvals] == ["anna", "ben"]
+    with pytest.raises(ConflictError, match="ben has approved this draft already"):
+        await both.ben.drafts.activity.countersign(both.draft_id)
+
+
+async def test_draft_that_nobody_approved_is_not_countersigned(both: Reviewers) -> None:
+    with pytest.raises(ConflictError, match="Cannot countersign a draft with the status “needs review”"):
+        await both.ben.drafts.activity.countersign(both.draft_id)
+    assert await approvers(both) == []
+
+
+async def test_edit_leaves_the_approval_of_its_author(both: Reviewers) -> None:
+    await both.anna.drafts.approve(both.draft_id)
+
+    await both.ben.drafts.edit(both.draft_id, "His.")
+
+    assert await approvers(both) == ["ben"]
+    await both.ben.drafts.undo(both.draft_id)
+    # Whose text it is again is not known.
+    assert await approvers(both) == []
+
+
+@pytest.mark.parametrize("end", ["undo", "unapprove", "reject"])
+async def test_approval_that_is_taken_back_does_not_count(both: Reviewers, end: str) -> None:
+    await both.anna.drafts.approve(both.draft_id)
+    if end == "undo":
+        await both.anna.drafts.undo(both.draft_id)
+    else:
+        await both.anna.drafts.change(both.draft_id, {"action": end})
+
+    await both.ben.drafts.approve(both.draft_id)
+
+    assert await approvers(both) == ["ben"]
+
+
+async def test_bulk_approval_counts(both: Reviewers) -> None:
+    await both.ben.drafts.bulk({"action": "approve", "ids": [both.draft_id]})
+    assert await approvers(both) == ["ben"]
+
+
+async def test_scheduling_keeps_the_approvals(both: Reviewers) -> None:
+    await both.anna.drafts.approve(both.draft_id)
+    await both.anna.drafts.change(
+        both.draft_id, {"action": "schedule", "scheduledAt": both.watch() + timedelta(hours=1)}
+    )
+    await both.anna.drafts.change(both.draft_id, {"action": "cancel_schedule"})
+
+    assert await approvers(both) == ["anna"]

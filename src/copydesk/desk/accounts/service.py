@@ -12,6 +12,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.leases import account_lease
 from copydesk.desk.operation import operation
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.model.activity import MAX_APPROVALS
 from copydesk.model.delivery import Account, ConnectedAccount, select_accounts
 from copydesk.model.serialization import Struct
 from copydesk.posting.platform import (
@@ -162,6 +163,18 @@ class Accounts:
             raise InvalidError(FieldError("account", message))
         posts = await platform.list_posts(account.details, MAX_LISTED_POSTS)
         return await asyncio.to_thread(select_examples, posts[:MAX_LISTED_POSTS])
+
+    @operation
+    async def require_approvals(self, name: str, count: int) -> ConnectedAccount:
+        """Let the account take only drafts that `count` different reviewers have approved, 1 or 2; return it.
+
+        Raise InvalidError for another number, NotFoundError.
+        """
+        if not 1 <= count <= MAX_APPROVALS:
+            raise InvalidError(FieldError("count", f"takes 1 to {MAX_APPROVALS}"))
+        account = await self._resolve_account(name)
+        await self._ctx.write_durable(accounts.set_approvals, account.id, count)
+        return replace(account, approvals=count)
 
     @operation
     async def remove(self, name: str) -> ConnectedAccount:

@@ -27,8 +27,9 @@ from copydesk.model.activity import (
     Viewer,
     find_quote,
 )
+from copydesk.model.draft import APPROVED_STATUSES, STATUS_LABELS
 from copydesk.model.requests import MAX_TEXT_LENGTH
-from copydesk.model.transitions import status_after_edit
+from copydesk.model.transitions import allowed_actions, status_after_edit
 from copydesk.store import activity, draft_queries, draft_updates
 from copydesk.store.activity import OpenEdit
 from copydesk.store.database import Transaction
@@ -91,6 +92,14 @@ class Activity:
     async def end_edit(self, draft_id: str) -> None:
         """End the caller's edit without saving; nothing happens if somebody else took it over."""
         await self._ctx.write(_end_edit, draft_id, self._ctx.reviewer)
+
+    @operation
+    async def countersign(self, draft_id: str) -> DraftActivity:
+        """Add the caller's approval to those of an approved draft, for accounts that ask for several.
+
+        Raise ConflictError if the draft is not approved, or the caller has approved it already; NotFoundError.
+        """
+        return await self._ctx.write_durable(_countersign, draft_id, self._ctx.reviewer, self._ctx.clock())
 
     @operation
     async def compare_unsaved(self, edit_id: str) -> Difference:
@@ -156,6 +165,7 @@ def _load(conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: da
         viewers=tuple(viewer for viewer in viewers if viewer.reviewer != reviewer),
         editing=Viewer(reviewer=edit.reviewer, until=edit.until) if edit and edit.until > now else None,
         unsaved=activity.list_unsaved(conn, user_id, draft_id),
+        approvals=activity.list_approvals(conn, user_id, draft_id),
     )
 
 
@@ -163,6 +173,22 @@ def _view(conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: da
     found = _load(conn, user_id, draft_id, reviewer, now)
     activity.save_viewer(conn, user_id, draft_id, Viewer(reviewer=reviewer, until=now + VIEW_DURATION), now)
     return found
+
+
+def _countersign(conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime) -> DraftActivity:
+    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
+    if snapshot.status not in APPROVED_STATUSES or snapshot.archived:
+        raise ConflictError(
+            f"Cannot countersign a draft with the status “{STATUS_LABELS[snapshot.status]}”.",
+            hint="Approve it: copydesk draft approve ID",
+            current_status=snapshot.status,
+            allowed=allowed,
+        )
+    if any(approval.reviewer == reviewer for approval in activity.list_approvals(conn, user_id, draft_id)):
+        raise ConflictError(f"{reviewer} has approved this draft already; nothing changed.", hint="Ask somebody else.")
+    activity.add_approval(conn, user_id, draft_id, reviewer, now)
+    return _load(conn, user_id, draft_id, reviewer, now)
 
 
 def _start_edit(

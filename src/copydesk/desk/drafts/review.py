@@ -17,7 +17,17 @@ from copydesk.desk.drafts.activity import settle_edit
 from copydesk.desk.drafts.check_draft import check_edited_draft
 from copydesk.desk.leases import current_owner
 from copydesk.errors import ConflictError, CopydeskError, DeskClosedError, FieldError, InvalidError, StoreError
-from copydesk.model.draft import Action, Checks, Draft, ListedDraft, Status, Trace, is_held, without_item
+from copydesk.model.draft import (
+    APPROVED_STATUSES,
+    Action,
+    Checks,
+    Draft,
+    ListedDraft,
+    Status,
+    Trace,
+    is_held,
+    without_item,
+)
 from copydesk.model.requests import (
     MAX_IDS,
     TIME_ACTIONS,
@@ -43,7 +53,7 @@ from copydesk.model.transitions import (
 from copydesk.scheduling.slots import HORIZON, next_free_slot
 from copydesk.scheduling.time_text import DAYS, MONTHS
 from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant
-from copydesk.store import bulk_actions, draft_queries, draft_updates, schedule
+from copydesk.store import activity, bulk_actions, draft_queries, draft_updates, schedule
 from copydesk.store.bulk_actions import BulkPart, BulkPlan
 from copydesk.store.database import COMMIT_BATCH_SIZE, Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
@@ -223,7 +233,7 @@ class Review:
     ) -> list[CopydeskError | None]:
         # One read for the batch. Each write checks that its draft is still at the version read here.
         snapshots = await self._ctx.read(draft_updates.load_snapshots, ids)
-        return await self._ctx.write_batch(_BulkAction(request, snapshots, now, bulk_id).apply, ids)
+        return await self._ctx.write_batch(_BulkAction(request, snapshots, now, bulk_id, self._ctx.reviewer).apply, ids)
 
 
 async def prepare_change(
@@ -313,9 +323,10 @@ class _BulkAction:
     """A bulk action, applied to one draft per transaction."""
 
     def __init__(
-        self, request: ChangeDraft, snapshots: Mapping[str, DraftSnapshot], now: datetime, bulk_id: str
+        self, request: ChangeDraft, snapshots: Mapping[str, DraftSnapshot], now: datetime, bulk_id: str, reviewer: str
     ) -> None:
         self._request = request
+        self._reviewer = reviewer
         self._snapshots = snapshots
         self._now = now
         self._bulk_id = bulk_id
@@ -328,6 +339,7 @@ class _BulkAction:
             raise draft_updates.draft_not_found(draft_id)
         at = resolve_time(conn, user_id, snapshot, self._request, self._now, after_slot=self._last_slot)
         write_change(conn, user_id, snapshot, self._request, self._now, at=at, bulk_id=self._bulk_id)
+        save_approval(conn, user_id, snapshot, self._request, self._reviewer, self._now)
         if at and needs_slot(self._request):
             # Start the next search after this slot: all earlier ones are taken, and each draft gets a slot of its own.
             self._last_slot = at.at
@@ -363,6 +375,16 @@ def write_change(
         bulk_id=bulk_id,
     )
     draft_updates.apply_change(conn, user_id, snapshot, change)
+
+
+def save_approval(
+    conn: Transaction, user_id: str, snapshot: DraftSnapshot, request: ChangeDraft, reviewer: str, now: datetime
+) -> None:
+    """Record that the reviewer approved the draft by this change, after it was written."""
+    # To edit an approved draft is to approve the new text.
+    edits_approved = request.text is not None and request.action is None and snapshot.status in APPROVED_STATUSES
+    if request.action is Action.APPROVE or edits_approved:
+        activity.add_approval(conn, user_id, snapshot.id, reviewer, now)
 
 
 def needs_slot(request: ChangeDraft) -> bool:
@@ -433,6 +455,7 @@ def _apply_request(conn: Transaction, user_id: str, change: PreparedChange, expe
         draft_updates.load_snapshot(conn, user_id, snapshot.id, expected_version=expected_version)
     at = resolve_time(conn, user_id, snapshot, request, now)
     write_change(conn, user_id, snapshot, request, now, edited=edited, at=at)
+    save_approval(conn, user_id, snapshot, request, reviewer, now)
     return without_item(_get_draft(conn, user_id, snapshot.id))
 
 

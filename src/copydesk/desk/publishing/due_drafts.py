@@ -16,13 +16,14 @@ from copydesk.model.draft import Format, Status
 from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event
 from copydesk.scheduling.due import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 from copydesk.scheduling.wall_time import WallTime, moved_instant
-from copydesk.store import accounts, deliveries, draft_updates, schedule
+from copydesk.store import accounts, activity, deliveries, draft_updates, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.schedule import ScheduledDraft
 from copydesk.text.formatting import format_duration
 
 T = TypeVar("T")
+NOT_APPROVED_MESSAGE = "Too few reviewers had approved it when it was due; nothing was sent."
 NO_ACCOUNT_MESSAGE = "No suitable account was connected when it was due; nothing was sent."
 MAY_BE_POSTED_MESSAGE = (
     "The database was restored or copied, so it may already be posted; posting it checks the account first."
@@ -89,7 +90,8 @@ class DueDrafts:
     @operation
     async def list_waiting_for_account(self) -> tuple[str, ...]:
         """Return the ids of due drafts that no connected account would post, oldest first."""
-        return tuple(draft.draft_id for draft in await self._load_due_drafts(self._ctx.clock()) if not draft.accounts)
+        due = await self._load_due_drafts(self._ctx.clock())
+        return tuple(draft.draft_id for draft in due if not draft.accounts and not draft.lacks_approvals)
 
     @operation
     async def apply_zone_changes(self) -> tuple[str, ...]:
@@ -116,18 +118,25 @@ class DueDrafts:
         return grace_periods(self._ctx.settings.schedule)
 
     async def _load_due_drafts(self, now: datetime) -> list[DueDraft]:
-        """Return the drafts whose time has come, each with the ids of its accounts."""
+        """Return the drafts whose time has come, each with the ids of its accounts; none if it lacks approvals."""
         connected, drafts = await self._ctx.read(_load_due, now)
+        targets = [self._ctx.resolve_accounts(connected, draft.platforms, draft.format) for draft in drafts]
+        # Only of drafts for accounts that ask for more than one: usually none does.
+        demanding = {
+            draft.id: max(account.approvals for account in accounts)
+            for draft, accounts in zip(drafts, targets, strict=True)
+            if any(account.approvals > 1 for account in accounts)
+        }
+        lacking = await self._ctx.read(_lacking_approvals, demanding) if demanding else frozenset()
         return [
             DueDraft(
                 draft_id=draft.id,
                 format=draft.format,
                 at=draft.at,
-                accounts=tuple(
-                    account.id for account in self._ctx.resolve_accounts(connected, draft.platforms, draft.format)
-                ),
+                accounts=() if draft.id in lacking else tuple(account.id for account in accounts),
+                lacks_approvals=draft.id in lacking,
             )
-            for draft in drafts
+            for draft, accounts in zip(drafts, targets, strict=True)
         ]
 
     def _mark_missed(
@@ -135,9 +144,11 @@ class DueDrafts:
     ) -> None:
         consequence = MAY_BE_POSTED_MESSAGE if rollback and draft.at <= rollback.until else "Nothing was sent."
         message = f"Missed: more than {format_duration(self._grace_periods[draft.format])} late. {consequence}"
-        _apply_event(
-            conn, user_id, draft, SystemEvent.MISSED, now, last_error=message if draft.accounts else NO_ACCOUNT_MESSAGE
-        )
+        if draft.lacks_approvals:
+            message = NOT_APPROVED_MESSAGE
+        elif not draft.accounts:
+            message = NO_ACCOUNT_MESSAGE
+        _apply_event(conn, user_id, draft, SystemEvent.MISSED, now, last_error=message)
 
     async def _apply_in_batches(self, values: Sequence[T], work: Callable[[Transaction, str, T], None]) -> list[T]:
         """Run `work` for each value in its own transaction; return the values that succeeded.
@@ -159,6 +170,13 @@ def _load_due(
     conn: Transaction, user_id: str, now: datetime
 ) -> tuple[tuple[ConnectedAccount, ...], tuple[ScheduledDraft, ...]]:
     return accounts.list_all(conn, user_id), schedule.list_due(conn, user_id, now)
+
+
+def _lacking_approvals(conn: Transaction, user_id: str, needed: Mapping[str, int]) -> frozenset[str]:
+    """Return the drafts with fewer approvals than `needed`, by their ids."""
+    return frozenset(
+        draft_id for draft_id, count in needed.items() if len(activity.list_approvals(conn, user_id, draft_id)) < count
+    )
 
 
 def _dispatch(conn: Transaction, user_id: str, due: DueDraft, now: datetime) -> None:

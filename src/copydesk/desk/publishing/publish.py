@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from copydesk.desk.drafts.activity import settle_edit
-from copydesk.desk.drafts.review import PreparedChange, write_change
+from copydesk.desk.drafts.review import PreparedChange, save_approval, write_change
 from copydesk.desk.publishing.delivery_report import resolution_hint
 from copydesk.desk.publishing.draft_deliveries import (
     create_deliveries,
@@ -24,7 +24,7 @@ from copydesk.model.transitions import EventKind, allowed_actions, next_status
 from copydesk.model.validation import MAX_ID_LENGTH
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, repeat_seed
-from copydesk.store import accounts, deliveries, draft_queries, draft_updates
+from copydesk.store import accounts, activity, deliveries, draft_queries, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRestart, DeliveryRow, DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
@@ -58,8 +58,10 @@ def start_posting(
     if edit is not None:
         settle_edit(conn, user_id, draft_id, edit.reviewer, now)
         write_change(conn, user_id, edit.snapshot, edit.request, now, edited=edit.edited)
+        save_approval(conn, user_id, edit.snapshot, edit.request, edit.reviewer, now)
         snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     targets = _select_accounts(conn, user_id, snapshot, platforms, resolve)
+    _require_approvals(conn, user_id, snapshot, targets)
     rows = deliveries.list_by_draft(conn, user_id, draft_id)
     existing = [row for account in targets if (row := latest_delivery(rows, account)) and may_be_live(row)]
     # Refuse only if no account is left to post to.
@@ -93,6 +95,22 @@ def _select_accounts(
     if not targets:
         raise _refusal(snapshot, f"No connected account accepts the format {snapshot.format}; nothing was posted.")
     return targets
+
+
+def _require_approvals(
+    conn: Transaction, user_id: str, snapshot: DraftSnapshot, targets: Sequence[ConnectedAccount]
+) -> None:
+    """Raise ConflictError if an account asks for more approvals than the draft has."""
+    needed = max(account.approvals for account in targets)
+    if needed <= 1:
+        return
+    reviewers = [approval.reviewer for approval in activity.list_approvals(conn, user_id, snapshot.id)]
+    if len(reviewers) < needed:
+        label = next(account.label for account in targets if account.approvals == needed)
+        approved_by = f"only {reviewers[0]} approved this draft" if reviewers else "nobody approved its present text"
+        hint = f"Another reviewer approves it too: copydesk draft countersign {snapshot.id}"
+        message = f"{label} asks for {needed} approvals, and {approved_by}; nothing was posted."
+        raise _refusal(snapshot, message, hint, without=Action.POST)
 
 
 def _already_posted(existing: Sequence[DeliveryRow]) -> tuple[str, str]:

@@ -12,7 +12,17 @@ from copydesk.errors import FieldError, InvalidError, StaleVersionError
 from copydesk.http.call import Call
 from copydesk.http.operations import Operations
 from copydesk.model.delivery import NeedsYou, PostResult
-from copydesk.model.draft import Action, Checks, Draft, Format, ListedDraft, Status, is_held, without_item
+from copydesk.model.draft import (
+    APPROVED_STATUSES,
+    Action,
+    Checks,
+    Draft,
+    Format,
+    ListedDraft,
+    Status,
+    is_held,
+    without_item,
+)
 from copydesk.model.filters import Archived
 from copydesk.model.page import PageSize
 from copydesk.model.requests import (
@@ -52,8 +62,6 @@ def scope_of_action(fields: Mapping[str, object]) -> Scope:
     return ACTION_SCOPES[Action(action)] if isinstance(action, str) and action in set(Action) else Scope.DRAFT
 
 
-APPROVED_STATUSES = frozenset({Status.APPROVED, Status.SCHEDULED, Status.MISSED})
-"""A reviewer has approved the text as it stands: to edit it is to approve another one."""
 EXAMPLE_ID = "019a5b2e-6c1f-7d3a-9b47-3f0c2a91e5d8"
 
 

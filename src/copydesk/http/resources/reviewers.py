@@ -137,6 +137,12 @@ async def discard_unsaved_edit(call: Call) -> Deleted:
     return Deleted(ok=True)
 
 
+@operations.add("POST", "/drafts/{id}/approvals", scope=Scope.REVIEW, response=DraftActivity, errors=(404, 409))
+async def countersign_draft(call: Call) -> DraftActivity:
+    """Approve a draft that another reviewer has approved, for accounts that ask for two approvals."""
+    return await call.desk.drafts.activity.countersign(call.id)
+
+
 @operations.add("GET", "/drafts/{id}/comments", scope=Scope.READ, response=CommentList, errors=(404,))
 async def list_comments(call: Call) -> CommentList:
     """List the comments on a draft, with the positions of their words in its text as it is now."""

@@ -55,7 +55,7 @@ CREATE VIEW draft_words AS SELECT rid AS rowid, words AS draft_words FROM draft;
 """
 MIN_SERVER_VERSION: Final = 15
 _DIALECT: Final = create_mock_engine("postgresql+psycopg://", lambda *_: None).dialect
-FINGERPRINTS: Final = {"0018": "20d09d7ca4341644", "0019": "ec02813581617d99"}
+FINGERPRINTS: Final = {"0018": "20d09d7ca4341644", "0019": "ec02813581617d99", "0020": "546bec1b05651e95"}
 """The revisions that this version can read, oldest first, with the fingerprint of the statements that create them.
 
 A revision is frozen: databases of it exist. A change of the schema is a new one, with its statements in UPGRADES.
@@ -116,6 +116,19 @@ CREATE TABLE unsaved_edit (
 );
 CREATE INDEX ix_unsaved_edit_user_id ON unsaved_edit (user_id);
 CREATE INDEX ix_unsaved_edit_draft_id_id ON unsaved_edit (draft_id, id);
+""",
+    "0020": """
+ALTER TABLE account ADD COLUMN approvals BIGINT DEFAULT 1 NOT NULL;
+CREATE TABLE draft_approval (
+    draft_id TEXT COLLATE "C" NOT NULL,
+    reviewer TEXT COLLATE "C" NOT NULL,
+    user_id TEXT COLLATE "C" NOT NULL,
+    at BIGINT NOT NULL,
+    CONSTRAINT pk_draft_approval PRIMARY KEY (draft_id, reviewer),
+    CONSTRAINT fk_draft_approval_draft_id FOREIGN KEY(draft_id) REFERENCES draft (id) ON DELETE CASCADE,
+    CONSTRAINT fk_draft_approval_user_id FOREIGN KEY(user_id) REFERENCES "user" (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_draft_approval_user_id ON draft_approval (user_id);
 """,
 }
 """By revision: the statements that make it from the one before, without those of triggers, which are created anew."""

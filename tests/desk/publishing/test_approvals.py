@@ -1,0 +1,113 @@
+"""Tests for accounts that ask for the approvals of two reviewers."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from copydesk.desk import Desk
+from copydesk.errors import ConflictError, InvalidError, NotFoundError
+from copydesk.model.draft import Status
+from copydesk.posting.fake import FakeServer
+from desk_fixtures import NOW, Watch
+from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
+
+HOUR = timedelta(hours=1)
+
+
+class Team:
+    """Two reviewers of one desk, whose account asks for two approvals."""
+
+    def __init__(self, anna: Desk, ben: Desk, server: FakeServer, watch: Watch) -> None:
+        self.anna, self.ben, self.server, self.watch = anna, ben, server, watch
+
+    @property
+    def posts(self) -> int:
+        """The number of posts on the account."""
+        return len(self.server.posts)
+
+    async def tick(self) -> tuple[int, int]:
+        """Dispatch what is due; return the number of drafts that were dispatched, and that were missed."""
+        due = self.anna.schedule.due_drafts
+        return len(await due.dispatch_due()), len(await due.mark_missed())
+
+
+@pytest.fixture
+async def team(tmp_path: Path) -> AsyncIterator[Team]:
+    watch, server = Watch(), FakeServer()
+    platforms = fake_platforms(server)
+    async with (
+        open_posting_desk(tmp_path, platforms, clock=watch, COPYDESK_CONSOLE__REVIEWER="anna") as anna,
+        open_posting_desk(tmp_path, platforms, clock=watch, COPYDESK_CONSOLE__REVIEWER="ben") as ben,
+    ):
+        await connect_account(anna)
+        await anna.accounts.require_approvals("fake:me", 2)
+        yield Team(anna, ben, server, watch)
+
+
+async def test_post_needs_both_approvals(team: Team) -> None:
+    draft_id = await create_approved_draft(team.anna)
+
+    with pytest.raises(ConflictError, match="asks for 2 approvals, and only anna approved this draft") as refused:
+        await team.anna.posting.post(draft_id)
+    assert f"copydesk draft countersign {draft_id}" in refused.value.hint
+    assert ((await team.anna.drafts.get(draft_id)).status, team.posts) == (Status.APPROVED, 0)
+
+    await team.ben.drafts.activity.countersign(draft_id)
+    await team.anna.posting.post(draft_id)
+    assert team.posts == 1
+
+
+async def test_scheduled_draft_waits_for_the_second_approval(team: Team) -> None:
+    draft_id = await create_approved_draft(team.anna)
+    await team.anna.drafts.change(draft_id, {"action": "schedule", "scheduledAt": NOW + HOUR})
+    team.watch.now += HOUR
+
+    assert await team.tick() == (0, 0)
+    # It has an account, so none is reported as missing.
+    assert await team.anna.schedule.due_drafts.list_waiting_for_account() == ()
+
+    await team.ben.drafts.activity.countersign(draft_id)
+    assert await team.tick() == (1, 0)
+
+
+async def test_scheduled_draft_without_the_second_approval_is_missed(team: Team) -> None:
+    draft_id = await create_approved_draft(team.anna)
+    await team.anna.drafts.change(draft_id, {"action": "schedule", "scheduledAt": NOW + HOUR})
+    team.watch.now += 2 * HOUR
+
+    assert await team.tick() == (0, 1)
+
+    draft = await team.anna.drafts.get(draft_id)
+    assert (draft.status, draft.last_error) == (
+        Status.MISSED,
+        "Too few reviewers had approved it when it was due; nothing was sent.",
+    )
+
+
+async def test_edit_after_both_approvals_needs_another_one(team: Team) -> None:
+    draft_id = await create_approved_draft(team.anna)
+    await team.ben.drafts.activity.countersign(draft_id)
+    await team.anna.drafts.edit(draft_id, "Other words.")
+
+    with pytest.raises(ConflictError, match="only anna approved"):
+        await team.anna.posting.post(draft_id)
+
+
+async def test_account_asks_for_one_approval_again(team: Team) -> None:
+    (account,) = await team.anna.accounts.list()
+    assert account.approvals == 2
+    changed = await team.anna.accounts.require_approvals(account.label, 1)
+
+    assert (changed.approvals, (await team.ben.accounts.list())[0].approvals) == (1, 1)
+    await team.anna.posting.post(await create_approved_draft(team.anna))
+    assert team.posts == 1
+
+
+@pytest.mark.parametrize("count", [0, 3])
+async def test_other_numbers_of_approvals_are_refused(team: Team, count: int) -> None:
+    with pytest.raises(InvalidError):
+        await team.anna.accounts.require_approvals("fake", count)
+    with pytest.raises(NotFoundError):
+        await team.anna.accounts.require_approvals("mastodon", 2)
