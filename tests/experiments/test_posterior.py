@@ -65,9 +65,14 @@ def test_extreme_rates_have_an_estimate(posts):
     assert all(0 < draw < 1 for draw in draws)
 
 
+def test_shares_of_none_and_all_are_a_proportion():
+    shares = credible_interval(sample_share([1.0] * 7 + [0.0] * 13, Random(1), 20_000))
+    assert shares == pytest.approx(credible_interval(sample_proportion(7, 20, Random(2), 20_000)), abs=0.01)
+
+
 def test_shares_without_any_change_are_not_certain():
     low, high = credible_interval(sample_share([0.0] * 10, Random(1)))
-    assert low == 0
+    assert 0 < low < 0.01
     assert 0.1 < high < 0.4
 
 

@@ -153,6 +153,24 @@ def test_difference_without_a_best_variant():
     results = evaluate(review_both(20, {"a": 1, "b": 16, "c": 16}), variants=3)
     assert results.verdict.kind is VerdictKind.BEST_UNCLEAR
     assert "B or C" in results.sentence
+    assert (results.verdict.next_look, is_decided(results)) == (None, True)
+
+
+def test_difference_without_a_best_variant_is_looked_at_again():
+    def review(count: int) -> ExperimentResults:
+        drafts = review_both(20, {"a": 1, "b": 16, "c": 16})
+        later = {"a": 0.3, "b": 0.0, "c": 0.3}
+        drafts += [reviewed(name, number, edited) for name, edited in later.items() for number in range(20, count)]
+        return evaluate(drafts, posts=40, variants=3)
+
+    first = review(20)
+    assert (first.verdict.kind, first.look.posts, is_decided(first)) == (VerdictKind.BEST_UNCLEAR, 20, False)
+    assert first.sentence.endswith("Look 2 of 4, 20 posts per variant reviewed. The next look is at 30.")
+    assert review(29).verdict == first.verdict
+    second = review(30)
+    assert (second.verdict.kind, second.verdict.variant, second.look.posts) == (VerdictKind.BETTER, "b", 30)
+    assert is_decided(second)
+    assert review(40).look == second.look
 
 
 @pytest.mark.parametrize("later", [0.0, 0.9])

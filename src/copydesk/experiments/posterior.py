@@ -7,7 +7,7 @@ nothing has to converge, and the result is the same each time.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import exp, expm1, lgamma, log, log1p, sqrt
 from random import Random
 from typing import NamedTuple
@@ -21,11 +21,9 @@ _SHAPES = tuple(0.08 * 1.65**step for step in range(14))
 _COARSENING = 0.8
 """Power of the likelihood below 1: the rates of posts have a heavier tail than a beta distribution, and intervals that
 rely on it are too narrow ("coarsened posterior": Miller and Dunson, 2019)."""
-_PROPORTION_PRIOR = 0.75
-"""Added to the numbers of yes and no. Jeffreys' prior, 0.5, is too sure of the extremes: with five posts and a true
-proportion of 0.6, its intervals contain that in 91 % of cases."""
-_SHARE_PRIOR = ((0.0, 0.5), (1.0, 0.5))
-"""Values and weights added to shares, as Jeffreys' prior adds them to a proportion."""
+_PRIOR = 0.75
+"""Added to the numbers of yes and no, or of shares of 1 and 0. Jeffreys' prior, 0.5, is too sure of the extremes: with
+five posts and a true proportion of 0.6, its intervals contain that in 91 % of cases."""
 
 
 class MeanEstimate(NamedTuple):
@@ -44,28 +42,43 @@ class MeanEstimate(NamedTuple):
 
 def sample_proportion(successes: int, count: int, random: Random, draws: int = DRAWS) -> list[float]:
     """Return draws of a proportion: yes or no per post leaves no spread to estimate."""
-    first, second = successes + _PROPORTION_PRIOR, count - successes + _PROPORTION_PRIOR
+    first, second = successes + _PRIOR, count - successes + _PRIOR
     return [random.betavariate(first, second) for _ in range(draws)]
 
 
 def sample_share(values: Sequence[float], random: Random, draws: int = DRAWS) -> list[float]:
-    """Return draws of the mean of shares of 0 to 1, many of which may be exactly 0 or 1."""
-    # Without the prior, drafts that were all accepted unchanged have no spread, and an interval of no width.
-    weighted = [*((value, 1.0) for value in values), *_SHARE_PRIOR]
-    return [min(max(mean, 0.0), 1.0) for mean in _sample_mean(weighted, random, draws)]
+    """Return draws of the mean of shares of 0 to 1, many of which may be exactly 0 or 1.
+
+    The Bayesian bootstrap (Rubin, 1981), which knows no other values than those that occurred, besides 0 and 1. Of
+    shares that are all 0 or 1 it is the beta distribution of a proportion.
+    """
+    weights = Counter[float](values)
+    # Without them, drafts that were all accepted unchanged have no spread, and an interval of no width.
+    counts = {**weights, 0.0: weights[0.0] + _PRIOR, 1.0: weights[1.0] + _PRIOR}
+    return [_draw_mean(counts, random) for _ in range(draws)]
+
+
+def _draw_mean(counts: Mapping[float, float], random: Random) -> float:
+    """Return a mean of values that occurred so often, with weights from a Dirichlet distribution."""
+    total = weighted = 0.0
+    for value, count in counts.items():
+        weight = random.gammavariate(count, 1)
+        total += weight
+        weighted += weight * value
+    return weighted / total
 
 
 def sample_count(counts: Sequence[int], random: Random, draws: int = DRAWS) -> list[float]:
     """Return draws of the typical count: the mean of log(1 + count), as a count."""
     # On the logarithmic scale, because one viral post would decide the mean of the counts alone.
-    return [max(expm1(mean), 0.0) for mean in _sample_mean([(log1p(count), 1.0) for count in counts], random, draws)]
+    return [max(expm1(mean), 0.0) for mean in _sample_mean([log1p(count) for count in counts], random, draws)]
 
 
-def _sample_mean(weighted: Sequence[tuple[float, float]], random: Random, draws: int) -> list[float]:
-    """Return draws from Student's t distribution around the weighted mean."""
-    count = sum(weight for _, weight in weighted)
-    mean = sum(value * weight for value, weight in weighted) / count
-    squares = sum(weight * (value - mean) ** 2 for value, weight in weighted)
+def _sample_mean(values: Sequence[float], random: Random, draws: int) -> list[float]:
+    """Return draws from Student's t distribution around the mean."""
+    count = len(values)
+    mean = sum(values) / count
+    squares = sum((value - mean) ** 2 for value in values)
     # A single value has no degree of freedom left; the distribution must still be proper, only very wide.
     freedom = max(count - 1, 0.5)
     return [random.gauss(mean, sqrt(squares / (2 * random.gammavariate(freedom / 2, 1) * count))) for _ in range(draws)]

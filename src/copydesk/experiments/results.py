@@ -36,14 +36,15 @@ from copydesk.model.experiment import (
 )
 from copydesk.statistics.permutation import assignment_p, permutation_p
 
-MIN_P_BEST = 0.9
-"""A difference alone does not say which variant is the best of several."""
+MIN_P_BEST = 0.8
+"""A difference alone does not say which variant is the best of several. In the simulations hardly any variant that is
+named from there on is a wrong one, and 0.9 leaves the right one of five unnamed in a tenth of the experiments."""
 MIN_INTERACTIONS = 30
 """Of all posts of a look; fewer say nothing about engagement."""
 MAX_P = 0.05
 MAX_EDIT_RATIO = 0.3
 MAX_POST_SHARE = 0.5
-_FINAL = (VerdictKind.BETTER, VerdictKind.BEST_UNCLEAR, VerdictKind.NO_DIFFERENCE_SEEN)
+_FINAL = (VerdictKind.BETTER, VerdictKind.NO_DIFFERENCE_SEEN)
 
 Arms = tuple[tuple[Observation, ...], ...]
 """The observations of each variant, in the order in which they became known."""
@@ -54,12 +55,9 @@ class LookAnalysis(NamedTuple):
 
     look: Look
     p: float
-    estimates: tuple[MeanEstimate, ...]
-
-    @property
-    def is_different(self) -> bool:
-        """True if the variants differ."""
-        return self.p < self.look.threshold
+    is_different: bool
+    """True if this look or an earlier one has shown that the variants differ."""
+    estimates: tuple[MeanEstimate, ...] = ()
 
     @property
     def best(self) -> int | None:
@@ -69,31 +67,54 @@ class LookAnalysis(NamedTuple):
 
 
 def take_looks(metric: Metric, arms: Arms, looks: Sequence[Look], seed: str) -> LookAnalysis | None:
-    """Return the last look that was due: the first one that shows a difference, or else the latest.
+    """Return the last look that was due: the first one that names the best variant, or else the latest.
 
     Each look uses as many observations of each variant as were planned for it, the first ones. What comes later cannot
-    change it.
+    change it. A difference that one look has shown remains shown: the later ones are taken only to tell which variant
+    is the best, so they add nothing to the chance of a false difference.
     """
     taken = find_look(metric, arms, looks, seed)
     if taken is None:
         return None
-    first = tuple(arm[: taken.look.posts] for arm in arms)
-    return taken._replace(estimates=estimate_means(metric, first, f"{seed}:{taken.look.number}"))
+    taken = _estimate(taken, metric, arms, seed)
+    for look in looks:
+        if not taken.is_different or taken.best is not None or min(map(len, arms)) < look.posts:
+            break
+        if look.posts > taken.look.posts:
+            taken = _estimate(_take_look(look, metric, arms, seed)._replace(is_different=True), metric, arms, seed)
+    return taken
 
 
 def find_look(metric: Metric, arms: Arms, looks: Sequence[Look], seed: str) -> LookAnalysis | None:
-    """Return the last look that was due, as `take_looks` does, without the estimates."""
+    """Return the first look that shows a difference, or else the latest that was due, without the estimates."""
     taken = None
     for look in looks:
         if min(map(len, arms)) < look.posts:
             break
-        first = tuple(arm[: look.posts] for arm in arms)
-        if metric is Metric.ENGAGEMENT and sum(post.value for arm in first for post in arm) < MIN_INTERACTIONS:
+        if metric is Metric.ENGAGEMENT and _count_interactions(arms, look) < MIN_INTERACTIONS:
             continue
-        taken = LookAnalysis(look, difference_p(metric, first, f"{seed}:{look.number}"), ())
+        taken = _take_look(look, metric, arms, seed)
         if taken.is_different:
             break
     return taken
+
+
+def _take_look(look: Look, metric: Metric, arms: Arms, seed: str) -> LookAnalysis:
+    p = difference_p(metric, _first(arms, look), f"{seed}:{look.number}")
+    return LookAnalysis(look, p, is_different=p < look.threshold)
+
+
+def _estimate(taken: LookAnalysis, metric: Metric, arms: Arms, seed: str) -> LookAnalysis:
+    estimates = estimate_means(metric, _first(arms, taken.look), f"{seed}:{taken.look.number}")
+    return taken._replace(estimates=estimates)
+
+
+def _first(arms: Arms, look: Look) -> Arms:
+    return tuple(arm[: look.posts] for arm in arms)
+
+
+def _count_interactions(arms: Arms, look: Look) -> float:
+    return sum(post.value for arm in _first(arms, look) for post in arm)
 
 
 # Cached because the console shows the same results again with each refresh.
@@ -172,8 +193,9 @@ def build_results(
 
 
 def is_decided(results: ExperimentResults) -> bool:
-    """Return True if the experiment has run as planned: its last look was taken, or one has shown a difference."""
-    return results.verdict.kind in _FINAL
+    """Return True if the experiment has run as planned: its last look was taken, or one has named the best variant."""
+    verdict = results.verdict
+    return verdict.kind in _FINAL or (verdict.kind is VerdictKind.BEST_UNCLEAR and verdict.next_look is None)
 
 
 def _define_metric(metric: Metric, posts: Sequence[Observation]) -> MetricDefinition:
@@ -199,17 +221,17 @@ def _conclude(
     analysis: LookAnalysis | None,
     variants: Sequence[Variant],
 ) -> Verdict:
+    post_count = min(map(len, arms))
+    due = [look.posts for look in looks if look.posts > post_count]
     if analysis is not None and analysis.is_different:
         best = analysis.best
         if best is None:
-            return Verdict(kind=VerdictKind.BEST_UNCLEAR)
+            return Verdict(kind=VerdictKind.BEST_UNCLEAR, next_look=due[0] if due else None)
         return Verdict(kind=VerdictKind.BETTER, variant=variants[best].id)
-    post_count = min(map(len, arms))
     if analysis is not None and analysis.look == looks[-1]:
         first = [post for arm in arms for post in arm[: analysis.look.posts]]
         lift = smallest_lift(plan.metric, analysis.look.posts, measure(plan.metric, first))
         return Verdict(kind=VerdictKind.NO_DIFFERENCE_SEEN, smallest_lift=lift)
-    due = [look.posts for look in looks if look.posts > post_count]
     kind = VerdictKind.NOT_ENOUGH_DATA if post_count < MIN_POSTS or not due else VerdictKind.TOO_EARLY
     return Verdict(kind=kind, next_look=due[0] if due else None)
 

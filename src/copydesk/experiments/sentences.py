@@ -15,19 +15,20 @@ _UNITS = {Metric.ACCEPTANCE: "reviewed", Metric.EDITS: "reviewed", Metric.ENGAGE
 
 
 _LIFTS = {1.25: "a quarter more", 1.5: "half more", 2.0: "twice as many"}
-_COUNTED = {Metric.ACCEPTANCE: "reviewed drafts", Metric.EDITS: "reviewed drafts", Metric.ENGAGEMENT: "measured posts"}
+_COUNTED = {Metric.ACCEPTANCE: "reviewed draft", Metric.EDITS: "reviewed draft", Metric.ENGAGEMENT: "measured post"}
 
 
 def describe_plan(plan: ExperimentPlan) -> str:
     """Return the size, how long it takes, and what other sizes would find."""
-    size = f"{plan.posts_per_variant} posts per variant"
+    size, counted = f"{plan.posts_per_variant} posts per variant", _COUNTED[plan.metric]
     if plan.weeks is None:
-        size += f"; how long that takes is not known before you have {_COUNTED[plan.metric]}"
+        size += f"; how long that takes is not known before you have {counted}s"
     else:
-        size += f", about {_weeks(plan.weeks)} at your {plan.posts_per_week:g} {_COUNTED[plan.metric]} a week"
+        rate = f"{plan.posts_per_week:g} {counted}{'' if plan.posts_per_week == 1 else 's'}"
+        size += f", about {_weeks(plan.weeks)} at your {rate} a week"
     first, *rest = [_need(plan.metric, need) for need in plan.needed]
     needs = f"To see {', '.join([first, *rest])}."
-    source = "" if plan.based_on else f" Typical figures are assumed until you have 20 {_COUNTED[plan.metric]}."
+    source = "" if plan.based_on else f" Typical figures are assumed until you have 20 {counted}s."
     return f"{size}. {needs}{source}"
 
 
@@ -61,7 +62,9 @@ def describe_verdict(results: ExperimentResults, post_count: int) -> str:
     basis = f"Look {results.look.number} of {results.look.of}, {results.look.posts} posts per variant {unit}."
     if verdict.kind is VerdictKind.BEST_UNCLEAR:
         best = sorted(results.arms, key=_chance, reverse=True)[:2]
-        return f"The variants differ, but it is not clear which is the best: {best[0].name} or {best[1].name}. {basis}"
+        names = f"{best[0].name} or {best[1].name}"
+        next_look = f" The next look is at {verdict.next_look}." if verdict.next_look else ""
+        return f"The variants differ, but it is not clear which is the best: {names}. {basis}{next_look}"
     winner = next(arm for arm in results.arms if arm.id == verdict.variant)
     rest = [arm for arm in results.arms if arm is not winner]
     return f"{winner.name} is better: {_values(results, winner, rest)}. {basis}"

@@ -126,7 +126,9 @@ def _check_values(reader: FieldReader, values: Sequence[object], *, aa_test: boo
     if aa_test and len(set(keys)) > 1:
         reader.add_problem("variants", "have different values; those of an A/A test have the same")
     elif not aa_test and len(set(keys)) < len(keys):
-        reader.add_problem("variants", "have the same value; only an A/A test (aaTest) compares a value with itself")
+        reader.add_problem(
+            "variants", "have the same value; only an A/A test (--aa, aaTest) compares a value with itself"
+        )
 
 
 def _comparable(value: object) -> bytes:

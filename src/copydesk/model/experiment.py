@@ -218,7 +218,8 @@ class LookTaken(Struct, frozen=True):
     """Posts per variant it is computed from, the first ones: later data do not change it."""
     threshold: float
     p: float
-    """Of the permutation test over all variants."""
+    """Of the permutation test over all variants. It may be above the threshold if an earlier look was below its own,
+    and this one was taken to tell which variant is the best."""
 
 
 class VerdictKind(StrEnum):
@@ -227,7 +228,7 @@ class VerdictKind(StrEnum):
     NO_DIFFERENCE_SEEN = "no_difference_seen"
     BETTER = "better"
     BEST_UNCLEAR = "best_unclear"
-    """The variants differ, but none is clearly the best."""
+    """The variants differ, but none is clearly the best so far."""
 
 
 class Verdict(Struct, frozen=True):
