@@ -9,6 +9,7 @@ CopydeskError
 ├── NotFoundError             the id does not exist, or belongs to another user
 │   └── DraftNotFoundError    the id of a draft
 ├── ConflictError             not allowed in the current state
+│   ├── EditedByOtherError    another reviewer is editing the draft
 │   ├── RequestInProgressError another process is carrying out the request with this idempotency key
 │   ├── ResponseLostError     the request with this idempotency key was carried out, its response is lost
 │   ├── StaleVersionError     the draft is not at the version that the caller expects
@@ -165,6 +166,10 @@ class ResponseLostError(ConflictError):
             "This request was carried out, at least in part, but its response was lost when the server stopped. Read"
             " what it was to create or change before you send it with another key."
         )
+
+
+class EditedByOtherError(ConflictError):
+    """Another reviewer is editing this draft; nothing changed."""
 
 
 class StaleVersionError(ConflictError):

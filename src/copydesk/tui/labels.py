@@ -800,6 +800,11 @@ def overwrite_hint(message: str) -> str:
     return f"{message} {key_label('edit.save')} again overwrites it with your text."
 
 
+def takeover_hint(message: str) -> str:
+    """Return why an edit was not saved, and the key that takes the other reviewer's edit over."""
+    return f"{message} {key_label('edit.save')} again takes it over; the other text is kept."
+
+
 def hidden_characters() -> str:
     """Return the notice that the editor does not show all characters of a text."""
     return f"Invisible characters are not shown here. {key_label('review.edit_outside')} opens the exact text."

@@ -212,7 +212,7 @@ async def test_of_two_who_begin_at_once_one_gets_the_lease(both: Reviewers) -> N
         *(desk.drafts.activity.start_edit(both.draft_id) for desk in (both.anna, both.ben)), return_exceptions=True
     )
 
-    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["ConflictError", "EditLease"]
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["EditLease", "EditedByOtherError"]
 
 
 @pytest.mark.parametrize("seed", range(sample_size(24)))

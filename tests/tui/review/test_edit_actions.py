@@ -1,5 +1,6 @@
 """Tests for editing drafts in the form and in the user's editor: no typed text is lost."""
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from copydesk.desk import Desk
 from copydesk.editor import Autosave
+from copydesk.errors import EditedByOtherError
 from copydesk.tui.app import Console
 from copydesk.tui.dialogs import autosaved_form
+from copydesk.tui.review import edit_actions
 from copydesk.tui.widgets.inputs import SafeTextArea
 from desk_fixtures import open_desk_at
 from posting_fixtures import connect_account
@@ -85,6 +89,59 @@ async def test_overwriting_newer_text_requires_confirmation(tmp_path: Path) -> N
         assert "Ctrl+S again overwrites it with your text." in " ".join(review.text.split())
         await review.press("ctrl+s")
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text}z"
+
+
+async def test_typing_keeps_other_reviewers_from_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(autosaved_form, "AUTOSAVE_DELAY", 0.01)
+    async with open_review(tmp_path) as review, open_desk_at(tmp_path, console__reviewer="ben") as ben:
+        first = review.current
+        await review.press("e")
+        # Who only looks at the text has no lease.
+        assert (await ben.drafts.activity.get(first.id)).editing is None
+        await review.press("ctrl+end", "z")
+        await wait_for_editor(ben, first.id, present=True)
+        with pytest.raises(EditedByOtherError):
+            await ben.drafts.edit(first.id, "By Ben.")
+        await review.press("escape", "y")
+        await wait_for_editor(ben, first.id, present=False)
+        assert (await ben.drafts.edit(first.id, "By Ben.")).text == "By Ben."
+
+
+async def wait_for_editor(desk: Desk, draft_id: str, *, present: bool) -> None:
+    """Wait until somebody edits the draft, or nobody does any more."""
+    async with asyncio.timeout(10):
+        while ((await desk.drafts.activity.get(draft_id)).editing is not None) is not present:
+            pass
+
+
+async def test_edit_of_another_reviewer_is_taken_over_by_saving_again(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review, open_desk_at(tmp_path, console__reviewer="ben") as ben:
+        first = review.current
+        lease = await ben.drafts.activity.start_edit(first.id)
+        await ben.drafts.activity.renew_edit(first.id, lease.id, "Typed by Ben.")
+        await review.press("e", "ctrl+end", "z", "ctrl+s")
+        assert "ben is editing this draft; nothing changed." in " ".join(review.text.split())
+        assert (await review.desk.drafts.get(first.id)).text == first.text
+
+        await review.press("ctrl+s")
+
+        assert (await review.desk.drafts.get(first.id)).text == f"{first.text}z"
+        (kept,) = (await ben.drafts.activity.get(first.id)).unsaved
+        assert (kept.reviewer, kept.text) == ("ben", "Typed by Ben.")
+
+
+async def test_takeover_is_reported_while_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(autosaved_form, "AUTOSAVE_DELAY", 0.01)
+    monkeypatch.setattr(edit_actions, "RENEWAL_INTERVAL", 0.0)
+    async with open_review(tmp_path) as review, open_desk_at(tmp_path, console__reviewer="ben") as ben:
+        first = review.current
+        await review.press("e", "ctrl+end", "y")
+        await wait_for_editor(ben, first.id, present=True)
+        await ben.drafts.activity.start_edit(first.id, take_over=True)
+        await review.press("z")
+        await review.wait_for(lambda: "ben took over this edit; your text is kept." in review.toasts)
+        (kept,) = (await ben.drafts.activity.get(first.id)).unsaved
+        assert kept.text == f"{first.text}yz"
 
 
 async def test_pasted_escape_sequences_are_removed(tmp_path: Path) -> None:

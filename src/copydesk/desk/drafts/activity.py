@@ -13,7 +13,7 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.versions import Difference, compare_texts
 from copydesk.desk.operation import operation
-from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
+from copydesk.errors import ConflictError, EditedByOtherError, FieldError, InvalidError, NotFoundError
 from copydesk.model.activity import (
     EDIT_DURATION,
     MAX_COMMENT_LENGTH,
@@ -232,7 +232,7 @@ def _to_lease(draft_id: str, edit: OpenEdit) -> EditLease:
 
 def _refuse_if_held(edit: OpenEdit, reviewer: str, now: datetime) -> None:
     if edit.reviewer != reviewer and edit.until > now:
-        raise ConflictError(
+        raise EditedByOtherError(
             f"{edit.reviewer} is editing this draft; nothing changed.",
             hint="Wait until it is saved, or take it over: copydesk draft edit ID --take-over",
         )

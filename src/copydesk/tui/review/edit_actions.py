@@ -1,14 +1,17 @@
 """Edit a draft's text, here or in the user's editor. Typed text is autosaved until it is stored in the draft."""
 
 import asyncio
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
 from copydesk.editor import Autosave, UnsavedText, get_editor_command, read_edited_file, without_added_newline
-from copydesk.errors import ConflictError, CopydeskError
+from copydesk.errors import ConflictError, CopydeskError, EditedByOtherError
 from copydesk.model.transitions import status_after_edit
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_relative
@@ -28,6 +31,48 @@ if TYPE_CHECKING:
 AUTOSAVE_FOLDER = "typed"
 EDIT_SCREEN = "edit"
 """Name under which the one edit screen is installed."""
+RENEWAL_INTERVAL = 20.0
+"""Seconds between two renewals of a lease while the user types: each is a change that all consoles look at."""
+
+
+class _EditLease:
+    """The lease of one edit: taken with the first key, renewed while others follow, ended with the edit."""
+
+    def __init__(self, desk: "Desk", draft_id: str, on_conflict: Callable[[ConflictError], object]) -> None:
+        self._desk = desk
+        self._draft_id = draft_id
+        self._on_conflict = on_conflict
+        self._id: str | None = None
+        self._renewed_at: float | None = None
+
+    async def renew(self, text: str) -> None:
+        """Take or renew the lease, unless that was done just now. Report once that somebody else has it."""
+        now = time.monotonic()
+        if self._renewed_at is not None and now - self._renewed_at < RENEWAL_INTERVAL:
+            return
+        # Before the first await: the next autosave may come while this one waits for the database.
+        self._renewed_at = now
+        try:
+            if self._id is None:
+                self._id = (await self._desk.drafts.activity.start_edit(self._draft_id)).id
+            await self._desk.drafts.activity.renew_edit(self._draft_id, self._id, text)
+        except ConflictError as error:
+            self._id, self._renewed_at = None, math.inf
+            self._on_conflict(error)
+        except CopydeskError:
+            pass  # saving the text fails for the same reason, and reports it
+
+    async def take_over(self) -> None:
+        """End the edit of another reviewer, whose text is kept."""
+        self._id = (await self._desk.drafts.activity.start_edit(self._draft_id, take_over=True)).id
+
+    async def end(self, *, saved: bool = False) -> None:
+        """End the edit, if it has the lease; saving has ended it already."""
+        lease, self._id = self._id, None
+        if lease is not None and not saved:
+            # It expires anyway.
+            with suppress(CopydeskError):
+                await self._desk.drafts.activity.end_edit(self._draft_id)
 
 
 class EditActions:
@@ -101,21 +146,32 @@ class EditActions:
 
         autosave, write_lock = self._texts(desk), asyncio.Lock()
         version = saved.version if saved else draft.version
+        lease = _EditLease(desk, draft.id, lambda error: self.app.notify(error.message, severity="warning"))
+        takes_over = False
 
         async def keep_text(text: str) -> None:
             async with write_lock:
                 await asyncio.to_thread(autosave.save, draft.id, version, text)
+            # After the file, which does not wait for the database.
+            await lease.renew(text)
 
         async def forget() -> None:
             async with write_lock:
                 await asyncio.to_thread(autosave.delete, draft.id)
+            await lease.end()
 
         async def save(text: str) -> str:
-            nonlocal version
+            nonlocal version, takes_over
             if text == clean_lines(draft.text):
                 return ""
             try:
+                if takes_over:
+                    await lease.take_over()
                 await self._save(desk, draft, text, version)
+                await lease.end(saved=True)
+            except EditedByOtherError as error:
+                takes_over = True
+                return labels.takeover_hint(error.message)
             except ConflictError as error:
                 current = await desk.drafts.get(draft.id)
                 if current.version == version:
