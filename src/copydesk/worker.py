@@ -57,6 +57,7 @@ SHUTDOWN_TIMEOUT: Final = 30.0
 """Seconds that jobs in progress get when the worker stops; a run gets none, as it waits for jobs of its own."""
 RECONNECT_DELAY: Final = 2.0
 POOL_SIZE: Final = 4
+QUEUE_ERRORS: Final = (ConnectorException, psycopg.Error, PoolTimeout)
 
 
 class _Options(TypedDict, total=False):
@@ -121,7 +122,14 @@ class Worker:
                 stopping.cancel()
 
     async def fetch(self, user_id: str, groups: Sequence[SourceGroup]) -> AsyncIterator[SourceGroup]:
-        """Defer a job for each group, a few at a time; yield each group once its job has ended."""
+        """Defer a job for each group, a few at a time; yield each group once its job has ended. Raise StoreError."""
+        try:
+            async for group in self._fetch_groups(user_id, groups):
+                yield group
+        except QUEUE_ERRORS as error:
+            raise StoreError("Cannot reach the queue of the workers.", hint="Check that PostgreSQL runs.") from error
+
+    async def _fetch_groups(self, user_id: str, groups: Sequence[SourceGroup]) -> AsyncIterator[SourceGroup]:
         waiting, deferred = deque(groups), dict[int, SourceGroup]()
         while waiting or deferred:
             while waiting and len(deferred) < FETCHES_PER_USER:
@@ -171,7 +179,7 @@ class Worker:
             )
             try:
                 await reader.run()
-            except (ConnectorException, psycopg.Error, PoolTimeout) as error:
+            except QUEUE_ERRORS as error:
                 log.warning("Reading the queue %s failed; trying again", queue, exc_info=error)
             if not stop.is_set():
                 with suppress(TimeoutError):

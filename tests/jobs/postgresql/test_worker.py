@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 
 from copydesk import worker as worker_module
@@ -16,6 +17,7 @@ from copydesk.jobs import JobMessage
 from copydesk.model.source import SourceGroup
 from copydesk.model.user import User
 from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.store.postgresql.work_queue import QUEUES
 from copydesk.worker import FETCHES_PER_USER, Worker
 from desk_fixtures import FakeWeb, create_source, entry, execute_sql, feed, list_drafts, query_db
 from desks_fixtures import open_desks_at
@@ -247,3 +249,52 @@ async def test_removed_user_is_forgotten(home):
         assert waiting_looks(home) == [anna.id]
         async with running(make_worker(home, desks)):
             await wait_until(lambda: asyncio.sleep(0, not waiting_looks(home)))
+
+
+class SlowWeb(FakeWeb):
+    """Takes its time to respond, so that jobs pile up."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await super().handle_async_request(request)
+        await asyncio.sleep(0.02)
+        return response
+
+
+async def test_user_with_many_sources_does_not_hold_up_another(home):
+    web = SlowWeb()
+
+    async def add_sources(user: User, count: int) -> None:
+        for number in range(count):
+            url = f"https://{user.name}{number}.example/feed"
+            web.put(url, feed())
+            await create_source(await desks.get(user), url)
+
+    async with open_desks_now(home, web) as desks:
+        anna = await desks.users.add("anna")
+        await add_sources(desks.owner, 150)
+        async with running(make_worker(home, desks, concurrency=2)):
+            await wait_until(lambda: asyncio.sleep(0, len(web.requests) > 20))
+            await add_sources(anna, 5)
+            before = len(web.requests)
+            await wait_until(lambda: asyncio.sleep(0, len(web.requests) == 155))
+    positions = [number for number, url in enumerate(web.requested_urls) if "anna" in url]
+    # Behind what was in the queue when her run began, not behind all.
+    assert len(positions) == 5
+    assert positions[-1] - before < 80
+
+
+async def test_worker_goes_on_after_its_connections_were_cut(home):
+    server = FakeServer()
+    async with open_desks_now(home, server=server, **NO_PIPELINE) as desks:
+        desk = await desks.get(desks.owner)
+        async with running(make_worker(home, desks)):
+            registered = "SELECT count(*) FROM procrastinate_workers"
+            await wait_until(lambda: asyncio.sleep(0, query_db(home, registered) == [(len(QUEUES),)]))
+            cut = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+            ((count,),) = query_db(home, cut)
+            assert count > len(QUEUES)
+            account_id = await connect(desk, "me")
+            await add_deliveries(desk, [account_id], 3)
+            await wait_until(lambda: all_posted(desk))
+    assert sorted(keys_of(server).values()) == [1, 1, 1]
