@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -99,14 +100,24 @@ def test_health_check_of_container(sample_server: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
-def test_unit_is_valid(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["copydesk.service", "copydesk-worker@.service"])
+def test_unit_is_valid(tmp_path: Path, name: str) -> None:
     # The program has to exist.
-    text = (DEPLOY / "copydesk.service").read_text(encoding="utf-8").replace("/opt/copydesk/bin/copydesk", "/bin/true")
-    (tmp_path / "copydesk.service").write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        ["systemd-analyze", "verify", tmp_path / "copydesk.service"], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, [line for line in done.stderr.splitlines() if "copydesk.service" in line]) == (0, [])
+    text = (DEPLOY / name).read_text(encoding="utf-8").replace("/opt/copydesk/bin/copydesk", "/bin/true")
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    done = subprocess.run(["systemd-analyze", "verify", tmp_path / name], capture_output=True, text=True, check=False)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if name in line]) == (0, [])
+
+
+def test_composition_starts_commands_that_exist() -> None:
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    commands = [service["command"] for service in services.values() if "command" in service]
+    unit = (DEPLOY / "copydesk-worker@.service").read_text(encoding="utf-8")
+    started = re.search(r"^ExecStart=\S+ (.*)$", unit, re.MULTILINE)
+    assert started
+    for arguments in [*commands, started[1].split()]:
+        done = subprocess.run([*COMMAND, *arguments, "--help"], capture_output=True, text=True, check=False, timeout=60)
+        assert (done.returncode, f"Usage: copydesk {arguments[0]}" in done.stdout) == (0, True), done.stderr
 
 
 async def test_agent_starts_with_the_configuration(tmp_path: Path) -> None:

@@ -56,6 +56,13 @@ def execute_many(conn: Connection, statement: str, rows: Iterable[Sequence[Any]]
     return dbapi_connection(conn).executemany(statement, rows).rowcount
 
 
+def lock_name(conn: Connection, name: str) -> None:
+    """Wait until no other transaction that writes holds this name, then hold it to the end of this one."""
+    # In SQLite one transaction writes at a time.
+    if conn.dialect.name == POSTGRESQL:
+        execute_sql(conn, "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", (name,)).fetchone()
+
+
 def placeholders(values: Collection[object]) -> str:
     """Return a placeholder for each of `values`: `?, ?, ?`."""
     return ", ".join("?" * len(values))

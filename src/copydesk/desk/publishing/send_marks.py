@@ -27,6 +27,7 @@ from copydesk.errors import CredentialsError, StoreError
 from copydesk.model.serialization import Struct
 from copydesk.store import deliveries, users
 from copydesk.store.database import Transaction
+from copydesk.store.raw_sql import lock_name
 
 log = logging.getLogger(__name__)
 FILE_NAME = "sends.json"
@@ -97,8 +98,10 @@ class SendMarks:
     def record(self, conn: Transaction, *marks: SendMark) -> Rollback | None:
         """Store the marks of requests that were committed; return as `find_rollback`.
 
-        In a write transaction, which keeps other processes from replacing the file at the same time.
+        In a write transaction, so that other processes do not replace the file at the same time.
         """
+        # On PostgreSQL, transactions of different users do not wait for each other.
+        lock_name(conn, str(self._path))
         desk_id, content = self._desk_id(conn), self._read_file()
         stored = {*self._stored_marks(conn, content.desks.get(desk_id)), *marks}
         committed = deliveries.find_sends(conn, stored)
