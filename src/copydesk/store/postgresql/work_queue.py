@@ -75,6 +75,11 @@ DECLARE
     later timestamptz := CASE WHEN at > {_NOW} THEN to_timestamp(at / 1000000.0) END;
     key text := '{LOOK}:' || woken || coalesce(':' || extract(epoch FROM later), '');
 BEGIN
+    -- While no worker runs, nobody takes them: one job per user is left, and the next sweep finds the rest.
+    IF later IS NOT NULL AND NOT EXISTS
+        (SELECT FROM procrastinate_workers WHERE last_heartbeat > now() - interval '1 min') THEN
+        RETURN;
+    END IF;
     IF NOT EXISTS (SELECT FROM procrastinate_jobs WHERE queueing_lock = key AND status = 'todo') THEN
         PERFORM procrastinate_defer_jobs_v1(ARRAY[ROW('{LOOK}', '{LOOK}', {LOOK_PRIORITY}, NULL, key,
             jsonb_build_object('user_id', woken), later)::procrastinate_job_to_defer_v1]);
@@ -82,7 +87,7 @@ BEGIN
 EXCEPTION WHEN unique_violation THEN
     NULL;
 END $$;
-{"".join(_create_trigger(table, *wake_up) for table, wake_up in _WAKE_UPS.items())}"""
+{"".join(_create_trigger(table, *wake_up) for table, wake_up in _WAKE_UPS.items())}"""  # noqa: S608 - the words above
 
 _FINGERPRINT: Final = fingerprint({PREFIX: _CREATE})
 
