@@ -53,7 +53,7 @@ OTHER_ITEMS = (
     make_item(
         "2",
         title="Councils vote on libraries of their own",
-        text="Marl's councils set aside 20,000 euros for saws and tents on Monday.",
+        text="Marl's councils set aside 20,000 euros for saws, lamps, ropes and tents on Monday evening.",
         author="Bo Lind",
     ),
     make_item(

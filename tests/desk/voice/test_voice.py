@@ -248,7 +248,7 @@ async def test_offline_writer_respects_part_count(desk):
 
 async def test_offline_writer_follows_target_length(desk):
     lengths = []
-    for target in (40, 150):
+    for target in (50, 150):
         await desk.voice.update({"formats": {"BLOG": {"targetWords": target}}})
         lengths.append(len((await write_offline(desk, Format.BLOG, text=LONG_TEXT)).split()))
 
