@@ -72,7 +72,7 @@ test: .venv/test ## every check, and every test that needs no server: minutes
 
 test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon, PostgreSQL, llama.cpp) and a browser; built once, in ~/.cache
 	$(SERVER_TESTS) -m servers
-	$(TESTS) --database postgresql tests/store tests/desk/postgresql tests/jobs/postgresql tests/proof/postgresql tests/desk/test_leases.py tests/cli/test_daemon.py
+	$(TESTS) --database postgresql tests/store tests/desk/postgresql tests/jobs/postgresql tests/proof/postgresql tests/desk/test_leases.py tests/desk/drafts/test_activity.py tests/proof/test_reviewers.py tests/cli/test_daemon.py
 
 # Without the tests in a terminal: only this process is measured, not those that tests start.
 coverage: .venv/test ## the branches that the tests without servers cover: at least 95 %
@@ -80,7 +80,7 @@ coverage: .venv/test ## the branches that the tests without servers cover: at le
 
 prove: .venv/servers ## all cases and examples of which `make test` has a sample: up to an hour
 	COPYDESK_PROVE=1 $(SERVER_TESTS) -m "proof or hypothesis"
-	$(TESTS) --database postgresql tests/store tests/desk tests/cli/test_daemon.py tests/cli/test_serve.py
+	$(TESTS) --database postgresql tests/store tests/desk tests/cli/test_daemon.py tests/cli/test_serve.py tests/proof/test_reviewers.py
 	COPYDESK_PROVE=1 $(PYTEST) -s --database postgresql tests/proof/postgresql
 
 prove-network: .venv/servers ## the metrics from a whole Bluesky network, where PostgreSQL is installed
