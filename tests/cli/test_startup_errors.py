@@ -181,6 +181,23 @@ def test_doctor_refuses_the_keys_that_the_console_refuses(tmp_path):
     assert "'hyper+space bar' is no key" in result.err
 
 
+def test_doctor_names_files_that_the_console_leaves_out(tmp_path):
+    (tmp_path / "themes").mkdir()
+    (tmp_path / "themes" / "dusk.toml").write_text('primary = "blue"\n')
+    (tmp_path / "console-theme").write_text("dusk\n")
+    (tmp_path / "console-tabs.json").write_text("[1")
+    run_in_process(tmp_path, "draft", "list")
+    result = run_in_process(tmp_path, "doctor")
+    assert result.code == 0
+    assert "warning  console" in result.out
+    assert "themes/dusk.toml is not used: primary is" in result.out
+    assert "The chosen theme “dusk” does not exist" in result.out
+    assert "The tabs that you saved are missing: console-tabs.json cannot be read" in result.out
+    (tmp_path / "themes" / "dusk.toml").write_text('primary = "#00f"\nbackground = "#000"\nforeground = "#fff"\n')
+    (tmp_path / "console-tabs.json").write_text("{}")
+    assert "  console  " not in run_in_process(tmp_path, "doctor").out
+
+
 def test_binary_settings_file_is_reported(tmp_path):
     (tmp_path / "settings.toml").write_bytes(b"\xff\xfe\x00[network]")
 

@@ -9,6 +9,8 @@ import pytest
 
 from cli_runner import assert_one_line_error, run_in_process
 from copydesk.desk import load_first_page
+from copydesk.settings import QueueTab
+from copydesk.tui.custom_tabs import CustomTabs, tabs_file
 from desk_fixtures import settings_at
 from desks_fixtures import open_desks_at
 
@@ -98,6 +100,31 @@ def test_commands_work_as_the_named_user(tmp_path):
     for user, text in (("anna", "By Anna."), ("owner", "By the owner.")):
         listed = json.loads(run_in_process(tmp_path, "--user", user, "draft", "list", "--json").out)
         assert [draft["text"] for draft in listed["drafts"]] == [text]
+
+
+def test_variables_name_the_desk_as_options_do(tmp_path):
+    run_in_process(tmp_path, "user", "add", "anna")
+    assert run_in_process(tmp_path, "draft", "new", "By Anna.", copydesk_user="anna").code == 0
+    shown = run_in_process(tmp_path, "draft", "list", copydesk_user="anna")
+    assert "By Anna." in shown.out
+    # An option is stronger, and another folder is another desk.
+    assert "By Anna." not in run_in_process(tmp_path, "--user", "owner", "draft", "list", copydesk_user="anna").out
+    other = str(tmp_path / "other")
+    assert (
+        run_in_process(tmp_path, "--home", other, "draft", "list", copydesk_user="anna", copydesk_sample="1").code == 0
+    )
+    assert not (tmp_path / "other" / "sample").exists()
+    assert run_in_process(tmp_path, "source", "list", copydesk_sample="1").out.count("\n") > 5
+
+
+def test_saved_tabs_are_removed_with_their_user(tmp_path):
+    run_in_process(tmp_path, "user", "add", "anna")
+    settings = settings_at(tmp_path)
+    for user in (None, "anna"):
+        CustomTabs(file=tabs_file(settings, user)).save("Brief", QueueTab(format="SHORT"))
+    assert run_in_process(tmp_path, "user", "remove", "anna", "--yes").code == 0
+    assert not tabs_file(settings, "anna").exists()
+    assert tabs_file(settings, None).exists()
 
 
 def test_pipeline_runs_for_the_named_user(tmp_path):

@@ -120,13 +120,13 @@ def test_no_verdict_between_looks():
         assert evaluate(drafts, posts=40).look == results.look
         assert evaluate(drafts, posts=40).verdict.kind is VerdictKind.TOO_EARLY
     assert results.look is not None
-    assert results.sentence.startswith("No difference at look 1 of 4: 10 of 40 posts per variant reviewed.")
+    assert results.sentence.startswith("No difference at comparison 1 of 4: 10 of 40 posts per variant reviewed.")
 
 
 def test_better_variant_is_named():
     results = evaluate(review_both(20, {"a": 4, "b": 18}))
     assert (results.verdict.kind, results.verdict.variant) == (VerdictKind.BETTER, "b")
-    assert results.sentence.startswith("B is better: accepted without edits ")
+    assert results.sentence.startswith("“B” is better: accepted without edits ")
     assert is_decided(results)
     a, b = (arm.estimate for arm in results.arms)
     assert a.low < 0.2 < a.high < b.low < 0.9 < b.high

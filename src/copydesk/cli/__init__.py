@@ -174,8 +174,12 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     pipeline and prints the drafts.
     """
     # Imported here, not at the top: --help and --version need click only.
-    from copydesk.cli.context import Context  # noqa: PLC0415
+    from copydesk.cli.context import SAMPLE_VARIABLE, USER_VARIABLE, Context  # noqa: PLC0415
 
+    # Another folder named on the command line is another desk, which the variables say nothing about.
+    if home is None:
+        user = user or os.environ.get(USER_VARIABLE) or None
+        sample = sample or bool(os.environ.get(SAMPLE_VARIABLE))
     ctx.obj = Context(home=home, sample=sample, debug=debug, user=user)
     has_run_options = bool(source_ids or formats or max_drafts is not None or due or as_json)
     _validate_options(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from copydesk.desk import Desk
+    from copydesk.model.check_finding import CheckFinding
     from copydesk.model.draft import ListedDraft
 
 FIRST_PAGE_SIZE = 100
@@ -54,6 +55,7 @@ def run_console(context: Context) -> None:
         preferences=preferences,
         qualify_commands=context.with_desk_options,
     )
+    app.desk_environment = context.desk_environment
     app.notice = labels.SAMPLE_NOTICE if context.sample else ""
     sys.exit(app.run() or 0)
 
@@ -73,7 +75,8 @@ def serve_console(context: Context, port: int | None) -> None:
 def _check_user(context: Context) -> None:
     """Refuse an unknown name on this terminal, before the console fills it."""
     if context.user is not None:
-        context.run_on_desks(context.find_user)
+        # Under their name, also if it was given as an id: the console has a file for it.
+        context.user = context.run_on_desks(context.find_user).name
 
 
 def check_console_settings(settings: Settings) -> None:
@@ -81,3 +84,15 @@ def check_console_settings(settings: Settings) -> None:
     from copydesk.tui.preferences import load_preferences  # noqa: PLC0415 - commands do not need Textual
 
     load_preferences(settings)
+
+
+def check_console_files(settings: Settings, user: str | None) -> "Sequence[CheckFinding]":
+    """Return what is wrong with the files that the console leaves out at start: themes, and tabs saved in it."""
+    from copydesk.model.check_finding import CheckFinding, Verdict  # noqa: PLC0415 - commands do not need Textual
+    from copydesk.tui.custom_tabs import CustomTabs, tabs_file  # noqa: PLC0415 - as above
+    from copydesk.tui.themes import check_themes  # noqa: PLC0415 - as above
+
+    problems = check_themes(settings)
+    if problem := CustomTabs(file=tabs_file(settings, user)).problem:
+        problems.append(problem)
+    return [CheckFinding(what="console", verdict=Verdict.WARNING, found=problem) for problem in problems]

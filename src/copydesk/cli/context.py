@@ -39,6 +39,8 @@ _COMMAND_PATTERN = rf"\bcopydesk (?=--run-pipeline|--user |(?:{'|'.join(COMMANDS
 """Matches a call of copydesk in a text that may contain words from outside."""
 
 
+HOME_VARIABLE, USER_VARIABLE, SAMPLE_VARIABLE = "COPYDESK_HOME", "COPYDESK_USER", "COPYDESK_SAMPLE"
+"""The variables that name a desk, as the options do."""
 EXIT_CODES = (
     ((SettingsError, InvalidError), USAGE),
     ((NotFoundError,), NOT_FOUND),
@@ -150,6 +152,15 @@ class Context:
         home = ["--home", str(self.home.absolute())] if self.home is not None else []
         user = ["--user", self.user] if self.user is not None else []
         return home + ["--sample"] * self.sample + user
+
+    @property
+    def desk_environment(self) -> dict[str, str]:
+        """The variables with which a call without options opens the same desk, and finds the program."""
+        home = {HOME_VARIABLE: str(self.home.absolute())} if self.home is not None else {}
+        user = {USER_VARIABLE: self.user} if self.user is not None else {}
+        # Last, so that the programs of the user's own path stay what they are.
+        path = os.pathsep.join(filter(None, (os.environ.get("PATH"), str(Path(sys.executable).parent))))
+        return home | user | ({SAMPLE_VARIABLE: "1"} if self.sample else {}) | {"PATH": path}
 
     def with_desk_options(self, text: str) -> str:
         """Return `text` with its commands written as they are called for this desk."""

@@ -22,20 +22,21 @@ MARKS = {Verdict.OK: "ok", Verdict.WARNING: "warning", Verdict.ERROR: "ERROR"}
 @pass_context
 def doctor(context: Context, *, restore_test: bool, full: bool, as_json: bool) -> None:
     """Check the installation and suggest fixes. Exit code 1 if something is wrong."""
+    from copydesk.cli.console import check_console_files, check_console_settings  # noqa: PLC0415 - as below
     from copydesk.desk.doctor import examine  # noqa: PLC0415 - brings in the store
 
     try:
         settings = context.settings()
         if settings.keys or settings.tabs or settings.commands:
-            from copydesk.cli.console import check_console_settings  # noqa: PLC0415 - imports Textual
-
             check_console_settings(settings)
+        console_findings = check_console_files(settings, context.user)
     except CopydeskError as error:
         context.fail(error)
     # Not `Context.run`: it exits on an error, which the doctor should report as a finding.
     findings = asyncio.run(
         examine(settings, context.desk, restore_test=restore_test, full=full, on_progress=_print_progress)
     )
+    findings = (*findings, *console_findings)
     if as_json:
         print_json(findings)
     else:

@@ -22,6 +22,9 @@ passphrase encrypts, and without a passphrase only with --plain.
 """
 ENVIRONMENT = """
 COPYDESK_HOME             The folder for settings and data, as --home.
+COPYDESK_USER             The user to work as, as --user.
+COPYDESK_SAMPLE           Opens the sample desk if not empty, as --sample. With
+                          --home this and COPYDESK_USER are not read.
 COPYDESK_SECTION__NAME    Overrides a setting: COPYDESK_PIPELINE__MAX_DRAFTS=5
                           sets pipeline.max_drafts. Lists are separated by
                           commas. docs/settings.md lists all settings.

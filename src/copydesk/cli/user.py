@@ -88,6 +88,10 @@ def remove(context: Context, *, name: str, yes: bool, as_json: bool) -> None:
         return await desks.users.remove(name)
 
     removed = context.run_on_desks(work)
+    from copydesk.tui.custom_tabs import tabs_file  # noqa: PLC0415 - only here
+
+    # What they stored of the console outside the database.
+    tabs_file(context.settings(), removed.name).unlink(missing_ok=True)
     if as_json:
         print_json(removed)
     else:

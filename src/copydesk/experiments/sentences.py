@@ -54,12 +54,12 @@ def describe_verdict(results: ExperimentResults, post_count: int) -> str:
     if verdict.kind is VerdictKind.NOT_ENOUGH_DATA:
         return f"Not enough data: {progress}. Nothing can be said yet."
     if verdict.kind is VerdictKind.TOO_EARLY:
-        so_far = f"No difference at look {results.look.number} of {results.look.of}" if results.look else "Too early"
-        return f"{so_far}: {progress}. The next look is at {verdict.next_look}."
+        so_far = f"No difference at comparison {results.look.number} of {results.look.of}" if results.look else "Too early"
+        return f"{so_far}: {progress}. The next comparison is at {verdict.next_look}."
     if verdict.kind is VerdictKind.NO_DIFFERENCE_SEEN:
         return f"No difference seen in {progress}. {_smallest(results)}"
     assert results.look is not None
-    basis = f"Look {results.look.number} of {results.look.of}, {results.look.posts} posts per variant {unit}."
+    basis = f"Comparison {results.look.number} of {results.look.of}, {results.look.posts} posts per variant {unit}."
     if verdict.kind is VerdictKind.BEST_UNCLEAR:
         best = sorted(results.arms, key=_chance, reverse=True)[:2]
         names = f"{best[0].name} or {best[1].name}"
@@ -67,7 +67,7 @@ def describe_verdict(results: ExperimentResults, post_count: int) -> str:
         return f"The variants differ, but it is not clear which is the best: {names}. {basis}{next_look}"
     winner = next(arm for arm in results.arms if arm.id == verdict.variant)
     rest = [arm for arm in results.arms if arm is not winner]
-    return f"{winner.name} is better: {_values(results, winner, rest)}. {basis}"
+    return f"“{winner.name}” is better: {_values(results, winner, rest)}. {basis}"
 
 
 def _chance(arm: VariantResults) -> float:

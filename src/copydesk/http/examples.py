@@ -299,7 +299,7 @@ _RESULTS = ExperimentResults(
     largest_post_share=0.14,
     warnings=(),
     verdict=Verdict(kind=VerdictKind.TOO_EARLY, next_look=20),
-    sentence="No difference at look 1 of 4: 18 of 40 posts per variant reviewed. The next look is at 20.",
+    sentence="No difference at comparison 1 of 4: 18 of 40 posts per variant reviewed. The next comparison is at 20.",
 )
 
 _COMMENT: Final = Comment(

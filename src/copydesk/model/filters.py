@@ -205,12 +205,27 @@ def get_order(tab: Tab) -> Order:
     return _ORDERS.get(tab, Order.NEWEST)
 
 
-def list_orders(tab: Tab) -> tuple[Order, ...]:
-    """Return the orders of the tab's drafts that an index gives, the usual one first."""
-    usual = get_order(tab)
-    by_state = (Order.BEST,) if TAB_STATUSES[tab] else ()
-    more = (Order.CONFIDENT, Order.SOURCE) if tab is Tab.TO_REVIEW else ()
-    return tuple(dict.fromkeys((usual, *by_state, Order.NEWEST, Order.OLDEST, *more)))
+MAX_SORTED: Final = 10_000
+"""Drafts of a tab up to which it can be put in an order that no index gives; these are sorted for each page of rows."""
+
+
+def list_orders(tab: Tab, count: int = 0) -> tuple[Order, ...]:
+    """Return the orders of the tab's drafts, the usual one first; with more than MAX_SORTED those that an index gives.
+
+    `count` is the number of its drafts.
+    """
+    orders = dict.fromkeys((get_order(tab), Order.BEST, Order.NEWEST, Order.OLDEST, Order.CONFIDENT, Order.SOURCE))
+    return tuple(order for order in orders if count <= MAX_SORTED or has_index(tab, order))
+
+
+def has_index(tab: Tab, order: Order) -> bool:
+    """Return True if an index gives the tab's drafts in this order."""
+    match order:
+        case Order.CONFIDENT | Order.SOURCE:
+            return tab is Tab.TO_REVIEW
+        case Order.BEST:
+            return bool(TAB_STATUSES[tab])
+    return True
 
 
 def tab_contains(tab: Tab, draft: ListedDraft) -> bool:

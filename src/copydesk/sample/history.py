@@ -60,7 +60,7 @@ HASHTAGS: dict[str, Json] = {
     "metric": "engagement",
     "postsPerVariant": 10,
     "variants": [
-        {"id": "a", "label": "none", "config": {"hashtags": 0}},
+        {"id": "a", "label": "without", "config": {"hashtags": 0}},
         {"id": "b", "label": "two", "config": {"hashtags": 2}},
     ],
 }

@@ -1,8 +1,8 @@
 """A window over a tab of the review queue: some of its drafts, from any position, in both directions.
 
 An index gives the drafts of each state in the tab's order, and SQLite merges them: nothing is sorted, and only what is
-returned is read. Only if a filter leads to few drafts are those sorted. Words are looked up in the full text index,
-which returns the drafts in the order in which they were inserted.
+returned is read. Drafts are sorted only if a filter leads to few of them, and in orders that are for small tabs. Words
+are looked up in the full text index, which returns the drafts in the order in which they were inserted.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ from copydesk.model.filters import (
     Order,
     Tab,
     get_order,
+    has_index,
     parse_query,
 )
 from copydesk.model.transitions import CREATE
@@ -190,7 +191,8 @@ def _branches(shape: WindowShape) -> list[str]:
 def _state_conditions(shape: WindowShape) -> list[list[str]]:
     """Return the conditions for each of the tab's states."""
     # Literally as in the condition of the partial indexes that give these orders.
-    literal = [TO_REVIEW_CONDITION] * (shape.order in (Order.CONFIDENT, Order.SOURCE))
+    is_partial = shape.order in (Order.CONFIDENT, Order.SOURCE) and has_index(shape.tab, shape.order)
+    literal = [TO_REVIEW_CONDITION] * is_partial
     states = [[f"status = :status{index}", *literal] for index in range(len(TAB_STATUSES[shape.tab]))]
     return [["user_id = :user", *state, _archived_condition(shape)] for state in states or [[]]]
 

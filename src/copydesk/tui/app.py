@@ -136,6 +136,8 @@ class Console(DeskApp, inherit_bindings=False):
             user_themes, self.start_warnings = themes.load_user_themes(folder, self.available_themes)
             for user_theme in user_themes:
                 self.register_theme(user_theme)
+        if problem := self.preferences.tabs.problem:
+            self.start_warnings.append(problem)
         # With NO_COLOR the active theme is not the user's choice, so it must not be saved.
         self._theme_file = None if self.no_color else self.preferences.theme_file
         if theme := themes.initial_theme(os.environ):

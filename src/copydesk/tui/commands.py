@@ -65,8 +65,10 @@ async def _load_json(desk: "Desk", draft_id: str | None) -> bytes:
     return b"" if draft_id is None else to_json(await desk.drafts.get(draft_id)).encode()
 
 
-def _environment(draft_id: str | None, **more: str) -> Mapping[str, str]:
-    return os.environ | ({DRAFT_ID: draft_id} if draft_id is not None else {}) | more
+def _environment(app: DeskApp, draft_id: str | None, **more: str) -> Mapping[str, str]:
+    """Return the variables of a command, in which a call of Copydesk opens the desk of the console."""
+    draft = {DRAFT_ID: draft_id} if draft_id is not None else {}
+    return os.environ | app.desk_environment | draft | more
 
 
 # In the background.
@@ -85,7 +87,7 @@ async def _run_in_background(
 ) -> None:
     app.notify_latest(labels.command_running(command.label))
     try:
-        result = await run_shell(command.run, data, _environment(draft_id))
+        result = await run_shell(command.run, data, _environment(app, draft_id))
     except OSError as error:
         app.notify_error(to_copydesk_error(error))
         return
@@ -172,7 +174,7 @@ async def _run_on_terminal(app: DeskApp, command: Command, draft_id: str | None,
         try:
             with app.suspend(), ignore_interrupts():
                 try:
-                    environment = _environment(draft_id, **{DRAFT_FILE: str(file)})
+                    environment = _environment(app, draft_id, **{DRAFT_FILE: str(file)})
                     # Its standard input is the terminal: an interactive program reads its keys there.
                     app.editor = await asyncio.create_subprocess_shell(command.run, env=environment)
                     exit_code = await app.editor.wait()

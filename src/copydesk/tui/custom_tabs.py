@@ -43,7 +43,7 @@ class CustomTabs:
     def __init__(self, configured: Mapping[str, QueueTab] | None = None, file: Path | None = None) -> None:
         self._configured = dict(configured or {})
         self._file = file
-        self._saved = _load(file)
+        self._saved, self.problem = _load(file)
 
     @property
     def tabs(self) -> Mapping[str, QueueTab]:
@@ -89,7 +89,7 @@ class CustomTabs:
 
     def _load_saved(self) -> dict[str, QueueTab]:
         """Return the saved tabs as they are now: another console may have changed them."""
-        return self._saved if self._file is None else _load(self._file)
+        return self._saved if self._file is None else _load(self._file)[0]
 
     def _write(self, tabs: dict[str, QueueTab]) -> None:
         """Write the file atomically: another console may read it now."""
@@ -101,16 +101,18 @@ class CustomTabs:
         self._saved = tabs
 
 
-def _load(file: Path | None) -> dict[str, QueueTab]:
-    """Return the stored tabs; none if there is no file, or it is unreadable."""
+def _load(file: Path | None) -> tuple[dict[str, QueueTab], str]:
+    """Return the stored tabs, and what is wrong with the file; nothing if there is none."""
     if file is None:
-        return {}
+        return {}, ""
     try:
         with file.open("rb") as stream:
             tabs = msgspec.json.decode(stream.read(MAX_FILE_SIZE), type=dict[str, QueueTab])
-    except (OSError, msgspec.MsgspecError):
-        return {}
-    return {name: tab for name, tab in tabs.items() if not name_problem(name)}
+    except FileNotFoundError:
+        return {}, ""
+    except (OSError, msgspec.MsgspecError) as error:
+        return {}, labels.saved_tabs_unreadable(file.name, getattr(error, "strerror", None) or str(error))
+    return {name: tab for name, tab in tabs.items() if not name_problem(name)}, ""
 
 
 def tabs_file(settings: Settings, user: str | None) -> Path:

@@ -5,7 +5,7 @@ It knows no screens.
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -99,6 +99,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         self.preferences = preferences or Preferences()
         self.notice = ""
         """What the user should know about this desk, shown when it is open."""
+        self.desk_environment: Mapping[str, str] = {}
+        """Variables with which a call of Copydesk in a command of the user's own opens this desk."""
         self.start_warnings: list[str] = []
         """What is wrong with the user's own files, shown when the desk is open."""
         self.desk: Desk | None = None

@@ -74,6 +74,11 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """Yield the widgets between header and footer. Called once."""
         return ()
 
+    @property
+    def can_go_back(self) -> bool:
+        """True if quitting first returns to the main pane, which a narrow terminal hides."""
+        return False
+
     def refusal(self, key_id: str) -> str:
         """Return why a key does nothing to what the screen shows now; empty if it does something."""
         del key_id

@@ -70,16 +70,18 @@ class Key(NamedTuple):
 
 SCREEN_NAMES = ("review", "schedule", "sources", "experiments", "engagement", "setup")
 """The screens in the order of their number keys."""
+MOVE = "move"
+"""The word of the keys that move in a list."""
 _LEAVE = "Cancel; asks before discarding changes"
 
 KEYS = (
-    Key("list.down", KeyContext.LIST, "j,down", "move(1)", "Next row", "move"),
-    Key("list.up", KeyContext.LIST, "k,up", "move(-1)", "Previous row", "move"),
+    Key("list.down", KeyContext.LIST, "j,down", "move(1)", "Next row", MOVE),
+    Key("list.up", KeyContext.LIST, "k,up", "move(-1)", "Previous row", MOVE),
     Key("list.first", KeyContext.LIST, "g,home", "first", "First row"),
     Key("list.last", KeyContext.LIST, "G,end", "last", "Last row"),
     Key("list.page_down", KeyContext.LIST, "ctrl+d,pagedown", "half_page(1)", "Half a page down"),
     Key("list.page_up", KeyContext.LIST, "ctrl+u,pageup", "half_page(-1)", "Half a page up"),
-    Key("list.open", KeyContext.LIST, "enter", "open", "Open the row"),
+    Key("list.open", KeyContext.LIST, "enter", "open", "Open the row", "open"),
     Key("page.down", KeyContext.PAGE, "j,down", "move(1)", "Scroll down", "scroll"),
     Key("page.up", KeyContext.PAGE, "k,up", "move(-1)", "Scroll up", "scroll"),
     Key("page.top", KeyContext.PAGE, "g,home", "first", "Go to the top"),
@@ -360,12 +362,17 @@ def bindings(context: KeyContext, keys: Iterable[Key] = KEYS) -> list[BindingTyp
     ]
 
 
+_OPENING_CONTEXTS = {KeyContext.NEEDS_YOU, *(context for context in KeyContext if context.name.lower() in SCREEN_NAMES)}
+"""The screens, whose lists open a row in another pane."""
+
+
 def footer_entries(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> list[tuple[str, str]]:
     """Return (keys, word) for the actions of these contexts, in the order of the table."""
     active = frozenset(contexts)
     labels_by_word: dict[str, list[str]] = {}
     for key in keys:
-        if key.footer and key.context in active:
+        # Dialogs have words of their own for what opening a row does.
+        if key.footer and key.context in active and (key.id != "list.open" or active & _OPENING_CONTEXTS):
             labels_by_word.setdefault(key.footer, []).append(format_keys(key)[0])
     return [(" ".join(labels), word) for word, labels in labels_by_word.items()]
 

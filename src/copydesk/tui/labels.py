@@ -135,6 +135,7 @@ APP_NAME = "Copydesk"
 APP_TOO_SMALL = "Copydesk needs 40 columns and 10 lines."
 CLOCK_DOUBT = "Clock jumped: posting is paused", "posting paused"
 """At the right of the top line, while posting waits for the clock to be accepted: long and short."""
+BACK = "back"
 CANCEL = "cancel"
 CANCELLED_WHILE_SAVING = "Cancelled. Anything saved by then is shown on the screen."
 CHANGE_THEME = "Change theme"
@@ -339,6 +340,11 @@ def theme_not_colour(name: str, value: str) -> str:
     return f"{name} is {value}, which is no colour such as #6fb3c8"
 
 
+def chosen_theme_missing(name: str) -> str:
+    """Return the warning about a chosen theme that is no longer there."""
+    return f"The chosen theme “{name}” does not exist; the console uses its own."
+
+
 def theme_missing(name: str) -> str:
     """Return the error for a colour that every theme has to have."""
     return f"{name} is missing"
@@ -369,6 +375,8 @@ NEEDS_YOU_SHORT = "Needs"
 DELIVERY_TITLE = "Delivery"
 NOTHING_NEEDS_YOU = "Nothing needs you"
 NO_ACCOUNT_CONNECTED = "no account connected"
+NO_ACCOUNT_VARIANTS = NO_ACCOUNT_CONNECTED, "no account"
+"""At the right of the top line: long and short."""
 OPEN_PROFILE = "open the profile"
 PROFILE_MISSING = "This account has no profile page."
 ANSWERS = {
@@ -532,6 +540,11 @@ ORDERS = {
 SEARCH_ORDER = "Search results are always newest first."
 
 
+def too_many_to_sort(maximum: int) -> str:
+    """Return the message for a tab that is too large for some orders."""
+    return f"Too many drafts for the other orders: more than {maximum:,}."
+
+
 DECISIONS_TITLE = "Decisions"
 DECISIONS_NOTE = (
     "Of the newest 1,000. The times stay in your database, without the drafts that they belong to."
@@ -573,6 +586,11 @@ def queue_title(
         f"{new_count:,} new, press {key_label('review.refresh')}" if new_count else "",
     )
     return " · ".join(part for part in parts if part)
+
+
+def page_keys() -> list[tuple[str, str]]:
+    """Return the keys that move to another draft from a page that hides the queue, with their meaning."""
+    return [(key_label("review.next"), "next draft"), (key_label("review.previous"), "previous")]
 
 
 def restore_hint(status: Status) -> str:
@@ -622,6 +640,11 @@ def tab_saved(name: str) -> str:
 def tab_not_saved(reason: str) -> str:
     """Return the error for a file that cannot be written."""
     return f"The tabs were not saved: {reason}."
+
+
+def saved_tabs_unreadable(file: str, reason: str) -> str:
+    """Return the warning about a file with saved tabs that cannot be read."""
+    return f"The tabs that you saved are missing: {file} cannot be read: {reason}."
 
 
 def remove_tab_prompt(name: str) -> str:
@@ -1658,7 +1681,7 @@ APPLY_FIELD = "Use in voice"
 CONCLUDE_HINT = (
     "Use in voice makes the winner's value the setting of the voice. A concluded experiment cannot be reopened."
 )
-NO_WINNER = "none"
+NO_WINNER = "no winner"
 NO_VARIANT = "–"
 NO_OR_YES = {"": "no", "yes": "yes"}
 OTHER_PARAMETER = "another name"
@@ -1783,7 +1806,7 @@ def chance_to_be_best(chance: float) -> str:
 def planned_looks(posts: Sequence[int], taken: int) -> str:
     """Return when the variants are compared; `taken` of the looks are done."""
     marked = ", ".join(f"{count}{' ✓' if number < taken else ''}" for number, count in enumerate(posts))
-    return f"Looks at {marked} posts per variant; no verdict between."
+    return f"Compared at {marked} posts per variant; no verdict in between."
 
 
 def posts_needed(plans: "Sequence[ExperimentPlan]") -> str:
@@ -2519,7 +2542,7 @@ def zone_saved(zone: str) -> str:
 
 # Help
 
-CONFIDENCE_MEANING = "confidence in percent: chance that you approve it unedited"
+CONFIDENCE_MEANING = "confidence: chance that you approve it unedited"
 LETTERS = "Letters"
 LOG_LETTERS = {"error": ("E", "bad"), "warning": ("W", "warn"), "information": ("i", "dim")}
 """Letter and style of a notification in the log, by its severity."""

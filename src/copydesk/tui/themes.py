@@ -11,6 +11,8 @@ from typing import Any
 
 from textual.theme import Theme
 
+from copydesk.settings import Settings
+from copydesk.text import clean
 from copydesk.tui import labels
 
 DARK = Theme(
@@ -128,6 +130,18 @@ def load_user_themes(folder: Path, taken: Collection[str]) -> tuple[list[Theme],
         except _ThemeError as error:
             problems.append(labels.theme_invalid(file.name, str(error)))
     return user_themes, problems
+
+
+def check_themes(settings: Settings) -> list[str]:
+    """Return what is wrong with the user's own themes, and with the theme that was chosen in the console."""
+    from textual.theme import BUILTIN_THEMES  # noqa: PLC0415 - the console has them from its app
+
+    taken = {*BUILTIN_THEMES, DARK.name, LIGHT.name}
+    user_themes, problems = load_user_themes(settings.config_home / THEMES_FOLDER, taken)
+    chosen = load_theme(settings.data_home / THEME_FILE)
+    if chosen and chosen not in {*taken, *(theme.name for theme in user_themes)}:
+        problems.append(labels.chosen_theme_missing(clean(chosen)))
+    return problems
 
 
 class _ThemeError(Exception):

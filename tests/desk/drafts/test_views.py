@@ -13,6 +13,7 @@ from copydesk.desk import Desk
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Action, Agent, Format, Status
 from copydesk.model.filters import (
+    MAX_SORTED,
     TAB_STATUSES,
     DraftPosition,
     DraftView,
@@ -195,7 +196,7 @@ def test_consecutive_windows_cover_view_once(draft_set, data):
 
 
 @pytest.mark.sqlite("plans of SQLite")
-@pytest.mark.parametrize(("tab", "order"), [(tab, order) for tab in Tab for order in list_orders(tab)])
+@pytest.mark.parametrize(("tab", "order"), [(tab, order) for tab in Tab for order in list_orders(tab, MAX_SORTED + 1)])
 def test_tab_order_uses_its_index(draft_set, tab, order):
     positions: list[DraftPosition | None] = [None, DraftPosition(0.25, "x"), DraftPosition(None, "x")]
     # Every draft has a confidence, so that no position is without one.

@@ -58,7 +58,7 @@ async def test_variants_are_compared_side_by_side(tmp_path: Path) -> None:
         assert words_from(ui, "impressions ") == ["impressions", "4,050", "2,310", "–"]
         assert words_from(ui, "rate ") == ["rate", "–", "–", "–"]
         assert "Not enough data: 2 of 79 posts per variant reviewed." in ui.text
-        assert "Looks at 20, 40, 60, 79 posts per variant; no verdict between." in ui.text
+        assert "Compared at 20, 40, 60, 79 posts per variant; no verdict in between." in ui.text
         assert "├" not in ui.text
 
 
@@ -73,9 +73,9 @@ async def test_estimates_are_shown_after_a_look(tmp_path: Path) -> None:
 
         await desk._context.write(add_posts)
     async with open_experiments(tmp_path, full=False) as ui:
-        assert "without is better: engagement rate " in ui.text
-        assert "Look 1 of 3, 10 posts per variant measured." in " ".join(ui.text.split())
-        assert "Looks at 10 ✓, 15, 20 posts per variant; no verdict between." in ui.text
+        assert "“without” is better: engagement rate " in ui.text
+        assert "Comparison 1 of 3, 10 posts per variant measured." in " ".join(ui.text.split())
+        assert "Compared at 10 ✓, 15, 20 posts per variant; no verdict in between." in ui.text
         assert words_from(ui, "without │")[-2:] == ["100%", "best"]
         assert "├──" in ui.text
 
@@ -173,7 +173,7 @@ async def test_aa_test_and_size_are_entered(tmp_path: Path) -> None:
         await ui.press("A", "slash", *"hook", "enter", *"Same", "tab", *"one=x", "tab", *"two=x")
         await ui.press(*["tab"] * 4, "right", "right", "tab", *"12", "tab", "right", "enter")
         assert "tests hook · decided by engagement · A/A test" in ui.text
-        assert "Looks at 12 posts per variant; no verdict between." in ui.text
+        assert "Compared at 12 posts per variant; no verdict in between." in ui.text
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

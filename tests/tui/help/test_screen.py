@@ -70,15 +70,15 @@ def test_screen_without_letters_explains_none() -> None:
 
 def test_help_explains_confidence() -> None:
     row = draft_row(make_draft(confidence=0.7), NOW, 80, RowLook()).plain
-    (explanation,) = (line for line in help_lines(KeyContext.REVIEW) if "confidence in percent" in line)
-    assert " 70 " in row
-    assert explanation.strip().startswith("70 ")
+    (explanation,) = (line for line in help_lines(KeyContext.REVIEW) if "confidence: chance" in line)
+    assert " 70% " in row
+    assert explanation.strip().startswith("70% ")
     assert not any("confidence" in line for line in help_lines(KeyContext.SOURCES))
 
 
-@pytest.mark.parametrize("where", [KeyContext.REVIEW, KeyContext.ENGAGEMENT])
-def test_help_explains_format_letters(where: KeyContext) -> None:
-    letters = help_lines(where)[help_lines(where).index("Letters") :]
+def test_help_explains_format_letters() -> None:
+    lines = help_lines(KeyContext.ENGAGEMENT)
+    letters = lines[lines.index("Letters") :]
     for sign in FORMAT.values():
         assert f"{sign.letter} {sign.text}" in [" ".join(line.split()) for line in letters]
 
@@ -106,4 +106,4 @@ async def test_escape_clears_the_filter_before_it_closes() -> None:
 async def test_help_leads_to_its_letters() -> None:
     async with open_console(FakeDesk(3)) as ui:
         await ui.press("question_mark", "slash", *"letters", "escape", "G")
-        assert "confidence in percent" in ui.text
+        assert "confidence: chance" in ui.text

@@ -211,8 +211,8 @@ search = "ferry -strike"
         ("[tabs.Approved]\n", "'Approved': There is already a tab “Approved”."),
         ('[tabs.Sea]\nsearch = "-ferry"\n', "'Sea': search needs a search word besides the excluded ones."),
         (
-            '[tabs.Sea]\nstatus = "approved"\norder = "confident"\n',
-            "'Sea': drafts of approved are ordered by newest, best, oldest.",
+            '[tabs.Sea]\nstatus = "approved"\norder = "soonest"\n',
+            "'Sea': drafts of approved are ordered by newest, best, oldest, confident, source.",
         ),
     ],
     ids=["value", "setting", "type", "name", "search", "order"],

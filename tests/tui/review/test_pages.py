@@ -229,8 +229,16 @@ def test_long_article_is_truncated() -> None:
 
 
 def test_narrow_row_columns() -> None:
-    assert draft_row(make_draft(0), NOW, 40, TO_REVIEW).plain == "   93 s  2h The Lig… A missing index ma…"
-    assert draft_row(make_draft(1), NOW, 80, TO_REVIEW).plain.startswith(" ~ 89 s  2h @quarrystonedb   Quarrystone")
+    assert draft_row(make_draft(0), NOW, 40, TO_REVIEW).plain == "   93%  2h The Lig… A missing index mad…"
+    assert draft_row(make_draft(1), NOW, 80, TO_REVIEW).plain.startswith(" ~ 89%  2h @quarrystonedb   Quarrystone")
+    thread = make_draft(1, format=Format.THREAD, status=Status.APPROVED)
+    row = draft_row(thread, NOW, 80, TO_REVIEW)
+    assert row.plain.startswith("A~ 89%  2h @quarrystonedb   approved · THREAD · Quarrystone")
+    assert row.cell_length == 80
+    # A tab of all states has a column of them.
+    assert draft_row(thread, NOW, 80, RowLook()).plain[28:].startswith("approved  THREAD · Quarrystone")
+    assert draft_row(make_draft(1), NOW, 80, RowLook()).plain[28:].startswith("new       Quarrystone")
+    assert draft_row(thread, NOW, 59, TO_REVIEW).plain.startswith("A~ 89%  2h @quarrysto… Quarrystone")
 
 
 def test_row_leaves_out_what_all_rows_share() -> None:
@@ -253,7 +261,7 @@ def test_row_shows_the_users_columns_in_their_order() -> None:
     draft = make_draft(1, agent=Agent(name="Scout", token="scout"))
     look = TO_REVIEW._replace(columns=("source", "confidence", "agent", "state", "check"))
     row = draft_row(draft, NOW, 80, look).plain
-    assert row.startswith("@quarrystonedb    89 scout       ~ Quarrystone 4.2")
+    assert row.startswith("@quarrystonedb    89% scout       ~ Quarrystone 4.2")
     assert draft_row(draft, NOW, 80, look._replace(columns=())).plain.startswith("Quarrystone 4.2")
     facts = look._replace(details=("agent", "length", "writer", "tags", "score"))
     assert detail_line(draft, NOW, 80, facts).plain == "   scout · 144c · offline · #open-source · interest"
@@ -321,7 +329,7 @@ def test_row_has_posting_time_in_same_width() -> None:
     oslo = ZoneInfo("Europe/Oslo")
     due = make_draft(0, status=Status.SCHEDULED, scheduled_at=NOW + timedelta(days=1))
     look = RowLook(oslo, Status.SCHEDULED)
-    assert draft_row(due, NOW, 40, look).plain == "   93 s Thu 10:30 The Lig… A missing in…"
+    assert draft_row(due, NOW, 40, look).plain == "   93% Thu 10:30 The Lig… A missing ind…"
     posted = msgspec.structs.replace(due, status=Status.POSTED, posted_at=NOW + timedelta(minutes=1))
     assert " 10:31 The Lig…" in draft_row(posted, NOW, 40, look).plain
     # Unscheduled: the age replaces the time.

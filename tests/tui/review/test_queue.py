@@ -57,6 +57,25 @@ async def test_order_is_chosen_per_tab_and_marks_work_in_it(tmp_path: Path) -> N
         assert current_number(ui) == 0
 
 
+async def test_every_tab_is_sorted_by_confidence_and_source_unless_it_is_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_queue(tmp_path) as (ui, desk):
+        ids = await desk.drafts.views.between(review_screen(ui).queue_pane.view)
+        await desk.drafts.bulk_all(Action.APPROVE, ids[:20])
+        await ui.press("full_stop", "right_square_bracket")
+        titles = []
+        for _ in range(5):
+            await ui.press("O")
+            titles.append(ui.lines[2].split("─")[1].strip())
+        orders = ("by score", "oldest first", "by confidence", "by source")
+        assert titles == [*(f"Queue · 20 · {order}" for order in orders), "Queue · 20"]
+        monkeypatch.setattr("copydesk.model.filters.MAX_SORTED", 19)
+        await ui.press("O", "O", "O")
+        assert "Queue · 20 ─" in ui.text
+        assert ui.toasts[-1] == "Too many drafts for the other orders: more than 19."
+
+
 async def test_draft_is_shown_in_the_order_of_its_tab(tmp_path: Path) -> None:
     async with open_queue(tmp_path) as (ui, desk):
         ids = await desk.drafts.views.between(review_screen(ui).queue_pane.view)

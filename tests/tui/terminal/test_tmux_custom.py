@@ -21,6 +21,10 @@ key = "f7"
 label = "Type here"
 run = "printf 'type a word: '; read word; grep -c . \"$COPYDESK_DRAFT_FILE\"; echo word=$word; sleep 1; exit 4"
 output = "suspend"
+[commands.own]
+key = "f8"
+label = "Reject"
+run = 'copydesk draft reject "$COPYDESK_DRAFT_ID" --feedback "by a command"'
 """
 
 
@@ -63,6 +67,9 @@ def test_commands_run_in_background_and_on_the_terminal(home: Path) -> None:
         terminal.press("Enter")
         terminal.wait_for("word=aaa")
         terminal.wait_for(rf"Queue · {SAMPLE_DRAFTS} ─[\s\S]*Type here failed with exit code 4")
+        # The program finds the same desk, whose folder no variable of this shell names.
+        terminal.press("F8")
+        terminal.wait_for(rf"To review {SAMPLE_DRAFTS - 1} .* Rejected 1 ")
         assert "Traceback" not in terminal.quit_console()
 
 

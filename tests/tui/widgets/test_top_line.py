@@ -1,5 +1,7 @@
 """Tests for the top line: it names the desk and switches screens."""
 
+import re
+
 import pytest
 from rich.cells import cell_len
 
@@ -38,3 +40,25 @@ async def test_tabs_are_found_beside_any_name(name: str, width: int) -> None:
             assert line._tab_at(cell_len(text[:end])) == screen
         if end:
             assert line._tab_at(0) == ""
+
+
+@pytest.mark.parametrize(
+    "news", [("has_account", "needs_user"), ("needs_user", "problems"), ("posting_paused", "problems")]
+)
+@pytest.mark.parametrize("name", ["", "sample"])
+async def test_screens_keep_their_names_beside_two_notices(news: tuple[str, str], name: str) -> None:
+    app = Console(FakeDesk(1).open, clock=lambda: NOW, name=name)  # type: ignore[arg-type]
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until_idle(pilot)
+        for attribute in news:
+            setattr(app, attribute, False if attribute == "has_account" else 2)
+        await wait_until_idle(pilot)
+        line = ConsoleDriver(app, pilot).lines[0]
+        assert "1 Review  2 Sched.  3 Sources  4 Exper.  5 Engag.  6 Setup  " in line
+        signs = {
+            "has_account": "no account 6",
+            "needs_user": r"\?2|2 need you 0",
+            "posting_paused": "posting paused",
+            "problems": "!2|2 problems",
+        }
+        assert all(re.search(signs[attribute], line) for attribute in news)

@@ -164,9 +164,13 @@ class EngagementScreen(DeskScreen):
         """Focus the metrics."""
         self._go_to("metrics")
 
+    @property
+    def can_go_back(self) -> bool:
+        return not self.metrics_pane.region and not self.query_one(TooSmall).display
+
     def go_back(self) -> bool:
-        """Return to the metrics if a narrow terminal hides them; return False if they are visible."""
-        if self.metrics_pane.region or self.query_one(TooSmall).display:
+        """Return to the metrics if a narrow terminal hides them; return False if not."""
+        if not self.can_go_back:
             return False
         self._go_to("metrics")
         return True

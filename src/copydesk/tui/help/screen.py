@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 FIRST_COLUMN_WIDTH = 14
 """Cells of the first column, the same in every table."""
-_SAMPLE_CONFIDENCE = 70
-"""The number in the legend."""
+_SAMPLE_CONFIDENCE = "70%"
+"""The confidence in the legend."""
 
 
 def help_page(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> list[Block]:
@@ -68,7 +68,7 @@ def _signs(contexts: Iterable[KeyContext]) -> Iterator[Badge]:
         yield from STATUS.values()
     if KeyContext.REVIEW in contexts:
         yield from (ARCHIVED, *FLAG.values())
-    if KeyContext.REVIEW in contexts or KeyContext.ENGAGEMENT in contexts:
+    if KeyContext.ENGAGEMENT in contexts:
         yield from FORMAT.values()
 
 

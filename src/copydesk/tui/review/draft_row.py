@@ -8,12 +8,11 @@ from datetime import datetime
 
 from textual.content import Content
 
-from copydesk.model.draft import ListedDraft, Severity
+from copydesk.model.draft import Format, ListedDraft, Severity
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age
 from copydesk.tui.labels import (
     FLAG,
-    FORMAT,
     Badge,
     failing_check,
     format_time,
@@ -28,6 +27,8 @@ AGE_WIDTH, TIME_WIDTH = 3, 9
 """Cells of a story's age, and of a time of day."""
 MIN_SOURCE_WIDTH, MAX_SOURCE_WIDTH = 8, 16
 """Cells of the source in a row of one line: a fifth of the row within these limits."""
+WORDS_WIDTH, STATE_WIDTH = 60, 9
+"""Cells of a row of one line from which it has words for state and format; cells of the state in a mixed list."""
 MIN_TEXT_WIDTH = 10
 """Cells of the text in a row of one line for which columns are left out."""
 DETAIL_WIDTHS = {"score": 13, "tags": 14, "agent": 10, "writer": 10, "length": 6}
@@ -58,7 +59,25 @@ def draft_row(draft: ListedDraft, now: datetime, width: int, look: RowLook) -> C
     if pieces:
         pieces.append(_GAP)
         used += 1
+    if width >= WORDS_WIDTH:
+        words = _words(draft, look)
+        pieces += words
+        used += sum(word.cell_length for word in words)
     return Content.assemble(*pieces, fit(first_line(draft.text), width - used))
+
+
+def _words(draft: ListedDraft, look: RowLook) -> list[Content]:
+    """Return the state and the format in words, each with what separates it from the text, unless they are usual."""
+    words = []
+    if "state" in look.columns and not _is_usual(draft, look):
+        badge = status_badge(draft)
+        # In a list of all states every row has the word, so the texts stay aligned.
+        is_mixed = look.usual_status is None
+        text = f"{fit(badge.text, STATE_WIDTH)} " if is_mixed else f"{badge.text}{_SEPARATOR}"
+        words.append(Content.styled(text, badge.role))
+    if "format" in look.columns and look.shows_format and draft.format is not Format.SHORT:
+        words.append(Content.styled(f"{draft.format.value}{_SEPARATOR}", "dim"))
+    return words
 
 
 def _column(name: str, draft: ListedDraft, now: datetime, width: int, look: RowLook) -> Content:  # noqa: PLR0911 - one for each name
@@ -69,10 +88,10 @@ def _column(name: str, draft: ListedDraft, now: datetime, width: int, look: RowL
         case "check":
             return _check_sign(draft)
         case "confidence":
-            return Content(f"{draft.confidence * 100:3.0f}" if draft.confidence_known else "")
+            return Content(f"{draft.confidence:4.0%}" if draft.confidence_known else "")
         case "format":
-            badge = FORMAT[draft.format]
-            return Content.styled(badge.letter if look.shows_format else "", badge.role)
+            # A word before the text, where it is not the usual one.
+            return Content("")
         case "age":
             return Content.styled(f"{_time(draft, now, look):>{AGE_WIDTH if look.zone is None else TIME_WIDTH}}", "dim")
         case "source":

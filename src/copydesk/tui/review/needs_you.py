@@ -171,6 +171,10 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
 
     # Moving.
 
+    @property
+    def can_go_back(self) -> bool:
+        return True
+
     def go_back(self) -> bool:
         """Return to the drafts."""
         self.app.show_tab("")

@@ -76,6 +76,8 @@ class QueuePane(Container):
         self._custom_views: dict[str, DraftView] = {}
         """The views of the user's own tabs by key, once the ids of their sources are loaded."""
         self._custom_counts: dict[str, int] = {}
+        self._tab_counts: dict[str, int] = {}
+        """The number of drafts by built-in tab."""
         self._sorts: dict[str, Order] = {}
         """The order by tab, where it is not the usual one."""
         self._list_number = 0
@@ -349,7 +351,7 @@ class QueuePane(Container):
     def _show_counts(self, counts: "DraftCounts") -> None:
         from copydesk.model.filters import Tab, count_in_tab  # noqa: PLC0415 - not needed for the first paint
 
-        by_tab = {tab.value: count_in_tab(tab, counts) for tab in Tab}
+        self._tab_counts = by_tab = {tab.value: count_in_tab(tab, counts) for tab in Tab}
         self._header.tabs.show(self.tab, by_tab | self._custom_counts)
         if self.app.preferences.tabs.tabs:
             # In the background: a filtered list is counted by walking over it.
@@ -566,14 +568,19 @@ class QueuePane(Container):
         """Sort this tab in the next order; search results keep theirs."""
         from msgspec.structs import replace  # noqa: PLC0415 - not needed for the first paint
 
-        from copydesk.model.filters import list_orders  # noqa: PLC0415 - as above
+        from copydesk.model.filters import MAX_SORTED, list_orders  # noqa: PLC0415 - as above
 
         view = self.view
         if view.query:
             self.app.notify_latest(labels.SEARCH_ORDER)
             return
         orders, own = list_orders(view.tab), self._custom_views.get(self.tab)
-        order = orders[(orders.index(view.order) + 1) % len(orders)]
+        possible = list_orders(view.tab, self._tab_counts.get(view.tab.value, 0))
+        current = orders.index(view.order)
+        order = next(order for order in (*orders[current + 1 :], *orders) if order in possible)
+        # Said when the orders begin anew without those that are left out.
+        if order is orders[0] and len(possible) < len(orders):
+            self.app.notify_latest(labels.too_many_to_sort(MAX_SORTED))
         self._sorts.pop(self.tab, None)
         if order is not (orders[0] if own is None else own.order):
             self._sorts[self.tab] = order

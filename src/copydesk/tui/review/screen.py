@@ -24,7 +24,7 @@ from copydesk.tui.review.queue_header import QueueHeader, SearchLine, TabsLine
 from copydesk.tui.review.queue_pane import QueuePane
 from copydesk.tui.widgets.key_hints import KeyLine
 from copydesk.tui.widgets.line_list import LineList
-from copydesk.tui.widgets.lines import TooSmall
+from copydesk.tui.widgets.lines import TooSmall, set_title
 from copydesk.tui.widgets.top_line import TopLine
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ PRELOAD_DELAY = 1.0
 
 Neither the first key nor the first letter of a search must lag.
 """
+
+PAGE_TITLES = {"draft": labels.DRAFT_TITLE, "item": labels.ITEM_TITLE}
+"""The titles of the pages beside the queue."""
 
 
 class ReviewScreen(RunScreen, inherit_bindings=False):
@@ -209,6 +212,9 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         for pane in self.PANES:
             panes.set_class(pane == widget.id, f"-{pane}")
         self.show_keys(KeyContext.LIST if isinstance(widget, LineList) else KeyContext.PAGE, KeyContext.REVIEW)
+        if title := PAGE_TITLES.get(widget.id or ""):
+            # Beside the queue its own keys move to the next draft.
+            set_title(widget, title, () if self.queue.row_height > 1 else labels.page_keys())
 
     def action_pane(self, by: int) -> None:
         """Focus the next pane (`by` 1) or the previous one (-1)."""
@@ -229,9 +235,13 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         """Enter on a draft focuses its page."""
         self._go_to("draft")
 
+    @property
+    def can_go_back(self) -> bool:
+        return not self.queue.region and not self.query_one(TooSmall).display
+
     def go_back(self) -> bool:
-        """Return to the queue if a narrow terminal hides it; return False if it is visible."""
-        if self.queue.region or self.query_one(TooSmall).display:
+        """Return to the queue if a narrow terminal hides it; return False if not."""
+        if not self.can_go_back:
             return False
         self._go_to("queue")
         return True

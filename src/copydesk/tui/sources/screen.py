@@ -250,9 +250,13 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
             return
         self._go_to(self.runs if self._shows_runs and self.focused is self.detail_pane else self.sources)
 
+    @property
+    def can_go_back(self) -> bool:
+        return not self.sources.region and not self.query_one(TooSmall).display
+
     def go_back(self) -> bool:
-        """Return to the sources if a narrow terminal hides them; return False if they are visible."""
-        if self.sources.region or self.query_one(TooSmall).display:
+        """Return to the sources if a narrow terminal hides them; return False if not."""
+        if not self.can_go_back:
             return False
         self._go_to(self.sources)
         return True

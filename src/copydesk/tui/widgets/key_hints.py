@@ -8,9 +8,10 @@ from textual.screen import Screen
 from textual.style import Style
 from textual.widgets import Static
 
+from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keymap import textual_key_name
-from copydesk.tui.keys import KEYS, KeyContext, footer_entries, key_label
+from copydesk.tui.keys import KEYS, MOVE, KeyContext, footer_entries, key_label
 from copydesk.tui.widgets.lines import StaticLines
 
 _GAP = Content("  ")
@@ -49,19 +50,31 @@ class KeyLine(StaticLines):
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
-        """Return as many entries as fit, unabridged; the last two, help and quit, are dropped last."""
+        """Return as many entries as fit, unabridged. Moving is dropped first, then from the end, help and quit last."""
         refused = self._refused_words()
+        words = self._words()
         entries = [
             Content.styled(f"{keys} {word}", "faint")
             if word in refused
             else Content.assemble((keys, "key"), " ", (word, "dim"))
-            for keys, word in footer_entries(self._active_contexts, self.app.keys)
+            for keys, word in words
         ]
         line = _GAP.join(entries)
+        # The arrow keys move as well; what Enter does is less obvious.
+        if line.cell_length > width and len(words) > _ALWAYS_VISIBLE + 1 and words[0][1] == MOVE:
+            del entries[0]
+            line = _GAP.join(entries)
         while entries and line.cell_length > width:
             del entries[-_ALWAYS_VISIBLE - 1 if len(entries) > _ALWAYS_VISIBLE else -1]
             line = _GAP.join(entries)
         return [line]
+
+    def _words(self) -> list[tuple[str, str]]:
+        """Return the keys with their words as they apply to what is shown."""
+        words = footer_entries(self._active_contexts, self.app.keys)
+        if self._dialog_contexts is None and getattr(self.screen, "can_go_back", False):
+            return [(keys, labels.BACK if word == labels.QUIT else word) for keys, word in words]
+        return words
 
     def _refused_words(self) -> set[str]:
         """Return the words whose keys all do nothing to what the screen shows."""
@@ -88,11 +101,11 @@ class KeyLine(StaticLines):
     def _key_at(self, x: int) -> str:
         """Return the name of the key in this cell; an empty string between entries."""
         (line,) = self.lines(self.drawable_size.width)
-        for labels, word in footer_entries(self._active_contexts, self.app.keys):
-            start = line.plain.find(f"{labels} {word}")
-            if start >= 0 and start <= x < start + len(labels) + 1 + len(word):
-                index = labels[: x - start].count(" ") if x < start + len(labels) else 0
-                return self._keys_of(word)[index]
+        for keys, word in self._words():
+            start = line.plain.find(f"{keys} {word}")
+            if start >= 0 and start <= x < start + len(keys) + 1 + len(word):
+                index = keys[: x - start].count(" ") if x < start + len(keys) else 0
+                return self._keys_of(labels.QUIT if word == labels.BACK else word)[index]
         return ""
 
     def _keys_of(self, word: str) -> list[str]:

@@ -23,6 +23,8 @@ _TAB_GAP = 2
 _NUMBERS: Final[Mapping[str, str]] = {}
 _NAMES: Final = ({name: name.capitalize() for name in SCREEN_NAMES}, labels.SHORT_SCREEN_NAMES, _NUMBERS)
 """The names of the screens that are not the current one: in full, short, or their numbers alone."""
+_Right = tuple[Content, Content, Content, Content, Content]
+"""Progress, account, clock, deliveries that need the user, problems."""
 
 
 # Not Textual's Header: it has a fixed layout of title and clock, without tabs, progress and problems.
@@ -59,19 +61,22 @@ class TopLine(StaticLines):
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
-        """Return the line. The right part has priority: it is news, and numbers are sufficient for the screens."""
-        for *news, need, problems in self._right_variants():
-            right = Content("  ").join(part for part in (*news, need, problems) if part)
-            for left in self._left_variants():
-                gap = width - left.cell_length - right.cell_length
-                if gap >= (_MIN_GAP if right else 0):
-                    problems_at = width - problems.cell_length
-                    need_end = problems_at - (2 if problems else 0)
-                    self._click_areas = [
-                        (range(problems_at, width), "log"),
-                        (range(need_end - need.cell_length, need_end), "show_screen('needs_you')"),
-                    ]
-                    return [left.pad_right(gap) + right]
+        """Return the line. Names of the screens stay words, however short, where all of the right part fits, too."""
+        # The right part has priority over long names: it is news.
+        named, numbered = self._left_variants()
+        for lefts, rights in ((named, self._right_variants()), (numbered, self._partial_right_variants())):
+            for *news, need, problems in rights:
+                right = Content("  ").join(part for part in (*news, need, problems) if part)
+                for left in lefts:
+                    gap = width - left.cell_length - right.cell_length
+                    if gap >= (_MIN_GAP if right else 0):
+                        problems_at = width - problems.cell_length
+                        need_end = problems_at - (2 if problems else 0)
+                        self._click_areas = [
+                            (range(problems_at, width), "log"),
+                            (range(need_end - need.cell_length, need_end), "show_screen('needs_you')"),
+                        ]
+                        return [left.pad_right(gap) + right]
         self._click_areas = []
         return [self._tabs(_NUMBERS).truncate(max(width, 1))]
 
@@ -114,50 +119,56 @@ class TopLine(StaticLines):
                 cells[screen] = range(before + start, before + start + len(tabs[start:].split("  ", 1)[0]))
         return cells
 
-    def _right_variants(self) -> list[tuple[Content, Content, Content, Content, Content]]:
-        """Return variants of (progress, account, clock, deliveries that need the user, problems), the longest first."""
+    def _right_variants(self) -> list[_Right]:
+        """Return variants of all that there is to tell, the longest first."""
         none = Content("")
-        problems = self.app.problems
-        clocks = [Content.styled(text, "bad") for text in labels.CLOCK_DOUBT] if self.app.posting_paused else [none]
-        counts = [none]
-        if problems:
-            key = self.app.key_label("console.log"), "key"
-            long = Content.assemble((plural(problems, "problem"), "bad"), " ", key)
-            counts = [long, Content.styled(f"!{problems}", "bad")]
-        needs = [none]
+        accounts = clocks = needs = counts = [none]
+        if not self.app.has_account:
+            key = self.app.key_label("console.setup"), "key"
+            accounts = [Content.assemble((text, "warn"), " ", key) for text in labels.NO_ACCOUNT_VARIANTS]
+        if self.app.posting_paused:
+            clocks = [Content.styled(text, "bad") for text in labels.CLOCK_DOUBT]
         if self.app.needs_user:
             long_text, short_text = labels.needs_you(self.app.needs_user)
             key = self.app.key_label("console.needs_you"), "key"
             needs = [Content.assemble((long_text, "warn"), " ", key), Content.styled(short_text, "warn")]
-        works = [self._work, none]
-        accounts = [none]
-        if not self.app.has_account:
-            key = self.app.key_label("console.setup"), "key"
-            accounts = [Content.assemble((labels.NO_ACCOUNT_CONNECTED, "warn"), " ", key), none]
-        variants = [
-            (work, account, clock, need, count)
-            for work in works
+        if problems := self.app.problems:
+            key = self.app.key_label("console.log"), "key"
+            long = Content.assemble((plural(problems, "problem"), "bad"), " ", key)
+            counts = [long, Content.styled(f"!{problems}", "bad")]
+        return [
+            (self._work, account, clock, need, count)
             for account in accounts
             for clock in clocks
             for need in needs
             for count in counts
         ]
-        # Narrower than that only the problems are counted.
-        return variants if len(clocks) == len(needs) == 1 else [*variants, (none, none, none, none, counts[-1])]
 
-    def _left_variants(self) -> list[Content]:
-        """Return variants of the left part, the longest first: names of other screens, short ones, only numbers."""
+    def _partial_right_variants(self) -> list[_Right]:
+        """Return all variants, and the shortest ones without progress and account; in the end only with problems."""
+        none = Content("")
+        variants = self._right_variants()
+        work, _, clock, need, count = variants[-1]
+        return [
+            *variants,
+            (work, none, clock, need, count),
+            (none, none, clock, need, count),
+            (none, none, none, none, count),
+        ]
+
+    def _left_variants(self) -> tuple[list[Content], list[Content]]:
+        """Return variants of the left part with names of all screens, and with the current one's only.
+
+        The longest are first; of the names, those in full are.
+        """
         titles = [Content.styled(labels.APP_NAME, "accent")]
         if self._desk_name:
             # The desk's name is more informative than the program's.
             desk = Content.styled(self._desk_name, "warn")
             titles = [titles[0] + Content.styled(" · ", "dim") + desk, desk]
         prefixes = [title + Content("  ") for title in titles]
-        return [
-            tabs
-            for tabs_variant in map(self._tabs, _NAMES)
-            for tabs in (*(title + tabs_variant for title in prefixes), tabs_variant)
-        ]
+        *named, numbered = ([*(title + tabs for title in prefixes), tabs] for tabs in map(self._tabs, _NAMES))
+        return [left for variants in named for left in variants], numbered
 
     def _tabs(self, names: Mapping[str, str]) -> Content:
         tabs = []
