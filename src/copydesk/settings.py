@@ -174,12 +174,12 @@ class Console(_Section, frozen=True, kw_only=True):
         "check",
         "source",
         "age",
-        "format",
         "confidence",
+        "format",
         "score",
         "tags",
     )
-    """Facts below a draft in the review, from 100 columns, of these: state, check, source, age, format, confidence,
+    """Facts below a draft in the review, from 100 columns, of these: state, check, source, age, confidence, format,
     score, tags, agent, writer, length."""
     agents_tab: bool = False
     """Give drafts that agents proposed, and that wait for review, a tab of their own: Agents."""

@@ -54,7 +54,9 @@ def describe_verdict(results: ExperimentResults, post_count: int) -> str:
     if verdict.kind is VerdictKind.NOT_ENOUGH_DATA:
         return f"Not enough data: {progress}. Nothing can be said yet."
     if verdict.kind is VerdictKind.TOO_EARLY:
-        so_far = f"No difference at comparison {results.look.number} of {results.look.of}" if results.look else "Too early"
+        so_far = (
+            f"No difference at comparison {results.look.number} of {results.look.of}" if results.look else "Too early"
+        )
         return f"{so_far}: {progress}. The next comparison is at {verdict.next_look}."
     if verdict.kind is VerdictKind.NO_DIFFERENCE_SEEN:
         return f"No difference seen in {progress}. {_smallest(results)}"

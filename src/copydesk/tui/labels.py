@@ -936,9 +936,11 @@ def no_account_connected() -> str:
 
 def missing_account(count: int, total: int) -> str:
     """Return the warning that no connected account would post `count` of `total` drafts."""
-    drafts = ("it" if total == 1 else "them") if count == total else f"{count:,} of the {plural(total, 'draft')}"
+    drafts = f"{count:,} of the {plural(total, 'draft')}"
+    if count == total:
+        drafts = "this draft" if total == 1 else "these drafts"
     keys = f"{key_label('console.setup')}, then {key_label('setup.connect')}"
-    return f"No connected account posts {drafts}. {keys} connects one."
+    return f"No account is connected for {drafts}. {keys} connects one."
 
 
 def price(account: str, amount: object, currency: str) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
-from textual.fuzzy import FuzzySearch
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
@@ -41,11 +40,8 @@ OFFERED_ELSEWHERE = frozenset(
     }
 )
 """Actions that are offered on other screens too: they do not act on a row, which the user would not see there."""
-_WHOLE_WORDS, _BEGINNINGS, _PARTS = 4.0, 3.0, 2.0
-"""Scores of a match of all words of the query. Scattered letters get 1 at most."""
-
-_FUZZY_SEARCH = FuzzySearch()
-"""One for all texts, because it caches what was matched."""
+_WHOLE_WORDS, _BEGINNINGS, _PARTS, _INITIALS = 4.0, 3.0, 2.0, 1.0
+"""Scores of a match of all words of the query, and of its letters as beginnings of words."""
 
 
 class Match(NamedTuple):
@@ -109,7 +105,8 @@ def list_commands(app: PaletteApp) -> Iterable[Command]:
 def match_words(query: str, text: str) -> Match | None:
     """Return where the query is in the text, None if it is not.
 
-    Words rank above beginnings of words, these above parts of words, and those above letters that are scattered.
+    Words rank above beginnings of words, these above parts of words, and those above letters that begin words. Letters
+    that are scattered do not match: some are in nearly every text.
     """
     words = query.split()
     if not words:
@@ -120,9 +117,8 @@ def match_words(query: str, text: str) -> Match | None:
         # Earlier words break ties, so that an action that begins with the query comes first.
         score = min(match.score for match in matches) - matches[0].start / (len(text) + 1) / 2
         return Match(score, tuple(sorted(offsets)))
-    score, scattered = _FUZZY_SEARCH.match(query, text)
-    # The fuzzy score has no upper bound.
-    return Match(score / (score + 1), tuple(scattered)) if score else None
+    initials = _find_initials("".join(words), text)
+    return Match(_INITIALS, initials) if initials else None
 
 
 class _WordMatch(NamedTuple):
@@ -138,6 +134,23 @@ def _find_word(word: str, text: str) -> _WordMatch | None:
         if match := re.search(pattern, text, re.IGNORECASE):
             return _WordMatch(score, match.start(), match.end() - match.start())
     return None
+
+
+def _find_initials(letters: str, text: str) -> tuple[int, ...]:
+    """Return the offsets of letters that begin words or follow each other: `npa` in `Next Pane`. Empty for no match."""
+    # Letter by letter, so that the offsets are those of the text.
+    text, letters = "".join(letter.lower()[:1] for letter in text), letters.lower()
+    starts = [match.start() for match in re.finditer(r"\b\w", text)]
+    # By the offset of the last letter found: the offsets of all of them.
+    paths: dict[int, tuple[int, ...]] = {-1: ()}
+    for letter in letters:
+        following: dict[int, tuple[int, ...]] = {}
+        for last, path in paths.items():
+            for at in (*([last + 1] if path else []), *(start for start in starts if start > last)):
+                if text[at : at + 1] == letter:
+                    following.setdefault(at, (*path, at))
+        paths = following
+    return min(paths.values(), default=())
 
 
 class CommandProvider(Provider):

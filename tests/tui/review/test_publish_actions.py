@@ -123,7 +123,7 @@ async def test_posting_without_account_is_refused(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("quick_check")
 async def test_missing_account_is_told_once(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
-        note = "No connected account posts it. 6, then A connects one."
+        note = "No account is connected for this draft. 6, then A connects one."
         await review.press("a")
         await review.wait_for(lambda: note in review.toasts)
         await review.press("a")

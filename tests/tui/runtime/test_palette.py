@@ -96,10 +96,24 @@ async def test_action_on_a_row_is_offered_on_its_screen_only(tmp_path: Path) -> 
         ("apr", "April is near", "A pair of runs"),
     ],
 )
-def test_words_rank_above_parts_and_scattered_letters(query: str, better: str, worse: str) -> None:
+def test_words_rank_above_parts_and_initials(query: str, better: str, worse: str) -> None:
     first, second = match_words(query, better), match_words(query, worse)
     assert first is not None
     assert second is None or first.score > second.score
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [("iran", "Mark a range"), ("iran", "Sources: Import feeds from an OPML file"), ("zzz", "Z z")],
+)
+def test_scattered_letters_do_not_match(query: str, text: str) -> None:
+    assert match_words(query, text) is None
+
+
+def test_letters_match_beginnings_of_words() -> None:
+    assert match_words("nxp", "Next draft, from any pane") is None
+    assert match_words("ndp", "Next draft, from any pane") == (1.0, (0, 5, 21))
+    assert match_words("impofe", "Import feeds") == (1.0, (0, 1, 2, 3, 7, 8))
 
 
 @given(st.text(max_size=12), st.text(max_size=30))

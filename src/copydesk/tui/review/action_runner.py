@@ -572,8 +572,11 @@ class ActionRunner:
 
     def restore_row(self, draft_id: str) -> None:
         """Restore the row of a draft that was not changed."""
-        # Another change of the same draft may still be pending, or already written.
-        if state := self.changes.pending.final_state(draft_id) or self.changes.changed_state(draft_id):
+        # Another change of the same draft may still be pending, or written after its row was loaded.
+        row, state = self.queue.original_row(draft_id), self.changes.pending.final_state(draft_id)
+        if state is None and (row is None or self.changes.is_outdated(row)):
+            state = self.changes.changed_state(draft_id)
+        if state is not None:
             self.queue.fade([draft_id], state.status, archived=state.archived)
         else:
             self.queue.unfade([draft_id])

@@ -168,6 +168,11 @@ class DraftQueue(LineList["ListedDraft | None"]):
         faded_ids = [draft_id for draft_id in ids if draft_id in self._faded]
         self._refresh_rows(self.window.update_rows(faded_ids, lambda row: self._faded.pop(row.id)))
 
+    def original_row(self, draft_id: str) -> "ListedDraft | None":
+        """Return the row of a draft as it was loaded, before any action on it; None if it is not loaded."""
+        index = self.window.find_index(draft_id)
+        return self._faded.get(draft_id) or (self.window.get_row(index) if index is not None else None)
+
     def update_rows(self, ids: "Iterable[str]", drafts: "Iterable[ListedDraft]") -> None:
         """Update rows from `drafts`; those in `ids` but not in `drafts` are no longer in the list and dimmed."""
         current = {draft.id: draft for draft in drafts}

@@ -197,6 +197,8 @@ class QueuePane(Container):
     async def _load_list(self, desk: "Desk", number: int, view: "DraftView", position: "DraftPosition | None") -> None:
         from copydesk.tui.review.queue_loader import QueueLoader  # noqa: PLC0415 - not needed for the first paint
 
+        # A draft that was decided a moment ago belongs in the list of its new tab.
+        await self.app.desk_tasks.wait_for_writes()
         if number != self._list_number:
             return
         # The counter is read before the rows, so that a change in between is noticed.
@@ -449,7 +451,11 @@ class QueuePane(Container):
         if not saved.window.is_total_exact:
             number, view = self._list_number, self.view
             self.app.run_desk_task(lambda desk: self._count_rows(desk, number, view))
-        self._desk_screen.refresh_data()
+        # What left the tab while it was shown stays until here, not longer.
+        if all(map(self.queue.belongs, saved.window.rows)):
+            self._desk_screen.refresh_data()
+        else:
+            self.reload()
 
     # The user's own tabs.
 

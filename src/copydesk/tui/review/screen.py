@@ -17,7 +17,7 @@ from copydesk.tui.browser import is_link, open_or_show_link
 from copydesk.tui.desk_screen import RunScreen
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.messages import DeskOpened, FirstPageLoaded, JobFinished, RunChanged, WorkStatusChanged
-from copydesk.tui.review.draft_queue import DraftQueue
+from copydesk.tui.review.draft_queue import TWO_LINE_WIDTH, DraftQueue
 from copydesk.tui.review.local_changes import LocalChanges
 from copydesk.tui.review.preview_pane import ItemPane, PreviewPane
 from copydesk.tui.review.queue_header import QueueHeader, SearchLine, TabsLine
@@ -214,7 +214,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         self.show_keys(KeyContext.LIST if isinstance(widget, LineList) else KeyContext.PAGE, KeyContext.REVIEW)
         if title := PAGE_TITLES.get(widget.id or ""):
             # Beside the queue its own keys move to the next draft.
-            set_title(widget, title, () if self.queue.row_height > 1 else labels.page_keys())
+            set_title(widget, title, () if self.size.width >= TWO_LINE_WIDTH else labels.page_keys())
 
     def action_pane(self, by: int) -> None:
         """Focus the next pane (`by` 1) or the previous one (-1)."""

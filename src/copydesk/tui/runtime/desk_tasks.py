@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DeskWork = Callable[["Desk"], Awaitable[None]]
 READ_TIMEOUT = 2.0
 """Seconds that an action waits for its screen to load."""
+WRITE_PATIENCE = 0.5
+"""Seconds that a new list waits for earlier decisions: one is stored by then, a bulk action takes longer."""
 BULK_STOP_DELAY = 2.0
 """Seconds after which, on exit, no further draft of a bulk action is started."""
 DRAFT_DELETED_MESSAGE = labels.DRAFT_DELETED
@@ -153,6 +155,11 @@ class DeskTasks:
     def has_pending_writes(self) -> bool:
         """True while a write is queued or running."""
         return self._last_write is not None and not self._last_write.done()
+
+    async def wait_for_writes(self) -> None:
+        """Wait until the writes that are queued now are done, at most WRITE_PATIENCE seconds."""
+        if self._last_write is not None and not self._last_write.done():
+            await asyncio.wait([self._last_write], timeout=WRITE_PATIENCE)
 
     async def finish_writes(self) -> None:
         """Wait for pending writes, even if cancelled repeatedly, because the desk is closed afterwards.

@@ -1,9 +1,11 @@
 """Hints of keys: the line at the bottom of every screen, and `Ctrl+S saves · Esc leaves` in a form that covers it."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from textual import events, getters
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.style import Style
 from textual.widgets import Static
@@ -72,8 +74,10 @@ class KeyLine(StaticLines):
     def _words(self) -> list[tuple[str, str]]:
         """Return the keys with their words as they apply to what is shown."""
         words = footer_entries(self._active_contexts, self.app.keys)
-        if self._dialog_contexts is None and getattr(self.screen, "can_go_back", False):
-            return [(keys, labels.BACK if word == labels.QUIT else word) for keys, word in words]
+        # A screen that is being closed has lost its panes already.
+        with suppress(NoMatches):
+            if self._dialog_contexts is None and getattr(self.screen, "can_go_back", False):
+                return [(keys, labels.BACK if word == labels.QUIT else word) for keys, word in words]
         return words
 
     def _refused_words(self) -> set[str]:

@@ -1,0 +1,227 @@
+"""Tests in a real terminal for what a new user of the console stumbles over: what is shown, refused and asked."""
+
+import asyncio
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from copydesk.desk import open_desk
+from copydesk.sample.desk import open_sample, sample_settings
+from copydesk.settings import load
+from sample_desks import SAMPLE_DRAFTS
+from tmux_terminal import Terminal, open_terminal
+
+SIZES = [(80, 24), (100, 30), (200, 50)]
+
+
+@pytest.fixture(scope="session")
+def furnished_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the home of a sample desk with a past, as `make run` opens it."""
+    home = tmp_path_factory.mktemp("furnished")
+
+    async def furnish() -> None:
+        async with open_sample(sample_settings(load({}, home / "sample")), furnished=True):
+            pass
+
+    asyncio.run(furnish())
+    return home
+
+
+@pytest.fixture
+def furnished_home(furnished_template: Path, tmp_path: Path) -> Path:
+    """Return a furnished sample desk of the test's own."""
+    return Path(shutil.copytree(furnished_template, tmp_path / "home"))
+
+
+@pytest.fixture
+def home_without_account(tmp_path: Path) -> Path:
+    """Return a desk with drafts, slots and no account."""
+
+    async def create() -> None:
+        async with open_desk(load({}, tmp_path)) as desk:
+            await desk.schedule.set_slots([desk.schedule.parse_slot(f"{day} 09:00") for day in ("mon", "tue")])
+            for text in ("One harbour.", "Two harbours.", "Three harbours."):
+                await desk.drafts.create({"text": text})
+
+    asyncio.run(create())
+    return tmp_path
+
+
+def open_sample_console(terminal: Terminal, home: Path) -> None:
+    """Open the console on the sample desk and wait for its rows."""
+    terminal.start_console(home)
+    terminal.wait_for(r"Queue · \d+[\s\S]*▌ ")
+
+
+def test_what_is_impossible_is_known_before_it_is_asked(sample_home: Path) -> None:
+    with open_terminal((80, 24)) as terminal:
+        open_sample_console(terminal, sample_home)
+        terminal.press("a", "a", "a", "]")
+        terminal.wait_for(r"Queue · 3 ─")
+        terminal.press("R")
+        assert "Regenerate: what" not in terminal.wait_for("Cannot regenerate a draft with the")
+        terminal.press("*", "S")
+        terminal.wait_for("Schedule 3 drafts for")
+        terminal.type_text("tomorrow 9")
+        terminal.press("Enter")
+        terminal.wait_for("3 scheduled")
+        terminal.press("]", "*", "S")
+        terminal.wait_for("Schedule 3 drafts for")
+        terminal.type_text("tomorrow 15")
+        terminal.press("Enter")
+        terminal.wait_for(r"(15:00 [\s\S]*){3}")
+        terminal.press("T")
+        terminal.wait_for("Scheduled 2")
+        # The drafts that were scheduled have left this tab.
+        terminal.press("[")
+        terminal.wait_for(r"Queue · 1 ─")
+        terminal.press("U")
+        terminal.wait_for(rf"To review {SAMPLE_DRAFTS - 2} ")
+        assert "Traceback" not in terminal.quit_console()
+
+
+def test_missing_account_is_said_everywhere(home_without_account: Path) -> None:
+    with open_terminal((80, 24)) as terminal:
+        terminal.start_copydesk("--home", str(home_without_account))
+        terminal.wait_for(r"no account 6[\s\S]*Queue · 3 ─[\s\S]*▌ ")
+        terminal.press("Enter")
+        terminal.wait_for("Accounts  no account connected")
+        terminal.press("a")
+        terminal.wait_for("No account is connected for")
+        terminal.wait_for(r"6 Setup +no account 6 +\?1")
+        # It waits for an account, and is listed with what helps.
+        terminal.press("0")
+        terminal.wait_for(r"▌no account connected[\s\S]*Three harbours")
+        terminal.press("2", "Q")
+        terminal.wait_for(r"Schedule 1 draft[\s\S]*[Nn]o account")
+        terminal.press("Enter")
+        terminal.wait_for("Scheduled 1 draft")
+        terminal.press("1", "q")
+        assert "Traceback" not in terminal.quit_console()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_rows_say_what_differs_and_are_sorted(furnished_home: Path, size: tuple[int, int]) -> None:
+    with open_terminal(size) as terminal:
+        open_sample_console(terminal, furnished_home)
+        screen = terminal.screen
+        if size[0] < 100:
+            assert re.search(r"▌ +~? +\d\d% +\d+[hd] \S+", screen)
+        else:
+            # The story's source and age are below its title, of which a wide terminal shows more.
+            assert re.search(r"▌ .*\n▌ +.* · \d+[hd]( · |  )", screen)
+        titles = [line for line in screen.split("\n") if "Quarrystone" in line or "Lighthouse: " in line]
+        assert max(len(title.split("│")[0].rstrip("… ")) for title in titles) > size[0] // 3
+        for order in ("newest first", "oldest first", "by confidence", "by source"):
+            terminal.press("O")
+            terminal.wait_for(rf"Queue · \d+ · {order}")
+        terminal.press("*", "a")
+        terminal.wait_for(r"\d+ approved · u undo")
+        terminal.press("5")
+        # Interactions are counted for platforms that report no impressions, too.
+        terminal.wait_for(r"per post[\s\S]*Mastodon: no")
+        if size[0] < 100:
+            terminal.press("Tab")
+        terminal.wait_for(r"Posts · \d+ · by interactions[\s\S]* (Bluesky|Mastodon) ")
+        terminal.press("4")
+        terminal.wait_for(r"Experiments · 2[\s\S]*Not enough data")
+        assert "Traceback" not in terminal.quit_console()
+
+
+def test_commands_and_keys_are_found_by_words(sample_home: Path) -> None:
+    with open_terminal((100, 30)) as terminal:
+        open_sample_console(terminal, sample_home)
+        terminal.press(":")
+        terminal.wait_for("🔎")
+        terminal.type_text("iran")
+        assert "Mark a range" not in terminal.wait_for("No matches found")
+        terminal.press("Escape")
+        terminal.wait_for(r"\A(?![\s\S]*🔎)")
+        terminal.press("6")
+        terminal.wait_for("Accounts")
+        terminal.press(":")
+        terminal.wait_for("🔎")
+        terminal.type_text("approve")
+        assert not re.search(r"^ +Approve ", terminal.wait_for("Auto-schedule approved drafts"), re.MULTILINE)
+        terminal.press("Escape")
+        terminal.wait_for(r"\A(?![\s\S]*🔎)")
+        terminal.press("1", "?")
+        terminal.wait_for("q close")
+        terminal.press("/")
+        terminal.type_text("sort by")
+        terminal.wait_for(r"\A(?![\s\S]*Next tab)[\s\S]*Sort by score")
+        terminal.press("Enter", "Enter")
+        terminal.wait_for(r"Queue · \d+ · newest first")
+        assert "Traceback" not in terminal.quit_console()
+
+
+def test_slots_edits_and_forms_ask_and_keep(furnished_home: Path) -> None:
+    with open_terminal((100, 30), TZ="UTC") as terminal:
+        open_sample_console(terminal, furnished_home)
+        # An edit that changes nothing is no error; `d` shows one's own edit.
+        terminal.press("e")
+        terminal.wait_for("Ctrl.S save")
+        terminal.press("C-s")
+        terminal.wait_for(r"\A(?![\s\S]*Ctrl.S save)")
+        terminal.press("e")
+        terminal.wait_for("Ctrl.S save")
+        terminal.type_text("Really: ")
+        terminal.press("Escape")
+        terminal.wait_for(r"Discard your changes\?[\s\S]*y discard · n keep editing")
+        terminal.press("n")
+        terminal.press("C-s")
+        terminal.wait_for(r"\A(?![\s\S]*Ctrl.S save)[\s\S]*[^\n]*eally:")
+        terminal.press("d")
+        terminal.wait_for(r"eally:")
+        terminal.press("q")
+        terminal.press("f")
+        terminal.wait_for("Filter · Space toggle")
+        terminal.press("/")
+        terminal.type_text("thread")
+        terminal.wait_for(r"\A(?![\s\S]*format  blog)[\s\S]*format  thread")
+        terminal.press("Escape")
+        terminal.wait_for("format  blog")
+        terminal.press("Escape")
+        terminal.wait_for(r"\A(?![\s\S]*format  blog)")
+        # The week: deleting a slot asks, and the cursor follows a draft whose move is undone.
+        terminal.press("2")
+        terminal.wait_for(r"─ Mon \d+ ")
+        terminal.press("]", "g")
+        terminal.wait_for("06:00–06:59")
+        terminal.press("A")
+        terminal.wait_for("Weekly slot: 06:30")
+        terminal.press("Enter")
+        terminal.wait_for(r"06:00 .*▌\[:00 ")
+        terminal.press("D")
+        terminal.wait_for(r"Delete[\s\S]*y delete · n cancel")
+        terminal.press("n")
+        terminal.wait_for(r"\A(?![\s\S]*y delete)[\s\S]*06:00 .*▌\[:00 ")
+        terminal.press("s")
+        terminal.wait_for("Enter choose")
+        terminal.press("Enter")
+        terminal.wait_for(r"▌:00 S")
+        terminal.press("}")
+        terminal.wait_for(r"07:00 .*▌:00 S")
+        terminal.press("u")
+        # The cursor is on the draft again, not where it was moved to.
+        terminal.wait_for(r"06:00 .*▌:00 S")
+        assert "Traceback" not in terminal.quit_console()
+
+
+def test_feeds_that_fail_say_why_in_full_and_alt_is_no_key(sample_home: Path, tmp_path: Path) -> None:
+    names = ("reason-of-a-feed-that-has-a-long-name", "another")
+    lines = "".join(f'<outline text="{name}" xmlUrl="http://127.0.0.1:1/{name}"/>' for name in names)
+    (tmp_path / "feeds.opml").write_text(f"<opml version='2.0'><body>{lines}</body></opml>", encoding="utf-8")
+    with open_terminal((80, 24)) as terminal:
+        open_sample_console(terminal, sample_home)
+        # Terminals take Alt and a digit for themselves: the digit alone switches.
+        terminal.press("3")
+        terminal.wait_for("─ Sources · 10")
+        terminal.press("C-o")
+        terminal.wait_for("Import feeds from OPML file")
+        terminal.type_text(str(tmp_path / "feeds.opml"))
+        terminal.press("Enter")
+        terminal.wait_for(r"127\.0\.0\.1[\s\S]*\.[\s\S]*A add failed feeds anyway")
+        assert "Traceback" not in terminal.screen
