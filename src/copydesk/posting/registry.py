@@ -47,7 +47,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
                 CredentialField(name="handle", question="Handle, like me.bsky.social"),
                 CredentialField(
                     name="password",
-                    question="App password (Settings, Privacy and security, App passwords)",
+                    question="App password, from Settings, Privacy and security",
                     secret=True,
                 ),
             ),

@@ -588,9 +588,9 @@ def queue_title(
     return " · ".join(part for part in parts if part)
 
 
-def page_keys() -> list[tuple[str, str]]:
-    """Return the keys that move to another draft from a page that hides the queue, with their meaning."""
-    return [(key_label("review.next"), "next draft"), (key_label("review.previous"), "previous")]
+def page_title(title: str) -> str:
+    """Return the title of a page that hides the queue, with the keys that move to another draft."""
+    return f"{title} · {key_label('review.next')} next draft · {key_label('review.previous')} previous"
 
 
 def restore_hint(status: Status) -> str:

@@ -251,7 +251,7 @@ def test_row_leaves_out_what_all_rows_share() -> None:
 def test_row_of_two_lines_has_the_whole_title_and_its_facts_below() -> None:
     draft = make_draft(3, tags=("open-source",))
     assert title_line(draft, 90, TO_REVIEW).plain.rstrip() == f" ! {first_line(draft.text)}"
-    facts = "   claim · Hacker News · 4h · 82% · SHORT · interest · #open-source"
+    facts = "   claim · Hacker News · 4h · 82% · interest · #open-source"
     assert detail_line(draft, NOW, 80, TO_REVIEW).plain == facts
     approved = msgspec.structs.replace(draft, status=Status.APPROVED)
     assert detail_line(approved, NOW, 80, TO_REVIEW).plain.startswith("   approved · claim · Hacker News")

@@ -60,7 +60,14 @@ async def test_account_is_connected_with_credentials(tmp_path: Path) -> None:
         await type_text(ui, "open\n")
         await wait_for_text(ui, "Connected keyed:me.")
         assert "+ keyed:me" in ui.text
-    assert await account_labels(tmp_path) == ["keyed:me"]
+        await choose_platform(ui, KEYED)
+        await type_text(ui, "ab")
+        await ui.press("tab")
+        await type_text(ui, "open\n")
+        await wait_for_text(ui, "Connected keyed:ab.")
+        # The cursor is on the new one, which is listed before the other.
+        assert "▌+ keyed:ab" in ui.text
+    assert await account_labels(tmp_path) == ["keyed:ab", "keyed:me"]
 
 
 async def test_missing_credential_keeps_form_open(tmp_path: Path) -> None:

@@ -134,7 +134,8 @@ def _fact(name: str, draft: ListedDraft, now: datetime, look: RowLook) -> Conten
         case "confidence":
             return Content.styled(f"{draft.confidence:.0%}" if draft.confidence_known else "", "accent")
         case "format":
-            return Content.styled(draft.format.value if look.shows_format else "", "dim")
+            is_named = look.shows_format and draft.format is not Format.SHORT
+            return Content.styled(draft.format.value if is_named else "", "dim")
         case "age":
             return Content.styled(_time(draft, now, look), "dim")
         case "source":

@@ -214,7 +214,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         self.show_keys(KeyContext.LIST if isinstance(widget, LineList) else KeyContext.PAGE, KeyContext.REVIEW)
         if title := PAGE_TITLES.get(widget.id or ""):
             # Beside the queue its own keys move to the next draft.
-            set_title(widget, title, () if self.size.width >= TWO_LINE_WIDTH else labels.page_keys())
+            set_title(widget, title if self.size.width >= TWO_LINE_WIDTH else labels.page_title(title))
 
     def action_pane(self, by: int) -> None:
         """Focus the next pane (`by` 1) or the previous one (-1)."""

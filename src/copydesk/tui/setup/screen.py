@@ -158,12 +158,16 @@ class SetupScreen(DeskScreen):
 
     @on(Loaded)
     def _show_setup(self, message: Loaded) -> None:
-        """Show the configuration; the cursors stay where they are."""
+        """Show the configuration; the cursors stay where they are, but for a new account."""
+        known = {account.id for account in self._setup.accounts} if self._setup is not None else None
         self._setup, self.is_loaded = message.setup, True
         current = self.accounts.current
         positions = {account.id: index for index, account in enumerate(message.setup.accounts)}
         if message.setup.accounts:
             index = positions.get(current.id, min(self.accounts.cursor, len(positions) - 1)) if current else 0
+            # One that was connected just now is what the user looks for.
+            new = [at for account_id, at in positions.items() if known is not None and account_id not in known]
+            index = new[0] if len(new) == 1 else index
             self.accounts.show(message.setup.accounts, index)
         else:
             self.accounts.show_note([paragraph(labels.EMPTY_ACCOUNTS, "dim")])

@@ -50,6 +50,8 @@ class KeyLine(StaticLines):
         """Show the keys of these contexts."""
         self._contexts = tuple(contexts)
         self.refresh()
+        # Whether there is something to go back to is known once the panes are laid out.
+        self.call_after_refresh(self.refresh)
 
     def lines(self, width: int) -> list[Content]:
         """Return as many entries as fit, unabridged. Moving is dropped first, then from the end, help and quit last."""
