@@ -234,7 +234,14 @@ class LinePainter:
         variable, text_style = _ROLES.get(role, (None, _PLAIN))
         if variable is None:
             return text_style
-        return text_style + Style(foreground=Color.parse(self._widget.app.theme_variables[variable]))
+        return text_style + Style(foreground=_parse_colour(self._widget.app.theme_variables[variable]))
+
+
+def _parse_colour(text: str) -> Color:
+    """Return the colour of a theme's variable: `#6fb3c8`, or `ansi_default 50%` in the themes of ANSI colours."""
+    name, _, opacity = text.partition(" ")
+    colour = Color.parse(name)
+    return colour.multiply_alpha(float(opacity.rstrip("%")) / 100) if opacity else colour
 
 
 def set_title(widget: Widget, title: str) -> None:
