@@ -241,6 +241,12 @@ def test_narrow_row_columns() -> None:
     assert draft_row(thread, NOW, 59, TO_REVIEW).plain.startswith("A~ 89%  2h @quarrysto… Quarrystone")
 
 
+def test_row_without_text_has_the_title_of_its_item() -> None:
+    waiting = make_draft(1, text="", status=Status.PENDING_GENERATION)
+    assert title_line(waiting, 60, TO_REVIEW).plain.rstrip().endswith(f" {waiting.item.title}")
+    assert waiting.item.title in draft_row(waiting, NOW, 80, TO_REVIEW).plain
+
+
 def test_row_leaves_out_what_all_rows_share() -> None:
     look = RowLook(usual_status=Status.PENDING_REVIEW, shows_format=False)
     unknown = make_draft(1, confidence_known=False)

@@ -58,7 +58,10 @@ def open_sample_console(terminal: Terminal, home: Path) -> None:
 def test_what_is_impossible_is_known_before_it_is_asked(sample_home: Path) -> None:
     with open_terminal((80, 24)) as terminal:
         open_sample_console(terminal, sample_home)
-        terminal.press("a", "a", "a", "]")
+        # No toast covers the row at the bottom that the cursor is on.
+        terminal.press("G", "y")
+        assert re.search(r"^▌ [^▌]*$", terminal.wait_for("Copied"), re.MULTILINE)
+        terminal.press("g", "a", "a", "a", "]")
         terminal.wait_for(r"Queue · 3 ─")
         terminal.press("R")
         assert "Regenerate: what" not in terminal.wait_for("Cannot regenerate a draft with the")
@@ -125,6 +128,11 @@ def test_rows_say_what_differs_and_are_sorted(furnished_home: Path, size: tuple[
         if size[0] < 100:
             terminal.press("Tab")
         terminal.wait_for(r"Posts · \d+ · by interactions[\s\S]* (Bluesky|Mastodon) ")
+        # Enter on a form that was not changed closes it.
+        terminal.press("m")
+        terminal.wait_for("Empty fields stay unchanged")
+        terminal.press("Enter")
+        terminal.wait_for(r"\A(?![\s\S]*Empty fields stay)")
         terminal.press("4")
         terminal.wait_for(r"Experiments · 2[\s\S]*Not enough data")
         assert "Traceback" not in terminal.quit_console()
@@ -218,7 +226,8 @@ def test_feeds_that_fail_say_why_in_full_and_alt_is_no_key(sample_home: Path, tm
         open_sample_console(terminal, sample_home)
         # Terminals take Alt and a digit for themselves: the digit alone switches.
         terminal.press("3")
-        terminal.wait_for("─ Sources · 10")
+        # The letters of the rows are explained where they are.
+        terminal.wait_for("─ Sources · 10 · 1 failing · H healthy · D failing ─")
         terminal.press("C-o")
         terminal.wait_for("Import feeds from OPML file")
         terminal.type_text(str(tmp_path / "feeds.opml"))

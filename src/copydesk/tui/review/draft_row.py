@@ -63,7 +63,7 @@ def draft_row(draft: ListedDraft, now: datetime, width: int, look: RowLook) -> C
         words = _words(draft, look)
         pieces += words
         used += sum(word.cell_length for word in words)
-    return Content.assemble(*pieces, fit(first_line(draft.text), width - used))
+    return Content.assemble(*pieces, fit(_title(draft), width - used))
 
 
 def _words(draft: ListedDraft, look: RowLook) -> list[Content]:
@@ -104,7 +104,7 @@ def _column(name: str, draft: ListedDraft, now: datetime, width: int, look: RowL
 def title_line(draft: ListedDraft, width: int, look: RowLook) -> Content:
     """Return the upper line of a row of two lines: status, worst finding, and the first line of the text."""
     signs = _signs(draft, look)
-    return Content.assemble(signs, " ", (fit(first_line(draft.text), width - signs.cell_length - 1), "strong"))
+    return Content.assemble(signs, " ", (fit(_title(draft), width - signs.cell_length - 1), "strong"))
 
 
 def detail_line(draft: ListedDraft, now: datetime, width: int, look: RowLook) -> Content:
@@ -199,6 +199,11 @@ def worst_finding_sign(draft: ListedDraft) -> Badge | None:
     """Return the sign of the worst finding, or None if nothing needs attention."""
     worst = _worst_check(draft)
     return worst[1] if worst else None
+
+
+def _title(draft: ListedDraft) -> str:
+    """Return the first line of the draft, or while it has no text the title of its item: a page, or the prompt."""
+    return first_line(draft.text) or safe_line(draft.item.title)
 
 
 def first_line(text: str) -> str:
