@@ -328,6 +328,15 @@ def test_credit_line_is_no_claim(name: str, topic: str) -> None:
         assert not [finding for finding in checks.findings if finding.rule in {"contradiction", "unsupported"}]
 
 
+def test_title_of_a_roundup_is_no_claim() -> None:
+    first, *others = make_items(4)
+    text = "Four crossed the bridge in March 2019, cyclists of the town said on Monday. Libraries have 900 links."
+    brief = make_brief(Format.BLOG, other_items=(replace(first, text=text), *others))
+    title = "# Libraries: three links from 17 to 18 February 2026"
+    assert not check(title, build_check_context(brief)).claims
+    assert check("# Libraries: three links are lost", build_check_context(brief)).claims
+
+
 @pytest.mark.parametrize(
     "line", ["500ish, by Mallory Oak and Peter Ash:", "500ish says that Bea closed 900 libraries:"]
 )

@@ -29,6 +29,8 @@ _MIN_DETECTED_WORDS = 6
 """Words from which the language of a sentence can be told."""
 _QUESTION = re.compile(r"[?？]\s*[\"”’»)]*\s*$")
 _CREDIT_WORDS = re.compile(r"\b(?:and|by|from|reported|source|via)\b", re.IGNORECASE)
+_ROUNDUP_TITLE = re.compile(r"[# ] \S.*: (?:three|four|five|six|seven) links(?: from .+)?")
+"""The title of a round-up, which counts its own entries and names their days; its mark may be a space already."""
 _CREDIT_TAIL = re.compile(r"\s(?:— [^—]+|\([^()]+\))\s*$")
 """The end of a line that may credit somebody for it."""
 _CREDIT_MARKS = " —(),"
@@ -62,15 +64,19 @@ def find_claims(
 
 
 def _blank_credits(text: str, names: tuple[str, ...], days: tuple[str, ...]) -> str:
-    """Return `text` with spaces for credits: lines such as "Salt & Marl, by Bea, 17 February 2026:", and their ends
-    such as "— Salt & Marl".
+    """Return `text` with spaces for credits: lines such as "Salt & Marl, by Bea, 17 February 2026:", their ends such as
+    "— Salt & Marl", and the title of a round-up.
     """
     credited = _credits_pattern(names, days)
     # By lines and not by sentences: names have full stops and exclamation marks, too.
-    return "\n".join(_blank_credit(line, credited) for line in text.split("\n")) if credited else text
+    return "\n".join(_blank_credit(line, credited) for line in text.split("\n"))
 
 
-def _blank_credit(line: str, credited: re.Pattern[str]) -> str:
+def _blank_credit(line: str, credited: re.Pattern[str] | None) -> str:
+    if _ROUNDUP_TITLE.fullmatch(line):
+        return " " * len(line)
+    if credited is None:
+        return line
     if _is_credit(line, credited):
         return " " * len(line)
     tail = _CREDIT_TAIL.search(line)
