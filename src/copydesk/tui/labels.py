@@ -1,5 +1,6 @@
 """Every text a user sees in the console."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
@@ -1686,7 +1687,7 @@ CONCLUDE_HINT = (
 NO_WINNER = "no winner"
 NO_VARIANT = "–"
 NO_OR_YES = {"": "no", "yes": "yes"}
-OTHER_PARAMETER = "another name"
+OTHER_PARAMETER = "other"
 PARAMETERS = {
     "hashtags": "how many: 0 to 5",
     "length": "characters of a post, words of a BLOG",
@@ -1699,7 +1700,7 @@ PARAMETERS = {
     "instructions": "in words for a language model",
     "writer": "which writer writes the draft",
     "temperature": "of a language model",
-    "": "for a writer that knows it",
+    "": "a parameter that a writer of yours knows by its name",
 }
 """What an experiment can compare, and the values; the empty name stands for any other."""
 CONCLUDED_WITHOUT_WINNER = "Concluded without a winner."
@@ -1976,6 +1977,12 @@ def platform_name(platform: str) -> str:
     from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - as in `source_type_label`
 
     return PLATFORMS[platform].label if platform in PLATFORMS else platform
+
+
+def missing_impressions(message: str) -> str:
+    """Return the warning `No impressions from bluesky, x: …` with the names of the platforms as these write them."""
+    names = re.compile(r"(?<= from )[^:]+")
+    return names.sub(lambda found: ", ".join(map(platform_name, found[0].split(", "))), message, count=1)
 
 
 def by_interval(interval: "Interval") -> str:

@@ -11,6 +11,7 @@ from copydesk.model.experiment import (
     ExperimentResults,
     ExperimentStatus,
     Metric,
+    ResultWarning,
     Variant,
     VariantResults,
     format_variant_value,
@@ -85,7 +86,7 @@ def experiment_page(view: ExperimentView, now: datetime) -> list[Block]:
         *_conclusion(view),
         paragraph(safe_line(results.sentence), "accent"),
         paragraph(labels.planned_looks(looks, sum(posts <= taken for posts in looks)), "dim"),
-        *(paragraph(safe_line(warning.message), "warn") for warning in results.warnings),
+        *(paragraph(safe_line(_message(warning)), "warn") for warning in results.warnings),
         paragraph(),
         *_estimates(results),
         SideBySide(
@@ -112,6 +113,11 @@ def _estimates(results: ExperimentResults) -> Iterator[Block]:
 
 def _format_count(value: float) -> str:
     return f"{value:,.1f}"
+
+
+def _message(warning: ResultWarning) -> str:
+    is_about_platforms = warning.code == "missing_impressions"
+    return labels.missing_impressions(warning.message) if is_about_platforms else warning.message
 
 
 def _status_line(view: ExperimentView, now: datetime) -> Content:
