@@ -35,6 +35,7 @@ MODULES = (
     "bench_console_keys",
     "bench_console_during_run",
     "bench_http",
+    "bench_workers",
 )
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 MARKERS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")

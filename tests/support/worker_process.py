@@ -127,9 +127,12 @@ async def work(home: Path, posts: Path) -> None:
 if __name__ == "__main__":
     # A real worker waits longer before it takes over, looks twice, or runs the pipeline again.
     short = {"SILENCE": 2.0, "HEARTBEAT": 0.5, "TAKEOVER": "* * * * * */1", "SWEEP": "* * * * * */2"}
+    # And asks the user about a post whose request was lost three times, which is rare if nobody kills it each second.
+    second = timedelta(seconds=1)
+    patient = {"LOOKUP_INTERVAL": second, "BACKOFF": (second,) * 4, "MAX_ATTEMPTS": 1000, "MAX_RESENDS": 1000}
     with (
         patch.multiple(worker_module, **short),
-        patch.multiple(delivery_states, LOOKUP_INTERVAL=timedelta(seconds=1), BACKOFF=(timedelta(seconds=1),) * 4),
+        patch.multiple(delivery_states, **patient),
         patch("copydesk.jobs.ERROR_BACKOFF", timedelta(seconds=1)),
     ):
         asyncio.run(work(Path(sys.argv[1]), Path(sys.argv[2])))
