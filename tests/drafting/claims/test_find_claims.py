@@ -38,6 +38,14 @@ def test_credit_behind_a_sentence_is_no_part_of_it(credit: str) -> None:
     assert (claim.verdict, claim.end) == (SUPPORTED, len(sentence))
 
 
+@pytest.mark.parametrize("credit", ["Lyon Herald: ", "Ana Ruiz, Lyon Herald: "])
+def test_credit_before_a_sentence_is_no_part_of_it(credit: str) -> None:
+    sentence = "The library in Lyon lends 1,200 tools."
+    for quoted in (sentence, f"“{sentence}”"):
+        claim = judge(credit + quoted, "Lyon Herald", "Ana Ruiz")
+        assert (claim.verdict, claim.start) == (SUPPORTED, len(credit))
+
+
 @pytest.mark.parametrize("rest", [" — Paris Herald", " — says Lyon Herald's rival", " (Lyon Herald closes)"])
 def test_more_than_a_credit_stays_part_of_the_sentence(rest: str) -> None:
     text = "The library in Lyon lends 1,200 tools" + rest

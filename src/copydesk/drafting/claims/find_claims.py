@@ -31,9 +31,9 @@ _QUESTION = re.compile(r"[?？]\s*[\"”’»)]*\s*$")
 _CREDIT_WORDS = re.compile(r"\b(?:and|by|from|reported|source|via)\b", re.IGNORECASE)
 _ROUNDUP_TITLE = re.compile(r"[# ] \S.*: (?:three|four|five|six|seven) links(?: from .+)?")
 """The title of a round-up, which counts its own entries and names their days; its mark may be a space already."""
-_CREDIT_TAIL = re.compile(r"\s(?:— [^—]+|\([^()]+\))\s*$")
-"""The end of a line that may credit somebody for it."""
-_CREDIT_MARKS = " —(),"
+_CREDIT_HEAD, _CREDIT_TAIL = re.compile(r"[^:：]+[:：]\s*"), re.compile(r"\s(?:— [^—]+|\([^()]+\))\s*$")
+"""The beginning and the end of a line that may credit somebody for it."""
+_CREDIT_MARKS = " —(),:："
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -64,8 +64,9 @@ def find_claims(
 
 
 def _blank_credits(text: str, names: tuple[str, ...], days: tuple[str, ...]) -> str:
-    """Return `text` with spaces for credits: lines such as "Salt & Marl, by Bea, 17 February 2026:", their ends such as
-    "— Salt & Marl", and the title of a round-up.
+    """Return `text` with spaces for credits, and for the title of a round-up.
+
+    Credits are lines such as "Salt & Marl, by Bea, 17 February 2026:", and parts such as "Salt & Marl:" and "— Bea".
     """
     credited = _credits_pattern(names, days)
     # By lines and not by sentences: names have full stops and exclamation marks, too.
@@ -79,11 +80,11 @@ def _blank_credit(line: str, credited: re.Pattern[str] | None) -> str:
         return line
     if _is_credit(line, credited):
         return " " * len(line)
-    tail = _CREDIT_TAIL.search(line)
-    # What is left of such a tail could be part of the statement.
-    if tail is None or credited.sub("", tail[0]).strip(_CREDIT_MARKS):
-        return line
-    return line[: tail.start()] + " " * len(tail[0])
+    for part in filter(None, (_CREDIT_HEAD.match(line), _CREDIT_TAIL.search(line))):
+        # What is left of such a part could belong to the statement.
+        if not credited.sub("", part[0]).strip(_CREDIT_MARKS):
+            line = line[: part.start()] + " " * len(part[0]) + line[part.end() :]
+    return line
 
 
 def _is_credit(line: str, credited: re.Pattern[str]) -> bool:
