@@ -60,7 +60,7 @@ def test_every_command_that_prints_offers_json_and_jq():
     # Files, a script and a help text are no output for jq, and servers print nothing but messages.
     without = {words for words, command in walk_commands() if not {"--json", "--jq"} <= option_names(command)}
     exports = {("source", "export"), ("engagement", "export")}
-    assert without == {*exports, ("serve",), ("mcp",), ("completion",), ("help",)}
+    assert without == {*exports, ("serve",), ("worker",), ("mcp",), ("completion",), ("help",)}
 
 
 def option_names(command):
