@@ -47,7 +47,9 @@ SILENCE: Final = 15.0
 """Seconds without a heartbeat after which a worker counts as dead."""
 HEARTBEAT: Final = SILENCE / 5
 POLL_INTERVAL: Final = 1.0
-"""Seconds between reads of the queue when no notification comes: for jobs whose time or whose turn has come."""
+"""Seconds between reads of a queue when no notification comes: for jobs whose time has come."""
+TURN_INTERVAL: Final = 0.2
+"""The same where jobs wait for their turn, at a host or an account: nothing announces the end of the one before."""
 FETCHES_PER_USER: Final = 16
 """Jobs of one run that are in the queue at once, so that the sources of others come between them."""
 FETCH_POLL_INTERVAL: Final = 0.1
@@ -169,7 +171,7 @@ class Worker:
                 name=queue,
                 queues=[queue],
                 concurrency=concurrency,
-                fetch_job_polling_interval=POLL_INTERVAL,
+                fetch_job_polling_interval=TURN_INTERVAL if queue in {"fetch", "post"} else POLL_INTERVAL,
                 # Errors are stored with the job of the desk, and what is due is looked up again.
                 delete_jobs=DeleteJobCondition.ALWAYS,
                 shutdown_graceful_timeout=0.0 if queue == "run" else SHUTDOWN_TIMEOUT,

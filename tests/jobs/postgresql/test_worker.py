@@ -252,12 +252,37 @@ async def test_removed_user_is_forgotten(home):
 
 
 class SlowWeb(FakeWeb):
-    """Takes its time to respond, so that jobs pile up."""
+    """Takes its time to respond, so that jobs pile up, and counts the requests to a host at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open: Counter[str] = Counter()
+        self.most: Counter[str] = Counter()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        response = await super().handle_async_request(request)
-        await asyncio.sleep(0.02)
-        return response
+        host = request.url.host
+        self._open[host] += 1
+        self.most[host] = max(self.most[host], self._open[host])
+        try:
+            await asyncio.sleep(0.02)
+            return await super().handle_async_request(request)
+        finally:
+            self._open[host] -= 1
+
+
+async def test_workers_send_one_request_at_a_time_to_a_host(home, monkeypatch):
+    # A job of its own for each source.
+    monkeypatch.setattr("copydesk.desk.pipeline.fetch_sources.MAX_GROUP", 1)
+    web = SlowWeb()
+    async with open_desks_now(home, web) as here, open_desks_now(home, web) as elsewhere:
+        for user in (here.owner, await here.users.add("anna")):
+            for number in range(12):
+                url = f"https://{number % 2}.example/{user.name}/{number}"
+                web.put(url, feed())
+                await create_source(await here.get(user), url)
+        async with running(make_worker(home, here), make_worker(home, elsewhere)):
+            await wait_until(lambda: asyncio.sleep(0, len(web.requests) == 24))
+    assert web.most == {"0.example": 1, "1.example": 1}
 
 
 async def test_user_with_many_sources_does_not_hold_up_another(home):
