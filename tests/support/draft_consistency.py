@@ -40,7 +40,8 @@ CHANGEABLE_COLUMNS = (
 
 Listed independently of the code, so that an event without one is noticed.
 """
-EVENT_TABLES = ("draft_event", "event", "webhook_delivery", "bulk_action", "alembic_version")
+EVENT_TABLES = ("draft_event", "event", "webhook_delivery", "bulk_action", "draft_approval", "alembic_version")
+"""Tables that undo does not restore. Approvals are given again: docs/users.md says so."""
 Row = dict[str, Any]
 
 
