@@ -497,3 +497,19 @@ async def test_open_server_is_not_restored(tmp_path: Path) -> None:
         backup = await desk.backups.create(tmp_path / "copy.db")
         with pytest.raises(StoreBusyError, match="on all machines"):
             await restore_desk(server_settings(tmp_path, _url(tmp_path)), Path(backup.path))
+
+
+async def test_queue_of_workers_is_left_alone(tmp_path: Path, home: Path, url: str, server: PostgresqlServer) -> None:
+    with closing(server.connect(tmp_path / "server")) as connection:
+        connection.execute("CREATE TABLE procrastinate_jobs (id integer)")
+        connection.execute("INSERT INTO procrastinate_jobs VALUES (7)")
+
+        await migrate_desk(file_settings(home), url)
+        settings = server_settings(home, url)
+        async with open_desk(settings, clock=Watch()) as desk:
+            backup = await desk.backups.create(tmp_path / "copy.db")
+        # The session of the test is one of the desk's to the server.
+        connection.execute("SET application_name = 'psql'")
+        await restore_desk(settings, Path(backup.path), clock=Watch())
+
+        assert connection.execute("SELECT id FROM procrastinate_jobs").fetchall() == [(7,)]
