@@ -198,7 +198,7 @@ def test_sigterm_ends_a_command_that_waits_for_the_database(tmp_path: Path) -> N
     ("args", "prompt"),
     [
         (("draft", "archive", "--all-matching"), b"[y/N]"),
-        (("account", "connect", "bluesky", "--set", "handle=me.example"), b"passwords): "),
+        (("account", "connect", "bluesky", "--set", "handle=me.example"), b"Privacy and security: "),
     ],
     ids=["question", "secret"],
 )
