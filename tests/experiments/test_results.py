@@ -165,7 +165,7 @@ def test_difference_without_a_best_variant_is_looked_at_again():
 
     first = review(20)
     assert (first.verdict.kind, first.look.posts, is_decided(first)) == (VerdictKind.BEST_UNCLEAR, 20, False)
-    assert first.sentence.endswith("Look 2 of 4, 20 posts per variant reviewed. The next look is at 30.")
+    assert first.sentence.endswith("Comparison 2 of 4, 20 posts per variant reviewed. The next look is at 30.")
     assert review(29).verdict == first.verdict
     second = review(30)
     assert (second.verdict.kind, second.verdict.variant, second.look.posts) == (VerdictKind.BETTER, "b", 30)
