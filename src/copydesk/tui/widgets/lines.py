@@ -174,7 +174,7 @@ class LinePainter:
     def lines_after_scroll(self, by: int, scrolling: range) -> dict[int, Strip]:
         """Return the painted lines that are current after scrolling by so many lines, each at its new place.
 
-        Those outside of `scrolling` stay in target. A line whose cell of the scroll bar differs there is left out.
+        Those outside of `scrolling` stay in place. A line whose cell of the scroll bar differs there is left out.
         """
         edge = self._widget.edge_text
         # Lines are keyed by screen row.
