@@ -136,6 +136,7 @@ _INCOMPLETE_END = re.compile(
     r"|el|le|les|des|du|der|die|das|und|et|y|e|o|di|da))$",
     re.IGNORECASE,
 )
+_MAX_INCOMPLETE_END = len("before")
 _OPEN_SINGLE_MARK = re.compile(r"(?:^|(?<=\s))‘(?!.*’(?!\w))", re.DOTALL)
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
@@ -182,7 +183,9 @@ def count_words(text: str) -> int:
 def is_truncated(text: str) -> bool:
     """Return True if `text` is truncated: it ends with an ellipsis, or with a word that needs another."""
     stripped = text.rstrip(_CLOSERS + " ")
-    return stripped.endswith(("…", "...", "..")) or _INCOMPLETE_END.search(stripped) is not None
+    # From a position, not in a slice, in which the end of a longer word would look like one of these words.
+    end = _INCOMPLETE_END.search(stripped, max(0, len(stripped) - _MAX_INCOMPLETE_END))
+    return end is not None or stripped.endswith(("…", "...", ".."))
 
 
 def _candidates(text: str) -> Iterator[tuple[int, int, bool]]:
