@@ -10,10 +10,15 @@ This is the public API; `docs/library.md` shows how to use it. Everything is imp
 brings in SQLAlchemy and `import copydesk` should cost nothing.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from copydesk.version import __version__
+
+# httpx imports its own command line where click, Rich and Pygments are installed, which doubles the time and adds 4 MB.
+# None makes that import fail, as it does where they are not installed.
+sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
 
 if TYPE_CHECKING:
     from copydesk.desk.backups import restore_desk
