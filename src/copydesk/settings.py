@@ -303,7 +303,7 @@ class Backup(_Section, frozen=True, kw_only=True):
     """Automatic backups, made by the console while it is open and by `copydesk daemon`."""
 
     every_hours: Annotated[int, msgspec.Meta(ge=0, le=8760)] = 24
-    """Hours between two automatic backups of the database; 0 disables them."""
+    """Hours between two automatic backups of the database file; 0 disables them. On PostgreSQL none are made."""
     keep: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 7
     """Automatic backups to keep. When one was made, older ones are deleted."""
 

@@ -6,6 +6,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from cli_runner import COMMAND, assert_one_line_error, make_environment, run_command, run_in_process
 from desk_fixtures import execute_sql, query_db
 
@@ -27,11 +29,11 @@ def test_backup_and_restore(tmp_path: Path) -> None:
     restored = run_in_process(tmp_path, "restore", str(path), "--yes")
 
     assert (restored.code, restored.err) == (0, "")
-    (replaced,) = tmp_path.glob("copydesk.db.replaced-*")
-    assert restored.out.splitlines() == [
-        f"Restored 1 draft, 0 sources, 0 posts ({size(path)}) from {path}.",
-        f"The replaced database is kept as {replaced}.",
-    ]
+    done, kept = restored.out.splitlines()
+    assert done == f"Restored 1 draft, 0 sources, 0 posts ({size(path)}) from {path}."
+    replaced = Path(kept.removeprefix("The replaced database is kept as ").removesuffix("."))
+    assert replaced.is_file()
+    assert replaced != path
     assert query_db(tmp_path, COUNT) == [(1,)]
 
 
@@ -48,11 +50,13 @@ def test_output_as_json(tmp_path: Path) -> None:
     restored = json.loads(run_in_process(tmp_path, "restore", str(target), "--yes", "--json").out)
     assert restored["content"].items() >= content.items()
     assert Path(restored["replaced"]).exists()
-    run_in_process(tmp_path, "backup")
-    (listed,) = json.loads(run_in_process(tmp_path, "backup", "--list", "--json").out)
-    assert (Path(listed["path"]).parent, listed["automatic"]) == (tmp_path / "backups", False)
+    made = json.loads(run_in_process(tmp_path, "backup", "--json").out)
+    listed = json.loads(run_in_process(tmp_path, "backup", "--list", "--json").out)
+    (found,) = [backup for backup in listed if backup["path"] == made["path"]]
+    assert (Path(found["path"]).parent, found["automatic"]) == (tmp_path / "backups", False)
 
 
+@pytest.mark.sqlite("automatic backups")
 def test_backups_are_listed(tmp_path: Path) -> None:
     assert run_in_process(tmp_path, "backup", "--list").out == ""
     run_in_process(tmp_path, "daemon", "--once")
@@ -104,6 +108,7 @@ def test_restore_is_refused_while_the_daemon_runs(tmp_path: Path) -> None:
     assert run_in_process(tmp_path, "restore", str(tmp_path / "copy.db"), "--yes").code == 0
 
 
+@pytest.mark.sqlite("a damaged file")
 def test_advice_is_a_command_that_works(tmp_path: Path) -> None:
     home = tmp_path / "a desk's home"
     create_draft(home)
@@ -122,6 +127,7 @@ def test_advice_is_a_command_that_works(tmp_path: Path) -> None:
     assert path.exists()
 
 
+@pytest.mark.sqlite("compares the tables with those of its version")
 def test_development_desk_is_refused(tmp_path: Path) -> None:
     create_draft(tmp_path)
     execute_sql(tmp_path, "DROP TABLE account")

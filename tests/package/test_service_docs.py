@@ -100,11 +100,14 @@ def test_health_check_of_container(sample_server: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
-@pytest.mark.parametrize("name", ["copydesk.service", "copydesk-worker@.service"])
+@pytest.mark.parametrize(
+    "name", ["copydesk.service", "copydesk-worker@.service", "copydesk-backup.service", "copydesk-backup.timer"]
+)
 def test_unit_is_valid(tmp_path: Path, name: str) -> None:
-    # The program has to exist.
-    text = (DEPLOY / name).read_text(encoding="utf-8").replace("/opt/copydesk/bin/copydesk", "/bin/true")
-    (tmp_path / name).write_text(text, encoding="utf-8")
+    for unit in DEPLOY.glob("copydesk*"):
+        # The program has to exist, and the service that a timer starts.
+        text = unit.read_text(encoding="utf-8").replace("/opt/copydesk/bin/copydesk", "/bin/true")
+        (tmp_path / unit.name).write_text(text, encoding="utf-8")
     done = subprocess.run(["systemd-analyze", "verify", tmp_path / name], capture_output=True, text=True, check=False)
     assert (done.returncode, [line for line in done.stderr.splitlines() if name in line]) == (0, [])
 
@@ -118,6 +121,21 @@ def test_composition_starts_commands_that_exist() -> None:
     for arguments in [*commands, started[1].split()]:
         done = subprocess.run([*COMMAND, *arguments, "--help"], capture_output=True, text=True, check=False, timeout=60)
         assert (done.returncode, f"Usage: copydesk {arguments[0]}" in done.stdout) == (0, True), done.stderr
+
+
+def test_backup_unit_overwrites_the_file_of_the_day(tmp_path: Path) -> None:
+    unit = (DEPLOY / "copydesk-backup.service").read_text(encoding="utf-8")
+    started = re.search(r"^ExecStart=/bin/sh -c '(.*)'$", unit, re.MULTILINE)
+    assert started
+    # As systemd replaces them.
+    script = started[1].replace("$$", "$").replace("%%", "%")
+    script = script.replace("/opt/copydesk/bin/copydesk", " ".join(COMMAND)).replace(
+        "/var/backups/copydesk", str(tmp_path)
+    )
+    for _ in range(2):
+        subprocess.run(["/bin/sh", "-c", script], env=make_environment(tmp_path / "home"), check=True, timeout=60)
+    (file,) = tmp_path.glob("desk-*.db")
+    assert file.stem.removeprefix("desk-") in "1234567"
 
 
 async def test_agent_starts_with_the_configuration(tmp_path: Path) -> None:

@@ -242,9 +242,8 @@ async def _check_backups(settings: Settings, *, restore_test: bool) -> CheckFind
     if settings.database.url and not restore_test:
         # Backups elsewhere, such as those of pg_dump, are not known here.
         message = "The desk is on PostgreSQL: no automatic backups are made of it."
-        return CheckFinding(
-            what="backups", verdict=Verdict.OK, found=message, advice="Let a timer run `copydesk backup` or pg_dump."
-        )
+        advice = "Let a timer run `copydesk backup --force FILE` or pg_dump, on one machine."
+        return CheckFinding(what="backups", verdict=Verdict.OK, found=message, advice=advice)
     if not backups:
         automatic = "The console and `copydesk daemon` make one daily." if settings.backup.every_hours else ""
         advice = f"{automatic} Now: copydesk backup".strip()
