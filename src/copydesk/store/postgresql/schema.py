@@ -159,7 +159,8 @@ def complete_schema(driver: PostgresConnection, *, sends_marked: bool) -> None:
     indexes = [CreateIndex(index) for table in derive_metadata().sorted_tables for index in table.indexes]
     # Of other tables: creating a constraint alone takes it out of its table.
     keys = [AddConstraint(key) for table in derive_metadata().sorted_tables for key in table.foreign_key_constraints]
-    _create(driver, _script([*indexes, *keys, _CREATE_SEARCH, *CREATE_TRIGGERS, _CREATE_STATE]))
+    # The column of words first: adding it writes the table again, with all of its indexes.
+    _create(driver, _script([_CREATE_SEARCH, *indexes, *keys, *CREATE_TRIGGERS, _CREATE_STATE]))
     _save_state(driver, sends_marked=sends_marked)
 
 

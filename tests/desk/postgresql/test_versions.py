@@ -1,0 +1,123 @@
+"""Tests of two versions of Copydesk beside each other: one that has upgraded the tables, and the one before.
+
+This version takes the part of the older one: the tables are upgraded to a revision that it does not know.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from copydesk.desk import Desk
+from copydesk.errors import StoreBusyError, StoreTooNewError
+from copydesk.store.database_file import HEAD_REVISION
+from copydesk.store.postgresql import database as database_module
+from copydesk.store.postgresql import schema
+from copydesk.store.postgresql.database import open_postgresql
+from desk_fixtures import FakeWeb, create_source, entry, feed, open_desk_at, query_db
+from store_fixtures import connect_to, postgresql_server
+
+NEXT_REVISION = "9000"
+UPGRADE = """ALTER TABLE draft ADD COLUMN mood TEXT DEFAULT 'calm' NOT NULL;
+ALTER TABLE item ADD COLUMN mood TEXT;
+CREATE TABLE draft_mood (draft_id TEXT COLLATE "C" NOT NULL REFERENCES draft (id) ON DELETE CASCADE, mood TEXT);
+CREATE INDEX ix_draft_user_id_mood ON draft (user_id, mood);
+"""
+ALLOWED = (
+    r"CREATE TABLE \w+ \(.*\)",
+    r"CREATE INDEX \w+ ON \w+ .*",
+    # The version before inserts rows without a value for it.
+    r"ALTER TABLE \w+ ADD COLUMN \w+ \w+( COLLATE \"C\")?( DEFAULT \S+ NOT NULL)?",
+)
+FEED = "https://one.example/feed"
+
+UpgradeTables = Callable[..., Awaitable[None]]
+
+
+@pytest.fixture
+def upgrade_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UpgradeTables:
+    """A function that upgrades the tables as a newer version does."""
+    server = postgresql_server()
+    assert server is not None
+    # Other tests must not get it afterwards.
+    url = server.url_without_tables(tmp_path)
+
+    async def upgrade(busy_timeout: float = 5) -> None:
+        with monkeypatch.context() as newer:
+            newer.setattr(schema, "FINGERPRINTS", {**schema.FINGERPRINTS, NEXT_REVISION: "f"})
+            newer.setattr(schema, "UPGRADES", {NEXT_REVISION: UPGRADE})
+            for module in (schema, database_module):
+                newer.setattr(module, "HEAD_REVISION", NEXT_REVISION)
+            database = open_postgresql(url, busy_timeout=busy_timeout)
+            try:
+                await database.prepare()
+            finally:
+                await database.close()
+
+    return upgrade
+
+
+@pytest.mark.parametrize("revision", schema.UPGRADES)
+def test_upgrades_only_add(revision: str) -> None:
+    statements = [statement.strip() for statement in schema.UPGRADES[revision].split(";\n") if statement.strip()]
+    assert statements
+    for statement in statements:
+        assert any(re.fullmatch(pattern, statement, re.DOTALL) for pattern in ALLOWED), statement
+
+
+async def use(desk: Desk) -> None:
+    """Do a little of everything that reads and writes drafts and items."""
+    # Often enough for the driver to prepare the statements on the server.
+    for number in range(7):
+        (draft,) = (await desk.drafts.create({"text": f"Words about harbours, {number}."})).drafts
+        await desk.drafts.approve(draft.id)
+        await desk.drafts.undo(draft.id)
+        assert (await desk.drafts.get(draft.id)).status is draft.status
+    assert (await desk.drafts.search("harbours")).items
+    assert (await desk.drafts.list(limit=5)).items
+    assert await desk.drafts.queue()
+
+
+async def test_older_process_works_on(tmp_path: Path, upgrade_tables: UpgradeTables) -> None:
+    web = FakeWeb()
+    web.put(FEED, feed(entry(1)))
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk, FEED)
+        await use(desk)
+        await desk.pipeline.run()
+
+        await upgrade_tables()
+
+        await use(desk)
+        web.put(FEED, feed(entry(1), entry(2)))
+        assert (await desk.pipeline.run()).stats.items_new == 1
+        counts = await desk.drafts.counts()
+    assert sum(counts.by_status.values()) == len(query_db(tmp_path, "SELECT id FROM draft"))
+    assert query_db(tmp_path, "SELECT DISTINCT mood FROM draft") == [("calm",)]
+
+
+async def test_older_process_is_refused_at_its_start(tmp_path: Path, upgrade_tables: UpgradeTables) -> None:
+    async with open_desk_at(tmp_path):
+        pass
+    await upgrade_tables()
+    with pytest.raises(StoreTooNewError, match=r"A newer version of Copydesk created the tables \(revision 9000\)"):
+        async with open_desk_at(tmp_path):
+            pass
+
+
+async def test_upgrade_does_not_wait_for_ever(tmp_path: Path, upgrade_tables: UpgradeTables) -> None:
+    async with open_desk_at(tmp_path):
+        pass
+    with closing(connect_to(tmp_path)) as connection:
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM draft").fetchone()
+        with pytest.raises(StoreBusyError):
+            await upgrade_tables(busy_timeout=0.1)
+        connection.execute("ROLLBACK")
+    assert query_db(tmp_path, "SELECT version_num FROM alembic_version") == [(HEAD_REVISION,)]
+
+    await upgrade_tables()
+
+    assert query_db(tmp_path, "SELECT version_num FROM alembic_version") == [(NEXT_REVISION,)]
