@@ -17,7 +17,7 @@ SERVER_TESTS = $(PYTEST) -n 3 --dist loadgroup
 # Images for containers switch the cache of compiled modules off; the tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-servers coverage prove prove-network check format bench metrics screenshots docs lock clean
+.PHONY: help run test test-servers coverage prove prove-network check format bench bench-users metrics screenshots docs lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/'
@@ -72,7 +72,7 @@ test: .venv/test ## every check, and every test that needs no server: minutes
 
 test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon, PostgreSQL, llama.cpp) and a browser; built once, in ~/.cache
 	$(SERVER_TESTS) -m servers
-	$(TESTS) --database postgresql tests/store tests/desk/postgresql tests/jobs/postgresql tests/proof/postgresql tests/desk/test_leases.py tests/desk/drafts/test_activity.py tests/proof/test_reviewers.py tests/cli/test_daemon.py
+	$(TESTS) --database postgresql tests/store tests/desk/postgresql tests/jobs/postgresql tests/proof/postgresql tests/desk/test_leases.py tests/desk/drafts/test_activity.py tests/proof/test_reviewers.py tests/cli/test_daemon.py tests/cli/test_backup.py
 
 # Without the tests in a terminal: only this process is measured, not those that tests start.
 coverage: .venv/test ## the branches that the tests without servers cover: at least 95 %
@@ -88,6 +88,9 @@ prove-network: .venv/servers ## the metrics from a whole Bluesky network, where 
 
 bench: .venv/bench .venv/servers ## every figure that Copydesk claims, as a ratio measured in one run
 	PYTHONPATH=tests/support $(BIN)/python tests/benchmarks/run.py
+
+bench-users: .venv/bench .venv/servers ## pages of drafts among ten million of 10,000 users: half an hour, 50 GB
+	COPYDESK_BENCH_USERS=10000 PYTHONPATH=tests/support $(BIN)/python tests/benchmarks/run.py bench_many_users
 
 screenshots: .venv/screenshots ## the pictures in screenshots/, from the sample desk
 	$(BIN)/python tests/support/screenshots.py

@@ -1,9 +1,8 @@
 """Console keys while the pipeline fetches two hundred sources in the same process, served from memory."""
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,9 +13,8 @@ from textual.pilot import Pilot
 
 from console_driver import wait_until_idle
 from copydesk.desk import Desk, open_desk
-from copydesk.settings import load
 from copydesk.tui.review.screen import ReviewScreen
-from desk_fixtures import FakeWeb, entry, feed
+from desk_fixtures import FakeWeb, entry, execute_sql, feed, settings_at
 
 DRAFTS, SOURCES, ENTRIES, RUNS = 20_000, 200, 20, 3
 MAX_RATIO = 3.0
@@ -26,10 +24,9 @@ def measure() -> list[Row]:
     """Return the row of the table."""
     with TemporaryDirectory() as folder:
         home = Path(folder)
-        build_database(home / "copydesk.db", DRAFTS)
+        build_database(home, DRAFTS)
         # The generated sources have no URL.
-        with closing(sqlite3.connect(home / "copydesk.db", isolation_level=None)) as database:
-            database.execute("UPDATE source SET enabled = 0")
+        execute_sql(home, "UPDATE source SET enabled = FALSE")
         bare, times = asyncio.run(time_bare_moves()), asyncio.run(_measure(home))
     label = f"a key to the changed screen while {SOURCES} sources are read, {len(times):,} moves"
     return [percentile_row(label, times, bare, MAX_RATIO)]
@@ -53,7 +50,7 @@ async def _measure(home: Path) -> list[float]:
 
 @asynccontextmanager
 async def _open_desk(home: Path, web: FakeWeb) -> AsyncIterator[Desk]:
-    async with open_desk(load({}, home), clock=lambda: NOW) as desk:
+    async with open_desk(settings_at(home), clock=lambda: NOW) as desk:
         desk._context.transport = web
         yield desk
 

@@ -3,17 +3,18 @@
 import os
 import re
 import select
-import sqlite3
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench_startup import BARE_APP, TIMEOUT, kill_program, make_row, run_alternately, start_program
 from large_desk import build_database
 from table_row import Row
+
+from desk_fixtures import execute_sql
+from store_fixtures import database_variables
 
 DRAFTS = 1_000_000
 CURSOR = "▌".encode()
@@ -32,8 +33,10 @@ def measure() -> list[Row]:
     """Return the rows of the table."""
     bare = (sys.executable, "-c", BARE_APP)
     with TemporaryDirectory() as home:
-        build_database(Path(home) / "copydesk.db", DRAFTS)
-        _cancel_regenerations(Path(home) / "copydesk.db")
+        build_database(Path(home), DRAFTS)
+        # None is left to be written: the console would work on it, and is to be idle here.
+        execute_sql(Path(home), "UPDATE draft SET status = 'pending_review' WHERE status = 'pending_regeneration'")
+        os.environ.update(database_variables(Path(home)))
         console = (sys.executable, "-m", "copydesk", "--home", home)
         (paint, rows), (bare_paint,) = run_alternately(console, bare, [b" Queue ", CURSOR], [b"bare-app"])
         memory, bare_memory = _measure_memory(console, CURSOR, KEYS), _measure_memory(bare, b"bare-app")
@@ -44,14 +47,13 @@ def measure() -> list[Row]:
         make_row(
             f"Console's first rows, {DRAFTS:,} drafts (against a bare Textual app's paint)", rows, bare_paint, 1.8
         ),
-        Row(f"Console's memory at rest, {DRAFTS:,} drafts, after {len(KEYS)} moves", *cells, extra <= MAX_EXTRA_MEMORY),
+        Row(
+            f"Console's memory at rest, {DRAFTS:,} drafts, after {len(KEYS)} moves",
+            *cells,
+            extra <= MAX_EXTRA_MEMORY,
+            memory,
+        ),
     ]
-
-
-def _cancel_regenerations(database: Path) -> None:
-    """Leave no regeneration to be written: the console would work on it, and is to be idle here."""
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("UPDATE draft SET status = 'pending_review' WHERE status = 'pending_regeneration'")
 
 
 def _measure_memory(command: Sequence[str], mark: bytes, keys: bytes = b"") -> float:

