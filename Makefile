@@ -17,7 +17,7 @@ SERVER_TESTS = $(PYTEST) -n 3 --dist loadgroup
 # Images for containers switch the cache of compiled modules off; the tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-servers coverage prove prove-network check format bench bench-users metrics screenshots docs lock clean
+.PHONY: help run test test-servers coverage prove prove-network prove-cluster check format bench bench-users metrics screenshots docs lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/'
@@ -85,6 +85,9 @@ prove: .venv/servers ## all cases and examples of which `make test` has a sample
 
 prove-network: .venv/servers ## the metrics from a whole Bluesky network, where PostgreSQL is installed
 	COPYDESK_NETWORK_PROOF=1 $(PYTEST) tests/proof/test_bluesky_network.py
+
+prove-cluster: .venv/servers ## 10,000 sources and 100,000 posts, workers killed each second: hours; PART=5 for a fifth
+	COPYDESK_CLUSTER_PROOF=$(or $(PART),1) $(PYTEST) -s -o faulthandler_timeout=0 --database postgresql tests/proof/postgresql/test_workers_killed.py
 
 bench: .venv/bench .venv/servers ## every figure that Copydesk claims, as a ratio measured in one run
 	PYTHONPATH=tests/support $(BIN)/python tests/benchmarks/run.py

@@ -240,7 +240,7 @@ class JobMessage(Struct, frozen=True):
 
     at: datetime
     job: str
-    """Name of a job; `clock` for the wall clock, `look` for the check for due jobs."""
+    """Name of a job; `clock` for the wall clock, `look` for the check for due jobs, `queue` for that of workers."""
     text: str
     failed: bool = False
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import math
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -26,11 +26,12 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from copydesk.desk import Desks
 from copydesk.errors import NotFoundError, StoreError
-from copydesk.jobs import Jobs, UserListener
+from copydesk.jobs import JobMessage, Jobs, Listener, UserListener
 from copydesk.model.job import JobName
 from copydesk.model.source import SourceGroup
 
 if TYPE_CHECKING:
+    from procrastinate import JobContext
     from procrastinate.tasks import Task
 
 log = logging.getLogger(__name__)
@@ -58,6 +59,10 @@ POSTS_PER_JOB: Final = 100
 SHUTDOWN_TIMEOUT: Final = 30.0
 """Seconds that jobs in progress get when the worker stops; a run gets none, as it waits for jobs of its own."""
 RECONNECT_DELAY: Final = 2.0
+QUEUE_TIMEOUT: Final = 10.0
+"""Seconds to wait for a connection to the queue before it counts as lost."""
+RECONNECT_TIMEOUT: Final = 10.0
+"""Seconds after which the pool starts over with connecting: its pauses double, to as long as the server was gone."""
 POOL_SIZE: Final = 4
 QUEUE_ERRORS: Final = (ConnectorException, psycopg.Error, PoolTimeout)
 
@@ -72,20 +77,37 @@ class _Options(TypedDict, total=False):
 class Worker:
     """Runs jobs of all users until it is stopped. Any number may share a database."""
 
-    def __init__(self, desks: Desks, listener: UserListener, *, concurrency: int, url: str, password: str) -> None:
+    def __init__(
+        self,
+        desks: Desks,
+        listener: UserListener,
+        *,
+        concurrency: int,
+        url: str,
+        password: str,
+        queue_listener: Listener = lambda _: None,
+    ) -> None:
         self._desks = desks
         self._listener = listener
+        self._queue_listener = queue_listener
+        """Is told when the queue cannot be reached, and when it can again."""
+        self._is_cut = False
+        """The queue could not be reached when it was last tried."""
         self._concurrency = concurrency
         self._jobs: dict[str, Jobs] = {}
         """By user id."""
         self._readers: dict[str, QueueReader] = {}
         """By queue."""
+        self._running: set[int] = set()
+        """Ids of the jobs that are running here."""
         self._pool = AsyncConnectionPool(
             url,
             kwargs={"password": password or None, "application_name": "copydesk worker", "connect_timeout": 10},
             configure=_commit_each_statement,
             min_size=1,
             max_size=POOL_SIZE,
+            timeout=QUEUE_TIMEOUT,
+            reconnect_timeout=RECONNECT_TIMEOUT,
             open=False,
         )
         self._app = App(connector=PsycopgConnector())
@@ -111,6 +133,7 @@ class Worker:
             readers = [
                 asyncio.create_task(self._read(queue, limit, stop), name=queue) for queue, limit in limits.items()
             ]
+            releasing = asyncio.create_task(self._release_lost_jobs(stop), name="release lost jobs")
             on_start()
             stopping = asyncio.create_task(stop.wait())
             try:
@@ -118,9 +141,11 @@ class Worker:
             finally:
                 # Also if a reader failed. Told instead of cancelled: Python 3.11 may lose a cancellation.
                 stop.set()
-                for reader in self._readers.values():
+                for queue, reader in self._readers.items():
+                    # Set now: a reader that only lost its connection lets its jobs go on.
+                    reader.shutdown_graceful_timeout = 0.0 if queue == "run" else SHUTDOWN_TIMEOUT
                     reader.stop()
-                await asyncio.gather(*readers)
+                await asyncio.gather(*readers, releasing)
                 stopping.cancel()
 
     async def fetch(self, user_id: str, groups: Sequence[SourceGroup]) -> AsyncIterator[SourceGroup]:
@@ -174,18 +199,62 @@ class Worker:
                 fetch_job_polling_interval=TURN_INTERVAL if queue in {"fetch", "post"} else POLL_INTERVAL,
                 # Errors are stored with the job of the desk, and what is due is looked up again.
                 delete_jobs=DeleteJobCondition.ALWAYS,
-                shutdown_graceful_timeout=0.0 if queue == "run" else SHUTDOWN_TIMEOUT,
+                shutdown_graceful_timeout=None,
                 install_signal_handlers=False,
                 update_heartbeat_interval=HEARTBEAT,
                 stalled_worker_timeout=SILENCE,
+                worker_middleware=[self._track],
             )
             try:
                 await reader.run()
             except QUEUE_ERRORS as error:
                 log.warning("Reading the queue %s failed; trying again", queue, exc_info=error)
-            if not stop.is_set():
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), RECONNECT_DELAY)
+                self._report_cut()
+            await _is_set_within(stop, RECONNECT_DELAY)
+
+    def _report_cut(self, *, is_cut: bool = True) -> None:
+        """Tell the listener if the queue could be reached before and cannot be now, or the other way round."""
+        if is_cut != self._is_cut:
+            text = "the connection to PostgreSQL is lost; trying again" if is_cut else "connected to PostgreSQL again"
+            self._queue_listener(JobMessage(at=datetime.now(UTC), job="queue", text=text, failed=is_cut))
+        self._is_cut = is_cut
+
+    async def _track(self, run_job: Callable[[], Awaitable[Any]], context: "JobContext", reader: QueueReader) -> None:
+        """Run a job; its id is in `_running` meanwhile."""
+        assert context.job.id is not None
+        self._running.add(context.job.id)
+        try:
+            await run_job()
+        finally:
+            self._running.discard(context.job.id)
+
+    async def _release_lost_jobs(self, stop: asyncio.Event) -> None:
+        """Let go of jobs that are this worker's in the queue, but are not running here, until `stop` is set.
+
+        That happens if the end of a job could not be stored, or the response to a read of the queue was lost. The
+        heartbeat goes on, so nobody would take them over, and their locks would hold up a host or an account.
+        """
+        lost: set[int] = set()
+        while not await _is_set_within(stop, HEARTBEAT):
+            owners = [reader.worker_id for reader in self._readers.values() if reader.worker_id is not None]
+            try:
+                rows = await self._app.connector.execute_query_all_async(
+                    "SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = ANY(%(owners)s)",
+                    owners=owners,
+                )
+                found = {row["id"] for row in rows} - self._running
+                # One that starts or ends at this moment is not lost.
+                if again := found & lost:
+                    # As those of a worker that is gone, which `_take_over` looks for.
+                    await self._app.connector.execute_query_async(
+                        "UPDATE procrastinate_jobs SET worker_id = NULL WHERE id = ANY(%(ids)s) AND status = 'doing'",
+                        ids=list(again),
+                    )
+                lost = found - again
+                self._report_cut(is_cut=False)
+            except QUEUE_ERRORS as error:
+                log.debug("The jobs of this worker could not be checked; trying again", exc_info=error)
+                self._report_cut()
 
     async def _look(self, user_id: str) -> None:
         """Defer what is due for a user."""
@@ -275,6 +344,13 @@ async def _defer(task: "Task[..., Any, ...]", options: _Options, **arguments: st
     """Defer a job, unless one with its queueing lock is waiting already."""
     with suppress(AlreadyEnqueued):
         await task.configure(**options).defer_async(**arguments)
+
+
+async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for `event`, but not longer; return True if it is set."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+    return event.is_set()
 
 
 async def _commit_each_statement(connection: psycopg.AsyncConnection[Any]) -> None:

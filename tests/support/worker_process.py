@@ -1,21 +1,23 @@
 """Workers in processes of their own, which post to a file and wait less than real ones before they look again."""
 
 import asyncio
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from multiprocessing.connection import Connection
 from pathlib import Path
 from unittest.mock import patch
+
+import msgspec
 
 from copydesk import settings
 from copydesk import worker as worker_module
 from copydesk.desk import Desk, open_desks
 from copydesk.desk.publishing.publish import start_posting
-from copydesk.model.delivery import Account, ConnectedAccount
+from copydesk.model.delivery import Account, ConnectedAccount, Evidence, Intent, StepResult
 from copydesk.posting import delivery_states
 from copydesk.posting.fake import FakePlatform, FakePost, FakeServer
 from copydesk.posting.platform import DeliveryGuarantees
@@ -31,16 +33,39 @@ CONCURRENCY = 8
 class PostsFile(FakeServer):
     """A platform that only appends to its file: its cost does not grow, and a repeated post is there twice."""
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._file = path
+
     def accept(self, account: str, key: str, text: str, parent: str | None) -> FakePost:
         """Store a post and return it."""
         post = FakePost(id=key, account=account, key=key, text=text, parent=parent)
-        self._append(post)
+        # In one write, and not synced: what a killed process has written is there all the same.
+        with self._file.open("ab", buffering=0) as file:
+            file.write(msgspec.json.encode(post) + b"\n")
         return post
 
+    def has(self, key: str) -> bool:
+        """Return True if a post with this key is in the file."""
+        return self._file.exists() and key.encode() in self._file.read_bytes()
 
-def posts_by_key(file: Path) -> Counter[str]:
-    """Return how often each post is in the file."""
-    return Counter(post.key for post in PostsFile(file).posts)
+
+class FilePlatform(FakePlatform):
+    """Finds a post by its key without decoding all the others."""
+
+    server: PostsFile
+
+    async def find_post(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
+    ) -> StepResult | None:
+        """Return the post with the step's key."""
+        key = intent.steps[len(completed)].keys[0]
+        return StepResult(ids=(key,), urls=(), evidence=Evidence.READ_BACK) if self.server.has(key) else None
+
+
+def posts_by_key(server: PostsFile) -> Counter[str]:
+    """Return how often each post was made."""
+    return Counter(post.key for post in server.posts)
 
 
 async def add_deliveries(desk: Desk, account_ids: list[str], count: int, batch: int = 500) -> None:
@@ -79,60 +104,66 @@ async def connect(desk: Desk, name: str) -> str:
     return await desk._context.write(accounts.save, new_id(desk.clock()), details, desk.clock())
 
 
+_FORKS = multiprocessing.get_context("forkserver")
+# Imported once, in a process that only forks: a worker that is killed each second would mostly import otherwise.
+_FORKS.set_forkserver_preload([__name__])
+
+
 class WorkerProcess:
     """One worker, which is started at once."""
 
     def __init__(self, home: Path, url: str, posts: Path) -> None:
-        variables = {
-            "COPYDESK_DATABASE__URL": url,
-            "COPYDESK_NETWORK__ALLOW_PRIVATE": "true",
-            "COPYDESK_JOBS__PIPELINE_MINUTES": "1",
-        }
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, str(home), str(posts)],
-            env=os.environ | variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        self._started, child = _FORKS.Pipe(duplex=False)
+        self._process = _FORKS.Process(target=run_worker, args=(home, url, posts, child))
+        self._process.start()
+        child.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process."""
+        return self._process.pid
 
     def wait_until_started(self) -> None:
         """Wait until the worker takes jobs."""
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == "started\n"
+        assert self._started.recv() == "started"
 
     def kill(self) -> None:
         """Kill the worker, as `kill -9` does."""
         self._process.kill()
-        self._process.communicate()
+        self._process.join()
+        self._started.close()
 
-    def stop(self) -> int:
+    def stop(self) -> int | None:
         """Ask the worker to stop; return its exit code."""
-        self._process.send_signal(signal.SIGTERM)
-        self._process.communicate(timeout=60)
-        return self._process.returncode
+        self._process.terminate()
+        self._process.join(timeout=60)
+        return self._process.exitcode
 
 
-async def work(home: Path, posts: Path) -> None:
+async def work(home: Path, url: str, posts: Path, on_start: Callable[[], None]) -> None:
     """Work until SIGTERM."""
-    platform = FakePlatform(PostsFile(posts), guarantees=DeliveryGuarantees(settle_time=timedelta(0)))
-    configured = settings.load(home=home)
+    platform = FilePlatform(PostsFile(posts), guarantees=DeliveryGuarantees(settle_time=timedelta(0)))
+    variables = {
+        "COPYDESK_DATABASE__URL": url,
+        "COPYDESK_NETWORK__ALLOW_PRIVATE": "true",
+        "COPYDESK_JOBS__PIPELINE_MINUTES": "1",
+    }
+    configured = settings.load(os.environ | variables, home)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with open_desks(configured, platforms={"fake": platform}) as desks:
-        worker = Worker(desks, lambda *_: None, concurrency=CONCURRENCY, url=configured.database.url, password="")
-        await worker.run(stop, lambda: print("started", flush=True))
+        worker = Worker(desks, lambda *_: None, concurrency=CONCURRENCY, url=url, password="")
+        await worker.run(stop, on_start)
 
 
-if __name__ == "__main__":
-    # A real worker waits longer before it takes over, looks twice, or runs the pipeline again.
+def run_worker(home: Path, url: str, posts: Path, started: Connection) -> None:
+    """Work as `work` does. A real worker waits longer before it takes over, looks twice, or runs the pipeline again."""
     short = {"SILENCE": 2.0, "HEARTBEAT": 0.5, "TAKEOVER": "* * * * * */1", "SWEEP": "* * * * * */2"}
-    # And asks the user about a post whose request was lost three times, which is rare if nobody kills it each second.
+    # How often a post is sent again before the user is asked is that of the product.
     second = timedelta(seconds=1)
-    patient = {"LOOKUP_INTERVAL": second, "BACKOFF": (second,) * 4, "MAX_ATTEMPTS": 1000, "MAX_RESENDS": 1000}
     with (
         patch.multiple(worker_module, **short),
-        patch.multiple(delivery_states, **patient),
-        patch("copydesk.jobs.ERROR_BACKOFF", timedelta(seconds=1)),
+        patch.multiple(delivery_states, LOOKUP_INTERVAL=second, BACKOFF=(second,) * 4),
+        patch("copydesk.jobs.ERROR_BACKOFF", second),
     ):
-        asyncio.run(work(Path(sys.argv[1]), Path(sys.argv[2])))
+        asyncio.run(work(home, url, posts, lambda: started.send("started")))

@@ -63,7 +63,14 @@ async def _run_until_signal(desks: "Desks", context: Context, concurrency: int) 
     for number in exit_codes:
         # Replaces the SIGTERM handler of `Context.run`, which would cancel at once.
         loop.add_signal_handler(number, on_signal, number)
-    worker = Worker(desks, _print_message, concurrency=concurrency, url=options.url, password=options.password)
+    worker = Worker(
+        desks,
+        _print_message,
+        concurrency=concurrency,
+        url=options.url,
+        password=options.password,
+        queue_listener=print_message,
+    )
     await worker.run(stop_requested, lambda: click.echo("Running. Ctrl-C stops.", err=True))
     return exit_codes[received[0]]
 

@@ -221,6 +221,8 @@ class SharedContext:
         self.event_watcher = EventWatcher(database)
         self.account_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Locks for the leases of accounts in this process, by account."""
+        self.unreleased_leases: set[str] = set()
+        """Ids of leases of accounts that this process could not release, because the database could not be reached."""
         self.is_closed = False
 
     def check_open(self) -> None:

@@ -93,9 +93,11 @@ async def account_lease(ctx: DeskContext, account_id: str, *, wait: bool = False
             yield lease_id
         finally:
             if lease_id is not None:
-                # If releasing fails, the lease expires, or is taken over once this process has ended.
-                with suppress(StoreError):
+                try:
                     await asyncio.shield(ctx.write(accounts.release_lease, account_id, lease_id))
+                except StoreError:
+                    # This process takes it over. Others have to wait until it expires, or this process has ended.
+                    ctx.shared.unreleased_leases.add(lease_id)
 
 
 async def _acquire(ctx: DeskContext, account_id: str) -> str | None:
@@ -105,12 +107,18 @@ async def _acquire(ctx: DeskContext, account_id: str) -> str | None:
     if current is None:
         return None
     # Compare-and-set on the abandoned lease: of two workers that see it, one gets it.
-    abandoned_id = (
-        current.claim_id
-        if is_lease_abandoned(current.owner, current.lease_until, now, ACCOUNT_LEASE_DURATION)
-        else None
+    is_abandoned = current.claim_id in ctx.shared.unreleased_leases or is_lease_abandoned(
+        current.owner, current.lease_until, now, ACCOUNT_LEASE_DURATION
     )
+    abandoned_id = current.claim_id if is_abandoned else None
     lease_id = new_id(now)
     lease = AccountLease(owner=current_owner(), claim_id=lease_id, lease_until=now + ACCOUNT_LEASE_DURATION)
-    acquired = await ctx.write(accounts.acquire_lease, account_id, lease, now, abandoned_claim_id=abandoned_id)
+    try:
+        acquired = await ctx.write(accounts.acquire_lease, account_id, lease, now, abandoned_claim_id=abandoned_id)
+    except StoreError:
+        # The connection may have broken after the commit.
+        ctx.shared.unreleased_leases.add(lease_id)
+        raise
+    if acquired and current.claim_id is not None:
+        ctx.shared.unreleased_leases.discard(current.claim_id)
     return lease_id if acquired else None

@@ -15,6 +15,8 @@ from copydesk.problems import Problem, to_problem
 LOG = logging.getLogger("copydesk.http")
 PROBLEM_TYPE = "application/problem+json"
 MACHINE_ERRORS = (CredentialsError, SettingsError, StoreError)
+RETRY_AFTER = "5"
+"""Seconds, where the database cannot be used: mostly it is busy, or its server is being restarted."""
 
 
 def json_response(value: object, status: int, headers: Mapping[str, str] | None = None) -> Response:
@@ -39,5 +41,7 @@ def error_response(error: CopydeskError | RefusedError) -> Response:
     if isinstance(error, MACHINE_ERRORS):
         LOG.error("%s", error)
         problem = replace(problem, detail=f"{problem.title}. The reason is in the server's log.")
-    retry_after = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
-    return problem_response(problem, retry_after)
+    headers = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
+    if isinstance(error, StoreError):
+        headers["Retry-After"] = RETRY_AFTER
+    return problem_response(problem, headers)

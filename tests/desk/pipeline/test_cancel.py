@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from copydesk.errors import ConflictError, StoreBusyError
+from copydesk.errors import ConflictError, StoreBusyError, StoreError
 from copydesk.model.run import Run, RunStatus, Stage
+from copydesk.store.runs import RunLease
 from desk_fixtures import (
     URL_ONE,
     URL_THREE,
@@ -230,6 +231,45 @@ async def test_failed_heartbeat_does_not_fail_run(tmp_path, fast_heartbeat, monk
             run = await run_task
         assert run.status is RunStatus.SUCCEEDED
         assert await draft_titles(desk) == [story_title(0)]
+
+
+async def test_result_is_stored_once_the_database_can_be_used(tmp_path, monkeypatch):
+    """Until then the run counted as active, and kept those of other processes waiting for as long as this one lived."""
+    monkeypatch.setattr("copydesk.desk.pipeline.service.SAVE_INTERVAL", 0.01)
+    web = three_feeds()
+    async with open_desk_at(tmp_path, web) as desk, open_desk_at(tmp_path, web) as other:
+        await create_source(desk)
+        with monkeypatch.context() as patched:
+            patched.setattr("copydesk.store.runs.finish", raise_busy)
+            with pytest.raises(StoreBusyError):
+                await desk.pipeline.run()
+        async with asyncio.timeout(30):
+            run = await other.pipeline.run()
+        assert run.status is RunStatus.SUCCEEDED
+
+
+async def test_run_whose_start_broke_off_after_the_commit_is_no_obstacle(tmp_path, monkeypatch):
+    web = three_feeds()
+    async with open_desk_at(tmp_path, web) as desk:
+        write = desk._context.database.write
+
+        async def break_off_after_commit(work, *args, **options):
+            result = await write(work, *args, **options)
+            if RunLease in map(type, args):
+                raise StoreError("Cannot reach the server.")
+            return result
+
+        with monkeypatch.context() as patched:
+            patched.setattr(desk._context.database, "write", break_off_after_commit)
+            with pytest.raises(StoreError):
+                await desk.pipeline.run()
+        async with asyncio.timeout(30):
+            run = await desk.pipeline.run()
+        assert run.status is RunStatus.SUCCEEDED
+
+
+def raise_busy(*_: object) -> None:
+    raise StoreBusyError
 
 
 async def test_running_progress_is_visible_to_other_desk(tmp_path, fast_heartbeat):

@@ -2,8 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,17 +9,15 @@ import httpx
 import pytest
 
 from copydesk import worker as worker_module
-from copydesk.desk import Desk, Desks
-from copydesk.desk.context import utc_now
-from copydesk.jobs import JobMessage
+from copydesk.desk import Desk
 from copydesk.model.source import SourceGroup
 from copydesk.model.user import User
-from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.posting.fake import FakeServer
 from copydesk.store.postgresql.work_queue import QUEUES
-from copydesk.worker import FETCHES_PER_USER, Worker
+from copydesk.worker import FETCHES_PER_USER
 from desk_fixtures import FakeWeb, create_source, entry, execute_sql, feed, list_drafts, query_db
-from desks_fixtures import open_desks_at
 from posting_fixtures import connect_account
+from running_workers import all_posted, keys_of, make_worker, open_desks_now, running, wait_until
 from schedule_fixtures import insert_scheduled
 from store_fixtures import postgresql_server
 from worker_process import add_deliveries, connect
@@ -38,42 +34,6 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def open_desks_now(home: Path, web: FakeWeb | None = None, server: FakeServer | None = None, **settings: str):
-    """Open the desks with the time of the server's clock, which dates the jobs in the queue."""
-    platforms = {"fake": FakePlatform(server or FakeServer())}
-    return open_desks_at(home, web, clock=utc_now, platforms=platforms, **settings)
-
-
-def make_worker(home: Path, desks: Desks, messages: list[str] | None = None, concurrency: int = 4) -> Worker:
-    def on_message(user: User, message: JobMessage) -> None:
-        if messages is not None:
-            messages.append(f"{user.name} {message.job}: {message.text}")
-
-    server = postgresql_server()
-    assert server is not None
-    return Worker(desks, on_message, concurrency=concurrency, url=server.url(home), password="")
-
-
-@asynccontextmanager
-async def running(*workers: Worker) -> AsyncIterator[None]:
-    """Run workers during the block."""
-    stop = asyncio.Event()
-    started = [asyncio.Event() for _ in workers]
-    tasks = [asyncio.create_task(worker.run(stop, event.set)) for worker, event in zip(workers, started, strict=True)]
-    try:
-        await asyncio.wait_for(asyncio.gather(*(event.wait() for event in started)), 30)
-        yield
-    finally:
-        stop.set()
-        await asyncio.gather(*tasks)
-
-
-async def wait_until(condition: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(20):
-        while not await condition():  # noqa: ASYNC110 - other processes' work is waited for
-            await asyncio.sleep(0.05)
-
-
 async def add_due_drafts(desk: Desk, count: int) -> list[str]:
     """Give the desk an account each for `count` drafts, which are due; return the ids of the drafts."""
     now = datetime.now(UTC)
@@ -86,10 +46,6 @@ async def add_due_drafts(desk: Desk, count: int) -> list[str]:
             await insert_scheduled(desk, at, text=f"Post {number} of {desk.user.name}.", target_platforms=target)
         )
     return drafts
-
-
-def keys_of(server: FakeServer) -> Counter[str]:
-    return Counter(post.key for post in server.posts)
 
 
 async def test_sources_of_all_users_are_fetched(home):
@@ -134,10 +90,6 @@ async def test_due_drafts_are_posted_once_by_two_workers(home):
             await wait_until(lambda: asyncio.sleep(0, len(server.posts) >= len(drafts)))
             await wait_until(lambda: all_posted(desk))
     assert sorted(keys_of(server).values()) == [1] * len(drafts)
-
-
-async def all_posted(desk: Desk) -> bool:
-    return {draft.status for draft in await list_drafts(desk)} == {"posted"}
 
 
 async def test_deliveries_to_an_account_go_out_in_order(home, monkeypatch):

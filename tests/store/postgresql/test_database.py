@@ -1,6 +1,7 @@
 """Tests for transactions, locks and lost connections."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from copydesk.errors import InvalidError, StoreBusyError, StoreError
 from copydesk.store import tables
 from copydesk.store.postgresql.database import LOCK_CLASS, PostgresDatabase, open_postgresql
 from copydesk.store.raw_sql import dbapi_connection, execute_many
-from postgresql_server import PostgresqlServer
+from postgresql_server import PostgresqlServer, add_conflicts, count_conflicts, cut_connections
 from store_fixtures import add_user, user_names
 
 INSERT_USER = "INSERT INTO \"user\" (id, name, time_zone, created_at) VALUES (?, ?, 'UTC', 0)"
@@ -143,11 +144,66 @@ async def test_connection_cut_during_a_unit_loses_all_of_it(
     assert await database.read(user_names) == []
 
 
-def cut_connections(server: PostgresqlServer, folder: Path) -> None:
-    """End the connections to the database, as a restart of the server does."""
-    with server.connect(folder) as connection:
-        connection.execute("""SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid()""")
+@pytest.fixture
+async def disposable(tmp_path: Path, server: PostgresqlServer) -> AsyncIterator[PostgresDatabase]:
+    """An open database that is dropped after the test."""
+    opened = open_postgresql(server.url_without_tables(tmp_path), busy_timeout=5)
+    await opened.prepare()
+    yield opened
+    await opened.close()
+
+
+async def test_unit_that_met_a_conflict_is_run_again(
+    disposable: PostgresDatabase, tmp_path: Path, server: PostgresqlServer
+) -> None:
+    add_conflicts(server, tmp_path, ['"user"'], every=2)
+    for name in ("Ada", "Bea", "Cleo"):
+        await disposable.write(add_user, name)
+
+    assert await disposable.read(user_names) == ["Ada", "Bea", "Cleo"]
+    assert count_conflicts(server, tmp_path, every=2) == 2
+
+
+async def test_unit_that_meets_a_conflict_each_time_is_reported(
+    disposable: PostgresDatabase, tmp_path: Path, server: PostgresqlServer
+) -> None:
+    add_conflicts(server, tmp_path, ['"user"'], every=1)
+    with pytest.raises(StoreBusyError, match="nothing changed"):
+        await disposable.write(add_user)
+
+    assert await disposable.read(user_names) == []
+
+
+async def test_deadlock_is_resolved(disposable: PostgresDatabase, tmp_path: Path, server: PostgresqlServer) -> None:
+    users = [await disposable.write(add_user, name) for name in ("Ada", "Bea")]
+    attempts: list[str] = []
+    other_has_locked, has_locked = threading.Event(), threading.Event()
+
+    def rename(connection: Connection, user: str) -> None:
+        statement = update(tables.user).where(tables.user.c.id == user).values(name=f"{user} renamed")
+        assert connection.execute(statement).rowcount == 1
+
+    def rename_both(connection: Connection) -> None:
+        attempts.append("")
+        rename(connection, users[0])
+        has_locked.set()
+        other_has_locked.wait(10)
+        rename(connection, users[1])
+
+    def lock_in_other_order() -> None:
+        with server.connect(tmp_path) as other:
+            # Looks for a deadlock later than the unit of work, so that the unit is the one that is rolled back.
+            other.control("SET deadlock_timeout = '20s'; BEGIN")
+            other.execute('SELECT 1 FROM "user" WHERE id = ? FOR UPDATE', (users[1],)).fetchall()
+            other_has_locked.set()
+            has_locked.wait(10)
+            other.execute('SELECT 1 FROM "user" WHERE id = ? FOR UPDATE', (users[0],)).fetchall()
+            other.control("COMMIT")
+
+    await asyncio.gather(disposable.write(rename_both), asyncio.to_thread(lock_in_other_order))
+
+    assert await disposable.read(user_names) == [f"{user} renamed" for user in sorted(users)]
+    assert len(attempts) == 2
 
 
 async def test_change_by_another_process_is_counted(
@@ -159,7 +215,9 @@ async def test_change_by_another_process_is_counted(
     await other_process.write(add_user)
 
     # The server may send the notification a moment after the commit.
-    assert any([await database.change_counter() != before for _ in range(2000)])
+    async with asyncio.timeout(10):
+        while await database.change_counter() == before:
+            pass
 
 
 async def test_text_with_nul_is_refused(database: PostgresDatabase) -> None:

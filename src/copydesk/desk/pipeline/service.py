@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from copydesk.desk.pipeline.progress import Listener, RunProgress
 from copydesk.errors import (
     ConflictError,
     CopydeskError,
+    DeskClosedError,
     NotFoundError,
     RunCancelledError,
     StoreError,
@@ -28,7 +30,7 @@ from copydesk.switch_interval import short_switch_interval
 if TYPE_CHECKING:
     from copydesk.desk.sources.overview import FailingSource
 
-
+_LOG = logging.getLogger(__name__)
 RECENT_WINDOW = timedelta(days=30)
 MAX_ERRORS = 10
 LEASE_DURATION = timedelta(seconds=30)
@@ -36,6 +38,8 @@ LEASE_DURATION = timedelta(seconds=30)
 host, no /proc).
 """
 HEARTBEAT_INTERVAL = 1.0
+SAVE_INTERVAL = 1.0
+"""Seconds between attempts to store the result of a run while the database cannot be reached."""
 """Seconds between heartbeats; also the delay until a run notices that another process cancelled it."""
 QUEUE_POLL_INTERVAL = 0.1
 """Seconds between checks whether a queued run may start."""
@@ -66,6 +70,8 @@ class Pipeline:
         self._ctx = ctx
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._unsaved_results: dict[str, dict[str, object]] = {}
+        self._saving: asyncio.Task[None] | None = None
+        """Stores results for which that failed at first."""
 
     @operation
     async def run(
@@ -132,6 +138,8 @@ class Pipeline:
     @operation
     async def stop(self) -> None:
         """Cancel the runs of this process and wait until they have ended."""
+        if self._saving is not None:
+            self._saving.cancel()
         while self._tasks:
             for task in self._tasks.values():
                 task.cancel()
@@ -225,7 +233,13 @@ class Pipeline:
         await self.save_pending_results()
         now = self._ctx.clock()
         claimed = RunLease(id=run_id, owner=current_owner(), lease_until=now + LEASE_DURATION)
-        await self._ctx.write(runs.add, claimed, request, now)
+        try:
+            await self._ctx.write(runs.add, claimed, request, now)
+        except StoreError as error:
+            # The connection may have broken after the commit, and what nobody executes blocks all later runs.
+            with contextlib.suppress(StoreError):
+                await self._finish(RunProgress(run_id), RunStatus.FAILED, error)
+            raise
 
     async def _execute(self, progress: RunProgress) -> None:
         """Wait for the slot, run the stages and store the result. Re-raise errors other than CopydeskError."""
@@ -313,7 +327,24 @@ class Pipeline:
         assert run_id is not None
         # The first result counts: a cancellation that comes later must not replace it.
         self._unsaved_results.setdefault(run_id, values)
-        await self.save_pending_results()
+        try:
+            await self.save_pending_results()
+        except StoreError:
+            # The next run may be that of another process, which cannot store the end of this one.
+            if self._saving is None or self._saving.done():
+                self._saving = asyncio.create_task(self._save_pending_results_later())
+            raise
+
+    async def _save_pending_results_later(self) -> None:
+        """Try to store results until it succeeds, or the desk is closed."""
+        while self._unsaved_results:
+            await asyncio.sleep(SAVE_INTERVAL)
+            try:
+                await self.save_pending_results()
+            except DeskClosedError:
+                return
+            except StoreError:
+                _LOG.debug("The result of a run was not stored; trying again", exc_info=True)
 
 
 def _load_unfinished(conn: Transaction, user_id: str) -> tuple[RunLease | None, tuple[RunLease, ...]]:

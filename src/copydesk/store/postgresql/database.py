@@ -43,6 +43,8 @@ LOCK_CLASS: Final = 1668247673
 _ALL_USERS: Final = 0
 CHANNEL: Final = "copydesk"
 """Every transaction that wrote notifies this channel."""
+RETRY_DELAYS: Final = (0.01, 0.05, 0.25)
+"""Seconds before a transaction that the server rolled back, to resolve a conflict with others, is run again."""
 _COMMIT: Final = (
     f"SELECT pg_notify('{CHANNEL}', '') WHERE pg_current_xact_id_if_assigned() IS NOT NULL",
     "COMMIT",
@@ -199,10 +201,13 @@ class PostgresDatabase:
         await self._socket.wait(number)
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `work` in one transaction, as `Database.write` does. PostgreSQL syncs each commit to disk."""
+        """Run `work` in one transaction, as `Database.write` does. PostgreSQL syncs each commit to disk.
+
+        After a deadlock or a serialization failure it is run again, so it must have no other effect than its writes.
+        """
         with self._translate_errors():
             unit = self._transaction(lambda connection: work(connection, *args, **kwargs))
-            return await self._writer.run(_with_connection, unit)
+            return await self._writer.run(_with_retries, unit)
 
     write_durable = write
 
@@ -378,6 +383,21 @@ def _with_connection(connection: Connection, unit: Callable[[Connection], T]) ->
         connection.rollback()
 
 
+def _with_retries(connection: Connection, unit: Callable[[Connection], T]) -> T:
+    """Return `unit(connection)`; run it again if the server rolled it back because of a conflict."""
+    for delay in RETRY_DELAYS:
+        try:
+            return _with_connection(connection, unit)
+        except (DBAPIError, psycopg.Error) as error:
+            cause = error.driver_exception if isinstance(error, DBAPIError) else error
+            # Both say for certain that nothing was committed; a lock that is held for long is reported instead.
+            if not isinstance(cause, errors.DeadlockDetected | errors.SerializationFailure):
+                raise
+            # In the thread of the connection: what was submitted later must not overtake this unit.
+            time.sleep(delay)
+    return _with_connection(connection, unit)
+
+
 def _without_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
     try:
         return _with_connection(connection, work)
@@ -390,7 +410,8 @@ def _without_transaction(connection: Connection, work: Callable[[Connection], T]
 
 
 def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n", 1)[0].rstrip(".")
+    # What psycopg puts before the reason says no more than our own words.
+    return str(error).removeprefix("connection is bad: ").strip().split("\n", 1)[0].rstrip(".")
 
 
 def open_postgresql(url: str, *, password: str = "", busy_timeout: float) -> PostgresDatabase:

@@ -1,0 +1,117 @@
+"""Work for workers in processes of their own, and what is left of it."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from copydesk.desk import Desk, open_desks
+from copydesk.posting.fake import FakePlatform, FakeServer
+from desk_fixtures import entry, feed, query_db, settings_at
+from feed_server import FeedServer
+from store_fixtures import connect_to
+from worker_process import PostsFile, WorkerProcess, add_deliveries, connect, posts_by_key
+
+Disturbance = Callable[[list[WorkerProcess]], Awaitable[None]]
+"""Disturbs the workers or their server; it may replace workers in the list."""
+
+
+class Load(NamedTuple):
+    """Sources that are due, and deliveries, spread evenly over users and their accounts."""
+
+    sources: int
+    deliveries: int
+    users: int = 2
+    accounts: int = 8
+
+    def divided_by(self, divisor: int) -> "Load":
+        """Return a part of it for the same users and accounts."""
+        return self._replace(sources=self.sources // divisor, deliveries=self.deliveries // divisor)
+
+    async def add_to(self, home: Path, server: FeedServer) -> None:
+        """Add it to the desks in `home`; the sources are served by `server`."""
+        platforms = {"fake": FakePlatform(FakeServer())}
+        async with open_desks(settings_at(home), platforms=platforms) as desks:
+            for number in range(self.users):
+                user = await desks.users.add(f"user{number}") if number else desks.owner
+                desk = await desks.get(user)
+                share = self.sources // self.users
+                await _add_sources(desk, server, range(number * share, (number + 1) * share))
+                names = [f"{user.name}-{index}" for index in range(self.accounts // self.users)]
+                ids = [await connect(desk, name) for name in names]
+                await add_deliveries(desk, ids, self.deliveries // self.users)
+
+
+async def _add_sources(desk: Desk, server: FeedServer, numbers: range) -> None:
+    for number in numbers:
+        path = f"/feed/{number}"
+        server.serve(path, feed(entry(number, now=desk.clock()), title=f"Site {number}"))
+        # Ten share a host.
+        host = f"127.0.{number // 2500}.{number // 10 % 250 + 1}"
+        request = {"type": "rss", "url": server.url(path, host=host), "name": f"Site {number}"}
+        await desk.sources.create(request, test=False)
+
+
+_UNFINISHED = (
+    "SELECT count(*) FROM delivery WHERE state NOT IN ('sent', 'needs_user')",
+    "SELECT count(*) FROM source WHERE last_fetch IS NULL",
+    "SELECT count(*) FROM run WHERE status IN ('queued', 'running')",
+    # What was left by one that was interrupted belongs to the next, which starts when a source is due again.
+    """SELECT count(*) FROM "user" WHERE NOT EXISTS (SELECT FROM run WHERE user_id = "user".id AND ended_at > 0)""",
+)
+
+
+def unfinished(home: Path) -> list[int]:
+    """Return the numbers of deliveries, sources, runs and users for which something is left to do."""
+    with closing(connect_to(home)) as connection:
+        return [connection.execute(query).fetchone()[0] for query in _UNFINISHED]
+
+
+def kill_one(choice: random.Random, home: Path, url: str) -> Disturbance:
+    """Return what kills one of the workers, and starts another in its place."""
+
+    async def kill(running: list[WorkerProcess]) -> None:
+        index = choice.randrange(len(running))
+        running[index].kill()
+        running[index] = WorkerProcess(home, url, home / "posts.jsonl")
+        # On a busy machine a start takes longer than the second until the next kill.
+        await asyncio.to_thread(running[index].wait_until_started)
+
+    return kill
+
+
+async def run_to_the_end(
+    home: Path, workers: list[WorkerProcess], limit: float, disturb: Disturbance | None = None
+) -> float:
+    """Wait until the workers have left nothing to do, disturbed every second; return the seconds it took."""
+    started, next_disturbance = time.monotonic(), time.monotonic() + 1
+    try:
+        while any(left := unfinished(home)):
+            assert time.monotonic() < started + limit, left
+            if disturb is not None and time.monotonic() >= next_disturbance:
+                await disturb(workers)
+                next_disturbance = time.monotonic() + 1
+            # Counting takes the time of the server; what is done in a second need not be known sooner.
+            await asyncio.sleep(0.1 if sum(left) < 100 else 0.5)
+        return time.monotonic() - started
+    finally:
+        for process in workers:
+            process.kill()
+
+
+def check_end(home: Path, posts: PostsFile, load: Load) -> int:
+    """Assert that everything was done, and each post is there once; return the number of those that wait for the user.
+
+    These were interrupted as often as the product allows. They are looked for, and sent again at most twice.
+    """
+    asking = query_db(home, "SELECT id FROM delivery WHERE state = 'needs_user'")
+    counts = posts_by_key(posts)
+    assert [key for key, count in counts.items() if count != 1] == []
+    assert len(counts) == load.deliveries - len(asking)
+    assert query_db(home, "SELECT count(*) FROM delivery WHERE state = 'sent'") == [(load.deliveries - len(asking),)]
+    assert query_db(home, "SELECT count(*) FROM item WHERE source_id IS NOT NULL") == [(load.sources,)]
+    assert query_db(home, "SELECT count(*) FROM run WHERE ended_at IS NULL") == [(0,)]
+    return len(asking)
