@@ -627,7 +627,7 @@ async def test_automatic_schedule(client, desk):
     result = await call(client, "POST /schedule/auto", {"draftIds": [approved, rejected]})
     assert [entry["draftId"] for entry in result["scheduled"]] == [approved]
     assert (result["skipped"], bool(result["reason"])) == (1, True)
-    nothing = {"scheduled": [], "skipped": 0, "reason": "", "bulkId": None, "withoutAccount": 0}
+    nothing = {"scheduled": [], "skipped": 0, "reason": "", "bulkId": None, "withoutAccount": 0, "lackingApprovals": 0}
     assert await call(client, "POST /schedule/auto") == nothing
 
 

@@ -92,6 +92,7 @@ class Reviewer:
         """The last text by draft and lease, unless it was saved."""
         self.changes = []
         """(draft, version, action or text)"""
+        self.countersigned = []
         self.comments = []
         self.refusals = 0
 
@@ -110,6 +111,7 @@ class Reviewer:
             self.changes.append((draft_id, await self._actor.change(draft_id, action=action), action))
         elif choice < 0.4:
             await self._actor.countersign(draft_id)
+            self.countersigned.append(draft_id)
         elif choice < 0.45:
             text = self._new_text("says")
             await self._actor.comment(draft_id, text)
@@ -158,7 +160,11 @@ async def test_nothing_is_decided_twice_and_no_text_is_lost(tmp_path, seed):
     for draft_id, version, what in changes:
         event = events[draft_id][version - 1]
         assert what in (event["action"], event["after"].get("text"))
-    assert len(changes) == sum(len(draft_events) - 1 for draft_events in events.values())
+    countersigned = Counter(draft_id for reviewer in reviewers for draft_id in reviewer.countersigned)
+    assert countersigned == Counter(
+        draft_id for draft_id, found in events.items() for event in found if event["action"] == "countersign"
+    )
+    assert len(changes) + countersigned.total() == sum(len(found) - 1 for found in events.values())
     assert min(reviewer.refusals for reviewer in reviewers) > 0
     assert_texts_kept(tmp_path, reviewers, events)
     stored = query_db(tmp_path, "SELECT draft_id, reviewer, text FROM draft_comment")

@@ -34,14 +34,14 @@ CHANGEABLE_COLUMNS = (
         "scheduled_wall",
         "scheduled_zone",
     ),
-    *("posted_at", "post_id", "archived_at", "last_error", "text", "checks", "sentences"),
+    *("posted_at", "post_id", "archived_at", "last_error", "text", "checks", "sentences", "approvals"),
 )
-"""Columns that a change of a draft may set.
+"""Columns that a change of a draft may set, and its approvals, which are rows.
 
 Listed independently of the code, so that an event without one is noticed.
 """
-EVENT_TABLES = ("draft_event", "event", "webhook_delivery", "bulk_action", "draft_approval", "alembic_version")
-"""Tables that undo does not restore. Approvals are given again: docs/users.md says so."""
+EVENT_TABLES = ("draft_event", "event", "webhook_delivery", "bulk_action", "alembic_version")
+"""Tables that undo does not restore."""
 Row = dict[str, Any]
 
 
@@ -84,8 +84,11 @@ def draft_text(number: int, edition: object) -> str:
 
 
 def load_drafts(home: Path) -> dict[str, Row]:
-    """Return all drafts by id, with all columns as stored."""
-    return {row["id"]: row for row in _query(home, "SELECT * FROM draft ORDER BY id")}
+    """Return all drafts by id, with all columns as stored, and their approvals."""
+    drafts = {row["id"]: row | {"approvals": []} for row in _query(home, "SELECT * FROM draft ORDER BY id")}
+    for row in _query(home, "SELECT draft_id, reviewer, at FROM draft_approval ORDER BY at, reviewer"):
+        drafts[row["draft_id"]]["approvals"].append([row["reviewer"], row["at"]])
+    return drafts
 
 
 def load_events(home: Path) -> dict[str, list[Row]]:

@@ -9,7 +9,7 @@ from copydesk.cli.context import Context, confirm, pass_context
 from copydesk.cli.ids import DELIVERY, DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
-from copydesk.model.delivery import DeliveryAnswer, DeliveryReport, NeedsYou
+from copydesk.model.delivery import AccountQuestion, ApprovalQuestion, DeliveryAnswer, DeliveryReport, NeedsYou
 from copydesk.model.ids import IdKind
 from copydesk.text import clean
 
@@ -139,14 +139,15 @@ def drop(context: Context, *, delivery_id: str, as_json: bool) -> None:
 def needs_you(context: Context, *, as_json: bool) -> None:
     """List what needs your answer, with what is known and the commands to answer.
 
-    Deliveries whose outcome is unknown, that wait for a login, or that failed or were given up; and approved or due
-    drafts that no connected account posts.
+    Deliveries whose outcome is unknown, that wait for a login, or that failed or were given up; approved or due drafts
+    that no connected account posts; and scheduled drafts that lack an approval.
     """
     found = context.run(lambda desk: desk.posting.needs_you())
     if as_json:
         print_json(found)
         return
-    for missing in found.accounts:
+    waiting: list[AccountQuestion | ApprovalQuestion] = [*found.accounts, *found.approvals]
+    for missing in waiting:
         click.echo(f"{clean(missing.known)} {first_line(missing.text, EXCERPT_LENGTH)}")
         click.echo(f"  {clean(context.with_desk_options(missing.advice))}")
     questions = found.deliveries
@@ -158,7 +159,7 @@ def needs_you(context: Context, *, as_json: bool) -> None:
         if question.profile_url:
             rows.insert(0, ("Profile", question.profile_url))
         print_table([("", label, context.with_desk_options(text)) for label, text in rows], empty="")
-    if not questions and not found.accounts:
+    if not questions and not found.accounts and not found.approvals:
         click.echo("Nothing needs you.", err=True)
 
 

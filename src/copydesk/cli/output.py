@@ -77,6 +77,15 @@ def missing_account_note(count: int, total: int) -> str:
     return f"No connected account posts {drafts}. Connect one: copydesk account connect bluesky"
 
 
+def lacking_approval_note(draft_ids: Sequence[str], total: int) -> str:
+    """Return the note that drafts wait for another approval, and how it is given."""
+    count = len(draft_ids)
+    drafts = ("It" if total == 1 else "They") if count == total else f"{count:,} of the {plural(total, 'draft')}"
+    verb = "waits" if (count if count != total else total) == 1 else "wait"
+    example = draft_ids[0] if count == 1 else "ID"
+    return f"{drafts} {verb} for the approval of another reviewer: copydesk draft countersign {example}"
+
+
 def first_line(text: str, width: int = 72) -> str:
     """Return the first line of a text, cut at a word."""
     line = clean(text.strip().split("\n", 1)[0])

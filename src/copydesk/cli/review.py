@@ -28,15 +28,14 @@ from copydesk.cli.draft_selection import (
 )
 from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json, require_fields, wants_json
-from copydesk.cli.output import format_ago, format_time, missing_account_note, print_table
+from copydesk.cli.output import format_ago, format_time, lacking_approval_note, missing_account_note, print_table
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
 from copydesk.errors import ConflictError, CopydeskError, NotFoundError, StoreError
-from copydesk.model.activity import Comment, DraftActivity
+from copydesk.model.activity import Comment, DraftActivity, ReviewedDraft
 from copydesk.model.decision_stats import DecisionStats
 from copydesk.model.delivery import DeliveryReport, NextBy, PostResult
 from copydesk.model.draft import STATUS_LABELS, Action, Draft, Status, without_item
 from copydesk.model.requests import BulkOutcome, ChangeDraft
-from copydesk.model.serialization import Struct
 from copydesk.model.transitions import COMMAND_NAMES, DraftEvent, EventKind, InterruptedBulk, UndoResult
 from copydesk.text import clean, reveal
 from copydesk.text.formatting import plural
@@ -112,6 +111,8 @@ async def print_blockers(context: Context, desk: "Desk", draft_ids: Sequence[str
     # Not for scripts: they read what was changed.
     if not wants_json() and (missing := await desk.posting.list_without_account(draft_ids)):
         click.echo(context.with_desk_options(missing_account_note(len(missing), len(draft_ids))), err=True)
+    if not wants_json() and (lacking := await desk.posting.list_lacking_approvals(draft_ids)):
+        click.echo(context.with_desk_options(lacking_approval_note(lacking, len(draft_ids))), err=True)
     for draft_id in draft_ids[:MAX_CHECKED_DRAFTS]:
         for blocker in await desk.posting.blockers(draft_id):
             part_text = f", post {blocker.part + 1}" if blocker.part is not None else ""
@@ -476,13 +477,6 @@ def countersign(context: Context, *, draft_id: str, as_json: bool) -> None:
         click.echo(f"Approved by {clean(', '.join(approval.reviewer for approval in found.approvals))}")
 
 
-class ReviewedDraft(Struct, frozen=True):
-    """The other reviewers of a draft, and the comments on it."""
-
-    activity: DraftActivity
-    comments: tuple[Comment, ...]
-
-
 @command(examples=("copydesk draft activity 1f9c2a",))
 @click.argument("draft_id", type=DRAFT, metavar="ID")
 @json_options(ReviewedDraft)
@@ -495,9 +489,9 @@ def activity(context: Context, *, draft_id: str, as_json: bool) -> None:
     """
 
     async def load(desk: "Desk") -> tuple[ReviewedDraft, list["Difference"]]:
-        found = await desk.drafts.activity.get(draft_id)
-        differences = [await desk.drafts.activity.compare_unsaved(edit.id) for edit in found.unsaved]
-        return ReviewedDraft(activity=found, comments=await desk.drafts.comments.list(draft_id)), differences
+        reviewed = await desk.drafts.activity.overview(draft_id)
+        unsaved = reviewed.activity.unsaved
+        return reviewed, [await desk.drafts.activity.compare_unsaved(edit.id) for edit in unsaved]
 
     reviewed, differences = context.run(load)
     if as_json:
@@ -507,7 +501,8 @@ def activity(context: Context, *, draft_id: str, as_json: bool) -> None:
     if not (found.editing or found.viewers or found.unsaved or found.approvals or reviewed.comments):
         click.echo("Nobody else is on this draft, and there are no comments.", err=True)
     if found.approvals:
-        click.echo(f"Approved by {clean(', '.join(approval.reviewer for approval in found.approvals))}")
+        of_required = f" ({len(found.approvals)} of {reviewed.required} approvals)" if reviewed.required > 1 else ""
+        click.echo(f"Approved by {clean(', '.join(approval.reviewer for approval in found.approvals))}{of_required}")
     if found.editing:
         click.echo(f"Edited by {clean(found.editing.reviewer)}, until {format_time(found.editing.until)}")
     if found.viewers:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import Clock, DeskContext
+from copydesk.desk.drafts.approvals import count_missing_approvals
 from copydesk.desk.drafts.review import Review
 from copydesk.desk.drafts.service import Drafts
 from copydesk.desk.pipeline.service import Pipeline
@@ -218,15 +219,16 @@ class Desk:
         return await self._context.database.change_counter()
 
     async def count_needing_user(self) -> int:
-        """Return how many deliveries `posting.list_needing_user` and accounts `posting.list_missing_accounts` lists.
+        """Return how many deliveries, accounts and drafts `posting.needs_you` lists; cheap enough for every change."""
+        waiting = await count_missing_accounts(self._context) + await count_missing_approvals(self._context)
+        return await self._context.read(deliveries.count_needing_user) + waiting
+
+    async def most_approvals(self) -> int:
+        """Return the largest number of approvals that an account asks for; 0 if none is connected.
 
         It is cheap enough for every change.
         """
-        return await self._context.read(deliveries.count_needing_user) + await count_missing_accounts(self._context)
-
-    async def has_account(self) -> bool:
-        """Return True if an account is connected; cheap enough for every change."""
-        return await self._context.read(accounts.exists_any)
+        return await self._context.read(accounts.most_approvals)
 
     async def release_memory(self) -> bool:
         """Release cached memory while the desk is idle; return True if there was any to release."""

@@ -355,12 +355,16 @@ async def _check_accounts(desk: Desk) -> tuple[CheckFinding, ...]:
 
 
 async def _check_deliveries(desk: Desk) -> tuple[CheckFinding, ...]:
-    """Report deliveries that need the user, and a database that lacks posts; without either there is no line."""
+    """Report deliveries that need the user, approvals that due drafts lack, and a database that lacks posts, if any."""
     findings: list[CheckFinding] = []
     if count := len(await desk.posting.list_needing_user()):
         message = f"{plural(count, 'delivery')} {'needs' if count == 1 else 'need'} you."
         advice = "See what is known, and answer: copydesk needs-you"
         findings.append(CheckFinding(what="deliveries", verdict=Verdict.WARNING, found=message, advice=advice))
+    if due := [question for question in await desk.posting.list_missing_approvals() if question.is_due]:
+        message = f"{plural(len(due), 'due draft')} {'waits' if len(due) == 1 else 'wait'} for another approval."
+        advice = "See them: copydesk needs-you"
+        findings.append(CheckFinding(what="approvals", verdict=Verdict.WARNING, found=message, advice=advice))
     if missing := await desk.posting.missing_sends():
         message = (
             f"The database went back to an older state: it lacks posts sent until {format_utc(missing.until)}. "

@@ -12,7 +12,8 @@ import msgspec
 
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
-from copydesk.desk.drafts.review import Review, record_bulk, write_change
+from copydesk.desk.drafts.approvals import list_lacking
+from copydesk.desk.drafts.review import PreparedChange, Review, record_bulk, write_change
 from copydesk.desk.operation import operation
 from copydesk.desk.publishing.due_drafts import DueDrafts
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, StoreError
@@ -100,12 +101,14 @@ class AutoScheduler:
             _count_text(ineligible, "is not approved", "are not approved"),
             _count_text(result.conflicts, "changed in the meantime", "changed in the meantime"),
         ]
+        placed_ids = [placement.draft_id for placement in placed]
         return AutoSchedule(
             scheduled=tuple(sorted(placed, key=lambda placement: (placement.scheduled_at, placement.draft_id))),
             skipped=len(result.unplaced) + ineligible,
             reason="; ".join(reason for reason in reasons if reason),
             bulk_id=self._bulk_id if placed and not dry_run else None,
-            without_account=len(await self._ctx.list_without_account([placement.draft_id for placement in placed])),
+            without_account=len(await self._ctx.list_without_account(placed_ids)),
+            lacking_approvals=len(await self._ctx.read(list_lacking, placed_ids, self._ctx.resolve_accounts)),
         )
 
     async def _load(self, ids: Collection[str] | None) -> tuple[_PlanInputs, int]:
@@ -165,15 +168,9 @@ class AutoScheduler:
             raise ConflictError("The slot was taken in the meantime.")
         snapshot = draft_updates.load_snapshot(conn, user_id, entry.draft_id)
         request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=entry.at)
-        write_change(
-            conn,
-            user_id,
-            snapshot,
-            request,
-            now,
-            at=ScheduledTime(at=entry.at, wall_time=entry.wall_time),
-            bulk_id=self._bulk_id,
-        )
+        change = PreparedChange(snapshot, request, now, None, self._ctx.reviewer)
+        at = ScheduledTime(at=entry.at, wall_time=entry.wall_time)
+        write_change(conn, user_id, change, at=at, bulk_id=self._bulk_id)
 
 
 def _load_inputs(conn: Transaction, user_id: str, ids: Collection[str] | None, now: datetime) -> _PlanInputs:

@@ -22,6 +22,7 @@ from copydesk.model.activity import Approval, Comment, DraftActivity, EditLease,
 from copydesk.model.confidence import ConfidenceBin, ConfidenceReport
 from copydesk.model.delivery import (
     AccountQuestion,
+    ApprovalQuestion,
     DeliveryAnswer,
     DeliveryQuestion,
     DeliveryReport,
@@ -365,6 +366,19 @@ _VALUES = (
                 text=_TEXT,
                 known="No account for mastodon is connected: 1 due draft and 3 approved drafts cannot be posted.",
                 advice="Connect one: copydesk account connect mastodon.",
+            ),
+        ),
+        approvals=(
+            ApprovalQuestion(
+                draft_id=EXAMPLE_ID,
+                text=_TEXT,
+                scheduled_at=_SLOT_AT,
+                is_due=False,
+                approved_by=("anna",),
+                required=2,
+                known="It is scheduled, and will wait for another approval: only anna approved this draft,"
+                " and 2 have to.",
+                advice=f"Another reviewer approves it, too: copydesk draft countersign {EXAMPLE_ID}",
             ),
         ),
     ),

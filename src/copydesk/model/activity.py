@@ -24,6 +24,8 @@ class Viewer(Struct, frozen=True):
     """Name of the API token, or of the person at the console or the command line."""
     until: datetime
     """The time at which that ends if it is not renewed."""
+    since: datetime | None = None
+    """The time at which an edit began; None for who only has the draft open."""
 
 
 class EditLease(Struct, frozen=True):
@@ -85,6 +87,29 @@ class Comment(Struct, frozen=True):
     """Position of the words in the text as it is now, in characters; None if they are not in it any more."""
     resolved_at: datetime | None = None
     resolved_by: str | None = None
+
+
+class ReviewedDraft(Struct, frozen=True):
+    """A draft as its reviewers see it: who is on it, who has approved it, and what they say about it."""
+
+    reviewer: str
+    """The name of the caller."""
+    activity: DraftActivity
+    comments: tuple[Comment, ...] = ()
+    required: int = 1
+    """The approvals that its accounts ask for."""
+    is_shared: bool = False
+    """True if another reviewer has any draft of the desk open."""
+
+    @property
+    def lacks_approvals(self) -> bool:
+        """True if an account asks for more approvals than the draft has."""
+        return len(self.activity.approvals) < self.required
+
+    @property
+    def is_approved_by_caller(self) -> bool:
+        """True if the caller has approved the draft as it stands."""
+        return any(approval.reviewer == self.reviewer for approval in self.activity.approvals)
 
 
 def find_quote(text: str, quote: str, start: int) -> int | None:

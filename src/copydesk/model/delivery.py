@@ -330,11 +330,30 @@ class AccountQuestion(Struct, frozen=True):
         return self.platforms[0].partition(":")[0] if self.platforms else ""
 
 
+class ApprovalQuestion(Struct, frozen=True):
+    """A scheduled draft that lacks an approval which one of its accounts asks for."""
+
+    draft_id: str
+    text: str
+    scheduled_at: datetime
+    is_due: bool
+    """True if its time has come."""
+    approved_by: tuple[str, ...]
+    """The reviewers who have approved it."""
+    required: int
+    """The approvals that it needs."""
+    known: str
+    """What it waits for."""
+    advice: str
+    """The command that helps."""
+
+
 class NeedsYou(Struct, frozen=True):
     """All that waits for the user."""
 
     deliveries: tuple[DeliveryQuestion, ...]
     accounts: tuple[AccountQuestion, ...]
+    approvals: tuple[ApprovalQuestion, ...] = ()
 
 
 class PostingBlocker(Struct, frozen=True):

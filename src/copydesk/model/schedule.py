@@ -95,6 +95,8 @@ class AutoSchedule(Struct, frozen=True):
     """Undoes all of it at once; None if nothing was changed."""
     without_account: int = 0
     """Scheduled drafts that no connected account would post: they wait for one, and are missed in the end."""
+    lacking_approvals: int = 0
+    """Scheduled drafts that lack an approval which one of their accounts asks for: they wait for it likewise."""
 
 
 class WeekSlot(Struct, frozen=True):

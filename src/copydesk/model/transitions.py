@@ -174,8 +174,8 @@ def alternatives_hint(actions: Sequence[Action]) -> str:
 
 USER, PIPELINE, SYSTEM = "user", "pipeline", "system"
 """The actors that change drafts."""
-CREATE, EDIT = "create", "edit"
-"""Changes that are neither an `Action` nor a system event."""
+CREATE, EDIT, COUNTERSIGN = "create", "edit", "countersign"
+"""Changes that are neither an `Action` nor a system event. To countersign is to approve what somebody else approved."""
 
 
 class EventKind(StrEnum):

@@ -38,9 +38,10 @@ def list_all(conn: Connection, user_id: str) -> tuple[ConnectedAccount, ...]:
     return tuple(ConnectedAccount(**row._mapping) for row in conn.execute(_ALL, {"b_user": user_id}))
 
 
-def exists_any(conn: Connection, user_id: str) -> bool:
-    """Return True if the user has connected an account."""
-    return execute_sql(conn, "SELECT 1 FROM account WHERE user_id = ? LIMIT 1", (user_id,)).fetchone() is not None
+def most_approvals(conn: Connection, user_id: str) -> int:
+    """Return the largest number of approvals that an account of the user asks for; 0 without accounts."""
+    query = "SELECT coalesce(max(approvals), 0) FROM account WHERE user_id = ?"
+    return int(execute_sql(conn, query, (user_id,)).fetchone()[0])
 
 
 def get(conn: Connection, user_id: str, account_id: str) -> ConnectedAccount | None:

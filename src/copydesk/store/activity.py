@@ -1,14 +1,28 @@
 """Presence of reviewers, leases of edits, texts of edits that were taken over, and comments."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection
 
 from copydesk.model.activity import Approval, Comment, UnsavedEdit, Viewer
 from copydesk.model.serialization import Struct
 from copydesk.store.column_types import from_microseconds, to_microseconds
-from copydesk.store.raw_sql import execute_sql
+from copydesk.store.raw_sql import chunked, execute_sql
+
+
+class Traces(NamedTuple):
+    """What is known about the reviewers of a draft without loading it."""
+
+    exists: bool
+    """True if the user has the draft."""
+    any: bool
+    """True if somebody else has it open, edits it or typed in it, or there are comments or approvals."""
+    is_shared: bool
+    """True if another reviewer has any draft open."""
+    most_approvals: int
+    """The largest number of approvals that an account asks for; 0 without accounts."""
 
 
 class OpenEdit(Struct, frozen=True):
@@ -29,6 +43,17 @@ _REMOVE_EXPIRED: Final = "DELETE FROM draft_viewer WHERE user_id = ? AND until <
 _LIST_VIEWERS: Final = """SELECT reviewer, until FROM draft_viewer
     WHERE user_id = ? AND draft_id = ? AND until > ? ORDER BY reviewer"""
 
+# One statement, since it runs for every draft that is displayed.
+_TRACES: Final = """SELECT
+    EXISTS (SELECT 1 FROM draft WHERE user_id = ? AND id = ?),
+    EXISTS (SELECT 1 FROM draft_viewer WHERE user_id = ? AND draft_id = ? AND reviewer <> ? AND until > ?)
+        OR EXISTS (SELECT 1 FROM draft_edit WHERE user_id = ? AND draft_id = ?)
+        OR EXISTS (SELECT 1 FROM unsaved_edit WHERE user_id = ? AND draft_id = ?)
+        OR EXISTS (SELECT 1 FROM draft_comment WHERE user_id = ? AND draft_id = ?)
+        OR EXISTS (SELECT 1 FROM draft_approval WHERE user_id = ? AND draft_id = ?),
+    EXISTS (SELECT 1 FROM draft_viewer WHERE user_id = ? AND reviewer <> ? AND until > ?),
+    (SELECT coalesce(max(approvals), 0) FROM account WHERE user_id = ?)"""
+
 _GET_EDIT: Final = """SELECT lease_id, reviewer, lease_until, version, text FROM draft_edit
     WHERE user_id = ? AND draft_id = ?"""
 _SAVE_EDIT: Final = """INSERT INTO draft_edit (draft_id, user_id, lease_id, reviewer, lease_until, version, text)
@@ -48,8 +73,6 @@ _UPDATE_UNSAVED: Final = "UPDATE unsaved_edit SET text = ? WHERE user_id = ? AND
 _REMOVE_EMPTY: Final = "DELETE FROM unsaved_edit WHERE user_id = ? AND draft_id = ? AND text = '' AND at < ?"
 _REMOVE_UNSAVED: Final = "DELETE FROM unsaved_edit WHERE user_id = ? AND id = ?"
 
-_ADD_APPROVAL: Final = """INSERT INTO draft_approval (draft_id, reviewer, user_id, at) VALUES (?, ?, ?, ?)
-    ON CONFLICT (draft_id, reviewer) DO UPDATE SET at = excluded.at"""
 _LIST_APPROVALS: Final = """SELECT reviewer, at FROM draft_approval
     WHERE user_id = ? AND draft_id = ? ORDER BY at, reviewer"""
 
@@ -61,6 +84,14 @@ _LIST_COMMENTS: Final = f"{_COMMENTS} AND draft_id = ? ORDER BY id"
 _GET_COMMENT: Final = f"{_COMMENTS} AND id = ?"
 _RESOLVE_COMMENT: Final = "UPDATE draft_comment SET resolved_at = ?, resolved_by = ? WHERE user_id = ? AND id = ?"
 _REMOVE_COMMENT: Final = "DELETE FROM draft_comment WHERE user_id = ? AND id = ?"
+
+
+def find_traces(conn: Connection, user_id: str, draft_id: str, reviewer: str, now: datetime) -> Traces:
+    """Return what there is to load about the other reviewers of a draft."""
+    at, draft = to_microseconds(now), (user_id, draft_id)
+    values = (*draft, *draft, reviewer, at, *draft, *draft, *draft, *draft, user_id, reviewer, at, user_id)
+    exists, any_, is_shared, most = execute_sql(conn, _TRACES, values).fetchone()
+    return Traces(bool(exists), bool(any_), bool(is_shared), most)
 
 
 def save_viewer(conn: Connection, user_id: str, draft_id: str, viewer: Viewer, now: datetime) -> None:
@@ -141,15 +172,20 @@ def remove_unsaved(conn: Connection, user_id: str, edit_id: str) -> bool:
     return bool(execute_sql(conn, _REMOVE_UNSAVED, (user_id, edit_id)).rowcount)
 
 
-def add_approval(conn: Connection, user_id: str, draft_id: str, reviewer: str, now: datetime) -> None:
-    """Record that the reviewer approved the draft; `draft_updates` deletes that when it is not approved any more."""
-    execute_sql(conn, _ADD_APPROVAL, (draft_id, reviewer, user_id, to_microseconds(now)))
-
-
 def list_approvals(conn: Connection, user_id: str, draft_id: str) -> tuple[Approval, ...]:
-    """Return the approvals of the draft with its present text, oldest first."""
+    """Return the approvals of the draft with its present text, oldest first; `draft_updates` changes them."""
     rows = execute_sql(conn, _LIST_APPROVALS, (user_id, draft_id))
     return tuple(Approval(reviewer=reviewer, at=from_microseconds(at)) for reviewer, at in rows)
+
+
+def count_approvals(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> dict[str, int]:
+    """Return the number of approvals by draft; drafts without one are left out."""
+    counts: dict[str, int] = {}
+    for chunk in chunked(draft_ids):
+        marks = ", ".join("?" * len(chunk))
+        query = f"SELECT draft_id, count(*) FROM draft_approval WHERE user_id = ? AND draft_id IN ({marks}) GROUP BY 1"  # noqa: S608 - question marks
+        counts |= dict(execute_sql(conn, query, (user_id, *chunk)).fetchall())
+    return counts
 
 
 def add_comment(conn: Connection, user_id: str, comment: Comment) -> None:

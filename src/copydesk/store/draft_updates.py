@@ -12,7 +12,8 @@ from typing import Any, Final
 from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, literal_column, select, text, update
 
 from copydesk.errors import ConflictError, DraftNotFoundError, StaleVersionError, StoreCorruptError
-from copydesk.model.draft import APPROVED_STATUSES, STATUS_LABELS, Format, Status
+from copydesk.model.activity import Approval
+from copydesk.model.draft import APPROVED_STATUSES, STATUS_LABELS, Format, Status, is_held
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import USER, EventKind, allowed_actions
 from copydesk.model.validation import MAX_ID_LENGTH
@@ -38,6 +39,8 @@ SHORT_COLUMNS: Final = (
 )
 LONG_COLUMNS: Final = ("text", "checks", "sentences")
 """Columns that a change may set, besides SHORT_COLUMNS. Loaded only for edits, because they are large."""
+APPROVALS: Final = "approvals"
+"""The name under which an event has the approvals that it changes: rows of their own, each as (reviewer, time)."""
 
 
 class DraftSnapshot(Struct, frozen=True):
@@ -73,6 +76,8 @@ class DraftChange(Struct, frozen=True):
     bulk_id: str | None = None
     target_event: EventRow | None = None
     """The event that an undo or a redo reverts."""
+    approved_by: str | None = None
+    """The reviewer who approves the draft by this change."""
 
 
 _SNAPSHOT_COLUMNS: Final = ("id", "version", "format", "undo_rid", "redo_rid")
@@ -121,7 +126,9 @@ _ENCODERS: Final = {name: _encoder(name) for name in (*SHORT_COLUMNS, *LONG_COLU
 
 
 def from_column_value(name: str, raw: Any) -> Any:
-    """Convert a stored value of one of the draft's columns to its own type."""
+    """Convert a stored value of one of the draft's columns, or of APPROVALS, to its own type."""
+    if name == APPROVALS:
+        return tuple(Approval(reviewer=reviewer, at=from_microseconds(at)) for reviewer, at in raw)
     type_ = draft.c[name].type
     return type_.process_result_value(raw, DIALECT) if isinstance(type_, TypeDecorator) else raw
 
@@ -169,13 +176,14 @@ def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change
     """
     # An undo or redo keeps all columns of its event, changed or not, so that it can itself be reverted exactly.
     after = (
-        change.after
+        {name: stored_value for name, stored_value in change.after.items() if name != APPROVALS}
         if change.target_event
         else {
             name: stored_value for name, stored_value in change.after.items() if snapshot.stored[name] != stored_value
         }
     )
-    execute, event = raw_execute(conn), _event(snapshot, change, after)
+    approvals = _changed_approvals(conn, user_id, snapshot, change, after)
+    execute, event = raw_execute(conn), _event(snapshot, change, after, approvals)
     rid = draft_events.next_rid(conn)
     undo_rid, redo_rid = _stacks_after(event, rid)
     values = {
@@ -193,25 +201,77 @@ def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change
         # Raises NotFoundError itself if the draft was deleted.
         raise version_conflict(load_snapshot(conn, user_id, snapshot.id))
     draft_events.add(execute, user_id, rid, event)
-    if _ends_approvals(snapshot, change, after):
-        execute(_REMOVE_APPROVALS, (user_id, snapshot.id))
+    if approvals is not None:
+        _save_approvals(execute, user_id, snapshot.id, *approvals)
     return rid
 
 
+_StoredApprovals = Sequence[Sequence[Any]]
+"""The reviewer and the stored time of each approval."""
+_LIST_APPROVALS: Final = (
+    "SELECT reviewer, at FROM draft_approval WHERE user_id = ? AND draft_id = ? ORDER BY at, reviewer"
+)
 _REMOVE_APPROVALS: Final = "DELETE FROM draft_approval WHERE user_id = ? AND draft_id = ?"
+_ADD_APPROVAL: Final = """INSERT INTO draft_approval (draft_id, reviewer, user_id, at) VALUES (?, ?, ?, ?)
+    ON CONFLICT (draft_id, reviewer) DO UPDATE SET at = excluded.at"""
+
+
+def _changed_approvals(
+    conn: Connection, user_id: str, snapshot: DraftSnapshot, change: DraftChange, after: Mapping[str, Any]
+) -> tuple[_StoredApprovals, _StoredApprovals] | None:
+    """Return the draft's approvals before and after the change; None if it leaves them as they are."""
+    target, ends = change.target_event, _ends_approvals(snapshot, change, after)
+    if not (ends or change.approved_by is not None or (target is not None and APPROVALS in change.after)):
+        return None
+    # No other draft has approvals: most that are approved need no query.
+    rows = execute_sql(conn, _LIST_APPROVALS, (user_id, snapshot.id)) if _is_approved(snapshot) else ()
+    before = [tuple(row) for row in rows]
+    if target is not None:
+        # Events of earlier versions do not have them.
+        approvals = [tuple(approval) for approval in change.after.get(APPROVALS, ())]
+    else:
+        approvals = [] if ends else [approval for approval in before if approval[0] != change.approved_by]
+        approvals += [(change.approved_by, to_microseconds(change.at))] if change.approved_by is not None else []
+        approvals.sort(key=lambda approval: (approval[1], approval[0]))
+    # Also if they stay the same: the undo of an edit cannot tell otherwise whether it was approved before.
+    return (before, approvals) if before or approvals else None
+
+
+def _save_approvals(
+    execute: Callable[..., object], user_id: str, draft_id: str, before: _StoredApprovals, after: _StoredApprovals
+) -> None:
+    if before:
+        execute(_REMOVE_APPROVALS, (user_id, draft_id))
+    for reviewer, at in after:
+        execute(_ADD_APPROVAL, (draft_id, reviewer, user_id, at))
 
 
 def _ends_approvals(snapshot: DraftSnapshot, change: DraftChange, after: Mapping[str, Any]) -> bool:
     """Return True if those who approved the draft have not approved the result of this change."""
     if "text" in after:
         return True
-    # A draft that the system holds was approved as it stands.
-    is_approved = snapshot.status in APPROVED_STATUSES and change.kind is not EventKind.PERMANENT
-    return is_approved and after.get("status", snapshot.status) not in {*APPROVED_STATUSES, Status.POSTING}
+    # The system holds a draft that was approved as it stands: who decides on it ends that, not the system.
+    ends = "status" in after and after["status"] not in {*APPROVED_STATUSES, Status.POSTING}
+    return ends and _is_approved(snapshot) and change.kind is not EventKind.PERMANENT
 
 
-def _event(snapshot: DraftSnapshot, change: DraftChange, after: Mapping[str, Any]) -> EventData:
+def _is_approved(snapshot: DraftSnapshot) -> bool:
+    return snapshot.status in APPROVED_STATUSES or is_held(snapshot.status, snapshot.stored["last_error"])
+
+
+def _event(
+    snapshot: DraftSnapshot,
+    change: DraftChange,
+    after: Mapping[str, Any],
+    approvals: tuple[_StoredApprovals, _StoredApprovals] | None,
+) -> EventData:
     undo_rid, redo_rid = _stacks_before(snapshot, change)
+    if change.target_event is not None:
+        before, after = change.target_event.after, change.after
+    else:
+        before = {name: snapshot.stored[name] for name in after}
+        if approvals is not None:
+            before, after = {**before, APPROVALS: approvals[0]}, {**after, APPROVALS: approvals[1]}
     return EventData(
         draft_id=snapshot.id,
         version=snapshot.version + 1,
@@ -219,9 +279,7 @@ def _event(snapshot: DraftSnapshot, change: DraftChange, after: Mapping[str, Any
         who=change.actor,
         kind=change.kind,
         action=change.action,
-        before={name: snapshot.stored[name] for name in after}
-        if change.target_event is None
-        else dict(change.target_event.after),
+        before=before,
         after=after,
         feedback=change.feedback,
         bulk_id=change.bulk_id,

@@ -10,9 +10,10 @@ import pytest
 
 from copydesk.desk import Desk
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
-from copydesk.model.activity import EDIT_DURATION, MAX_COMMENT_LENGTH, VIEW_DURATION, find_quote
+from copydesk.model.activity import EDIT_DURATION, MAX_COMMENT_LENGTH, VIEW_DURATION, DraftActivity, find_quote
 from copydesk.model.draft import Status
 from copydesk.store import activity
+from copydesk.store.ids import creation_time
 from desk_fixtures import Watch, open_desk_at
 from sampling import sample_size
 
@@ -60,6 +61,37 @@ async def test_reviewers_see_who_else_has_a_draft_open(both: Reviewers) -> None:
     assert [viewer.reviewer for viewer in (await both.anna.drafts.activity.view(both.draft_id)).viewers] == ["ben"]
     await both.ben.drafts.activity.leave(both.draft_id)
     assert (await both.anna.drafts.activity.get(both.draft_id)).viewers == ()
+
+
+async def test_overview_is_empty_for_who_is_alone(both: Reviewers) -> None:
+    await both.anna.drafts.activity.view(both.draft_id)
+    found = await both.anna.drafts.activity.overview(both.draft_id)
+    assert (found.reviewer, found.activity, found.comments, found.required, found.is_shared) == (
+        "anna",
+        DraftActivity(viewers=(), editing=None, unsaved=()),
+        (),
+        1,
+        False,
+    )
+    with pytest.raises(NotFoundError):
+        await both.anna.drafts.activity.overview("none")
+
+
+async def test_overview_has_everything_about_the_others(both: Reviewers) -> None:
+    other = (await both.anna.drafts.create({"text": "Another one."})).drafts[0]
+    await both.ben.drafts.activity.view(both.draft_id)
+    await both.ben.drafts.activity.view(other.id, instead_of=both.draft_id)
+    assert (await both.anna.drafts.activity.overview(both.draft_id)).activity.viewers == ()
+    assert (await both.anna.drafts.activity.overview(both.draft_id)).is_shared
+
+    lease = await both.ben.drafts.activity.start_edit(both.draft_id)
+    comment = await both.ben.drafts.comments.add(both.draft_id, "Which one?", "The ferry", 23)
+    found = await both.anna.drafts.activity.overview(both.draft_id)
+
+    editing = found.activity.editing
+    assert editing is not None
+    assert (editing.reviewer, editing.since) == ("ben", creation_time(lease.id))
+    assert found.comments == (comment,)
 
 
 async def test_presence_expires_unless_it_is_renewed(both: Reviewers) -> None:
@@ -333,8 +365,7 @@ async def test_edit_leaves_the_approval_of_its_author(both: Reviewers) -> None:
 
     assert await approvers(both) == ["ben"]
     await both.ben.drafts.undo(both.draft_id)
-    # Whose text it is again is not known.
-    assert await approvers(both) == []
+    assert await approvers(both) == ["anna"]
 
 
 @pytest.mark.parametrize("end", ["undo", "unapprove", "reject"])

@@ -158,10 +158,12 @@ async def test_change_increments_version_and_writes_event(tmp_path):
         (2, "approve", "user", None),
         (3, "reject", "user", "Too long."),
     ]
-    assert events[1].before == {"status": Status.AWAITING_REVIEW}
-    assert events[1].after == {"status": Status.APPROVED}
-    assert events[2].before == {"status": Status.APPROVED, "rejection_feedback": None}
-    assert events[2].after == {"status": Status.REJECTED, "rejection_feedback": "Too long."}
+    approvals = events[1].after["approvals"]
+    assert [approval.at for approval in approvals] == [NOW + timedelta(minutes=1)]
+    assert events[1].before == {"status": Status.AWAITING_REVIEW, "approvals": ()}
+    assert events[1].after == {"status": Status.APPROVED, "approvals": approvals}
+    assert events[2].before == {"status": Status.APPROVED, "rejection_feedback": None, "approvals": approvals}
+    assert events[2].after == {"status": Status.REJECTED, "rejection_feedback": "Too long.", "approvals": ()}
 
 
 async def test_edit_runs_checks(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from copydesk.desk import Desk
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import Status
+from copydesk.model.schedule import Slot
 from copydesk.posting.fake import FakeServer
 from desk_fixtures import NOW, Watch
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
@@ -93,6 +94,99 @@ async def test_edit_after_both_approvals_needs_another_one(team: Team) -> None:
 
     with pytest.raises(ConflictError, match="only anna approved"):
         await team.anna.posting.post(draft_id)
+
+
+async def approvers(desk: Desk, draft_id: str) -> list[str]:
+    """Return who has approved the draft."""
+    return [approval.reviewer for approval in (await desk.drafts.activity.get(draft_id)).approvals]
+
+
+async def test_undo_takes_back_one_approval_at_a_time(team: Team) -> None:
+    draft_id = await create_approved_draft(team.anna)
+    await team.ben.drafts.activity.countersign(draft_id)
+
+    undone = await team.ben.drafts.undo(draft_id)
+    assert (undone.action, await approvers(team.anna, draft_id)) == ("countersign", ["anna"])
+    await team.ben.drafts.redo(draft_id)
+    assert await approvers(team.anna, draft_id) == ["anna", "ben"]
+
+    await team.ben.drafts.undo(draft_id)
+    await team.anna.drafts.undo(draft_id)
+    assert (await approvers(team.anna, draft_id), (await team.anna.drafts.get(draft_id)).status) == (
+        [],
+        Status.AWAITING_REVIEW,
+    )
+    await team.anna.drafts.redo(draft_id)
+    assert await approvers(team.anna, draft_id) == ["anna"]
+
+
+@pytest.mark.parametrize("change", [{"text": "Other words."}, {"action": "unapprove"}, {"action": "reject"}])
+async def test_undo_of_what_ended_approvals_restores_them(team: Team, change: dict[str, str]) -> None:
+    draft_id = await create_approved_draft(team.anna)
+    await team.ben.drafts.activity.countersign(draft_id)
+    before = (await team.anna.drafts.activity.get(draft_id)).approvals
+
+    await team.ben.drafts.change(draft_id, change)
+    assert await approvers(team.anna, draft_id) == (["ben"] if "text" in change else [])
+    await team.ben.drafts.undo(draft_id)
+
+    assert (await team.anna.drafts.activity.get(draft_id)).approvals == before
+    await team.anna.posting.post(draft_id)
+    assert team.posts == 1
+
+
+async def test_undo_of_a_time_leaves_approvals(team: Team) -> None:
+    draft_id = await create_approved_draft(team.anna)
+    await team.ben.drafts.activity.countersign(draft_id)
+    await team.anna.drafts.schedule(draft_id, NOW + HOUR)
+    await team.anna.drafts.undo(draft_id)
+    assert await approvers(team.anna, draft_id) == ["anna", "ben"]
+
+
+async def test_history_names_the_second_approval(team: Team) -> None:
+    draft_id = await create_approved_draft(team.anna)
+    await team.ben.drafts.activity.countersign(draft_id)
+    event = (await team.anna.drafts.history(draft_id))[-1]
+    assert event.action == "countersign"
+    assert [approval.reviewer for approval in event.after["approvals"]] == ["anna", "ben"]
+    assert "countersigned it" in (await team.anna.drafts.describe_history(draft_id)).lines[-1]
+
+
+async def test_countersign_all_signs_what_lacks_it_and_is_undone_as_one(team: Team) -> None:
+    first, second, own = [await create_approved_draft(team.anna, f"Draft {number}.") for number in range(3)]
+    await team.ben.drafts.activity.countersign(own)
+    mine = await create_approved_draft(team.ben, "By Ben.")
+
+    signed = await team.ben.drafts.activity.countersign_all([first, second, own, mine])
+
+    assert signed.succeeded == (first, second)
+    assert list(signed.failed) == [mine]
+    assert "ben has approved this draft already" in signed.failed[mine]
+    assert set((await team.ben.drafts.undo()).succeeded) == {first, second}
+    assert await approvers(team.anna, first) == ["anna"]
+
+
+async def test_scheduled_draft_that_lacks_an_approval_needs_you(team: Team) -> None:
+    draft_id = await create_approved_draft(team.anna)
+    assert (await team.ben.posting.needs_you()).approvals == ()
+    await team.anna.schedule.set_slots([Slot(day_of_week=day, hour=9, minute=0) for day in range(7)])
+    assert (await team.anna.schedule.auto_schedule([draft_id], dry_run=True)).lacking_approvals == 1
+    await team.anna.drafts.schedule(draft_id, NOW + HOUR)
+
+    (question,) = (await team.ben.posting.needs_you()).approvals
+    assert (question.draft_id, question.approved_by, question.required, question.is_due) == (
+        draft_id,
+        ("anna",),
+        2,
+        False,
+    )
+    assert question.known.startswith("It is scheduled, and will wait for another approval: only anna approved")
+    assert await team.ben.count_needing_user() == 1
+    team.watch.now += HOUR
+    assert (await team.ben.posting.needs_you()).approvals[0].is_due
+
+    await team.ben.drafts.activity.countersign(draft_id)
+    assert ((await team.ben.posting.needs_you()).approvals, await team.ben.count_needing_user()) == ((), 0)
 
 
 async def test_account_asks_for_one_approval_again(team: Team) -> None:

@@ -5,12 +5,14 @@ or posts it, does not wait. Whatever was typed under a lease that somebody else 
 """
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.approvals import AccountResolver, list_lacking, required_approvals
 from copydesk.desk.drafts.versions import Difference, compare_texts
 from copydesk.desk.operation import operation
 from copydesk.errors import ConflictError, EditedByOtherError, FieldError, InvalidError, NotFoundError
@@ -23,21 +25,33 @@ from copydesk.model.activity import (
     Comment,
     DraftActivity,
     EditLease,
+    ReviewedDraft,
     UnsavedEdit,
     Viewer,
     find_quote,
 )
 from copydesk.model.draft import APPROVED_STATUSES, STATUS_LABELS
 from copydesk.model.requests import MAX_TEXT_LENGTH
-from copydesk.model.transitions import allowed_actions, status_after_edit
+from copydesk.model.transitions import COUNTERSIGN, EventKind, allowed_actions, status_after_edit
 from copydesk.store import activity, draft_queries, draft_updates
 from copydesk.store.activity import OpenEdit
 from copydesk.store.database import Transaction
-from copydesk.store.ids import new_id
+from copydesk.store.draft_updates import DraftChange
+from copydesk.store.ids import creation_time, new_id
 
 FORGET_EMPTY_AFTER = timedelta(days=1)
 """After that nobody still types in an edit that has ended."""
 TypedText = Annotated[str, msgspec.Meta(max_length=MAX_TEXT_LENGTH)]
+
+
+_NO_ACTIVITY = DraftActivity(viewers=(), editing=None, unsaved=())
+
+
+class CountersignedDrafts(NamedTuple):
+    """The drafts that were countersigned, and why others were not, by id."""
+
+    succeeded: tuple[str, ...]
+    failed: Mapping[str, str]
 
 
 class Activity:
@@ -52,12 +66,19 @@ class Activity:
         return await self._ctx.read(_load, draft_id, self._ctx.reviewer, self._ctx.clock())
 
     @operation
-    async def view(self, draft_id: str) -> DraftActivity:
+    async def overview(self, draft_id: str) -> ReviewedDraft:
+        """Return `get`, the comments and the approvals that are asked for, in one read. Raise NotFoundError."""
+        return await self._ctx.read(
+            _overview, draft_id, self._ctx.reviewer, self._ctx.clock(), self._ctx.resolve_accounts
+        )
+
+    @operation
+    async def view(self, draft_id: str, *, instead_of: str = "") -> DraftActivity:
         """Record that the caller has the draft open, for VIEW_DURATION; return who else is on it.
 
-        Raise NotFoundError.
+        `instead_of` is the draft that the caller had open before, and has closed. Raise NotFoundError.
         """
-        return await self._ctx.write(_view, draft_id, self._ctx.reviewer, self._ctx.clock())
+        return await self._ctx.write(_view, draft_id, instead_of, self._ctx.reviewer, self._ctx.clock())
 
     @operation
     async def leave(self, draft_id: str) -> None:
@@ -97,9 +118,27 @@ class Activity:
     async def countersign(self, draft_id: str) -> DraftActivity:
         """Add the caller's approval to those of an approved draft, for accounts that ask for several.
 
-        Raise ConflictError if the draft is not approved, or the caller has approved it already; NotFoundError.
+        It can be undone like an approval. Raise ConflictError if the draft is not approved, or the caller has approved
+        it already; NotFoundError.
         """
         return await self._ctx.write_durable(_countersign, draft_id, self._ctx.reviewer, self._ctx.clock())
+
+    @operation
+    async def countersign_all(self, draft_ids: Sequence[str]) -> CountersignedDrafts:
+        """Countersign those of the drafts that lack an approval, undone as one; return them, and the others with why.
+
+        Drafts that are not approved, or have all approvals that they need, are in neither.
+        """
+        now, reviewer = self._ctx.clock(), self._ctx.reviewer
+        lacking = await self._ctx.read(list_lacking, tuple(dict.fromkeys(draft_ids)), self._ctx.resolve_accounts)
+        bulk_id = new_id(now)
+
+        def sign(conn: Transaction, user_id: str, draft_id: str) -> None:
+            _countersign(conn, user_id, draft_id, reviewer, now, bulk_id)
+
+        results = await self._ctx.write_batch(sign, lacking)
+        failed = {draft_id: str(error) for draft_id, error in zip(lacking, results, strict=True) if error is not None}
+        return CountersignedDrafts(tuple(draft_id for draft_id in lacking if draft_id not in failed), failed)
 
     @operation
     async def compare_unsaved(self, edit_id: str) -> Difference:
@@ -163,19 +202,49 @@ def _load(conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: da
     edit = activity.get_edit(conn, user_id, draft_id)
     return DraftActivity(
         viewers=tuple(viewer for viewer in viewers if viewer.reviewer != reviewer),
-        editing=Viewer(reviewer=edit.reviewer, until=edit.until) if edit and edit.until > now else None,
+        editing=_to_editor(edit) if edit and edit.until > now else None,
         unsaved=activity.list_unsaved(conn, user_id, draft_id),
         approvals=activity.list_approvals(conn, user_id, draft_id),
     )
 
 
-def _view(conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime) -> DraftActivity:
+def _to_editor(edit: OpenEdit) -> Viewer:
+    # The lease was made when the edit began.
+    return Viewer(reviewer=edit.reviewer, until=edit.until, since=creation_time(edit.lease_id))
+
+
+def _overview(
+    conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime, resolve: AccountResolver
+) -> ReviewedDraft:
+    traces = activity.find_traces(conn, user_id, draft_id, reviewer, now)
+    if not traces.exists:
+        raise draft_updates.draft_not_found(draft_id)
+    several = traces.most_approvals > 1
+    required = required_approvals(conn, user_id, [draft_id], resolve).get(draft_id, 1) if several else 1
+    if not traces.any and required == 1:
+        return ReviewedDraft(reviewer, _NO_ACTIVITY, is_shared=traces.is_shared)
+    return ReviewedDraft(
+        reviewer=reviewer,
+        activity=_load(conn, user_id, draft_id, reviewer, now),
+        comments=_load_comments(conn, user_id, draft_id),
+        required=required,
+        is_shared=traces.is_shared,
+    )
+
+
+def _view(
+    conn: Transaction, user_id: str, draft_id: str, instead_of: str, reviewer: str, now: datetime
+) -> DraftActivity:
+    if instead_of:
+        activity.remove_viewer(conn, user_id, instead_of, reviewer)
     found = _load(conn, user_id, draft_id, reviewer, now)
     activity.save_viewer(conn, user_id, draft_id, Viewer(reviewer=reviewer, until=now + VIEW_DURATION), now)
     return found
 
 
-def _countersign(conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime) -> DraftActivity:
+def _countersign(
+    conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime, bulk_id: str | None = None
+) -> DraftActivity:
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
     if snapshot.status not in APPROVED_STATUSES or snapshot.archived:
@@ -187,7 +256,10 @@ def _countersign(conn: Transaction, user_id: str, draft_id: str, reviewer: str, 
         )
     if any(approval.reviewer == reviewer for approval in activity.list_approvals(conn, user_id, draft_id)):
         raise ConflictError(f"{reviewer} has approved this draft already; nothing changed.", hint="Ask somebody else.")
-    activity.add_approval(conn, user_id, draft_id, reviewer, now)
+    change = DraftChange(
+        kind=EventKind.CHANGE, action=COUNTERSIGN, after={}, at=now, bulk_id=bulk_id, approved_by=reviewer
+    )
+    draft_updates.apply_change(conn, user_id, snapshot, change)
     return _load(conn, user_id, draft_id, reviewer, now)
 
 

@@ -5,13 +5,14 @@ from datetime import datetime
 from typing import NamedTuple
 
 from copydesk.model.draft import STATUS_LABELS, Action, ListedDraft
-from copydesk.model.transitions import CREATE, EDIT, USER, DraftEvent, EventKind
+from copydesk.model.transitions import COUNTERSIGN, CREATE, EDIT, USER, DraftEvent, EventKind
 from copydesk.text import clean
 
 ACTION_PHRASES = {
     CREATE: "created it",
     EDIT: "edited the text",
     "approve": "approved it",
+    COUNTERSIGN: "countersigned it",
     "reject": "rejected it",
     "regenerate": "asked for a new version",
     "unapprove": "withdrew the approval",
@@ -40,6 +41,7 @@ RESULT_PHRASES: Mapping[str, str] = {
     Action.RESCHEDULE: "rescheduled",
     Action.CANCEL_SCHEDULE: "unscheduled",
     EDIT: "edited",
+    COUNTERSIGN: "countersigned",
 }
 """Action -> state of the draft afterwards."""
 BLOCKING_PHRASES = {

@@ -53,7 +53,7 @@ from copydesk.model.transitions import (
 from copydesk.scheduling.slots import HORIZON, next_free_slot
 from copydesk.scheduling.time_text import DAYS, MONTHS
 from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant
-from copydesk.store import activity, bulk_actions, draft_queries, draft_updates, schedule
+from copydesk.store import bulk_actions, draft_queries, draft_updates, schedule
 from copydesk.store.bulk_actions import BulkPart, BulkPlan
 from copydesk.store.database import COMMIT_BATCH_SIZE, Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
@@ -338,8 +338,8 @@ class _BulkAction:
         if snapshot is None:
             raise draft_updates.draft_not_found(draft_id)
         at = resolve_time(conn, user_id, snapshot, self._request, self._now, after_slot=self._last_slot)
-        write_change(conn, user_id, snapshot, self._request, self._now, at=at, bulk_id=self._bulk_id)
-        save_approval(conn, user_id, snapshot, self._request, self._reviewer, self._now)
+        change = PreparedChange(snapshot, self._request, self._now, None, self._reviewer)
+        write_change(conn, user_id, change, at=at, bulk_id=self._bulk_id)
         if at and needs_slot(self._request):
             # Start the next search after this slot: all earlier ones are taken, and each draft gets a slot of its own.
             self._last_slot = at.at
@@ -356,15 +356,16 @@ def to_bulk_outcome(action: Action, ids: Sequence[str], errors: Sequence[Copydes
 def write_change(
     conn: Transaction,
     user_id: str,
-    snapshot: DraftSnapshot,
-    request: ChangeDraft,
-    now: datetime,
+    prepared: PreparedChange,
     *,
-    edited: EditedText | None = None,
     at: ScheduledTime | None = None,
     bulk_id: str | None = None,
 ) -> None:
-    """Validate a change of a draft and write it, with its history event."""
+    """Validate a change of a draft and write it, with its history event and the reviewer's approval."""
+    snapshot, request, now, edited, reviewer = prepared
+    # To edit an approved draft, or to edit and schedule it, is to approve the new text.
+    keeps_approved = request.action is None or request.action in (*TIME_ACTIONS, Action.CANCEL_SCHEDULE)
+    edits_approved = request.text is not None and keeps_approved and snapshot.status in APPROVED_STATUSES
     new_values = draft_updates.to_column_values(changed_columns(snapshot, request, now, edited=edited, at=at))
     change = DraftChange(
         kind=EventKind.CHANGE,
@@ -373,18 +374,9 @@ def write_change(
         at=now,
         feedback=request.feedback,
         bulk_id=bulk_id,
+        approved_by=reviewer if request.action is Action.APPROVE or edits_approved else None,
     )
     draft_updates.apply_change(conn, user_id, snapshot, change)
-
-
-def save_approval(
-    conn: Transaction, user_id: str, snapshot: DraftSnapshot, request: ChangeDraft, reviewer: str, now: datetime
-) -> None:
-    """Record that the reviewer approved the draft by this change, after it was written."""
-    # To edit an approved draft is to approve the new text.
-    edits_approved = request.text is not None and request.action is None and snapshot.status in APPROVED_STATUSES
-    if request.action is Action.APPROVE or edits_approved:
-        activity.add_approval(conn, user_id, snapshot.id, reviewer, now)
 
 
 def needs_slot(request: ChangeDraft) -> bool:
@@ -454,8 +446,7 @@ def _apply_request(conn: Transaction, user_id: str, change: PreparedChange, expe
         # Checked when the draft was read, too; a change since then is to be reported as the same error.
         draft_updates.load_snapshot(conn, user_id, snapshot.id, expected_version=expected_version)
     at = resolve_time(conn, user_id, snapshot, request, now)
-    write_change(conn, user_id, snapshot, request, now, edited=edited, at=at)
-    save_approval(conn, user_id, snapshot, request, reviewer, now)
+    write_change(conn, user_id, change, at=at)
     return without_item(_get_draft(conn, user_id, snapshot.id))
 
 

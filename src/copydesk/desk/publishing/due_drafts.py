@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.approvals import keep_lacking
 from copydesk.desk.operation import operation
 from copydesk.desk.publishing.draft_deliveries import create_deliveries, settle_draft
 from copydesk.desk.publishing.grace import grace_periods
@@ -16,7 +17,7 @@ from copydesk.model.draft import Format, Status
 from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event
 from copydesk.scheduling.due import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 from copydesk.scheduling.wall_time import WallTime, moved_instant
-from copydesk.store import accounts, activity, deliveries, draft_updates, schedule
+from copydesk.store import accounts, deliveries, draft_updates, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.schedule import ScheduledDraft
@@ -127,7 +128,7 @@ class DueDrafts:
             for draft, accounts in zip(drafts, targets, strict=True)
             if any(account.approvals > 1 for account in accounts)
         }
-        lacking = await self._ctx.read(_lacking_approvals, demanding) if demanding else frozenset()
+        lacking = await self._ctx.read(keep_lacking, demanding) if demanding else {}
         return [
             DueDraft(
                 draft_id=draft.id,
@@ -170,13 +171,6 @@ def _load_due(
     conn: Transaction, user_id: str, now: datetime
 ) -> tuple[tuple[ConnectedAccount, ...], tuple[ScheduledDraft, ...]]:
     return accounts.list_all(conn, user_id), schedule.list_due(conn, user_id, now)
-
-
-def _lacking_approvals(conn: Transaction, user_id: str, needed: Mapping[str, int]) -> frozenset[str]:
-    """Return the drafts with fewer approvals than `needed`, by their ids."""
-    return frozenset(
-        draft_id for draft_id, count in needed.items() if len(activity.list_approvals(conn, user_id, draft_id)) < count
-    )
 
 
 def _dispatch(conn: Transaction, user_id: str, due: DueDraft, now: datetime) -> None:

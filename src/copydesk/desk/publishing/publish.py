@@ -7,7 +7,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from copydesk.desk.drafts.activity import settle_edit
-from copydesk.desk.drafts.review import PreparedChange, save_approval, write_change
+from copydesk.desk.drafts.approvals import AccountResolver, describe_approvals
+from copydesk.desk.drafts.review import PreparedChange, write_change
 from copydesk.desk.publishing.delivery_report import resolution_hint
 from copydesk.desk.publishing.draft_deliveries import (
     create_deliveries,
@@ -19,7 +20,7 @@ from copydesk.desk.publishing.draft_deliveries import (
 )
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
 from copydesk.model.delivery import ConnectedAccount, Delivery, DeliveryState, find_unknown_names
-from copydesk.model.draft import Action, Format, Status
+from copydesk.model.draft import Action, Status
 from copydesk.model.transitions import EventKind, allowed_actions, next_status
 from copydesk.model.validation import MAX_ID_LENGTH
 from copydesk.posting import delivery_states
@@ -29,8 +30,6 @@ from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRestart, DeliveryRow, DeliveryUpdate
 from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 
-AccountResolver = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
-"""Resolves account names for a format: `DeskContext.resolve_accounts`."""
 DOUBTFUL = frozenset({DeliveryState.UNKNOWN, DeliveryState.NEEDS_USER})
 """States in which the post may or may not have arrived."""
 UNSUCCESSFUL = frozenset({DeliveryState.FAILED, DeliveryState.ABANDONED})
@@ -57,8 +56,7 @@ def start_posting(
     next_status(Action.POST, snapshot.status, archived=snapshot.archived)
     if edit is not None:
         settle_edit(conn, user_id, draft_id, edit.reviewer, now)
-        write_change(conn, user_id, edit.snapshot, edit.request, now, edited=edit.edited)
-        save_approval(conn, user_id, edit.snapshot, edit.request, edit.reviewer, now)
+        write_change(conn, user_id, edit)
         snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     targets = _select_accounts(conn, user_id, snapshot, platforms, resolve)
     _require_approvals(conn, user_id, snapshot, targets)
@@ -107,9 +105,8 @@ def _require_approvals(
     reviewers = [approval.reviewer for approval in activity.list_approvals(conn, user_id, snapshot.id)]
     if len(reviewers) < needed:
         label = next(account.label for account in targets if account.approvals == needed)
-        approved_by = f"only {reviewers[0]} approved this draft" if reviewers else "nobody approved its present text"
         hint = f"Another reviewer approves it too: copydesk draft countersign {snapshot.id}"
-        message = f"{label} asks for {needed} approvals, and {approved_by}; nothing was posted."
+        message = f"{label} asks for {needed} approvals, and {describe_approvals(reviewers)}; nothing was posted."
         raise _refusal(snapshot, message, hint, without=Action.POST)
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.approvals import AccountResolver, list_lacking, list_missing_approvals
 from copydesk.desk.drafts.review import prepare_change
 from copydesk.desk.engagement import collect_metrics
 from copydesk.desk.operation import operation
@@ -26,7 +27,6 @@ from copydesk.desk.publishing.payload import rule_violations, run_in_article_thr
 from copydesk.desk.publishing.publish import (
     DOUBTFUL,
     UNSUCCESSFUL,
-    AccountResolver,
     Decision,
     apply_decision,
     get_delivery,
@@ -40,6 +40,7 @@ from copydesk.model.delivery import (
     FINAL_STATES,
     Account,
     AccountQuestion,
+    ApprovalQuestion,
     ConnectedAccount,
     DeliveryQuestion,
     DeliveryReport,
@@ -269,8 +270,25 @@ class Posting:
 
     @operation
     async def needs_you(self) -> NeedsYou:
-        """Return all that waits for the user: `list_needing_user` and `list_missing_accounts`."""
-        return NeedsYou(deliveries=await self.list_needing_user(), accounts=await self.list_missing_accounts())
+        """Return all that waits: `list_needing_user`, `list_missing_accounts` and `list_missing_approvals`."""
+        return NeedsYou(
+            deliveries=await self.list_needing_user(),
+            accounts=await self.list_missing_accounts(),
+            approvals=await self.list_missing_approvals(),
+        )
+
+    @operation
+    async def list_missing_approvals(self) -> tuple[ApprovalQuestion, ...]:
+        """Return the scheduled and due drafts that lack an approval which one of their accounts asks for.
+
+        At most the first 100.
+        """
+        return await list_missing_approvals(self._ctx)
+
+    @operation
+    async def list_lacking_approvals(self, draft_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return those of the drafts that are approved, but by fewer reviewers than one of their accounts asks for."""
+        return await self._ctx.read(list_lacking, tuple(draft_ids), self._ctx.resolve_accounts)
 
     @operation
     async def missing_sends(self) -> Rollback | None:

@@ -138,8 +138,8 @@ async def create_drafts(call: Call) -> CreatedDrafts:
 async def list_needing_user(call: Call) -> NeedsYou:
     """List what waits for the user.
 
-    Deliveries whose outcome is unknown, that wait for a login, or that failed; and the accounts that approved and due
-    drafts wait for, as no connected one would post them.
+    Deliveries whose outcome is unknown, that wait for a login, or that failed; the accounts that approved and due
+    drafts wait for, as no connected one would post them; and the scheduled drafts that lack an approval.
     """
     return await call.desk.posting.needs_you()
 
