@@ -19,6 +19,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from copydesk.errors import CopydeskError, NotFoundError
+from copydesk.model.activity import DraftActivity, ReviewedDraft
 from copydesk.model.draft import (
     Checks,
     DraftItem,
@@ -177,6 +178,11 @@ class FakeDrafts:
         self.requested_items: list[str] = []
         """Ids of the requested items, in order."""
         self.views = self
+        self.activity = self
+
+    async def overview(self, draft_id: str) -> ReviewedDraft:
+        """Nobody else is there."""
+        return ReviewedDraft("anna", DraftActivity(viewers=(), editing=None, unsaved=()))
 
     async def check(self, text: str, **_: object) -> Checks:
         """Find nothing in any text."""
@@ -384,8 +390,8 @@ class FakeDesk:
         """There is no memory to release."""
         return False
 
-    async def has_account(self) -> bool:
-        return True
+    async def most_approvals(self) -> int:
+        return 1
 
     async def count_needing_user(self) -> int:
         return 0

@@ -117,6 +117,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         """The rendered images; None until the first one."""
         self._open_desk = open_desk
         self._load_first_page = load_first_page
+        self.needs_approvals = False
+        """True if an account asks for the approvals of several reviewers."""
         self.change_count = 0
         """Incremented when something was written to the desk."""
         self._last_run: PipelineRun | None = None
@@ -154,6 +156,11 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
     ) -> None:
         """Run `work` like `run_desk_task`, but after all earlier writes, and to its end even if the user quits."""
         self.desk_tasks.enqueue_write(work, hold_keys=hold_keys, on_finished=on_finished)
+
+    @property
+    def idle_time(self) -> float:
+        """Seconds since the last key."""
+        return self._gc_tuning.idle_time
 
     @property
     def stopping(self) -> bool:
@@ -243,7 +250,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                     # A jump is a change: the jobs store it when they notice it, and its end.
                     self.posting_paused = await desk.schedule.peek_clock_warning() is not None
                     self.needs_user = await desk.count_needing_user()
-                    self.has_account = await desk.has_account()
+                    most_approvals = await desk.most_approvals()
+                    self.has_account, self.needs_approvals = most_approvals > 0, most_approvals > 1
                     if previous is not None:
                         self.change_count += 1
                         self._post_to_screen(DeskChanged())

@@ -24,6 +24,7 @@ class KeyContext(StrEnum):
     PAGE = "Text"
     REVIEW = "Review"
     NEEDS_YOU = "Needs you"
+    COMMENTS = "Comments"
     SEARCH = "Search"
     FILTER = "Filter"
     SOURCES = "Sources"
@@ -111,6 +112,7 @@ KEYS = (
     Key("review.copy_link", KeyContext.REVIEW, "Y", "copy_link", "Copy the source's link"),
     Key("review.difference", KeyContext.REVIEW, "d", "difference", "Show changes between versions, or your edit"),
     Key("review.history", KeyContext.REVIEW, "H", "history", "Show the history"),
+    Key("review.comments", KeyContext.REVIEW, "@", "comments", "Show the comments on the draft, and add one"),
     Key("review.stats", KeyContext.REVIEW, "%", "decision_stats", "Show how fast you decide, and what you undid"),
     Key("review.prompt", KeyContext.REVIEW, "I", "prompt", "Show the prompt that the draft was written from"),
     Key("review.mark", KeyContext.REVIEW, "space", "mark", "Mark the draft and move down"),
@@ -141,6 +143,11 @@ KEYS = (
     Key("needs_you.pane", KeyContext.NEEDS_YOU, "tab,shift+tab", "pane", "Switch between the list and the delivery"),
     Key("needs_you.refresh", KeyContext.NEEDS_YOU, ".", "refresh", "Refresh"),
     Key("needs_you.back", KeyContext.NEEDS_YOU, "escape", "back", "Return to the drafts"),
+    Key("comments.add", KeyContext.COMMENTS, "A", "add", "Add a comment, on words or on the whole draft", "add"),
+    Key("comments.resolve", KeyContext.COMMENTS, "space", "resolve", "Resolve the comment, or open it", "resolve"),
+    Key("comments.delete", KeyContext.COMMENTS, "D", "delete", "Delete the comment or the text; asks", "delete"),
+    Key("comments.pane", KeyContext.COMMENTS, "tab,shift+tab", "pane", "Switch between the list and the text", "pane"),
+    Key("comments.leave", KeyContext.COMMENTS, "escape,q", "leave", "Close", "close"),
     Key("search.leave", KeyContext.SEARCH, "escape", "leave", "Clear search"),
     Key("filter.take", KeyContext.FILTER, "space", "take", "Toggle", "toggle"),
     Key("filter.show", KeyContext.FILTER, "enter", "show", "Apply the filter", "apply"),

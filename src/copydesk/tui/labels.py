@@ -17,7 +17,7 @@ from copydesk.model.draft import (
     Severity,
     Status,
 )
-from copydesk.model.transitions import ACTIONS, EDIT
+from copydesk.model.transitions import ACTIONS, COUNTERSIGN, EDIT
 from copydesk.text import clean
 from copydesk.text.formatting import describe_confidence, format_count, format_duration, format_relative, plural
 from copydesk.tui.keys import key_label
@@ -416,6 +416,21 @@ def account_missing_answer() -> str:
     return f"Nothing was sent: an account is missing. {key_label('needs_you.sign_in')} connects one."
 
 
+def missing_approval(count: int, required: int) -> str:
+    """Return what a scheduled draft waits for, in the place of an account."""
+    return f"{count} of {required} approvals"
+
+
+def open_to_approve() -> str:
+    """Return the answer to a missing approval: the draft, and there the key that approves it."""
+    return f"open the draft; {key_label('review.approve')} there approves it, too"
+
+
+def approval_missing_answer() -> str:
+    """Return the refusal of an answer that needs a delivery."""
+    return f"Nothing was sent: an approval is missing. {key_label('list.open')} opens the draft."
+
+
 SEND_AGAIN = "send again"
 DROP = "drop"
 SEARCH_PLACEHOLDER = 'words, "exact phrase", prefix*, -without'
@@ -493,6 +508,7 @@ SOURCE_WITHOUT_LINK = "The source has no link."
 UNDO_NAMES = {
     EDIT: "edit",
     Action.APPROVE: "approval",
+    COUNTERSIGN: "second approval",
     Action.REJECT: "rejection",
     Action.REGENERATE: "regeneration",
     Action.UNAPPROVE: "return to review",
@@ -505,6 +521,7 @@ UNDO_NAMES = {
 DONE = {
     EDIT: "edited",
     Action.APPROVE: "approved",
+    COUNTERSIGN: "countersigned",
     Action.REJECT: "rejected",
     Action.REGENERATE: "regenerating",
     Action.UNAPPROVE: "returned to review",
@@ -824,9 +841,118 @@ def overwrite_hint(message: str) -> str:
     return f"{message} {key_label('edit.save')} again overwrites it with your text."
 
 
-def takeover_hint(message: str) -> str:
-    """Return why an edit was not saved, and the key that takes the other reviewer's edit over."""
-    return f"{message} {key_label('edit.save')} again takes it over; the other text is kept."
+COMMENTS_HEADING = "Comments"
+COMMENT_TITLE = "Comment"
+ADD_COMMENT = "Add a comment"
+FIELD_COMMENT, FIELD_QUOTE = "Comment", "On the words"
+WHOLE_DRAFT = "the whole draft"
+APPROVED_BY_YOU = "approved by you, another reviewer has to"
+"""Why a bulk action does not approve a draft that lacks an approval."""
+QUOTE_IS_MISSING = "no longer in the text"
+NOT_SAVED = "typed text that was not saved"
+UNSAVED_DIFF_NOTE = "Against the text of the draft: [-removed-] {+added+}"
+
+
+def is_editing(reviewer: str, since: str) -> str:
+    """Return that another reviewer edits the draft: `Ben is editing since 14:05`."""
+    return f"{reviewer} is editing{f' since {since}' if since else ''}"
+
+
+def are_viewing(reviewers: Sequence[str]) -> str:
+    """Return which other reviewers have the draft open: `Ada and Ben are viewing`."""
+    return f"{join_names(reviewers)} {'is' if len(reviewers) == 1 else 'are'} viewing"
+
+
+def counts_approvals(status: Status) -> bool:
+    """Return True if the approvals of a draft in this state are shown."""
+    return status in TO_REVIEW or status in (Status.APPROVED, Status.SCHEDULED, Status.MISSED)
+
+
+def approvals(reviewers: Sequence[str], required: int) -> str:
+    """Return the approvals of a draft: `1 of 2 approvals (Ada)`."""
+    names = f" ({', '.join(reviewers)})" if reviewers else ""
+    return f"{len(reviewers)} of {required} approvals{names}"
+
+
+def approval_count(count: int, required: int) -> str:
+    """Return the detail of an approval that another one has to follow, or has followed: `(1 of 2 approvals)`."""
+    return f"({count} of {required} approvals)"
+
+
+def post_lacks_approval(name: str, reviewers: Sequence[str], required: int) -> str:
+    """Return why a draft cannot be posted before another reviewer approves it."""
+    return f"{name} cannot be posted yet: {approvals(reviewers, required)}. Another reviewer has to approve it, too."
+
+
+def next_approval(*, is_own: bool) -> str:
+    """Return who can give the approval that a draft lacks."""
+    return "another reviewer has to approve it, too" if is_own else f"{key_label('review.approve')} approves it, too"
+
+
+def unsaved_text_of(reviewer: str, age: str) -> str:
+    """Return that a text was typed and not saved, because somebody else took the edit over."""
+    return f"{reviewer} typed a text that was not saved, {age} · {key_label('review.comments')} shows it"
+
+
+def unsaved_text_head(reviewer: str, age: str) -> str:
+    """Return the first line of such a text."""
+    return f"Typed by {reviewer}, not saved; the edit was taken over {age}"
+
+
+def comments_summary(unresolved: int, resolved: int) -> str:
+    """Return the number of comments and the key that opens them: `2 open, 1 resolved · @ shows them`."""
+    counts = [f"{unresolved} open"] if unresolved or not resolved else []
+    counts += [f"{resolved} resolved"] if resolved else []
+    return f"{', '.join(counts)} · {key_label('review.comments')} shows them"
+
+
+def comments_title(name: str) -> str:
+    """Return the title of the list of comments."""
+    return f"{COMMENTS_HEADING} · {name}"
+
+
+def no_comments() -> str:
+    """Return the note in place of the list."""
+    return f"No comments. {key_label('comments.add')} adds one."
+
+
+def comment_hint() -> str:
+    """Return the lines below the form for a comment."""
+    return "Begin to type words of the draft; → completes the sentence. Leave the line empty for the whole draft."
+
+
+def comment_added(quote: str) -> str:
+    """Return the confirmation of a new comment."""
+    return f"Commented on “{quote}”" if quote else "Commented on the draft"
+
+
+def resolved_by(reviewer: str, age: str) -> str:
+    """Return who resolved a comment."""
+    return f"Resolved by {reviewer}, {age}"
+
+
+def not_a_comment() -> str:
+    """Return the refusal to resolve a text that was not saved."""
+    return f"This is no comment. {key_label('comments.delete')} deletes the text."
+
+
+def delete_question(reviewer: str, *, is_comment: bool) -> str:
+    """Return the question before a comment or an unsaved text is deleted."""
+    return f"Delete the {'comment' if is_comment else 'unsaved text'} of {reviewer}?"
+
+
+OTHER_TEXT_TITLE = "The other text"
+TAKE_OVER, KEEP_EDITING = "take over and save", "keep editing"
+
+
+def takeover_question(message: str) -> str:
+    """Return why an edit was not saved, and the question whether to take the other reviewer's edit over."""
+    return f"{message} Take the edit over? Both texts are kept: you see next how the other one differs from yours."
+
+
+def take_over_here_hint() -> str:
+    """Return the hint where an edit can be taken over."""
+    return f"{key_label('review.edit')} edits here, and can take it over."
 
 
 def hidden_characters() -> str:
@@ -942,6 +1068,14 @@ def missing_account(count: int, total: int) -> str:
         drafts = "this draft" if total == 1 else "these drafts"
     keys = f"{key_label('console.setup')}, then {key_label('setup.connect')}"
     return f"No account is connected for {drafts}. {keys} connects one."
+
+
+def lacking_approvals(count: int, total: int) -> str:
+    """Return the warning that `count` of `total` scheduled drafts wait for another approval."""
+    drafts = f"{count:,} of the {plural(total, 'draft')} wait"
+    if count == total:
+        drafts = "This draft waits" if total == 1 else "These drafts wait"
+    return f"{drafts} for another approval. {key_label('review.approve')} gives it, by a reviewer who has not yet."
 
 
 def price(account: str, amount: object, currency: str) -> str:

@@ -13,7 +13,7 @@ from copydesk.editor import Autosave
 from copydesk.errors import EditedByOtherError
 from copydesk.tui.app import Console
 from copydesk.tui.dialogs import autosaved_form
-from copydesk.tui.review import edit_actions
+from copydesk.tui.review import presence
 from copydesk.tui.widgets.inputs import SafeTextArea
 from desk_fixtures import open_desk_at
 from posting_fixtures import connect_account
@@ -114,25 +114,31 @@ async def wait_for_editor(desk: Desk, draft_id: str, *, present: bool) -> None:
             pass
 
 
-async def test_edit_of_another_reviewer_is_taken_over_by_saving_again(tmp_path: Path) -> None:
+async def test_edit_of_another_reviewer_is_taken_over_after_a_question(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review, open_desk_at(tmp_path, console__reviewer="ben") as ben:
         first = review.current
         lease = await ben.drafts.activity.start_edit(first.id)
         await ben.drafts.activity.renew_edit(first.id, lease.id, "Typed by Ben.")
         await review.press("e", "ctrl+end", "z", "ctrl+s")
-        assert "ben is editing this draft; nothing changed." in " ".join(review.text.split())
+        assert "ben is editing this draft; nothing changed. Take the edit over?" in " ".join(review.text.split())
+        await review.press("n")
         assert (await review.desk.drafts.get(first.id)).text == first.text
 
-        await review.press("ctrl+s")
+        await review.press("ctrl+s", "y")
 
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text}z"
         (kept,) = (await ben.drafts.activity.get(first.id)).unsaved
         assert (kept.reviewer, kept.text) == ("ben", "Typed by Ben.")
+        # Both texts are seen as a diff, and later among the comments.
+        assert "Typed by ben, not saved" in review.text
+        assert "{+Typed by Ben." in review.text
+        await review.press("q", "at")
+        assert "{+Typed by Ben." in review.text
 
 
 async def test_takeover_is_reported_while_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(autosaved_form, "AUTOSAVE_DELAY", 0.01)
-    monkeypatch.setattr(edit_actions, "RENEWAL_INTERVAL", 0.0)
+    monkeypatch.setattr(presence, "EDIT_RENEWAL", 0.0)
     async with open_review(tmp_path) as review, open_desk_at(tmp_path, console__reviewer="ben") as ben:
         first = review.current
         await review.press("e", "ctrl+end", "y")

@@ -17,6 +17,7 @@ from copydesk.tui.jump import JumpDialog
 from copydesk.tui.keymap import SCREEN_CONTEXTS, find_conflicts
 from copydesk.tui.keys import KEYS, MOVE, Key, KeyContext, bindings, footer_entries, format_keys
 from copydesk.tui.layout import lay_out_blocks
+from copydesk.tui.review.comments import CommentsDialog
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog
 from copydesk.tui.review.draft_queue import DraftQueue
 from copydesk.tui.review.needs_you import NeedsYouScreen
@@ -39,6 +40,7 @@ OWNERS = {
     KeyContext.PAGE: Page,
     KeyContext.REVIEW: ReviewScreen,
     KeyContext.NEEDS_YOU: NeedsYouScreen,
+    KeyContext.COMMENTS: CommentsDialog,
     KeyContext.SEARCH: SearchLine,
     KeyContext.FILTER: FilterDialog,
     KeyContext.SOURCES: SourcesScreen,

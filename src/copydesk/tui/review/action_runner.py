@@ -13,9 +13,18 @@ from msgspec.structs import replace
 from textual.timer import Timer
 
 from copydesk.errors import ConflictError, CopydeskError
-from copydesk.model.draft import TO_REVIEW, Action, Draft, ListedDraft, Status
+from copydesk.model.draft import APPROVED_STATUSES, TO_REVIEW, Action, Draft, ListedDraft, Status
 from copydesk.model.requests import TIME_ACTIONS, ChangeDraft
-from copydesk.model.transitions import ACTIONS, EDIT, EventKind, UndoResult, change_name, next_status, status_after_edit
+from copydesk.model.transitions import (
+    ACTIONS,
+    COUNTERSIGN,
+    EDIT,
+    EventKind,
+    UndoResult,
+    change_name,
+    next_status,
+    status_after_edit,
+)
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 from copydesk.tui import labels
@@ -70,7 +79,7 @@ class Outcome(NamedTuple):
     @property
     def status(self) -> Status | None:
         """The status that the action leads to; None if it does not change the status."""
-        return ACTIONS[Action(self.action)].to_status if self.action != EDIT else None
+        return ACTIONS[Action(self.action)].to_status if self.action not in (EDIT, COUNTERSIGN) else None
 
 
 def describe_action(outcome: Outcome) -> str:
@@ -319,7 +328,7 @@ class ActionRunner:
         request, names = steps[-1], {draft.id: labels.draft_name(draft.text)}
         try:
             changed = await self._apply_steps(desk, draft, steps)
-            time_text = await self._time_text(desk, changed, request)
+            detail = await self._detail(desk, changed, request)
         except Exception as error:
             # Any error has to restore the row, which was dimmed before the write.
             failed = {draft.id: error_message(error)}
@@ -328,7 +337,7 @@ class ActionRunner:
             self.finish(ActionResult(outcome, on_failure=on_failure))
             return
         self.changes.record(draft, changed)
-        outcome = Outcome(change_name(request.action), (draft.id,), detail=time_text, names=names)
+        outcome = Outcome(change_name(request.action), (draft.id,), detail=detail, names=names)
         self.finish(
             ActionResult(outcome, {draft.id: DraftState.of(changed)}, displayed_state=displayed_state, on_success=then)
         )
@@ -364,7 +373,12 @@ class ActionRunner:
                 raise
             return await _change(desk, draft, step, current.version)
 
-    async def _time_text(self, desk: "Desk", changed: Draft, request: ChangeDraft) -> str:
+    async def _detail(self, desk: "Desk", changed: Draft, request: ChangeDraft) -> str:
+        """Return the time of a scheduled draft, or the approvals that an approved one has of those it needs."""
+        if request.action is Action.APPROVE and self.app.needs_approvals:
+            reviewed = await desk.drafts.activity.overview(changed.id)
+            count = len(reviewed.activity.approvals)
+            return labels.approval_count(count, reviewed.required) if reviewed.required > 1 else ""
         if request.action not in TIME_ACTIONS or changed.scheduled_at is None:
             return ""
         (formatted,) = await desk.schedule.format_times(changed.scheduled_at)
@@ -385,8 +399,15 @@ class ActionRunner:
         assert request.action is not None
         selected, newer = await _resolve(desk, change.selection)
         actions = (request.action, Action.RESCHEDULE) if change.moves else (request.action,)
-        ids, skipped = split(actions, selected, await desk.drafts.views.states(selected))
+        states = await desk.drafts.views.states(selected)
+        ids, skipped = split(actions, selected, states)
         action = request.action.value
+        if request.action is Action.APPROVE and self.app.needs_approvals:
+            skipped = await self._countersign_many(desk, skipped, states)
+            if not ids and len(skipped) < len(selected):
+                # There was nothing else to do, and that was reported.
+                self.screen.call_later(change.selection.on_finish, tuple(skipped))
+                return
 
         def on_progress(count: int) -> None:
             self.screen.post_message(WorkStatusChanged(labels.bulk_progress(action, count, len(ids))))
@@ -428,11 +449,58 @@ class ActionRunner:
             )
         )
 
+    async def _countersign_many(
+        self, desk: "Desk", skipped: Mapping[str, str], states: Mapping[str, tuple[Status, bool]]
+    ) -> Mapping[str, str]:
+        """Countersign those of the skipped drafts that lack an approval; return the others with the reasons."""
+        signed = await desk.drafts.activity.countersign_all(tuple(skipped))
+        if signed.succeeded:
+            outcome = Outcome(
+                COUNTERSIGN, signed.succeeded, skipped=dict.fromkeys(signed.failed, labels.APPROVED_BY_YOU)
+            )
+            displayed = {draft_id: DraftState(*states[draft_id]) for draft_id in signed.succeeded}
+            self.finish(ActionResult(outcome, displayed, is_bulk=True))
+        rest = {draft_id: reason for draft_id, reason in skipped.items() if draft_id not in signed.succeeded}
+        return rest | dict.fromkeys(signed.failed, labels.APPROVED_BY_YOU)
+
     async def _bulk_time_text(self, desk: "Desk", request: ChangeDraft) -> str:
         if request.scheduled_at is None:
             return ""
         (formatted,) = await desk.schedule.format_times(request.scheduled_at)
         return f"for {formatted}"
+
+    # A second approval.
+
+    def approve(self, on_success: OnSuccess) -> None:
+        """Approve the selection; a draft that another reviewer has approved is countersigned."""
+        selection = self.pane.selection()
+        draft = selection.draft if selection is not None else None
+        if draft is not None and self.app.needs_approvals:
+            state = self.changes.current_state(draft)
+            if state.status in APPROVED_STATUSES and not state.archived:
+                self.app.enqueue_write(lambda desk: self._countersign(desk, draft), hold_keys=Hold.RESULT)
+                return
+        self.apply(ChangeDraft(action=Action.APPROVE), target=selection, on_success=on_success)
+
+    async def _countersign(self, desk: "Desk", draft: ListedDraft) -> None:
+        names = {draft.id: labels.draft_name(draft.text)}
+        try:
+            if not (await desk.drafts.activity.overview(draft.id)).lacks_approvals:
+                # Nothing is lacking: the desk says which status it has.
+                await desk.drafts.approve(draft.id)
+            reviewed = await desk.drafts.activity.countersign(draft.id)
+            required = (await desk.drafts.activity.overview(draft.id)).required
+        except CopydeskError as error:
+            failed = {draft.id: error_message(error)}
+            self.finish(ActionResult(Outcome(COUNTERSIGN, (), failed, names=names, refused=is_refusal(error))))
+            return
+        changed = await desk.drafts.get(draft.id)
+        self.changes.record(draft, changed)
+        detail = labels.approval_count(len(reviewed.approvals), required)
+        outcome = Outcome(COUNTERSIGN, (draft.id,), detail=detail, names=names)
+        state = DraftState.of(changed)
+        self.finish(ActionResult(outcome, {draft.id: state}, displayed_state=state))
+        self.screen.call_later(self._move_on, draft)
 
     # Undo and redo.
 

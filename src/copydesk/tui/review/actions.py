@@ -20,7 +20,9 @@ from copydesk.tui.review.action_runner import ActionRunner, OnSuccess
 from copydesk.tui.review.edit_actions import EditActions
 from copydesk.tui.review.local_changes import LocalChanges
 from copydesk.tui.review.marks import Selection
-from copydesk.tui.review.publish_actions import APPROVE, PublishActions
+from copydesk.tui.review.presence import Presence
+from copydesk.tui.review.preview_pane import PreviewPane
+from copydesk.tui.review.publish_actions import PublishActions
 from copydesk.tui.review.queue_pane import QueuePane
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.undo_stack import UndoStep
@@ -306,13 +308,14 @@ class StoryActions:
 class ReviewActions:
     """All actions of the review screen: decisions here, the others in objects of their own."""
 
-    def __init__(self, screen: DeskScreen, pane: QueuePane, changes: LocalChanges) -> None:
+    def __init__(self, screen: DeskScreen, pane: QueuePane, preview_pane: PreviewPane, changes: LocalChanges) -> None:
         self.runner = ActionRunner(screen, pane, changes)
         self.publishing = PublishActions(self.runner)
         self.editing = EditActions(self.runner)
         self.inspecting = InspectActions(self.runner)
         self.stories = StoryActions(self.runner)
         self.rules = RuleActions(self.runner)
+        self.presence = Presence(screen, preview_pane)
         self.app = screen.app
         self.prompt_autosave = PromptAutosave()
         self.reasons: tuple[str, ...] = ()
@@ -323,6 +326,7 @@ class ReviewActions:
         self.app.run_desk_task(self._load_reasons)
         self.app.run_desk_task(self._load_autosaved_answers)
         self.editing.offer_autosaved()
+        self.presence.start()
 
     async def _load_autosaved_answers(self, desk: "Desk") -> None:
         for name in await self.prompt_autosave.load(desk):
@@ -333,7 +337,18 @@ class ReviewActions:
 
     def approve(self) -> None:
         """Approve the selection; then warn about anything that would block posting it."""
-        self.runner.apply(APPROVE, on_success=self.publishing.check_blockers)
+        self.runner.approve(self.publishing.check_blockers)
+
+    def comment(self) -> None:
+        """Show the comments on the draft under the cursor."""
+        if draft := self.runner.queue.current:
+            self.app.run_desk_task(lambda desk: self._show_comments(desk, draft), hold_keys=Hold.SCREEN)
+
+    async def _show_comments(self, desk: "Desk", draft: "ListedDraft") -> None:
+        from copydesk.tui.review.comments import CommentsDialog  # noqa: PLC0415 - imported when first used
+
+        reviewed = await desk.drafts.activity.overview(draft.id)
+        self.app.push_if_current(self.runner.screen, CommentsDialog(draft, reviewed))
 
     def archive(self) -> None:
         """Archive the selection."""

@@ -1,10 +1,7 @@
 """Edit a draft's text, here or in the user's editor. Typed text is autosaved until it is stored in the draft."""
 
 import asyncio
-import math
-import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +17,7 @@ from copydesk.tui.dialogs.base import WaitDialog
 from copydesk.tui.review.action_runner import ActionResult, ActionRunner, Outcome, error_message
 from copydesk.tui.review.dialogs import relevant_platforms
 from copydesk.tui.review.local_changes import DraftState
+from copydesk.tui.review.presence import EditLease
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.terminal.suspension import ignore_interrupts
 
@@ -31,48 +29,90 @@ if TYPE_CHECKING:
 AUTOSAVE_FOLDER = "typed"
 EDIT_SCREEN = "edit"
 """Name under which the one edit screen is installed."""
-RENEWAL_INTERVAL = 20.0
-"""Seconds between two renewals of a lease while the user types: each is a change that all consoles look at."""
 
 
-class _EditLease:
-    """The lease of one edit: taken with the first key, renewed while others follow, ended with the edit."""
+class _EditSession:
+    """One text in the built-in editor: its autosave file, its lease, and how it is saved."""
 
-    def __init__(self, desk: "Desk", draft_id: str, on_conflict: Callable[[ConflictError], object]) -> None:
+    def __init__(
+        self, editing: "EditActions", desk: "Desk", draft: "ListedDraft", version: int, dialog: "EditDialog"
+    ) -> None:
+        self._editing = editing
+        self._app = editing.app
         self._desk = desk
-        self._draft_id = draft_id
-        self._on_conflict = on_conflict
-        self._id: str | None = None
-        self._renewed_at: float | None = None
+        self._draft = draft
+        self._version = version
+        """The version that the text replaces."""
+        self._dialog = dialog
+        self._autosave = editing.texts(desk)
+        self._write_lock = asyncio.Lock()
+        self._lease = EditLease(desk, draft.id, lambda error: self._app.notify(error.message, severity="warning"))
+        self._takes_over = False
+        """True if the user agreed to end the edit of another reviewer."""
 
-    async def renew(self, text: str) -> None:
-        """Take or renew the lease, unless that was done just now. Report once that somebody else has it."""
-        now = time.monotonic()
-        if self._renewed_at is not None and now - self._renewed_at < RENEWAL_INTERVAL:
-            return
-        # Before the first await: the next autosave may come while this one waits for the database.
-        self._renewed_at = now
+    def request(self, saved: UnsavedText | None, connected: Sequence[str]) -> "EditRequest":
+        """Return what the editor shows and calls."""
+        from copydesk.tui.review.dialogs import EditRequest  # noqa: PLC0415 - as in `edit`
+
+        draft = self._draft
+        notice = labels.restored_edit(format_relative(saved.saved_at, self._app.clock())) if saved else ""
+        return EditRequest(
+            title=f"{draft.format.value} · {labels.draft_name(draft.text)}",
+            text=draft.text,
+            format=draft.format,
+            platforms=relevant_platforms(draft.target_platforms, connected),
+            autosave=self._keep_text,
+            save=self._save,
+            discard_autosave=self._forget,
+            check=lambda text: self._desk.drafts.check(text, draft_id=draft.id),
+            unsaved_text=saved.text if saved else None,
+            notice=notice,
+        )
+
+    async def _keep_text(self, text: str) -> None:
+        async with self._write_lock:
+            await asyncio.to_thread(self._autosave.save, self._draft.id, self._version, text)
+        # After the file, which does not wait for the database.
+        await self._lease.renew(text)
+
+    async def _forget(self) -> None:
+        async with self._write_lock:
+            await asyncio.to_thread(self._autosave.delete, self._draft.id)
+        await self._lease.end()
+
+    async def _save(self, text: str) -> str:
+        if text == clean_lines(self._draft.text):
+            return ""
         try:
-            if self._id is None:
-                self._id = (await self._desk.drafts.activity.start_edit(self._draft_id)).id
-            await self._desk.drafts.activity.renew_edit(self._draft_id, self._id, text)
+            if self._takes_over:
+                self._takes_over = False
+                await self._lease.take_over()
+                self._editing.taken_over_id = self._draft.id
+            await self._editing.save(self._desk, self._draft, text, self._version)
+            await self._lease.end(saved=True)
+        except EditedByOtherError as error:
+            self._dialog.call_later(self._confirm_takeover, error.message)
+            return error.message
         except ConflictError as error:
-            self._id, self._renewed_at = None, math.inf
-            self._on_conflict(error)
-        except CopydeskError:
-            pass  # saving the text fails for the same reason, and reports it
+            current = await self._desk.drafts.get(self._draft.id)
+            if current.version == self._version:
+                return error_message(error)
+            self._version = current.version
+            return labels.overwrite_hint(error.message)
+        except Exception as error:
+            return error_message(error)
+        return ""
 
-    async def take_over(self) -> None:
-        """End the edit of another reviewer, whose text is kept."""
-        self._id = (await self._desk.drafts.activity.start_edit(self._draft_id, take_over=True)).id
+    def _confirm_takeover(self, message: str) -> None:
+        from copydesk.tui.dialogs.prompt import ConfirmDialog  # noqa: PLC0415 - imported when first used
 
-    async def end(self, *, saved: bool = False) -> None:
-        """End the edit, if it has the lease; saving has ended it already."""
-        lease, self._id = self._id, None
-        if lease is not None and not saved:
-            # It expires anyway.
-            with suppress(CopydeskError):
-                await self._desk.drafts.activity.end_edit(self._draft_id)
+        question = ConfirmDialog(labels.takeover_question(message), yes=labels.TAKE_OVER, no=labels.KEEP_EDITING)
+        self._app.push_screen(question, self._on_answer)
+
+    def _on_answer(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+        if yes:
+            self._takes_over = True
+            self._dialog.call_later(self._dialog.action_save)
 
 
 class EditActions:
@@ -83,8 +123,11 @@ class EditActions:
         self.app = runner.app
         self._opened_ids: set[str] = set()
         """Drafts opened in this session: their autosaved text is not reported as left over."""
+        self.taken_over_id = ""
+        """The draft whose edit was taken over from another reviewer, until their text is shown."""
 
-    def _texts(self, desk: "Desk") -> Autosave:
+    def texts(self, desk: "Desk") -> Autosave:
+        """Return the autosave files of edits."""
         return Autosave(desk.settings.data_home / AUTOSAVE_FOLDER)
 
     def offer_autosaved(self) -> None:
@@ -92,7 +135,7 @@ class EditActions:
         self.app.run_desk_task(self._offer_autosaved)
 
     async def _offer_autosaved(self, desk: "Desk") -> None:
-        for saved in await asyncio.to_thread(self._texts(desk).list_all):
+        for saved in await asyncio.to_thread(self.texts(desk).list_all):
             if saved.draft_id in self._opened_ids:
                 continue
             try:
@@ -129,74 +172,35 @@ class EditActions:
             on_finished=lambda: screen.call_later(screen.cancel_loading, opening),
         )
         # Push the screen before the draft is loaded: the user sees that the key was taken.
-        self.app.push_screen(screen)
+        self.app.push_screen(screen, self._show_other_text)
+
+    def _show_other_text(self, saved: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+        """After the edit of another reviewer was taken over: show how their text differs from the saved one."""
+        draft_id, self.taken_over_id = self.taken_over_id, ""
+        if saved and draft_id:
+            self.app.run_desk_task(lambda desk: self._load_other_text(desk, draft_id), hold_keys=Hold.SCREEN)
+
+    async def _load_other_text(self, desk: "Desk", draft_id: str) -> None:
+        from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - imported when first used
+        from copydesk.tui.review.pages import unsaved_page  # noqa: PLC0415
+
+        # None if nothing was typed in that edit.
+        for edit in (await desk.drafts.activity.get(draft_id)).unsaved[-1:]:
+            difference = await desk.drafts.activity.compare_unsaved(edit.id)
+            page = unsaved_page(edit, difference, self.app.clock())
+            self.app.push_if_current(self._runner.screen, PageDialog(labels.OTHER_TEXT_TITLE, page))
 
     async def _edit(self, desk: "Desk", draft_id: str, screen: "EditDialog", opening: int) -> None:
         self._opened_ids.add(draft_id)
         draft = await desk.drafts.get(draft_id)
         status_after_edit(draft.status, archived=draft.archived_at is not None)  # raises before anything is typed
-        saved = await asyncio.to_thread(self._texts(desk).find, draft_id)
+        saved = await asyncio.to_thread(self.texts(desk).find, draft_id)
         connected = [account.details.platform for account in await desk.accounts.list()]
-        screen.call_later(screen.start, self._edit_session(desk, draft, saved, connected), opening)
+        session = _EditSession(self, desk, draft, saved.version if saved else draft.version, screen)
+        screen.call_later(screen.start, session.request(saved, connected), opening)
 
-    def _edit_session(
-        self, desk: "Desk", draft: "ListedDraft", saved: UnsavedText | None, connected: Sequence[str]
-    ) -> "EditRequest":
-        from copydesk.tui.review.dialogs import EditRequest  # noqa: PLC0415 - as above
-
-        autosave, write_lock = self._texts(desk), asyncio.Lock()
-        version = saved.version if saved else draft.version
-        lease = _EditLease(desk, draft.id, lambda error: self.app.notify(error.message, severity="warning"))
-        takes_over = False
-
-        async def keep_text(text: str) -> None:
-            async with write_lock:
-                await asyncio.to_thread(autosave.save, draft.id, version, text)
-            # After the file, which does not wait for the database.
-            await lease.renew(text)
-
-        async def forget() -> None:
-            async with write_lock:
-                await asyncio.to_thread(autosave.delete, draft.id)
-            await lease.end()
-
-        async def save(text: str) -> str:
-            nonlocal version, takes_over
-            if text == clean_lines(draft.text):
-                return ""
-            try:
-                if takes_over:
-                    await lease.take_over()
-                await self._save(desk, draft, text, version)
-                await lease.end(saved=True)
-            except EditedByOtherError as error:
-                takes_over = True
-                return labels.takeover_hint(error.message)
-            except ConflictError as error:
-                current = await desk.drafts.get(draft.id)
-                if current.version == version:
-                    return error_message(error)
-                version = current.version
-                return labels.overwrite_hint(error.message)
-            except Exception as error:
-                return error_message(error)
-            return ""
-
-        notice = labels.restored_edit(format_relative(saved.saved_at, self.app.clock())) if saved else ""
-        return EditRequest(
-            title=f"{draft.format.value} · {labels.draft_name(draft.text)}",
-            text=draft.text,
-            format=draft.format,
-            platforms=relevant_platforms(draft.target_platforms, connected),
-            autosave=keep_text,
-            save=save,
-            discard_autosave=forget,
-            check=lambda text: desk.drafts.check(text, draft_id=draft.id),
-            unsaved_text=saved.text if saved else None,
-            notice=notice,
-        )
-
-    async def _save(self, desk: "Desk", draft: "ListedDraft", text: str, version: int) -> "Draft":
+    async def save(self, desk: "Desk", draft: "ListedDraft", text: str, version: int) -> "Draft":
+        """Store the text in the draft, and show that in its row."""
         changed = await desk.drafts.edit(draft.id, text, expected_version=version)
         self._runner.changes.record(draft, changed)
         outcome = Outcome("edit", (draft.id,), names={draft.id: labels.draft_name(changed.text)})
@@ -230,26 +234,50 @@ class EditActions:
         draft = await desk.drafts.get(draft_id)
         status_after_edit(draft.status, archived=draft.archived_at is not None)
         editor_command = get_editor_command()
-        autosave = self._texts(desk)
+        autosave = self.texts(desk)
         saved = await asyncio.to_thread(autosave.find, draft_id)
         if dialog.cancelled:
             return
         version = saved.version if saved else draft.version
-        path = saved.path if saved else await asyncio.to_thread(autosave.save, draft_id, version, draft.text)
+        lease = EditLease(desk, draft_id, lambda error: self.app.notify(error.message, severity="warning"))
+        try:
+            await lease.take()
+        except EditedByOtherError as error:
+            raise ConflictError(error.message, hint=labels.take_over_here_hint()) from None
+        try:
+            path = saved.path if saved else await asyncio.to_thread(autosave.save, draft_id, version, draft.text)
+            await self._edit_file(desk, draft, version, path, editor_command, lease)
+        finally:
+            await lease.end()
+
+    async def _edit_file(
+        self,
+        desk: "Desk",
+        draft: "ListedDraft",
+        version: int,
+        path: Path,
+        editor_command: tuple[str, ...],
+        lease: EditLease,
+    ) -> None:
+        autosave = self.texts(desk)
+        renewal = asyncio.create_task(lease.keep(lambda: read_edited_file(path)))
         try:
             await self._run_editor(editor_command, path)
         except SuspendNotSupported:
-            await asyncio.to_thread(autosave.delete, draft_id)
+            await asyncio.to_thread(autosave.delete, draft.id)
             raise ConflictError(labels.NO_EDITOR, hint=labels.edit_here_hint()) from None
+        finally:
+            renewal.cancel()
         text = without_added_newline(await asyncio.to_thread(read_edited_file, path), draft.text)
         if text == draft.text:
             self.app.notify(labels.NO_CHANGES)
         else:
             try:
-                await self._save(desk, draft, text, version)
+                await self.save(desk, draft, text, version)
             except CopydeskError as error:
                 raise ConflictError(str(error), hint=labels.text_saved_hint(path)) from error
-        await asyncio.to_thread(autosave.delete, draft_id)
+            await lease.end(saved=True)
+        await asyncio.to_thread(autosave.delete, draft.id)
 
     async def _run_editor(self, editor_command: tuple[str, ...], path: Path) -> None:
         """Give the terminal to the editor until it exits.

@@ -1,6 +1,6 @@
 """The tab Needs you of the review: deliveries that wait for an answer of the user, with one key per answer.
 
-It also lists the accounts that approved and due drafts wait for.
+It also lists the accounts that approved and due drafts wait for, and the scheduled drafts that lack an approval.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from textual.events import DescendantFocus
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
-from copydesk.model.delivery import FINAL_STATES, AccountQuestion, DeliveryAnswer, DeliveryQuestion
+from copydesk.model.delivery import FINAL_STATES, AccountQuestion, ApprovalQuestion, DeliveryAnswer, DeliveryQuestion
 from copydesk.model.filters import Tab, count_in_tab
 from copydesk.tui import empty_states, labels
 from copydesk.tui.browser import is_link, open_or_show_link
@@ -44,11 +44,13 @@ _ANSWER_KEYS = {
 }
 
 
-Question = DeliveryQuestion | AccountQuestion
+Question = DeliveryQuestion | AccountQuestion | ApprovalQuestion
 
 
 def _question_id(question: Question) -> str:
     """Return what stays the same when the list is loaded again."""
+    if isinstance(question, ApprovalQuestion):
+        return f"approval {question.draft_id}"
     return question.delivery.id if isinstance(question, DeliveryQuestion) else f"{question.platforms} {question.format}"
 
 
@@ -59,19 +61,24 @@ def _draft_id(question: Question) -> str:
 def _account_name(question: Question) -> str:
     if isinstance(question, DeliveryQuestion):
         return question.delivery.account
+    if isinstance(question, ApprovalQuestion):
+        return labels.missing_approval(len(question.approved_by), question.required)
     return labels.missing_account_name(question.platforms)
 
 
 def question_row(question: Question, width: int) -> Content:
-    """Return the row of a delivery or a missing account: the account and the start of the draft."""
+    """Return the row of a delivery, a missing account or approval: what is missing and the start of the draft."""
     account = fit(safe_line(_account_name(question)), min(_ACCOUNT_WIDTH, width // 2))
     return Content.assemble((account, "accent"), "  ", safe_line(question.text)).truncate(width, ellipsis=True)
 
 
 def question_page(question: Question) -> list[Block]:
-    """Return what is known about a delivery or a missing account, and the answers with their keys."""
+    """Return what is known about a delivery, a missing account or approval, and the answers with their keys."""
     if isinstance(question, AccountQuestion):
         return _account_page(question)
+    if isinstance(question, ApprovalQuestion):
+        keys = [(key_label("list.open"), labels.open_to_approve())]
+        return _missing_page(question, keys)
     keys = [(key_label(_ANSWER_KEYS[answer]), labels.ANSWERS[answer]) for answer in question.answers]
     if is_link(question.profile_url):
         keys.insert(0, (key_label("needs_you.profile"), f"{labels.OPEN_PROFILE} {question.profile_url}"))
@@ -91,12 +98,19 @@ def _account_page(question: AccountQuestion) -> list[Block]:
         (key_label("needs_you.sign_in"), labels.connect_account(platform)),
         (key_label("list.open"), labels.OPEN_WAITING_DRAFT),
     ]
+    note = [paragraph(labels.post_elsewhere(question.draft_id), "dim")] if question.platforms else []
+    return _missing_page(question, keys, note)
+
+
+def _missing_page(
+    question: AccountQuestion | ApprovalQuestion, keys: Sequence[tuple[str, str]], note: Sequence[Block] = ()
+) -> list[Block]:
     return [
         paragraph(safe_line(_account_name(question)), "strong"),
         paragraph(safe_line(question.known), "warn"),
         paragraph(),
         Table([(Content.styled(key, "key"), Content(text)) for key, text in keys]),
-        *([paragraph(labels.post_elsewhere(question.draft_id), "dim")] if question.platforms else []),
+        *note,
         paragraph(),
         Paragraph(Content("\n".join(safe_line(line) for line in question.text.splitlines()))),
     ]
@@ -136,7 +150,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
 
     async def _load(self, desk: "Desk") -> None:
         found, counts = await desk.posting.needs_you(), await desk.drafts.counts()
-        questions = (*found.deliveries, *found.accounts)
+        questions = (*found.deliveries, *found.accounts, *found.approvals)
         self.call_later(self._show, questions, {tab.value: count_in_tab(tab, counts) for tab in Tab})
 
     def _show(self, questions: Sequence[Question], counts: Mapping[str, int]) -> None:
@@ -214,7 +228,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
         question = self.questions.current
         if question is None:
             return
-        if isinstance(question, AccountQuestion) or not is_link(question.profile_url):
+        if not isinstance(question, DeliveryQuestion) or not is_link(question.profile_url):
             self.app.notify(labels.PROFILE_MISSING, severity="warning")
             return
         self.run_worker(open_or_show_link(self.app, question.profile_url or ""), exit_on_error=False)
@@ -283,6 +297,9 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
         question = self.questions.current
         if isinstance(question, AccountQuestion):
             self.app.notify(labels.account_missing_answer(), severity="warning")
+            return None
+        if isinstance(question, ApprovalQuestion):
+            self.app.notify(labels.approval_missing_answer(), severity="warning")
             return None
         if question is not None and answer not in question.answers:
             self.app.notify(labels.ANSWER_NOT_POSSIBLE[answer], severity="warning")

@@ -46,6 +46,7 @@ from copydesk.tui.terminal.cells import safe_line
 if TYPE_CHECKING:
     from copydesk.desk.drafts.history_text import DraftHistory
     from copydesk.desk.drafts.versions import Difference
+    from copydesk.model.activity import Comment, ReviewedDraft, UnsavedEdit
     from copydesk.model.confidence import DecisionProgress
     from copydesk.model.decision_stats import DecisionStats
     from copydesk.model.delivery import DeliveryReport, Preview, PreviewPart
@@ -192,6 +193,8 @@ class DraftDetails(NamedTuple):
     reports: "Sequence[DeliveryReport]" = ()
     progress: "DecisionProgress | None" = None
     """The decisions made so far; None while the confidence is known, or until they are counted."""
+    reviewed: "ReviewedDraft | None" = None
+    """The other reviewers, the approvals and the comments; None until they are loaded."""
 
 
 def format_delivery_time(draft: ListedDraft, now: datetime, details: DraftDetails) -> str:
@@ -241,8 +244,10 @@ def draft_page(
     `previews` are left out until they are loaded. `images` are the draft's images with their thumbnails; without them
     the previews list the images by their descriptions. `details` says when the draft goes out or where it was posted.
     """
-    blocks = [_headline(draft, now, details), _source_line(draft, now), *post_links(details.reports), paragraph()]
-    blocks += [*_post(draft, previews)]
+    comments = details.reviewed.comments if details.reviewed else ()
+    blocks = [_headline(draft, now, details), _source_line(draft, now), *post_links(details.reports)]
+    blocks += [*_reviewers(draft, details, now), paragraph(), *_post(draft, previews, comments)]
+    blocks += [*_comments(comments, now)]
     if previews and (draft.images or images):
         blocks += [*image_blocks(images or [ImageView(image.alt or "") for image in draft.images])]
     if previews:
@@ -283,6 +288,73 @@ def _headline(draft: ListedDraft, now: datetime, details: DraftDetails) -> Block
         Content.styled(origin, "dim"),
     ]
     return Paragraph(Content.styled(" · ", "dim").join(parts))
+
+
+def _reviewers(draft: ListedDraft, details: DraftDetails, now: datetime) -> Iterator[Block]:
+    """Yield who else is on the draft, whose approval it has or lacks, and what was typed and not saved."""
+    reviewed, zone = details.reviewed, details.zone
+    if reviewed is None:
+        return
+    editing = reviewed.activity.editing
+    present: list[Content] = []
+    if editing is not None and editing.reviewer != reviewed.reviewer and editing.until > now:
+        since = labels.format_time(editing.since, zone, now) if editing.since and zone else ""
+        present.append(Content.styled(labels.is_editing(safe_line(editing.reviewer), since), "warn"))
+    names = [safe_line(viewer.reviewer) for viewer in reviewed.activity.viewers if viewer.until > now]
+    # Who edits it has it open, too.
+    if viewing := [name for name in names if editing is None or name != safe_line(editing.reviewer)]:
+        present.append(Content.styled(labels.are_viewing(viewing), "accent"))
+    if present:
+        yield Paragraph(Content.styled(" · ", "dim").join(present))
+    if reviewed.required > 1 and labels.counts_approvals(draft.status):
+        approved_by = [safe_line(approval.reviewer) for approval in reviewed.activity.approvals]
+        text = labels.approvals(approved_by, reviewed.required)
+        parts = [Content.styled(text, "warn" if reviewed.lacks_approvals else "good")]
+        if reviewed.lacks_approvals and approved_by and not draft.archived_at:
+            parts.append(Content.styled(labels.next_approval(is_own=reviewed.is_approved_by_caller), "dim"))
+        yield Paragraph(Content.styled(" · ", "dim").join(parts))
+    for edit in reviewed.activity.unsaved:
+        age = format_relative(edit.at, now)
+        yield paragraph(labels.unsaved_text_of(safe_line(edit.reviewer), age), "dim")
+
+
+def _comments(comments: "Sequence[Comment]", now: datetime) -> Iterator[Block]:
+    """Yield the open comments with the words that they are about, and the number of the resolved ones."""
+    if not comments:
+        return
+    yield paragraph()
+    unresolved = [comment for comment in comments if comment.resolved_at is None]
+    summary = labels.comments_summary(len(unresolved), len(comments) - len(unresolved))
+    yield Paragraph(Content.assemble((labels.COMMENTS_HEADING, "strong"), "  ", (summary, "dim")))
+    for comment in unresolved:
+        yield Paragraph(comment_head(comment, now))
+        yield Paragraph(Content("\n".join(safe_line(line) for line in comment.text.splitlines())), indent=INDENT)
+
+
+def comment_head(comment: "Comment", now: datetime) -> Content:
+    """Return who commented, when, and on which words."""
+    parts = [Content(safe_line(comment.reviewer)), Content.styled(format_relative(comment.at, now), "dim")]
+    if comment.quote:
+        is_missing = comment.start is None
+        parts.append(Content.styled(f"“{safe_line(comment.quote)}”", "dim" if is_missing else "mark-accent"))
+        parts += [Content.styled(labels.QUOTE_IS_MISSING, "dim")] if is_missing else []
+    return Content("  ").join(parts)
+
+
+def comment_page(comment: "Comment", now: datetime) -> list[Block]:
+    """Return the page of one comment."""
+    blocks: list[Block] = [Paragraph(comment_head(comment, now)), paragraph()]
+    blocks += [paragraph(safe_line(line)) for line in comment.text.splitlines()]
+    if comment.resolved_at is not None:
+        resolved = labels.resolved_by(safe_line(comment.resolved_by or ""), format_relative(comment.resolved_at, now))
+        blocks += [paragraph(), paragraph(resolved, "good")]
+    return blocks
+
+
+def unsaved_page(edit: "UnsavedEdit", diff: "Difference", now: datetime) -> list[Block]:
+    """Return the page of a text that was typed and not saved, against the text of the draft."""
+    head = labels.unsaved_text_head(safe_line(edit.reviewer), format_relative(edit.at, now))
+    return [paragraph(head, "strong"), paragraph(labels.UNSAVED_DIFF_NOTE, "dim"), paragraph(), *diff_page(diff)]
 
 
 def _proposed_images(images: Sequence[DraftImage]) -> Iterator[Block]:
@@ -338,15 +410,15 @@ class Post(NamedTuple):
         return [rail + line for line in (self.content.wrap(room) if self.content else [self.content])]
 
 
-def _post(draft: ListedDraft, previews: "Sequence[Preview]") -> Iterator[Block]:
+def _post(draft: ListedDraft, previews: "Sequence[Preview]", comments: "Sequence[Comment]" = ()) -> Iterator[Block]:
     """Yield the draft as the first of its accounts shows it: author, text, link card, and what is left of the limit.
 
-    Hidden characters are made visible, the spans of findings and the least certain sentence are underlined. Until the
-    previews are loaded only the text is known.
+    Hidden characters are made visible; the spans of findings, the least certain sentence and the words of open comments
+    are underlined. Until the previews are loaded only the text is known.
     """
     first = previews[0] if previews else None
     texts = draft.text.split(THREAD_SEPARATOR) if draft.format is Format.THREAD else [draft.text]
-    marks = _marks(draft)
+    marks = [*_marks(draft), *_comment_marks(comments)]
     parts = first.parts if first is not None and len(first.parts) == len(texts) else ()
     yield _author_line(first, parts[0] if len(parts) == 1 else None)
     start = 0
@@ -424,8 +496,17 @@ class Mark(NamedTuple):
     role: str
 
 
-_MARK_ORDER = ("mark-bad", "mark-warn", "mark-dim", "mark-good")
+_MARK_ORDER = ("mark-accent", "mark-bad", "mark-warn", "mark-dim", "mark-good")
 """The first of those that cover a piece of text is drawn."""
+
+
+def _comment_marks(comments: "Sequence[Comment]") -> list[Mark]:
+    """Return the spans of the words that open comments are about."""
+    return [
+        Mark(comment.start, comment.start + len(comment.quote), "mark-accent")
+        for comment in comments
+        if comment.start is not None and comment.quote and comment.resolved_at is None
+    ]
 
 
 def _marks(draft: ListedDraft) -> list[Mark]:

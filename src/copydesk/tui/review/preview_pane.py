@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from copydesk.desk import Desk
+    from copydesk.model.activity import ReviewedDraft
     from copydesk.model.confidence import DecisionProgress
-    from copydesk.model.delivery import Preview
+    from copydesk.model.delivery import DeliveryReport, Preview
     from copydesk.model.draft import DraftImage, ListedDraft, Thumbnail
     from copydesk.model.item import Item
     from copydesk.tui.review.pages import DraftDetails, ImageView
@@ -85,6 +86,8 @@ class PreviewPane(Container):
         """The user's time zone, as loaded last."""
         self._progress: DecisionProgress | None = None
         """The decisions made, as counted last; None while the confidence is known."""
+        self.is_shared = False
+        """True if another reviewer was at the desk when details were loaded last."""
         self._partial_text = ""
         """The text shown of a draft that is being written."""
         self._partial_timer: Timer | None = None
@@ -173,19 +176,43 @@ class PreviewPane(Container):
         return LoadedPreview(draft, previews, await self._load_details(desk, draft))
 
     async def _load_details(self, desk: "Desk", draft: "ListedDraft") -> "DraftDetails":
-        """Load the links of a posted draft, the user's time zone for a scheduled one, and the decisions made."""
+        """Load the other reviewers, the links of a posted draft, the user's time zone if a time is shown, and the
+        decisions made.
+        """
         from copydesk.tui.review.pages import DraftDetails  # noqa: PLC0415
 
         self._progress = None if draft.confidence_known else await desk.learning.progress()
-        if draft.status is Status.POSTED:
-            with suppress(NotFoundError):  # it may have been deleted meanwhile
+        reviewed: ReviewedDraft | None = None
+        reports: Sequence[DeliveryReport] = ()
+        with suppress(NotFoundError):  # it may have been deleted meanwhile
+            reviewed = await desk.drafts.activity.overview(draft.id)
+            self.is_shared = reviewed.is_shared
+            if draft.status is Status.POSTED:
                 reports = await desk.posting.list_deliveries(draft.id)
-                return DraftDetails(reports=reports, progress=self._progress)
-        if draft.scheduled_at is not None:
+        if draft.scheduled_at is not None or (reviewed is not None and reviewed.activity.editing is not None):
             from zoneinfo import ZoneInfo  # noqa: PLC0415 - as above
 
             self._zone = ZoneInfo(await desk.schedule.zone())
-        return DraftDetails(self._zone, progress=self._progress)
+        return DraftDetails(self._zone, reports, self._progress, reviewed)
+
+    @property
+    def lacks_own_approval(self) -> bool:
+        """True if the displayed draft lacks an approval that the user can give."""
+        preview = self._current_preview
+        reviewed = preview.details.reviewed if preview is not None else None
+        return reviewed is not None and reviewed.lacks_approvals and not reviewed.is_approved_by_caller
+
+    def drop_expired(self) -> bool:
+        """Drop the displayed details if a reviewer whom they name has left since; return True if so."""
+        preview = self._current_preview
+        reviewed = preview.details.reviewed if preview is not None else None
+        if preview is None or reviewed is None:
+            return False
+        present = (*reviewed.activity.viewers, *filter(None, [reviewed.activity.editing]))
+        if not any(viewer.until <= self.app.clock() for viewer in present):
+            return False
+        self._preview_cache.pop(preview.draft.id, None)
+        return True
 
     def _show_preview(self, preview: LoadedPreview) -> None:
         """Show the previews below the text."""

@@ -8,6 +8,7 @@ from copydesk.errors import CopydeskError, InvalidError
 from copydesk.model.delivery import DeliveryState, NextBy, select_accounts
 from copydesk.model.draft import TO_REVIEW, Action, Status
 from copydesk.model.requests import ChangeDraft
+from copydesk.text import clean
 from copydesk.text.formatting import plural
 from copydesk.tui import labels
 from copydesk.tui.review.action_runner import ActionRunner
@@ -46,6 +47,8 @@ class PublishActions:
         self.app = runner.app
         self._check_queue: list[str] = []
         self._checking = False
+        self._scheduled_ids: set[str] = set()
+        """Those of the drafts to check that were scheduled."""
         self._is_missing_account = False
         """True if the last drafts had no account to go to, which was said then."""
 
@@ -65,7 +68,11 @@ class PublishActions:
         draft = selection.draft
         first = (APPROVE,) if draft and self._runner.changes.current_state(draft).status in TO_REVIEW else ()
         moves = draft is None and request.scheduled_at is not None
-        self._runner.apply(*first, request, target=selection, on_success=self.check_blockers, moves=moves)
+        self._runner.apply(*first, request, target=selection, on_success=self._check_scheduled, moves=moves)
+
+    def _check_scheduled(self, ids: Sequence[str]) -> None:
+        self._scheduled_ids.update(ids[:MAX_CHECKED])
+        self.check_blockers(ids)
 
     def schedule_at(self) -> None:
         """Prompt for a time and schedule the selection for it."""
@@ -178,6 +185,8 @@ class PublishActions:
             return PostPlan(labels.no_account_connected(), possible=False)
         if not accounts:
             return PostPlan(labels.ALREADY_POSTED, possible=False)
+        if self.app.needs_approvals and (refusal := await self._lacking_approval(desk, draft)):
+            return PostPlan(refusal, possible=False)
         # Both are warnings: the user may still post.
         blockers = [
             f"{blocker.account}: {blocker.message}" for blocker in await desk.posting.blockers(draft.id, accounts)
@@ -187,6 +196,18 @@ class PublishActions:
             for price in await desk.posting.prices(draft.id, accounts)
         ]
         return PostPlan(labels.post_question(labels.draft_name(draft.text), accounts), [*blockers, *prices])
+
+    async def _lacking_approval(self, desk: "Desk", draft: "ListedDraft") -> str:
+        """Return why the draft cannot be posted yet; empty if it has the approvals that it needs, or gets the last."""
+        reviewed = await desk.drafts.activity.overview(draft.id)
+        approved_by = {approval.reviewer for approval in reviewed.activity.approvals}
+        # A draft under review is approved first.
+        if self._runner.changes.current_state(draft).status in TO_REVIEW:
+            approved_by = {reviewed.reviewer}
+        if len(approved_by) >= reviewed.required:
+            return ""
+        names = [clean(name) for name in sorted(approved_by)]
+        return labels.post_lacks_approval(labels.draft_name(draft.text), names, reviewed.required)
 
     async def _post_in_background(self, desk: "Desk", draft: "ListedDraft") -> None:
         attempts_before = {delivery.id: delivery.attempts for delivery in await desk.posting.list_deliveries(draft.id)}
@@ -231,6 +252,11 @@ class PublishActions:
             if without_account and not self._is_missing_account:
                 warnings.append(labels.missing_account(len(without_account), len(checked)))
             self._is_missing_account = bool(without_account)
+            # Said of scheduled ones only: after an approval its toast has the number of approvals.
+            timed = [draft_id for draft_id in checked if draft_id in self._scheduled_ids]
+            self._scheduled_ids.difference_update(timed)
+            if self.app.needs_approvals and (lacking := await desk.posting.list_lacking_approvals(timed)):
+                warnings.append(labels.lacking_approvals(len(lacking), len(timed)))
             for draft_id in checked:
                 warnings += await self._first_blocker(desk, draft_id)
         if warnings:

@@ -71,7 +71,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         """The actions on drafts; their code is imported on first use."""
         from copydesk.tui.review.actions import ReviewActions  # noqa: PLC0415 - not needed for the first paint
 
-        return ReviewActions(self, self.queue_pane, self.changes)
+        return ReviewActions(self, self.queue_pane, self.preview_pane, self.changes)
 
     def body(self) -> Iterable[Widget]:
         """Yield the widgets; the search line and the run panel are mounted when first needed."""
@@ -144,6 +144,8 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
             return ""
         from copydesk.tui.review.refusals import refusal  # noqa: PLC0415 - not needed for the first paint
 
+        if key_id == "review.approve" and self.preview_pane.lacks_own_approval:
+            return ""
         status, archived = self._acting_on
         return refusal(key_id, status, archived=archived)
 
@@ -396,6 +398,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
     def action_history(self) -> None:
         """Show the draft's history."""
         self.review_actions.inspecting.history()
+
+    def action_comments(self) -> None:
+        """Show the comments on the draft, and what other reviewers typed and did not save."""
+        self.review_actions.comment()
 
     def action_decision_stats(self) -> None:
         """Show how fast the user decides."""

@@ -243,6 +243,9 @@ def plan_page(plan: AutoSchedule, zone: ZoneInfo, now: datetime) -> list[Block]:
     if plan.without_account:
         note = labels.missing_account(plan.without_account, len(plan.scheduled))
         blocks += [paragraph(), paragraph(note, "warn")]
+    if plan.lacking_approvals:
+        note = labels.lacking_approvals(plan.lacking_approvals, len(plan.scheduled))
+        blocks += [paragraph(), paragraph(note, "warn")]
     if plan.skipped:
         blocks += [paragraph(), paragraph(labels.drafts_not_scheduled(plan.skipped, safe_line(plan.reason)), "warn")]
     return blocks

@@ -39,6 +39,7 @@ _ROLES = {
     "mark-warn": ("warning", _UNDERLINED),
     "mark-dim": (None, _UNDERLINED),
     "mark-good": ("success", _UNDERLINED),
+    "mark-accent": ("accent", _UNDERLINED),
 }
 """Roles of a piece of text, each with the theme's variable of its colour and its text style.
 

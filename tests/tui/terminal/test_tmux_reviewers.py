@@ -1,0 +1,62 @@
+"""Tests for two reviewers, each on a console in a terminal of their own, on one desk."""
+
+from pathlib import Path
+
+from tmux_terminal import Terminal, open_terminal
+
+
+def open_first_draft(terminal: Terminal, home: Path) -> None:
+    """Start the console, and rest on the first draft after a key."""
+    terminal.start_console(home)
+    terminal.wait_for(r"─ Queue · \d+ [\s\S]*▌ [\s\S]*confidence ")
+    terminal.press("j", "k")
+
+
+def test_reviewers_see_each_other_and_take_an_edit_over(sample_home: Path) -> None:
+    with (
+        open_terminal((120, 40), COPYDESK_CONSOLE__REVIEWER="ada") as ada,
+        open_terminal((120, 40), COPYDESK_CONSOLE__REVIEWER="ben") as ben,
+    ):
+        open_first_draft(ada, sample_home)
+        open_first_draft(ben, sample_home)
+        ada.wait_for("ben is viewing")
+        ben.wait_for("ada is viewing")
+
+        ben.press("e")
+        ben.wait_for(r"Ctrl\+S save")
+        ben.type_text(" By Ben.")
+        ada.wait_for(r"ben is editing since \d\d:\d\d")
+        ada.press("e")
+        ada.wait_for(r"Ctrl\+S save")
+        ada.type_text(" By Ada.")
+        ada.press("C-s")
+        ada.wait_for(r"Take the edit over\?")
+        ada.press("y")
+        ada.wait_for(r"Typed by ben, not saved[\s\S]*By Ada\.[\s\S]*By Ben")
+
+        # It saves nothing over the other text unasked.
+        ben.press("C-s")
+        ben.wait_for("overwrites it with your text")
+
+
+def test_comment_reaches_the_other_console_at_80_columns(sample_home: Path) -> None:
+    with (
+        open_terminal((80, 24), COPYDESK_CONSOLE__REVIEWER="ada") as ada,
+        open_terminal((80, 24), COPYDESK_CONSOLE__REVIEWER="ben") as ben,
+    ):
+        for terminal in (ada, ben):
+            terminal.start_console(sample_home)
+            terminal.wait_for(r"─ Queue · \d+ [\s\S]*▌ ")
+        ben.press("Enter")
+        ben.wait_for("Checks  ")
+        ada.press("@")
+        ada.wait_for(r"No comments\. A adds one\.")
+        ada.press("A")
+        ada.wait_for("On the words")
+        ada.type_text("Which one?")
+        ada.press("Enter")
+        ada.wait_for(r"\[ \] ada, .*Which one\?")
+        ben.wait_for(r"Comments  1 open · @ shows them\s+ada  [\s\S]*Which one\?")
+        ada.press("Space")
+        ada.wait_for(r"\[x\] ada")
+        ben.wait_for("Comments  1 resolved")
