@@ -14,6 +14,7 @@ from copydesk.tui.dialogs.pick import PickDialog
 from copydesk.tui.experiments.screen import ParameterDialog
 from copydesk.tui.help.screen import HelpDialog
 from copydesk.tui.jump import JumpDialog
+from copydesk.tui.review.comments import CommentsDialog
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog, PostDialog, TimePrompt
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
 from copydesk.tui.setup.connect_dialogs import NameDialog, SignInDialog
@@ -28,7 +29,7 @@ FORMS = {AutosavedForm, ComposeDialog, EditDialog, VoiceDialog, FieldsDialog, So
 """Dialogs with text that may be lost."""
 WITHOUT_TEXT = {
     *(prompt.ConfirmDialog, ExitDialog, PageDialog, WaitDialog, PostDialog, PlanDialog, RehearsalDialog),
-    *(FeedImportDialog, SourceTestDialog, ImportDialog, JumpDialog),
+    *(FeedImportDialog, SourceTestDialog, ImportDialog, JumpDialog, CommentsDialog),
     # Words that narrow a list, a time, and an address that the browser still has.
     *(FilterDialog, HelpDialog, PickDialog, PickDraftDialog, NameDialog, ParameterDialog, TimePrompt, SignInDialog),
 }

@@ -14,6 +14,7 @@ from textual.screen import ModalScreen, Screen
 import copydesk.tui
 from console_driver import NOW, ConsoleDriver, FakeDesk, make_draft, open_console
 from copydesk.desk.accounts.service import ConnectMethod
+from copydesk.model.activity import DraftActivity, ReviewedDraft
 from copydesk.model.filters import DraftView
 from copydesk.model.rehearsal import Hits, Rehearsal
 from copydesk.model.schedule import AutoSchedule
@@ -26,6 +27,7 @@ from copydesk.tui.experiments.screen import ParameterDialog
 from copydesk.tui.help.screen import HelpDialog
 from copydesk.tui.jump import JumpDialog
 from copydesk.tui.layout import paragraph
+from copydesk.tui.review.comments import CommentsDialog
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog, ParsedTime, PostDialog, PostPlan, TimePrompt
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
 from copydesk.tui.setup.connect_dialogs import NameDialog, SignInDialog
@@ -57,6 +59,7 @@ async def _save(*_: object) -> str:
 NO_HITS = Hits(0, 0, 0.0, 0.0)
 NO_REHEARSAL = Rehearsal(30, 0, 0, 0, (), 0, (), 0, 20, NO_HITS, NO_HITS, NO_HITS)
 PICK_KEYS = "j k move  Enter choose  / narrow  Esc cancel"
+NOT_REVIEWED = ReviewedDraft("anna", DraftActivity(viewers=(), editing=None, unsaved=()))
 DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: PromptDialog("Why?"): "Enter confirm  Esc cancel",
     lambda: TimePrompt("When?", _parse_time): "Enter confirm  Esc cancel",
@@ -73,6 +76,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
         "j k move  Space toggle  Enter apply  / narrow  x clear  Ctrl+S save  Esc cancel"
     ),
     lambda: JumpDialog([]): "Esc cancel",
+    lambda: CommentsDialog(make_draft(), NOT_REVIEWED): "j k move  A add  Space resolve  D delete  Tab pane  Esc close",
     lambda: WaitDialog("…"): "Esc cancel",
     lambda: ExitDialog("…"): "",
     lambda: PageDialog("It", [paragraph("words")]): "j k scroll  q close",

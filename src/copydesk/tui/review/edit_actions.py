@@ -1,6 +1,7 @@
 """Edit a draft's text, here or in the user's editor. Typed text is autosaved until it is stored in the draft."""
 
 import asyncio
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -127,8 +128,11 @@ class EditActions:
         """The draft whose edit was taken over from another reviewer, until their text is shown."""
 
     def texts(self, desk: "Desk") -> Autosave:
-        """Return the autosave files of edits."""
-        return Autosave(desk.settings.data_home / AUTOSAVE_FOLDER)
+        """Return the autosave files of edits; those of a reviewer with a name of their own are kept apart."""
+        # Consoles of several reviewers may share the folder: none may offer what another one typed.
+        reviewer = desk.settings.console.reviewer
+        suffix = f"-{hashlib.blake2s(reviewer.encode(), digest_size=6).hexdigest()}" if reviewer else ""
+        return Autosave(desk.settings.data_home / f"{AUTOSAVE_FOLDER}{suffix}")
 
     def offer_autosaved(self) -> None:
         """Notify about texts that were typed in an earlier session and not saved."""
