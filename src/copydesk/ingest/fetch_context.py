@@ -172,7 +172,7 @@ async def fetch_body(
     The source's URL or settings may have changed since: validators of another URL would hide all entries.
     """
     previous = ctx.state if ctx.state.cursor.get(REQUESTED_URL_KEY) == url else FetchState()
-    answer = await ctx.http.get(
+    response = await ctx.http.get(
         url,
         accept=accept,
         etag=previous.etag,
@@ -181,16 +181,16 @@ async def fetch_body(
         host_gap=host_gap,
     )
     # Many servers send no validators and repeat the same body: the digest spares parsing it.
-    digest = previous.body_hash if answer.not_modified else body_digest(answer.body)
+    digest = previous.body_hash if response.not_modified else body_digest(response.body)
     return FetchedBody(
         requested_url=url,
-        response=answer,
+        response=response,
         digest=digest,
-        unchanged=answer.not_modified or digest == previous.body_hash,
+        unchanged=response.not_modified or digest == previous.body_hash,
         # A 304 may omit the validators: the stored ones are still valid.
-        etag=previous.etag if answer.not_modified else answer.etag,
-        last_modified=previous.last_modified if answer.not_modified else answer.last_modified,
-        moved_to=answer.moved_to if url == ctx.spec.url else None,
+        etag=previous.etag if response.not_modified else response.etag,
+        last_modified=previous.last_modified if response.not_modified else response.last_modified,
+        moved_to=response.moved_to if url == ctx.spec.url else None,
     )
 
 

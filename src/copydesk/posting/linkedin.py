@@ -151,9 +151,9 @@ def duplicate_error(first: str, started_at: datetime) -> PostingError:
     return UnknownOutcomeError(f"LinkedIn reports a duplicate text.{link}", hint="Check whether it is this post.")
 
 
-def _error_body(answer: Response) -> _ErrorBody:
+def _error_body(response: Response) -> _ErrorBody:
     try:
-        return msgspec.json.decode(answer.body, type=_ErrorBody)
+        return msgspec.json.decode(response.body, type=_ErrorBody)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _ErrorBody()
 
@@ -273,15 +273,15 @@ class LinkedIn:
             oauth.request_tokens(self._client, f"{base}/oauth/v2/accessToken", form, self._clock())
         )
         bearer = {"authorization": f"Bearer {tokens.access_token}"}
-        answer = await as_repeatable(self._client.request("GET", f"{server}/v2/userinfo", headers=bearer))
+        response = await as_repeatable(self._client.request("GET", f"{server}/v2/userinfo", headers=bearer))
         return ConnectResult(
-            account=self._decode_account(server, answer), credentials=oauth.to_credentials(tokens, self._clock())
+            account=self._decode_account(server, response), credentials=oauth.to_credentials(tokens, self._clock())
         )
 
     async def check(self, account: Account) -> Account:
         """Return the account with its current name."""
-        answer = await as_repeatable(self._access.request(account, "GET", f"{account.server}/v2/userinfo"))
-        current = self._decode_account(account.server, answer)
+        response = await as_repeatable(self._access.request(account, "GET", f"{account.server}/v2/userinfo"))
+        current = self._decode_account(account.server, response)
         oauth.require_same_account(current, account)
         return current
 
@@ -295,12 +295,12 @@ class LinkedIn:
         elif "content" in body:
             raise RefusedPostError("The images of the post are missing.")
         started_at = self._clock()
-        answer = await self._create_post(account, body)
-        if answer.is_success:
-            return created_post(answer)
+        response = await self._create_post(account, body)
+        if response.is_success:
+            return created_post(response)
         # A duplicate error may be caused by this very post, if an earlier request was lost.
-        if (first := duplicate_of(answer)) is None:
-            raise error_for_response(answer, self._clock())
+        if (first := duplicate_of(response)) is None:
+            raise error_for_response(response, self._clock())
         raise duplicate_error(first, started_at)
 
     async def find_post(
@@ -320,14 +320,14 @@ class LinkedIn:
             raise NotSentError("Too early to check LinkedIn again.", retry_after=since + SETTLE_TIME)
         # Mark it before sending: a probe whose response is lost must not be repeated.
         self._probed.add(step.keys[0])
-        answer = await self._create_post(account, step.body)
-        if answer.is_success:
-            return created_post(answer)
-        first = duplicate_of(answer)
+        response = await self._create_post(account, step.body)
+        if response.is_success:
+            return created_post(response)
+        first = duplicate_of(response)
         if first is None:
             # An error response created nothing, so the probe may be repeated.
             self._probed.discard(step.keys[0])
-            raise error_for_read(answer, HOST, now, explanation=error_text(answer))
+            raise error_for_read(response, HOST, now, explanation=error_text(response))
         created_at = creation_time(first)
         if created_at is None or not since - CLOCK_TOLERANCE <= created_at <= now + CLOCK_TOLERANCE:
             raise UnknownOutcomeError(
@@ -340,9 +340,9 @@ class LinkedIn:
         for urn in result.ids:
             url = f"{account.server}/rest/posts/{quote(urn, safe='')}"
             headers = {**_HEADERS, "x-restli-method": "DELETE"}
-            answer = await self._access.request(account, "DELETE", url, headers=headers)
-            if not answer.is_success and answer.status != 404:
-                raise error_for_response(answer, self._clock())
+            response = await self._access.request(account, "DELETE", url, headers=headers)
+            if not response.is_success and response.status != 404:
+                raise error_for_response(response, self._clock())
 
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return empty metrics: LinkedIn reports on members' posts only to apps it has approved for that."""
@@ -355,21 +355,21 @@ class LinkedIn:
         """Upload an image, which stays invisible until a post uses it, and return its entry in a post."""
         upload_request = {"initializeUploadRequest": {"owner": f"urn:li:person:{account.id}"}}
         url = f"{account.server}/rest/images?action=initializeUpload"
-        answer = await self._access.request(account, "POST", url, headers=_HEADERS, json=upload_request)
-        if not answer.is_success:
-            raise error_for_response(answer, self._clock())
-        upload = answer.decode(_InitializedUpload).value
+        response = await self._access.request(account, "POST", url, headers=_HEADERS, json=upload_request)
+        if not response.is_success:
+            raise error_for_response(response, self._clock())
+        upload = response.decode(_InitializedUpload).value
         _validate_upload_url(upload.uploadUrl, account.server)
         headers = {"content-type": image.media_type}
-        answer = await self._access.request(account, "PUT", upload.uploadUrl, headers=headers, content=image.content)
-        if not answer.is_success:
-            raise error_for_response(answer, self._clock())
+        response = await self._access.request(account, "PUT", upload.uploadUrl, headers=headers, content=image.content)
+        if not response.is_success:
+            raise error_for_response(response, self._clock())
         return {"id": upload.image, "altText": image.alt}
 
-    def _decode_account(self, server: str, answer: Response) -> Account:
-        if not answer.is_success:
-            raise error_for_read(answer, HOST, self._clock(), explanation=error_text(answer))
-        user = answer.decode(_User)
+    def _decode_account(self, server: str, response: Response) -> Account:
+        if not response.is_success:
+            raise error_for_read(response, HOST, self._clock(), explanation=error_text(response))
+        user = response.decode(_User)
         # The id becomes part of URNs and must not contain separators.
         if not user.sub.isascii() or not user.sub.replace("-", "").replace("_", "").isalnum():
             raise LoginError("LinkedIn did not identify the account.")

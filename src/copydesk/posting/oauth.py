@@ -116,9 +116,9 @@ def parse_token_response(response: Response, url: str, now: datetime) -> TokenRe
     raise error_for_read(response, host, now)
 
 
-def _error_text(answer: Response) -> str:
+def _error_text(response: Response) -> str:
     try:
-        denied = msgspec.json.decode(answer.body, type=_ErrorResponse)
+        denied = msgspec.json.decode(response.body, type=_ErrorResponse)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
     return denied.error_description or (denied.error if isinstance(denied.error, str) else "")
@@ -211,9 +211,9 @@ class AuthorizedClient:
             )
 
         token = await self.access_token(account)
-        answer = await send(token)
-        if answer.status != 401 or self._refresh is None:
-            return answer
+        response = await send(token)
+        if response.status != 401 or self._refresh is None:
+            return response
         return await send(await self.access_token(account, rejected=token))
 
     async def access_token(self, account: Account, *, rejected: str = "") -> str:

@@ -66,10 +66,10 @@ class Site:
         params: Mapping[str, str] | None = None,
     ) -> T:
         """Create something visible and return the decoded response. Raise any of the four posting errors."""
-        answer = await self.request(method, path, json=json, content=content, headers=headers, params=params)
-        if not answer.is_success:
-            raise self.error_for_write(answer)
-        return answer.decode(response_type)
+        response = await self.request(method, path, json=json, content=content, headers=headers, params=params)
+        if not response.is_success:
+            raise self.error_for_write(response)
+        return response.decode(response_type)
 
     async def post_prerequisite(
         self,
@@ -102,11 +102,11 @@ class Site:
 
         Raise `RefusedPostError`, `LoginError` or `NotSentError`.
         """
-        answer = await self.post_prerequisite(path, content=content, headers=headers, params=params)
-        if not answer.is_success:
-            raise self.error_for_prerequisite(answer)
+        response = await self.post_prerequisite(path, content=content, headers=headers, params=params)
+        if not response.is_success:
+            raise self.error_for_prerequisite(response)
         try:
-            return answer.decode(response_type)
+            return response.decode(response_type)
         except UnknownOutcomeError as error:
             raise NotSentError(error.message) from None
 
@@ -130,14 +130,14 @@ class Site:
         answer 404, too.
         """
         try:
-            answer = await self.request("GET", path, params=params)
-            if answer.status in missing and error_text(answer):
+            response = await self.request("GET", path, params=params)
+            if response.status in missing and error_text(response):
                 return None
-            if answer.is_success:
-                return answer.decode(response_type)
+            if response.is_success:
+                return response.decode(response_type)
         except UnknownOutcomeError as error:
             raise NotSentError(f"Cannot read {self.host}: {error.message}") from None
-        raise self.error_for_read(answer)
+        raise self.error_for_read(response)
 
     def error_for_write(self, response: Response) -> PostingError:
         """Return the error that an unsuccessful response to a write request means."""

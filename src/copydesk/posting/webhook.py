@@ -126,10 +126,10 @@ class Webhook:
         """Send the whole post in one request."""
         step = intent.steps[0]
         body = {**step.body, "pictures": [_encode_image(image) for image in images]} if images else step.body
-        answer = await self._post(account, body, await self._secret(account), key=step.keys[0])
-        if not answer.is_success:
-            raise error_for_write(answer, _host(account), self._clock(), explanation=error_text(answer))
-        receipt = _parse_receipt(answer)
+        response = await self._post(account, body, await self._secret(account), key=step.keys[0])
+        if not response.is_success:
+            raise error_for_write(response, _host(account), self._clock(), explanation=error_text(response))
+        receipt = _parse_receipt(response)
         return StepResult(ids=(receipt.id or step.keys[0],), urls=link_urls(receipt.url))
 
     async def find_post(
@@ -143,9 +143,9 @@ class Webhook:
         # A receiver that returned no id of its own is given the post's.
         for post_id in result.ids:
             body: dict[str, object] = {"event": "delete", "id": post_id}
-            answer = await self._post(account, body, await self._secret(account))
-            if not answer.is_success and answer.status not in (404, 410):
-                raise error_for_write(answer, _host(account), self._clock(), explanation=error_text(answer))
+            response = await self._post(account, body, await self._secret(account))
+            if not response.is_success and response.status not in (404, 410):
+                raise error_for_write(response, _host(account), self._clock(), explanation=error_text(response))
 
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return empty metrics: receivers report none, and deleted posts cannot be detected."""
@@ -153,11 +153,11 @@ class Webhook:
 
     async def _send_check(self, account: Account, secret: str) -> None:
         try:
-            answer = await self._post(account, {"event": "check"}, secret)
+            response = await self._post(account, {"event": "check"}, secret)
         except UnknownOutcomeError as error:
             raise NotSentError(error.message, hint=error.hint) from None
-        if not answer.is_success:
-            raise error_for_read(answer, _host(account), self._clock(), explanation=error_text(answer))
+        if not response.is_success:
+            raise error_for_read(response, _host(account), self._clock(), explanation=error_text(response))
 
     async def _post(self, account: Account, body: dict[str, object], secret: str, *, key: str = "") -> Response:
         content = msgspec.json.encode(body)
@@ -192,10 +192,10 @@ def _encode_image(image: PostImage) -> dict[str, object]:
     }
 
 
-def _parse_receipt(answer: Response) -> _Receipt:
+def _parse_receipt(response: Response) -> _Receipt:
     """Decode the receiver's response, whose body is optional."""
     try:
-        return msgspec.json.decode(answer.body, type=_Receipt)
+        return msgspec.json.decode(response.body, type=_Receipt)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _Receipt()
 

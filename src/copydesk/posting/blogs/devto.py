@@ -137,9 +137,9 @@ class DevTo(DraftThenPublish):
         """Unpublish the article. It stays as a draft, which only its author can delete."""
         site = await self._open_site(account)
         for post_id in result.ids:
-            answer = await site.request("PUT", f"/articles/{post_id}", json={"article": {"published": False}})
-            if not answer.is_success and answer.status != 404:
-                raise site.error_for_write(answer)
+            response = await site.request("PUT", f"/articles/{post_id}", json={"article": {"published": False}})
+            if not response.is_success and response.status != 404:
+                raise site.error_for_write(response)
 
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return reactions, comments and page views from the author's own list."""

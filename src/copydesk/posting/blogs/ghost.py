@@ -157,10 +157,10 @@ class Ghost(DraftThenPublish):
         """Delete the post for good; Ghost has no trash."""
         site = await self._open_site(account)
         for post_id in result.ids:
-            answer = await site.request("DELETE", f"/posts/{post_id}/")
+            response = await site.request("DELETE", f"/posts/{post_id}/")
             # A post that is gone already is what was asked for.
-            if not answer.is_success and answer.status != 404:
-                raise site.error_for_write(answer)
+            if not response.is_success and response.status != 404:
+                raise site.error_for_write(response)
 
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return empty metrics: Ghost reports none of them. Deleted and unpublished posts are None."""

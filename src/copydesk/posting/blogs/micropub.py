@@ -239,10 +239,10 @@ class Micropub:
         site = await self._open_site(account)
         step = intent.steps[0]
         body = await self._with_images(site, step, images) if images else step.body
-        answer = await site.request("POST", json=body)
-        if answer.status not in (200, 201, 202):
-            raise site.error_for_write(answer)
-        url = _location(site, answer)
+        response = await site.request("POST", json=body)
+        if response.status not in (200, 201, 202):
+            raise site.error_for_write(response)
+        url = _location(site, response)
         return StepResult(ids=(url,), urls=link_urls(url))
 
     async def find_post(
@@ -269,9 +269,9 @@ class Micropub:
         """Ask the site to delete the article."""
         site = await self._open_site(account)
         for url in result.ids:
-            answer = await site.request("POST", json={"action": "delete", "url": url})
-            if not answer.is_success and answer.status not in (404, 410):
-                raise site.error_for_write(answer)
+            response = await site.request("POST", json={"action": "delete", "url": url})
+            if not response.is_success and response.status not in (404, 410):
+                raise site.error_for_write(response)
 
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return empty metrics: sites report none.
@@ -316,15 +316,15 @@ class Micropub:
         The request carries no token: not every page may see it.
         """
         try:
-            answer = await self._client.request("GET", page, headers={"accept": "text/html, */*;q=0.1"})
+            response = await self._client.request("GET", page, headers={"accept": "text/html, */*;q=0.1"})
         except UnknownOutcomeError as error:
             raise NotSentError(error.message, hint=error.hint) from None
-        endpoint = find_endpoint(answer, page)
+        endpoint = find_endpoint(response, page)
         if endpoint is not None:
             # Validate the endpoint like a URL that the user entered: it will receive the token.
             parse_server_url(endpoint.partition("?")[0])
             return endpoint
-        if answer.is_success and "html" in answer.headers.get("content-type", "").lower():
+        if response.is_success and "html" in response.headers.get("content-type", "").lower():
             raise RefusedPostError("No Micropub endpoint found on the page.", hint="Use the endpoint's own address.")
         return page
 
@@ -341,18 +341,18 @@ class Micropub:
 async def _upload(media: Site, image: PostImage, stem: str) -> str:
     """Upload an image and return its URL."""
     content_type, content = encode_form_with_image({}, image, image_file_name(image, stem))
-    answer = await media.post_prerequisite("", content=content, headers={"content-type": content_type})
-    if not answer.is_success:
-        raise media.error_for_prerequisite(answer)
+    response = await media.post_prerequisite("", content=content, headers={"content-type": content_type})
+    if not response.is_success:
+        raise media.error_for_prerequisite(response)
     try:
-        return _location(media, answer)
+        return _location(media, response)
     except UnknownOutcomeError as error:
         raise NotSentError(error.message) from None
 
 
-def _location(site: Site, answer: Response) -> str:
+def _location(site: Site, response: Response) -> str:
     """Return the URL in the Location header. Raise `UnknownOutcomeError` if there is none."""
-    url = _absolute_url(site.base, answer.headers.get("location", ""))
+    url = _absolute_url(site.base, response.headers.get("location", ""))
     if not url:
         raise UnknownOutcomeError(f"{site.host} accepted the post but did not return its address.")
     return url

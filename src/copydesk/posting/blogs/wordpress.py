@@ -156,9 +156,9 @@ class WordPress(DraftThenPublish):
         """Move the post to the blog's trash."""
         site = await self._open_site(account)
         for post_id in result.ids:
-            answer = await site.request("DELETE", f"/posts/{post_id}")
-            if not answer.is_success and answer.status not in (404, 410):
-                raise site.error_for_write(answer)
+            response = await site.request("DELETE", f"/posts/{post_id}")
+            if not response.is_success and response.status not in (404, 410):
+                raise site.error_for_write(response)
 
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return empty metrics: WordPress counts nothing. Deleted posts are None."""
@@ -180,13 +180,13 @@ class WordPress(DraftThenPublish):
 
     async def _get_or_create_tag(self, site: Site, name: str) -> int:
         """Return the id of one tag. Repeating this is safe: WordPress answers with the existing tag."""
-        answer = await site.post_prerequisite("/tags", json={"name": name})
-        tag_id = _tag_id(answer)
+        response = await site.post_prerequisite("/tags", json={"name": name})
+        tag_id = _tag_id(response)
         if tag_id is not None:
             return tag_id
-        error = site.error_for_prerequisite(answer)
+        error = site.error_for_prerequisite(response)
         # The role of the user may not allow creating tags; name the tag, so that the user can remove it.
-        if answer.status == 403:
+        if response.status == 403:
             raise RefusedPostError(f"Cannot create the tag “{shorten(name)}”. {error.message}", hint="Remove it.")
         raise error
 
@@ -204,12 +204,12 @@ class WordPress(DraftThenPublish):
         )
 
 
-def _tag_id(answer: Response) -> int | None:
+def _tag_id(response: Response) -> int | None:
     """Return the id of the tag that was created or already existed; None for any other response."""
     try:
-        if answer.is_success:
-            return msgspec.json.decode(answer.body, type=_Tag).id
-        existing = msgspec.json.decode(answer.body, type=_TermExists)
+        if response.is_success:
+            return msgspec.json.decode(response.body, type=_Tag).id
+        existing = msgspec.json.decode(response.body, type=_TermExists)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return existing.data.term_id if existing.code == "term_exists" else None

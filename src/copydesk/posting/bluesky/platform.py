@@ -250,12 +250,12 @@ class Bluesky:
         for image in images:
             await self._upload_image(account, image)
         complete_writes, cids = records.with_images_and_cids(writes, record_images)
-        answer = await self._sessions.request(
+        response = await self._sessions.request(
             account, "POST", "com.atproto.repo.applyWrites", json=to_json_value(complete_writes)
         )
-        if not answer.is_success:
-            raise self._sessions.error_for_write(account.server, answer)
-        results = answer.decode(ApplyWritesResponse).results
+        if not response.is_success:
+            raise self._sessions.error_for_write(account.server, response)
+        results = response.decode(ApplyWritesResponse).results
         if [(result.uri, result.cid) for result in results] != list(zip(step.expects, cids, strict=True)):
             raise UnknownOutcomeError("Bluesky reports a different record than requested.")
         return step_result(account, step)
@@ -293,9 +293,9 @@ class Bluesky:
             if not uri.startswith(own_prefix):
                 raise RefusedPostError(f"{uri} is not a post of {account.name}.")
             params = {"repo": account.id, "collection": COLLECTION, "rkey": uri.removeprefix(own_prefix)}
-            answer = await self._sessions.request(account, "POST", "com.atproto.repo.deleteRecord", json=params)
-            if not answer.is_success:
-                raise self._sessions.error_for_write(account.server, answer)
+            response = await self._sessions.request(account, "POST", "com.atproto.repo.deleteRecord", json=params)
+            if not response.is_success:
+                raise self._sessions.error_for_write(account.server, response)
 
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return the counters of Bluesky's index, which has no views and no clicks.
@@ -318,10 +318,10 @@ class Bluesky:
         params = {"repo": account.id, "collection": COLLECTION, "limit": f"{min(limit, MAX_RECORDS)}"}
         url = f"{account.server}/xrpc/com.atproto.repo.listRecords"
         try:
-            answer = await self._client.request("GET", url, params=params)
-            if not answer.is_success:
-                raise self._sessions.error_for_read(account.server, answer)
-            listed = answer.decode(ListRecordsResponse).records
+            response = await self._client.request("GET", url, params=params)
+            if not response.is_success:
+                raise self._sessions.error_for_read(account.server, response)
+            listed = response.decode(ListRecordsResponse).records
         except UnknownOutcomeError as error:
             raise NotSentError(f"Cannot read the account: {error.message}") from None
         return [record.value.text for record in listed[:limit] if record.value.reply is None]
@@ -330,17 +330,17 @@ class Bluesky:
         """Upload an image. Any failure means that no post was created."""
         name = "com.atproto.repo.uploadBlob"
         try:
-            answer = await self._sessions.request(
+            response = await self._sessions.request(
                 account, "POST", name, content=image.content, media_type=image.media_type
             )
             # The record is hashed with our own reference, so the server's must be the same.
-            if answer.is_success and answer.decode(UploadBlobResponse).blob == records.blob_of(image):
+            if response.is_success and response.decode(UploadBlobResponse).blob == records.blob_of(image):
                 return
         except UnknownOutcomeError as error:
             raise NotSentError(f"Image upload failed: {error.message}") from None
-        if answer.is_success:
+        if response.is_success:
             raise NotSentError("Image upload failed: the server stored different data.")
-        upload_error = self._sessions.error_for_write(account.server, answer)
+        upload_error = self._sessions.error_for_write(account.server, response)
         raise NotSentError(upload_error.message) if isinstance(upload_error, UnknownOutcomeError) else upload_error
 
     async def _get_record(self, account: Account, key: str) -> GetRecordResponse | None:
@@ -348,11 +348,11 @@ class Bluesky:
         params = {"repo": account.id, "collection": COLLECTION, "rkey": key}
         url = f"{account.server}/xrpc/com.atproto.repo.getRecord"
         try:
-            answer = await self._client.request("GET", url, params=params)
-            if answer.is_success:
-                return answer.decode(GetRecordResponse)
+            response = await self._client.request("GET", url, params=params)
+            if response.is_success:
+                return response.decode(GetRecordResponse)
         except UnknownOutcomeError as error:
             raise NotSentError(f"Cannot check the account: {error.message}") from None
-        if answer.status in (400, 404) and decode_error(answer).error == "RecordNotFound":
+        if response.status in (400, 404) and decode_error(response).error == "RecordNotFound":
             return None
-        raise self._sessions.error_for_read(account.server, answer)
+        raise self._sessions.error_for_read(account.server, response)

@@ -93,11 +93,11 @@ class SessionClient:
         url = f"{account.server}/xrpc/{name}" + (f"?{urlencode(query)}" if query else "")
         extra_headers = {"content-type": media_type} if media_type else {}
         token = await self._access_token(account, "")
-        answer = await self._client.request(
+        response = await self._client.request(
             method, url, json=json, content=content, headers={**_bearer(token), **extra_headers}
         )
-        if not _is_token_expired(answer):
-            return answer
+        if not _is_token_expired(response):
+            return response
         token = await self._access_token(account, token)
         return await self._client.request(
             method, url, json=json, content=content, headers={**_bearer(token), **extra_headers}
@@ -108,24 +108,24 @@ class SessionClient:
     ) -> T:
         """Send a GET request and return the decoded response. Raise `LoginError` or `NotSentError`."""
         try:
-            answer = await self.request(account, "GET", name, query=query)
-            if answer.is_success:
-                return answer.decode(response_type)
+            response = await self.request(account, "GET", name, query=query)
+            if response.is_success:
+                return response.decode(response_type)
         except UnknownOutcomeError as error:
             raise NotSentError(error.message) from None
-        raise self.error_for_read(account.server, answer)
+        raise self.error_for_read(account.server, response)
 
     async def sign_in(self, server: str, identifier: str, password: str) -> Session:
         """Create a session with a password. Raise `LoginError` or `NotSentError`."""
         credentials = {"identifier": identifier, "password": password}
-        answer = await self._request_session(server, "createSession", {}, credentials)
-        if not answer.is_success:
-            fault = decode_error(answer)
-            if answer.status in (400, 401, 403) and fault.error:
+        response = await self._request_session(server, "createSession", {}, credentials)
+        if not response.is_success:
+            fault = decode_error(response)
+            if response.status in (400, 401, 403) and fault.error:
                 host = urlsplit(server).netloc
                 raise LoginError(f"{host} says: {as_sentence(fault.message or fault.error)}", hint=_RECONNECT_HINT)
-            raise self.error_for_read(server, answer)
-        return _decode_session(answer)
+            raise self.error_for_read(server, response)
+        return _decode_session(response)
 
     def error_for_write(self, server: str, response: Response) -> PostingError:
         """Return the error that an unsuccessful response to a write request means."""
@@ -181,10 +181,10 @@ class SessionClient:
         """Return a new session for the stored refresh token; None if the token is not accepted any more."""
         if not credentials.get(REFRESH):
             return None
-        answer = await self._request_session(account.server, "refreshSession", _bearer(credentials[REFRESH]))
-        if answer.is_success:
-            return _decode_session(answer)
-        error = self.error_for_read(account.server, answer)
+        response = await self._request_session(account.server, "refreshSession", _bearer(credentials[REFRESH]))
+        if response.is_success:
+            return _decode_session(response)
+        error = self.error_for_read(account.server, response)
         # Expired or revoked: the password is the last resort.
         if isinstance(error, LoginError):
             return None
@@ -240,19 +240,19 @@ def login_error(server: str, response: Response) -> LoginError | None:
     return LoginError(f"{urlsplit(server).netloc} says: {as_sentence(_error_text(response))}", hint=RECONNECT_HINT)
 
 
-def _error_text(answer: Response) -> str:
-    fault = decode_error(answer)
+def _error_text(response: Response) -> str:
+    fault = decode_error(response)
     return fault.message or fault.error
 
 
-def _is_token_expired(answer: Response) -> bool:
-    return answer.status in (400, 401) and decode_error(answer).error in _EXPIRED_TOKEN_ERRORS
+def _is_token_expired(response: Response) -> bool:
+    return response.status in (400, 401) and decode_error(response).error in _EXPIRED_TOKEN_ERRORS
 
 
-def _decode_session(answer: Response) -> Session:
+def _decode_session(response: Response) -> Session:
     """Decode a new session. Raise `NotSentError` if there is none in the response: no post was created by it."""
     try:
-        session = answer.decode(Session)
+        session = response.decode(Session)
     except UnknownOutcomeError as error:
         raise NotSentError(error.message) from None
     if not session.access_jwt:

@@ -152,11 +152,13 @@ async def _upload(server: Server, image: PostImage) -> tuple[str, bool]:
     """Return the media id of an image and True if the server has finished processing it."""
     content_type, content = encode_form_with_image({"description": image.alt}, image, image_file_name(image, "picture"))
     try:
-        answer = await server.request("POST", "/api/v2/media", headers={"content-type": content_type}, content=content)
-        if not answer.is_success:
-            raise server.error_for_write(answer)
+        response = await server.request(
+            "POST", "/api/v2/media", headers={"content-type": content_type}, content=content
+        )
+        if not response.is_success:
+            raise server.error_for_write(response)
         # 202: the upload is accepted and processed in the background.
-        return answer.decode(MediaAttachment).id, answer.status != 202
+        return response.decode(MediaAttachment).id, response.status != 202
     except UnknownOutcomeError as error:
         not_sent = NotSentError(f"Image upload failed; nothing was posted. {error.message}")
     except RefusedPostError as error:
@@ -176,12 +178,12 @@ async def _wait_until_ready(server: Server, processing: list[str], pause: Sleep)
 
 
 async def _is_processing(server: Server, media: str) -> bool:
-    answer = await server.get(f"/api/v1/media/{media}")
-    if answer.status == 422:
+    response = await server.get(f"/api/v1/media/{media}")
+    if response.status == 422:
         raise RefusedPostError(f"{server.host} cannot process an image; nothing was posted.")
-    if answer.is_success:
-        return answer.status == _PARTIAL_CONTENT
-    error = server.error_for_write(answer)
+    if response.is_success:
+        return response.status == _PARTIAL_CONTENT
+    error = server.error_for_write(response)
     if isinstance(error, LoginError | NotSentError):
         raise error
     raise NotSentError(f"An image is not ready; nothing was posted. {error.message}")
@@ -293,10 +295,12 @@ class Mastodon:
         if images and not completed:
             # Upload before the status: a status cannot be created with images that are still processed.
             body["media_ids"] = await upload_images(server, images, self._pause)
-        answer = await server.request("POST", "/api/v1/statuses", headers={"idempotency-key": step.keys[0]}, json=body)
-        if not answer.is_success:
-            raise _with_hint(server.error_for_write(answer), answer.status, completed)
-        return step_result(answer.decode(CreatedStatus), Evidence.ANSWERED)
+        response = await server.request(
+            "POST", "/api/v1/statuses", headers={"idempotency-key": step.keys[0]}, json=body
+        )
+        if not response.is_success:
+            raise _with_hint(server.error_for_write(response), response.status, completed)
+        return step_result(response.decode(CreatedStatus), Evidence.ANSWERED)
 
     async def find_post(
         self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
@@ -311,9 +315,9 @@ class Mastodon:
         """Delete statuses; one that does not exist any more is no error."""
         server = await self._open_server(account)
         for status_id in result.ids:
-            answer = await server.request("DELETE", _status_path(status_id))
-            if not answer.is_success and answer.status not in (404, 410):
-                raise error_for_read(answer, server.host, self._clock(), explanation=error_text(answer))
+            response = await server.request("DELETE", _status_path(status_id))
+            if not response.is_success and response.status not in (404, 410):
+                raise error_for_read(response, server.host, self._clock(), explanation=error_text(response))
 
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return favourites, replies and boosts.
@@ -345,10 +349,10 @@ class Mastodon:
         return [status.text or html_to_lines(status.content) for status in public[:limit]]
 
     async def _load_metrics(self, server: Server, status_id: str) -> PostMetrics | None:
-        answer = await server.get(_status_path(status_id))
-        if answer.status in (404, 410):
+        response = await server.get(_status_path(status_id))
+        if response.status in (404, 410):
             return None
-        return _to_metrics(server.decode(answer, StatusCounts))
+        return _to_metrics(server.decode(response, StatusCounts))
 
     async def _open_server(self, account: Account) -> Server:
         secrets = await self._secrets.read(account)

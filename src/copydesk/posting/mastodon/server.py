@@ -227,14 +227,14 @@ class Server:
 
     async def get_json_or_none(self, path: str, response_type: type[T]) -> T | None:
         """GET and decode; return None if the server does not have the endpoint or uses it for something else."""
-        answer = await self.get(path)
+        response = await self.get(path)
         # A 429 says nothing about the endpoint.
-        if answer.status != 429 and 400 <= answer.status < 500:
+        if response.status != 429 and 400 <= response.status < 500:
             return None
-        if not answer.is_success:
-            raise error_for_read(answer, self.host, self.clock(), explanation=error_text(answer))
+        if not response.is_success:
+            raise error_for_read(response, self.host, self.clock(), explanation=error_text(response))
         try:
-            return answer.decode(response_type)
+            return response.decode(response_type)
         except UnknownOutcomeError:
             return None
 
@@ -354,8 +354,8 @@ async def exchange_code(server: Server, sign_in: SignIn, code: str) -> dict[str,
 async def revoke(server: Server, credentials: dict[str, str]) -> None:
     """Revoke the token. Raise `NotSentError` if that failed."""
     try:
-        answer = await server.request("POST", "/oauth/revoke", form=credentials)
-        if answer.is_success:
+        response = await server.request("POST", "/oauth/revoke", form=credentials)
+        if response.is_success:
             return
     except UnknownOutcomeError:
         pass
@@ -368,13 +368,13 @@ async def revoke(server: Server, credentials: dict[str, str]) -> None:
 async def _post_form(server: Server, path: str, form: dict[str, str], kind: type[T]) -> T:
     """Post a form and decode the response. A rejected form is a failed sign-in."""
     try:
-        answer = await server.request("POST", path, form=form)
+        response = await server.request("POST", path, form=form)
     except UnknownOutcomeError as error:
         not_sent = NotSentError(error.message, hint=error.hint)
     else:
-        if answer.status in (400, 401, 403, 422):
-            raise LoginError(f"{server.host} denied access{_reason_suffix(error_text(answer))}.", hint="Try again.")
-        return server.decode(answer, kind)
+        if response.status in (400, 401, 403, 422):
+            raise LoginError(f"{server.host} denied access{_reason_suffix(error_text(response))}.", hint="Try again.")
+        return server.decode(response, kind)
     raise not_sent
 
 

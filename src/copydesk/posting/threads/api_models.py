@@ -106,11 +106,11 @@ def error_for_read(response: Response, now: datetime) -> PostingError:
     return NotSentError(error.message, retry_after=retry_at(response.headers, now))
 
 
-def _decode_error(answer: Response) -> _Error:
-    if answer.is_success:
+def _decode_error(response: Response) -> _Error:
+    if response.is_success:
         return _Error()
     try:
-        return msgspec.json.decode(answer.body, type=_Errors).error
+        return msgspec.json.decode(response.body, type=_Errors).error
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _Error()
 

@@ -141,14 +141,14 @@ class Threads:
         params = {"grant_type": "th_exchange_token", "client_secret": sign_in.context["client_secret"]}
         params["access_token"] = short_lived.access_token
         url = f"{server}/access_token"
-        answer = await as_repeatable(self._client.request("GET", url, params=params))
-        tokens = oauth.parse_token_response(answer, url, now)
+        response = await as_repeatable(self._client.request("GET", url, params=params))
+        tokens = oauth.parse_token_response(response, url, now)
         bearer = {"authorization": f"Bearer {tokens.access_token}"}
-        answer = await as_repeatable(
+        response = await as_repeatable(
             self._client.request("GET", f"{server}/v1.0/me", headers=bearer, params=_ME_PARAMS)
         )
         return ConnectResult(
-            account=self._decode_account(server, answer), credentials=oauth.to_credentials(tokens, now)
+            account=self._decode_account(server, response), credentials=oauth.to_credentials(tokens, now)
         )
 
     async def close(self) -> None:
@@ -172,8 +172,8 @@ class Threads:
             container = await self._create_container(account, intent, completed, index)
             return StepResult(ids=(container,), urls=())
         container = await self._ready_container(account, intent, completed)
-        answer = await self._post(account, "threads_publish", {"creation_id": container})
-        post_id = validate_id(answer.decode(ObjectId).id)
+        response = await self._post(account, "threads_publish", {"creation_id": container})
+        post_id = validate_id(response.decode(ObjectId).id)
         return StepResult(ids=(post_id,), urls=(await self._post_url(account, post_id),))
 
     async def find_post(
@@ -208,20 +208,20 @@ class Threads:
         # Results of hidden steps have no URL.
         for post_id in result.ids if result.urls else ():
             url = f"{account.server}/v1.0/{validate_id(post_id)}"
-            answer = await self._access.request(account, "DELETE", url)
-            if not answer.is_success and not is_missing(answer):
-                raise error_for_response(answer, self._clock())
+            response = await self._access.request(account, "DELETE", url)
+            if not response.is_success and not is_missing(response):
+                raise error_for_response(response, self._clock())
 
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return views, likes, replies and reposts without quotes; one request per post."""
         metrics: dict[str, PostMetrics | None] = {}
         for post_id in filter(is_valid_id, ids):
-            answer = await self._get(account, f"{post_id}/insights", {"metric": "views,likes,replies,reposts"})
-            if answer.is_success:
-                metrics[post_id] = answer.decode(Insights).metrics
+            response = await self._get(account, f"{post_id}/insights", {"metric": "views,likes,replies,reposts"})
+            if response.is_success:
+                metrics[post_id] = response.decode(Insights).metrics
             # Any other failure says nothing about the post.
-            elif not is_missing(answer):
-                raise error_for_read(answer, self._clock())
+            elif not is_missing(response):
+                raise error_for_read(response, self._clock())
             elif is_missing(
                 await self._get(account, post_id, {"fields": "id"})
             ):  # the post itself, not only its insights
@@ -252,19 +252,19 @@ class Threads:
 
     async def _post(self, account: Account, endpoint: str, form: Mapping[str, str]) -> Response:
         url = f"{account.server}/v1.0/{validate_id(account.id)}/{endpoint}"
-        answer = await self._access.request(account, "POST", url, form=form)
-        if not answer.is_success:
-            raise error_for_response(answer, self._clock())
-        return answer
+        response = await self._access.request(account, "POST", url, form=form)
+        if not response.is_success:
+            raise error_for_response(response, self._clock())
+        return response
 
     async def _container_status(self, account: Account, container: str) -> str:
-        answer = await self._get(account, validate_id(container), {"fields": "id,status"})
-        if is_missing(answer):
+        response = await self._get(account, validate_id(container), {"fields": "id,status"})
+        if is_missing(response):
             # Treat a missing container like an expired one: another one is created.
             return "EXPIRED"
-        if not answer.is_success:
-            raise error_for_read(answer, self._clock())
-        status = answer.decode(Container).status
+        if not response.is_success:
+            raise error_for_read(response, self._clock())
+        status = response.decode(Container).status
         if status not in _STATUSES:
             raise NotSentError("Threads returned an unknown status of the post.")
         return status
@@ -275,10 +275,10 @@ class Threads:
         not_before = since - CLOCK_TOLERANCE
         posts: list[ThreadsPost] = []
         for _ in range(MAX_PAGES):
-            answer = await self._get(account, "me/replies" if parent else "me/threads", params)
-            if not answer.is_success:
-                raise error_for_read(answer, self._clock())
-            page = answer.decode(Page)
+            response = await self._get(account, "me/replies" if parent else "me/threads", params)
+            if not response.is_success:
+                raise error_for_read(response, self._clock())
+            page = response.decode(Page)
             recent = [post for post in page.data if post.published_at >= not_before]
             posts += recent
             # Lists are newest first, so a page without recent posts is the last one needed.
@@ -290,18 +290,18 @@ class Threads:
     async def _post_url(self, account: Account, post_id: str) -> str:
         """Return the URL of the post. Errors are ignored: the post exists whatever this request returns."""
         with suppress(PostingError):
-            answer = await self._get(account, post_id, {"fields": "id,timestamp,permalink"})
-            if answer.is_success:
-                return public_url(answer.decode(ThreadsPost), account)
+            response = await self._get(account, post_id, {"fields": "id,timestamp,permalink"})
+            if response.is_success:
+                return public_url(response.decode(ThreadsPost), account)
         return profile_url(account)
 
     async def _get(self, account: Account, path: str, params: Mapping[str, str]) -> Response:
         return await as_repeatable(self._access.request(account, "GET", f"{account.server}/v1.0/{path}", params=params))
 
-    def _decode_account(self, server: str, answer: Response) -> Account:
-        if not answer.is_success:
-            raise error_for_read(answer, self._clock())
-        user = answer.decode(User)
+    def _decode_account(self, server: str, response: Response) -> Account:
+        if not response.is_success:
+            raise error_for_read(response, self._clock())
+        user = response.decode(User)
         # Both become part of URLs.
         if not is_valid_id(user.id) or not is_valid_name(user.username):
             raise LoginError("Threads did not identify the account.")

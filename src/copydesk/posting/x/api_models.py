@@ -239,12 +239,12 @@ async def _load_batch(
     ask: GetPosts, ids: Sequence[str], now: datetime, *, clicks: bool
 ) -> dict[str, PostMetrics | None]:
     fields = "public_metrics,non_public_metrics" if clicks else "public_metrics"
-    answer = await ask({"ids": ",".join(ids), "tweet.fields": fields})
-    if clicks and answer.status in {400, 403}:
+    response = await ask({"ids": ",".join(ids), "tweet.fields": fields})
+    if clicks and response.status in {400, 403}:
         return {}  # rejected because of the clicks; the caller retries without them
-    if not answer.is_success:
-        raise error_for_read(answer, HOST, now, explanation=error_text(answer))
-    page = answer.decode(_Page)
+    if not response.is_success:
+        raise error_for_read(response, HOST, now, explanation=error_text(response))
+    page = response.decode(_Page)
     metrics: dict[str, PostMetrics | None] = {post.id: _to_metrics(post) for post in page.data if post.id in ids}
     deleted = {problem.post_id for problem in page.errors if problem.type.endswith(_NOT_FOUND)}
     if not clicks and len(deleted) == len(page.errors):  # every error is "not found", so all missing posts are deleted

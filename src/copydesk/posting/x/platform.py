@@ -194,8 +194,8 @@ class X:
             )
         )
         bearer = {"authorization": f"Bearer {tokens.access_token}"}
-        answer = await as_repeatable(self._client.request("GET", f"{server}/2/users/me", headers=bearer))
-        account = self._decode_account(server, answer)
+        response = await as_repeatable(self._client.request("GET", f"{server}/2/users/me", headers=bearer))
+        account = self._decode_account(server, response)
         app = {"client_id": context["client_id"], "client_secret": context.get("client_secret", "")}
         return ConnectResult(account=account, credentials={**app, **oauth.to_credentials(tokens, self._clock())})
 
@@ -205,8 +205,8 @@ class X:
 
     async def check(self, account: Account) -> Account:
         """Return the account with its current name."""
-        answer = await as_repeatable(self._access.request(account, "GET", f"{account.server}/2/users/me"))
-        current = self._decode_account(account.server, answer)
+        response = await as_repeatable(self._access.request(account, "GET", f"{account.server}/2/users/me"))
+        current = self._decode_account(account.server, response)
         oauth.require_same_account(current, account)
         return current
 
@@ -219,10 +219,10 @@ class X:
             body["reply"] = {"in_reply_to_tweet_id": completed[-1].ids[0]}
         elif images:
             body["media"] = {"media_ids": await self._upload_images(account, images)}
-        answer = await self._access.request(account, "POST", f"{account.server}/2/tweets", json=body)
-        if not answer.is_success:
-            raise error_for_post(answer, self._clock(), is_reply=bool(completed))
-        return _step_result(account, answer.decode(_CreatedResponse).data.id, Evidence.ANSWERED)
+        response = await self._access.request(account, "POST", f"{account.server}/2/tweets", json=body)
+        if not response.is_success:
+            raise error_for_post(response, self._clock(), is_reply=bool(completed))
+        return _step_result(account, response.decode(_CreatedResponse).data.id, Evidence.ANSWERED)
 
     async def find_post(
         self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
@@ -237,11 +237,13 @@ class X:
     async def delete(self, account: Account, result: StepResult) -> None:
         """Delete the post; X charges a cent for that."""
         for post_id in result.ids:
-            answer = await self._access.request(account, "DELETE", f"{account.server}/2/tweets/{_validate_id(post_id)}")
+            response = await self._access.request(
+                account, "DELETE", f"{account.server}/2/tweets/{_validate_id(post_id)}"
+            )
             # A 403 concerns this post, not the account, so only 401 asks for a new login.
-            if not answer.is_success and answer.status != 404:
+            if not response.is_success and response.status != 404:
                 raise error_for_write(
-                    answer, HOST, self._clock(), explanation=error_text(answer), login_statuses=frozenset({401})
+                    response, HOST, self._clock(), explanation=error_text(response), login_statuses=frozenset({401})
                 )
 
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
@@ -262,10 +264,10 @@ class X:
         }
         posts: list[XPost] = []
         for _ in range(MAX_PAGES):
-            answer = await self._get(account, f"/2/users/{_validate_id(account.id)}/tweets", params)
-            if not answer.is_success:
-                raise error_for_read(answer, HOST, self._clock(), explanation=error_text(answer))
-            page = answer.decode(Timeline)
+            response = await self._get(account, f"/2/users/{_validate_id(account.id)}/tweets", params)
+            if not response.is_success:
+                raise error_for_read(response, HOST, self._clock(), explanation=error_text(response))
+            page = response.decode(Timeline)
             # X may withhold posts; then absence from this list proves nothing.
             if len(page.data) != page.meta.result_count:
                 raise UnknownOutcomeError("X did not return all posts of the account.")
@@ -286,26 +288,26 @@ class X:
 
     async def _upload_image(self, account: Account, image: PostImage) -> str:
         body = {"media": b64encode(image.content).decode(), "media_category": "tweet_image"}
-        answer = await self._access.request(account, "POST", f"{account.server}/2/media/upload", json=body)
-        if not answer.is_success:
+        response = await self._access.request(account, "POST", f"{account.server}/2/media/upload", json=body)
+        if not response.is_success:
             raise error_for_write(
-                answer, HOST, self._clock(), explanation=error_text(answer), login_statuses=frozenset({401})
+                response, HOST, self._clock(), explanation=error_text(response), login_statuses=frozenset({401})
             )
         # Alt texts are set with a request of their own, before the post is created.
-        media_id = answer.decode(_CreatedResponse).data.id
+        media_id = response.decode(_CreatedResponse).data.id
         if image.alt:
             alt_text = {"id": media_id, "metadata": {"alt_text": {"text": image.alt}}}
-            answer = await self._access.request(account, "POST", f"{account.server}/2/media/metadata", json=alt_text)
-            if not answer.is_success:
+            response = await self._access.request(account, "POST", f"{account.server}/2/media/metadata", json=alt_text)
+            if not response.is_success:
                 raise error_for_write(
-                    answer, HOST, self._clock(), explanation=error_text(answer), login_statuses=frozenset({401})
+                    response, HOST, self._clock(), explanation=error_text(response), login_statuses=frozenset({401})
                 )
         return media_id
 
-    def _decode_account(self, server: str, answer: Response) -> Account:
-        if not answer.is_success:
-            raise error_for_read(answer, HOST, self._clock(), explanation=error_text(answer))
-        me = answer.decode(_MeResponse).data
+    def _decode_account(self, server: str, response: Response) -> Account:
+        if not response.is_success:
+            raise error_for_read(response, HOST, self._clock(), explanation=error_text(response))
+        me = response.decode(_MeResponse).data
         return Account(platform=self.info.name, server=server, id=me.id, name=me.username)
 
     async def _refresh(self, account: Account, credentials: Mapping[str, str]) -> TokenResponse:
