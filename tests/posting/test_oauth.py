@@ -5,8 +5,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from copydesk.posting.client import PlatformClient, Response
-from copydesk.posting.oauth import AuthorizedClient, TokenResponse, as_repeatable, parse_token_response, to_credentials
+from copydesk.posting.client import PlatformClient, Response, as_repeatable
+from copydesk.posting.oauth import AuthorizedClient, TokenResponse, parse_token_response, to_credentials
 from copydesk.posting.platform import Account, LoginError, NotSentError, UnknownOutcomeError
 from faulty_server import NOW, FakeClock, RecordingSecrets
 

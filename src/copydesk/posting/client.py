@@ -160,6 +160,18 @@ class PlatformClient:
         raise failure
 
 
+async def as_repeatable(request: Awaitable[T]) -> T:
+    """Await a request that creates nothing visible, and raise `NotSentError` in place of `UnknownOutcomeError`.
+
+    Such a request can simply be repeated.
+    """
+    try:
+        return await request
+    except UnknownOutcomeError as error:
+        not_sent = NotSentError(error.message, hint=error.hint)
+    raise not_sent
+
+
 def sent_credentials(url: str, headers: Mapping[str, str], form: Mapping[str, str], json: object) -> Iterator[str]:
     """Yield the credentials that a request contains, as they are sent and decoded."""
     for name, value in headers.items():

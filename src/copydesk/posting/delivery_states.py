@@ -235,7 +235,9 @@ def not_found(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime,
     return _certainly_not_created(checked, guarantees, now, jitter)
 
 
-def _certainly_not_created(delivery: Delivery, trust: DeliveryGuarantees, now: datetime, jitter: float) -> Delivery:
+def _certainly_not_created(
+    delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime, jitter: float
+) -> Delivery:
     """Return the next state after a lost request that, as far as can be told, created nothing."""
     if delivery.refusal:
         return replace(delivery, state=DeliveryState.FAILED, error=delivery.refusal, doubt=False, not_before=None)
@@ -243,7 +245,7 @@ def _certainly_not_created(delivery: Delivery, trust: DeliveryGuarantees, now: d
         return replace(
             delivery, state=DeliveryState.ABANDONED, doubt=False, not_before=None, given_up=GiveUpReason.ATTEMPTS
         )
-    if not trust.idempotent and delivery.resends >= MAX_RESENDS:
+    if not guarantees.idempotent and delivery.resends >= MAX_RESENDS:
         return replace(delivery, state=DeliveryState.NEEDS_USER, not_before=None)
     return replace(
         delivery, state=DeliveryState.PLANNED, not_before=_next_attempt_at(delivery.attempts - 1, now, jitter, None)
@@ -304,10 +306,10 @@ def abandoned(delivery: Delivery, message: str = "", reason: GiveUpReason = Give
     )
 
 
-def can_resend(delivery: Delivery, trust: DeliveryGuarantees, now: datetime) -> bool:
+def can_resend(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime) -> bool:
     """Return True if repeating the same request is safe, which is the quickest way to learn the first one's result."""
     first_sent_at = delivery.first_sent_at
-    in_window = first_sent_at is not None and first_sent_at <= now < first_sent_at + trust.idempotency_window
+    in_window = first_sent_at is not None and first_sent_at <= now < first_sent_at + guarantees.idempotency_window
     return in_window and not delivery.refusal and delivery.attempts < MAX_ATTEMPTS
 
 

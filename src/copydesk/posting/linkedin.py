@@ -14,8 +14,8 @@ import msgspec
 
 from copydesk.model.platform import PlatformInfo
 from copydesk.posting import oauth
-from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
-from copydesk.posting.oauth import AuthorizedClient, as_repeatable
+from copydesk.posting.client import PlatformClient, Response, as_repeatable, error_for_read, error_for_write
+from copydesk.posting.oauth import AuthorizedClient
 from copydesk.posting.platform import (
     Account,
     ConnectResult,

@@ -22,7 +22,8 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from copydesk.model.serialization import format_iso
-from copydesk.posting.client import PlatformClient, Response, error_for_read, shorten
+from copydesk.network.response import status_phrase
+from copydesk.posting.client import PlatformClient, Response, as_repeatable, error_for_read, shorten
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
@@ -111,7 +112,7 @@ def parse_token_response(response: Response, url: str, now: datetime) -> TokenRe
             return tokens
         raise UnknownOutcomeError(f"{host} returned no token.")
     if response.status in {400, 401, 403}:
-        reason = shorten(_error_text(response)) or f"{host} denied access."
+        reason = shorten(_error_text(response)) or status_phrase(response.status)
         raise LoginError(f"{host} denied access: {reason}", hint=RECONNECT_HINT)
     raise error_for_read(response, host, now)
 
@@ -133,18 +134,6 @@ def to_credentials(tokens: TokenResponse, now: datetime) -> dict[str, str]:
     if tokens.expires_in is not None and 0 < tokens.expires_in < timedelta(days=3650).total_seconds():
         credentials[EXPIRES_AT] = format_iso(now + timedelta(seconds=tokens.expires_in))
     return credentials
-
-
-async def as_repeatable(request: Awaitable[T]) -> T:
-    """Await a request that creates nothing visible, and raise `NotSentError` in place of `UnknownOutcomeError`.
-
-    Such a request can simply be repeated.
-    """
-    try:
-        return await request
-    except UnknownOutcomeError as error:
-        not_sent = NotSentError(error.message, hint=error.hint)
-    raise not_sent
 
 
 def require_same_account(current: Account, account: Account) -> None:

@@ -10,7 +10,15 @@ import msgspec
 
 from copydesk.errors import CopydeskError
 from copydesk.network.addresses import is_public
-from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write, retry_at, shorten
+from copydesk.posting.client import (
+    PlatformClient,
+    Response,
+    as_repeatable,
+    error_for_read,
+    error_for_write,
+    retry_at,
+    shorten,
+)
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 from copydesk.text import links
 
@@ -84,10 +92,9 @@ class Site:
 
         Raise `NotSentError` instead of `UnknownOutcomeError`: if the response is lost, no post was created.
         """
-        try:
-            return await self.request("POST", path, json=json, content=content, headers=headers, params=params)
-        except UnknownOutcomeError as error:
-            raise NotSentError(error.message) from None
+        return await as_repeatable(
+            self.request("POST", path, json=json, content=content, headers=headers, params=params)
+        )
 
     async def create_prerequisite(
         self,
@@ -231,6 +238,12 @@ def _is_local(host: str) -> bool:
         return not is_public(str(ip_address(host)))
     except ValueError:
         return False
+
+
+def site_name(url: str) -> str:
+    """Return host and path of a site's URL, by which its account is shown."""
+    parts = urlsplit(url)
+    return parts.netloc + parts.path
 
 
 def link_urls(url: str) -> tuple[str, ...]:

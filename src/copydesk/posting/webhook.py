@@ -31,7 +31,7 @@ from copydesk.model.draft import Format
 from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import format_iso
 from copydesk.posting.blogs import articles
-from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
+from copydesk.posting.client import PlatformClient, Response, as_repeatable, error_for_read, error_for_write
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
@@ -39,7 +39,6 @@ from copydesk.posting.platform import (
     DeliveryGuarantees,
     DeliveryStep,
     Intent,
-    NotSentError,
     Post,
     PostImage,
     PostMetrics,
@@ -50,7 +49,7 @@ from copydesk.posting.platform import (
     uuid_key,
 )
 from copydesk.posting.registry import PLATFORMS
-from copydesk.posting.site import error_text, link_urls, parse_server_url
+from copydesk.posting.site import error_text, link_urls, parse_server_url, site_name
 
 IDEMPOTENCY_WINDOW = timedelta(days=30)
 """Receivers recognize an id for this long."""
@@ -110,8 +109,7 @@ class Webhook:
         url, secret = parse_server_url(server), credentials["secret"].strip()
         if len(secret) < MIN_SECRET_LENGTH:
             raise RefusedPostError(f"The secret is too short: use at least {MIN_SECRET_LENGTH} characters.")
-        parts = urlsplit(url)
-        account = Account(platform=self.info.name, server=url, id=url, name=parts.netloc + parts.path)
+        account = Account(platform=self.info.name, server=url, id=url, name=site_name(url))
         await self._send_check(account, secret)
         return ConnectResult(account=account, credentials={"secret": secret})
 
@@ -152,10 +150,7 @@ class Webhook:
         return {post_id: PostMetrics() for post_id in ids}
 
     async def _send_check(self, account: Account, secret: str) -> None:
-        try:
-            response = await self._post(account, {"event": "check"}, secret)
-        except UnknownOutcomeError as error:
-            raise NotSentError(error.message, hint=error.hint) from None
+        response = await as_repeatable(self._post(account, {"event": "check"}, secret))
         if not response.is_success:
             raise error_for_read(response, _host(account), self._clock(), explanation=error_text(response))
 

@@ -10,7 +10,6 @@ from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, ClassVar
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -32,7 +31,7 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
 )
 from copydesk.posting.registry import PLATFORMS
-from copydesk.posting.site import Site, link_urls, parse_server_url
+from copydesk.posting.site import Site, link_urls, parse_server_url, site_name
 
 API = "/ghost/api/admin"
 VERSION = "v5.0"
@@ -105,8 +104,7 @@ class Ghost(DraftThenPublish):
     async def _account(self, server: str, site: Site) -> Account:
         # `/site/` is public, so it would accept any key: list a post to verify this one.
         await site.get("/posts/", _PostList, params={"limit": "1", "fields": "id,status"})
-        parts = urlsplit(server)
-        return Account(platform=self.info.name, server=server, id=server, name=parts.netloc + parts.path)
+        return Account(platform=self.info.name, server=server, id=server, name=site_name(server))
 
     async def find_draft(self, site: Site, draft: DeliveryStep, since: datetime) -> StepResult | None:
         """Return the post with the slug, draft or published; None if there is none."""

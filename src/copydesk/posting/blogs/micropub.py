@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 import msgspec
 
 from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Struct
 from copydesk.posting.blogs import articles
-from copydesk.posting.client import PlatformClient, Response, encode_form_with_image, image_file_name
+from copydesk.posting.client import PlatformClient, Response, as_repeatable, encode_form_with_image, image_file_name
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
@@ -37,7 +37,7 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
 )
 from copydesk.posting.registry import PLATFORMS
-from copydesk.posting.site import Site, link_urls, parse_server_url
+from copydesk.posting.site import Site, link_urls, parse_server_url, site_name
 from copydesk.text import links
 from copydesk.text.html_tags import iter_tags
 
@@ -223,7 +223,7 @@ class Micropub:
         # A relative endpoint on the page resolves differently with and without the trailing slash.
         page = f"{address}/" if server.strip().endswith("/") else address
         secrets = {"token": credentials["token"].strip(), "endpoint": await self._find_endpoint(page)}
-        account = Account(platform=self.info.name, server=address, id=address, name=_account_name(address))
+        account = Account(platform=self.info.name, server=address, id=address, name=site_name(address))
         await self._load_config(self._site(secrets))
         return ConnectResult(account=account, credentials=secrets)
 
@@ -281,11 +281,9 @@ class Micropub:
         return {url: None if await self._is_deleted(url) else PostMetrics() for url in ids}
 
     async def _is_deleted(self, url: str) -> bool:
-        try:
-            # The stored URL may point to any host, so it gets no token.
-            return (await self._client.request("GET", url, headers={"accept": "text/html"})).status in (404, 410)
-        except UnknownOutcomeError as error:
-            raise NotSentError(error.message, hint=error.hint) from None
+        # The stored URL may point to any host, so it gets no token.
+        response = await as_repeatable(self._client.request("GET", url, headers={"accept": "text/html"}))
+        return response.status in (404, 410)
 
     async def _load_page(self, site: Site, params: Mapping[str, str]) -> Page:
         # Servers without the extension answer with any of these.
@@ -315,10 +313,7 @@ class Micropub:
 
         The request carries no token: not every page may see it.
         """
-        try:
-            response = await self._client.request("GET", page, headers={"accept": "text/html, */*;q=0.1"})
-        except UnknownOutcomeError as error:
-            raise NotSentError(error.message, hint=error.hint) from None
+        response = await as_repeatable(self._client.request("GET", page, headers={"accept": "text/html, */*;q=0.1"}))
         endpoint = find_endpoint(response, page)
         if endpoint is not None:
             # Validate the endpoint like a URL that the user entered: it will receive the token.
@@ -364,8 +359,3 @@ def _absolute_url(base: str, url: str) -> str:
         return links.postable_url(urljoin(base, url.strip())) or "" if url.strip() else ""
     except ValueError:
         return ""
-
-
-def _account_name(address: str) -> str:
-    parts = urlsplit(address)
-    return parts.netloc + parts.path

@@ -6,8 +6,8 @@ Tags and images are created before the post and found again by name and slug.
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, ClassVar
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -27,7 +27,7 @@ from copydesk.posting.platform import (
     StepResult,
 )
 from copydesk.posting.registry import PLATFORMS
-from copydesk.posting.site import Site, link_urls, parse_server_url
+from copydesk.posting.site import Site, link_urls, parse_server_url, site_name
 
 API = "/wp-json/wp/v2"
 MAX_IDS_PER_REQUEST = 100
@@ -105,11 +105,10 @@ class WordPress(DraftThenPublish):
 
     async def _account(self, server: str, site: Site) -> Account:
         user = await site.get("/users/me", _User, params={"context": "edit", "_fields": "id,slug"})
-        parts = urlsplit(server)
-        name = f"{user.slug}@{parts.netloc}{parts.path}" if user.slug else parts.netloc + parts.path
+        name = f"{user.slug}@{site_name(server)}" if user.slug else site_name(server)
         return Account(platform=self.info.name, server=server, id=str(user.id), name=name)
 
-    async def find_draft(self, site: Site, draft: DeliveryStep, since: object) -> StepResult | None:
+    async def find_draft(self, site: Site, draft: DeliveryStep, since: datetime) -> StepResult | None:
         """Return the post with the slug, in whatever status; None if there is none."""
         posts = await site.get("/posts", list[_Post], params={"slug": draft.keys[0], **_ANY_STATUS})
         return StepResult(ids=(str(posts[0].id),), urls=(), evidence=Evidence.READ_BACK) if posts else None
@@ -141,7 +140,7 @@ class WordPress(DraftThenPublish):
             )
         return StepResult(ids=(post_id,), urls=link_urls(post.link))
 
-    async def find_published(self, site: Site, post_id: str, since: object) -> StepResult | None:
+    async def find_published(self, site: Site, post_id: str, since: datetime) -> StepResult | None:
         """Return the post if its status makes it visible."""
         posts = await site.get("/posts", list[_Post], params={"include": post_id, **_ANY_STATUS})
         # Compared again: a server that ignores the filter would return other posts.

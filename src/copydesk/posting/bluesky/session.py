@@ -12,7 +12,14 @@ from urllib.parse import urlencode, urlsplit
 
 from copydesk.errors import CopydeskError
 from copydesk.model.serialization import Struct
-from copydesk.posting.client import PlatformClient, Response, as_sentence, error_for_read, error_for_write
+from copydesk.posting.client import (
+    PlatformClient,
+    Response,
+    as_repeatable,
+    as_sentence,
+    error_for_read,
+    error_for_write,
+)
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
@@ -193,12 +200,10 @@ class SessionClient:
     async def _request_session(
         self, server: str, name: str, headers: Mapping[str, str], json: object = None
     ) -> Response:
-        try:
-            return await self._client.request(
-                "POST", f"{server}/xrpc/com.atproto.server.{name}", headers=headers, json=json
-            )
-        except UnknownOutcomeError as error:  # at most a session was created, and no post
-            raise NotSentError(error.message) from None
+        # At most a session was created, and no post.
+        return await as_repeatable(
+            self._client.request("POST", f"{server}/xrpc/com.atproto.server.{name}", headers=headers, json=json)
+        )
 
 
 def pds_url(session: Session, fallback: str) -> str:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from copydesk.model.delivery import Evidence, StepResult
 from copydesk.model.serialization import Struct
 from copydesk.posting import oauth
-from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write, shorten
+from copydesk.posting.client import PlatformClient, Response, as_repeatable, error_for_read, error_for_write, shorten
 from copydesk.posting.platform import (
     LoginError,
     NotSentError,
@@ -215,11 +215,7 @@ class Server:
 
     async def get(self, path: str) -> Response:
         """Send a GET request. Raise `NotSentError` if there is no response: reading creates nothing."""
-        try:
-            return await self.request("GET", path)
-        except UnknownOutcomeError as error:
-            not_sent = NotSentError(error.message, hint=error.hint)
-        raise not_sent
+        return await as_repeatable(self.request("GET", path))
 
     async def get_json(self, path: str, response_type: type[T]) -> T:
         """GET and decode. Raise `LoginError` or `NotSentError`."""
@@ -367,15 +363,10 @@ async def revoke(server: Server, credentials: dict[str, str]) -> None:
 
 async def _post_form(server: Server, path: str, form: dict[str, str], kind: type[T]) -> T:
     """Post a form and decode the response. A rejected form is a failed sign-in."""
-    try:
-        response = await server.request("POST", path, form=form)
-    except UnknownOutcomeError as error:
-        not_sent = NotSentError(error.message, hint=error.hint)
-    else:
-        if response.status in (400, 401, 403, 422):
-            raise LoginError(f"{server.host} denied access{_reason_suffix(error_text(response))}.", hint="Try again.")
-        return server.decode(response, kind)
-    raise not_sent
+    response = await as_repeatable(server.request("POST", path, form=form))
+    if response.status in (400, 401, 403, 422):
+        raise LoginError(f"{server.host} denied access{_reason_suffix(error_text(response))}.", hint="Try again.")
+    return server.decode(response, kind)
 
 
 def _reason_suffix(message: str) -> str:

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from copydesk.model.platform import PlatformInfo
 from copydesk.posting import oauth
-from copydesk.posting.client import PlatformClient, Response
-from copydesk.posting.oauth import AuthorizedClient, TokenResponse, as_repeatable
+from copydesk.posting.client import PlatformClient, Response, as_repeatable
+from copydesk.posting.oauth import AuthorizedClient, TokenResponse
 from copydesk.posting.platform import (
     Account,
     ConnectResult,

@@ -17,8 +17,8 @@ import msgspec
 
 from copydesk.model.platform import Limits, PlatformInfo
 from copydesk.posting import oauth
-from copydesk.posting.client import PlatformClient, Response, error_for_read, error_for_write
-from copydesk.posting.oauth import AuthorizedClient, TokenResponse, as_repeatable
+from copydesk.posting.client import PlatformClient, Response, as_repeatable, error_for_read, error_for_write
+from copydesk.posting.oauth import AuthorizedClient, TokenResponse
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
