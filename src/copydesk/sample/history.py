@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from copydesk.desk.experiments import claim_assignment, next_assignment
+from copydesk.desk.assignments import claim_assignment, next_assignment
 from copydesk.model.draft import Draft, Format, Status
 from copydesk.model.engagement import INTERACTION_METRICS, METRICS, EngagementRecord, RecordStatus
 from copydesk.model.item import Entry, ItemState

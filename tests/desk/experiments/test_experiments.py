@@ -10,14 +10,8 @@ from sqlalchemy import update
 import copydesk.drafting.writer as writer_module
 from copydesk.desk import Desk
 from copydesk.desk import experiments as module
-from copydesk.desk.experiments import (
-    Treatment,
-    claim_assignment,
-    claim_next,
-    get_treatment,
-    has_unsupported_variants,
-    next_assignment,
-)
+from copydesk.desk.assignments import Treatment, claim_assignment, claim_next, get_treatment, next_assignment
+from copydesk.desk.experiments import has_unsupported_variants
 from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import DraftVariant, Format, Status

@@ -10,9 +10,9 @@ from datetime import datetime
 
 import msgspec
 
+from copydesk.desk.assignments import claim_next
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import check_new_draft
-from copydesk.desk.experiments import claim_next
 from copydesk.model.draft import Agent, AgentSource, Draft, DraftImage, Format, Status, stored_image_digest
 from copydesk.model.item import Entry, ItemState
 from copydesk.model.requests import (

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from copydesk.desk.assignments import Treatment, get_treatment
 from copydesk.desk.confidence import estimate
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import MAX_RECENT, RECENT_WINDOW, platforms_of_draft
 from copydesk.desk.drafts.create import derive_title
 from copydesk.desk.drafts.source_items import add_items, list_sources
-from copydesk.desk.experiments import Treatment, get_treatment
 from copydesk.desk.images.draft_images import page_images
 from copydesk.desk.saved_ranking import load_settings
 from copydesk.desk.writers.open_writer import open_writer, write_recorded

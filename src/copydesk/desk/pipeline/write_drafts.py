@@ -11,11 +11,11 @@ from typing import NamedTuple, Self
 
 import msgspec
 
+from copydesk.desk.assignments import Assignment, claim_assignment, next_assignment
 from copydesk.desk.confidence import load_model, with_confidence
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.desk.drafts.source_items import add_items, list_sources
-from copydesk.desk.experiments import Assignment, claim_assignment, next_assignment
 from copydesk.desk.images.draft_images import PageImages, page_images
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.desk.pipeline.roundups import Roundup, Roundups

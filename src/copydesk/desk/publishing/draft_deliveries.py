@@ -10,7 +10,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from copydesk.desk.engagement import METRIC_READ_DELAYS
+from copydesk.desk.publishing.metrics import METRIC_READ_DELAYS
 from copydesk.model.delivery import FINAL_STATES, ConnectedAccount, DeliveryState
 from copydesk.model.draft import Status
 from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event

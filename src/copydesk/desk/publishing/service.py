@@ -11,7 +11,6 @@ from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.approvals import AccountResolver, list_lacking, list_missing_approvals
 from copydesk.desk.drafts.review import prepare_change
-from copydesk.desk.engagement import collect_metrics
 from copydesk.desk.operation import operation
 from copydesk.desk.publishing.delivery_report import (
     DeliveryContext,
@@ -22,6 +21,7 @@ from copydesk.desk.publishing.delivery_report import (
 )
 from copydesk.desk.publishing.draft_deliveries import latest_delivery, text_digest
 from copydesk.desk.publishing.grace import expires_at
+from copydesk.desk.publishing.metrics import collect_metrics
 from copydesk.desk.publishing.missing_accounts import list_missing_accounts
 from copydesk.desk.publishing.payload import rule_violations, run_in_article_thread, split_text, to_post
 from copydesk.desk.publishing.publish import (
