@@ -2,7 +2,8 @@
 
 An index gives the drafts of each state in the tab's order, and SQLite merges them: nothing is sorted, and only what is
 returned is read. Drafts are sorted only if a filter leads to few of them, and in orders that are for small tabs. Words
-are looked up in the full text index, which returns the drafts in the order in which they were inserted.
+are looked up in the full text index, which returns the drafts in the order in which they were inserted; on PostgreSQL that
+index has the drafts of all users in no order, so the search is in the order of ids.
 """
 
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ from copydesk.model.filters import (
 from copydesk.model.transitions import CREATE
 from copydesk.store import search
 from copydesk.store.draft_rows import DRAFT_COLUMNS, Execute, hydrate
-from copydesk.store.raw_sql import chunked, placeholders, raw_execute
+from copydesk.store.raw_sql import POSTGRESQL, chunked, placeholders, raw_execute
 from copydesk.store.tables import TO_REVIEW_CONDITION
 
 _KEY_COLUMNS: Final = {
@@ -63,6 +64,8 @@ class WindowShape(NamedTuple):
     """True if words are searched for."""
     is_selective: bool = False
     """True if the filters, or in a search the tab, lead to few drafts."""
+    on_server: bool = False
+    """True on PostgreSQL."""
     backwards: bool = False
     has_position: bool = False
     """True if the window starts at a position; `position_has_key` is True if that has a key."""
@@ -86,7 +89,7 @@ def positions_sql(shape: WindowShape) -> str:
     if shape.has_query:
         return (
             f"SELECT draft.rid, draft.id FROM {_search_from(shape)}"  # noqa: S608
-            f" ORDER BY {_rowid_column(shape)} {direction} LIMIT :limit OFFSET :offset"
+            f" ORDER BY {_search_order(shape)} {direction} LIMIT :limit OFFSET :offset"
         )
     key = _KEY_COLUMNS[shape.order]
     branches = " UNION ALL ".join(f"SELECT {key}, id FROM {branch}" for branch in _branches(shape))  # noqa: S608
@@ -121,7 +124,8 @@ def count_newer_sql(shape: WindowShape) -> str:
     """Return the SQL for the number of drafts newer than one."""
     if shape.has_query:
         last_rid = "SELECT rid FROM draft WHERE user_id = :user AND id <= :than ORDER BY id DESC LIMIT 1"
-        is_newer = f"{_rowid_column(shape)} > coalesce(({last_rid}), 0)"
+        last = ":than" if shape.on_server else f"coalesce(({last_rid}), 0)"
+        is_newer = f"{_search_order(shape)} > {last}"
         return f"SELECT count(*) FROM (SELECT 1 FROM {_search_from(shape)} AND {is_newer} LIMIT :limit) AS newer"  # noqa: S608
     filters = "".join(f" AND {condition}" for condition in _filter_conditions(shape))
     branches = " UNION ALL ".join(
@@ -216,7 +220,11 @@ def _search_from(shape: WindowShape, among: str = "") -> str:
         *([among] * bool(among)),
     ]
     if shape.has_position:
-        conditions.append(f"{_rowid_column(shape)} {'<' if shape.descending else '>'} :key")
+        position = ":id" if shape.on_server else ":key"
+        conditions.append(f"{_search_order(shape)} {'<' if shape.descending else '>'} {position}")
+    if shape.on_server:
+        # The planner knows how common the words are, and how many drafts the user has.
+        return f"draft WHERE {' AND '.join(['draft.words MATCH :words', *conditions])}"
     matches = "draft_words MATCH :words"
     if shape.is_selective:
         # As a subquery: probed once per draft, the index would expand a prefix term each time.
@@ -226,8 +234,10 @@ def _search_from(shape: WindowShape, among: str = "") -> str:
     return f"{tables} WHERE {' AND '.join([matches, *conditions])}"
 
 
-def _rowid_column(shape: WindowShape) -> str:
+def _search_order(shape: WindowShape) -> str:
     """Return the column that orders the drafts that match a search."""
+    if shape.on_server:
+        return "draft.id"
     return "+draft.rid" if shape.is_selective else "draft_words.rowid"
 
 
@@ -436,6 +446,7 @@ def _plan(
         tags=len(view.tags),
         by_agent=view.by_agent,
         has_query=bool(view.query),
+        on_server=conn.dialect.name == POSTGRESQL,
         has_position=position is not None,
         position_has_key=position is not None and position.key is not None,
     )

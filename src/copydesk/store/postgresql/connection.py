@@ -55,7 +55,11 @@ class _Cursor(psycopg.Cursor[tuple[Any, ...]]):
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> "_Cursor":
         self._connection.leave_failed_pipeline()
-        super().execute(translate(query), params, **options)
+        query = translate(query)
+        if "@@" in query:
+            # The best plan depends on the words: one for any words would read all drafts for a rare one.
+            options["prepare"] = False
+        super().execute(query, params, **options)
         self._connection.count(self)
         return self
 
