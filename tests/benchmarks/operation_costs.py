@@ -154,8 +154,9 @@ async def _measure_pipeline(desk: Desk, web: FakeWeb, clock: Clock, meter: Meter
     with meter.measure("fetch a source without news", SOURCES):
         run = await desk.pipeline.run(RunRequest(max_drafts=0))
     assert run.stats.sources_unchanged == SOURCES
-    with meter.measure("write a SHORT draft, with its share of a run that fetches nothing", DRAFTS):
-        run = await desk.pipeline.run(RunRequest(source_ids=(), formats=("SHORT",), max_drafts=DRAFTS))
+    some = tuple(source.id for source in (await desk.sources.list())[:DRAFTS])
+    with meter.measure("write a SHORT draft, and fetch a source without news", DRAFTS):
+        run = await desk.pipeline.run(RunRequest(source_ids=some, formats=("SHORT",), max_drafts=DRAFTS))
     assert run.stats.drafts_created == DRAFTS
 
 

@@ -2,8 +2,8 @@
 
 An index gives the drafts of each state in the tab's order, and SQLite merges them: nothing is sorted, and only what is
 returned is read. Drafts are sorted only if a filter leads to few of them, and in orders that are for small tabs. Words
-are looked up in the full text index, which returns the drafts in the order in which they were inserted; on PostgreSQL that
-index has the drafts of all users in no order, so the search is in the order of ids.
+are looked up in the full text index, which returns the drafts in the order in which they were inserted; on PostgreSQL
+that index has the drafts of all users in no order, so the search is in the order of ids.
 """
 
 from collections.abc import Sequence

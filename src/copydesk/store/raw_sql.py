@@ -64,8 +64,9 @@ def lock_name(conn: Connection, name: str) -> None:
 
 
 def placeholders(values: Collection[object]) -> str:
-    """Return a placeholder for each of `values`: `?, ?, ?`."""
-    return ", ".join("?" * len(values))
+    """Return a placeholder for each of `values`: `?, ?, ?`. Without any, NULL, which `IN` finds nowhere."""
+    # PostgreSQL takes no empty list.
+    return ", ".join("?" * len(values)) or "NULL"
 
 
 def dbapi_connection(conn: Connection) -> sqlite3.Connection:

@@ -70,7 +70,7 @@ def _find_on_server_sql(shape: draft_queries.PageShape) -> str:
     # The planner knows how common the words are, and how many drafts the user has.
     conditions = [
         literal_column("draft.words").op("MATCH")(bindparam("words")),
-        *draft_queries.column_conditions(shape, draft.c),
+        *draft_queries.column_conditions(shape, {column.name: column for column in draft.columns}),
         *(draft_queries.has_tag(index, draft.c.id) for index in range(shape.tags)),
     ]
     if shape.has_cursor:

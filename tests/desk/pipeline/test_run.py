@@ -312,6 +312,13 @@ async def test_invalid_run_request_is_not_queued(tmp_path):
         assert (await desk.pipeline.list()).items == ()
 
 
+async def test_no_sources_are_none(tmp_path):
+    async with open_desk_at(tmp_path) as desk:
+        await create_source(desk)
+        run = await desk.pipeline.run(RunRequest(source_ids=()))
+    assert (run.status, run.stats.sources_fetched) == (RunStatus.SUCCEEDED, 0)
+
+
 async def test_runs_of_dead_process_are_interrupted_at_start(tmp_path):
     async with open_desk_at(tmp_path, web_with_stories(1)) as desk:
         await create_source(desk)
