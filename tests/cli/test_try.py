@@ -51,7 +51,7 @@ def test_sources_are_kept_on_demand(
     result = run_try(tmp_path, server.url("/daily"), server.url("/missing"), *args, stdin=answer)
     assert result.code == 0, result
     assert f"{server.url('/missing')}: " in result.err
-    assert ("Keep these sources?" in result.err) is bool(answer)
+    assert ("Keep this source?" in result.err) is bool(answer)
     assert "Kept 1 source. Next: copydesk --run-pipeline" in result.err
     assert sources_of(tmp_path) == ["Daily"]
     again = run_try(tmp_path, server.url("/daily"), "--keep")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from copydesk.experiments.planning import build_plan, plan_looks, posts_needed, read_history, smallest_lift
+from copydesk.experiments.planning import build_plan, plan_comparisons, posts_needed, read_history, smallest_lift
 from copydesk.model.experiment import DraftMetrics, Metric, MetricHistory, Participant
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -26,18 +26,18 @@ def test_a_quarter_more_acceptance_needs_150_posts():
     assert posts_needed(Metric.ACCEPTANCE, 1.25, REVIEWS) == 150
 
 
-def test_looks_are_at_quarters_with_growing_thresholds():
-    looks = plan_looks(40)
-    assert [look.posts for look in looks] == [10, 20, 30, 40]
-    thresholds = [look.threshold for look in looks]
+def test_comparisons_are_at_quarters_with_growing_thresholds():
+    comparisons = plan_comparisons(40)
+    assert [comparison.posts for comparison in comparisons] == [10, 20, 30, 40]
+    thresholds = [comparison.threshold for comparison in comparisons]
     assert thresholds == sorted(thresholds)
     assert thresholds[0] < 0.0001
     assert 0.03 < thresholds[-1] < 0.04
 
 
-def test_looks_below_ten_posts_are_left_out():
-    assert [(look.number, look.posts) for look in plan_looks(20)] == [(2, 10), (3, 15), (4, 20)]
-    assert [look.number for look in plan_looks(10)] == [4]
+def test_comparisons_below_ten_posts_are_left_out():
+    assert [(comparison.number, comparison.posts) for comparison in plan_comparisons(20)] == [(2, 10), (3, 15), (4, 20)]
+    assert [comparison.number for comparison in plan_comparisons(10)] == [4]
 
 
 def test_plan_in_words():

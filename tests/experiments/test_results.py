@@ -1,4 +1,4 @@
-"""Tests for experiment results: counts and raw rates at any time, estimates and a verdict at the planned looks."""
+"""Tests for experiment results: counts and raw rates at any time, estimates and a verdict as planned."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -108,18 +108,18 @@ def test_nothing_is_said_below_ten_posts():
     results = evaluate(review_both(9, {"a": 9, "b": 0}))
     assert results.verdict.kind is VerdictKind.NOT_ENOUGH_DATA
     assert results.sentence == "Not enough data: 9 of 20 posts per variant reviewed. Nothing can be said yet."
-    assert (results.look, results.arms[0].estimate) == (None, None)
+    assert (results.comparison, results.arms[0].estimate) == (None, None)
 
 
-def test_no_verdict_between_looks():
-    """Of 40 planned posts a look is due after 10, 20, 30 and 40. A difference that begins at 11 waits for 20."""
+def test_no_verdict_between_comparisons():
+    """Of 40 planned posts a comparison is due after 10, 20, 30 and 40. A difference that begins at 11 waits for 20."""
     for count in range(11, 20):
         results = evaluate(review_both(10, {"a": 5, "b": 5}) + review_both(count, {"a": 0, "b": 0})[:0], posts=40)
         drafts = review_both(10, {"a": 5, "b": 5})
         drafts += [reviewed(variant, number, 0.3 * (variant == "a")) for variant in "ab" for number in range(10, count)]
-        assert evaluate(drafts, posts=40).look == results.look
+        assert evaluate(drafts, posts=40).comparison == results.comparison
         assert evaluate(drafts, posts=40).verdict.kind is VerdictKind.TOO_EARLY
-    assert results.look is not None
+    assert results.comparison is not None
     assert results.sentence.startswith("No difference at comparison 1 of 4: 10 of 40 posts per variant reviewed.")
 
 
@@ -153,10 +153,10 @@ def test_difference_without_a_best_variant():
     results = evaluate(review_both(20, {"a": 1, "b": 16, "c": 16}), variants=3)
     assert results.verdict.kind is VerdictKind.BEST_UNCLEAR
     assert "B or C" in results.sentence
-    assert (results.verdict.next_look, is_decided(results)) == (None, True)
+    assert (results.verdict.next_comparison, is_decided(results)) == (None, True)
 
 
-def test_difference_without_a_best_variant_is_looked_at_again():
+def test_difference_without_a_best_variant_is_compared_again():
     def review(count: int) -> ExperimentResults:
         drafts = review_both(20, {"a": 1, "b": 16, "c": 16})
         later = {"a": 0.3, "b": 0.0, "c": 0.3}
@@ -164,23 +164,23 @@ def test_difference_without_a_best_variant_is_looked_at_again():
         return evaluate(drafts, posts=40, variants=3)
 
     first = review(20)
-    assert (first.verdict.kind, first.look.posts, is_decided(first)) == (VerdictKind.BEST_UNCLEAR, 20, False)
-    assert first.sentence.endswith("Comparison 2 of 4, 20 posts per variant reviewed. The next look is at 30.")
+    assert (first.verdict.kind, first.comparison.posts, is_decided(first)) == (VerdictKind.BEST_UNCLEAR, 20, False)
+    assert first.sentence.endswith("Comparison 2 of 4, 20 posts per variant reviewed. The next comparison is at 30.")
     assert review(29).verdict == first.verdict
     second = review(30)
-    assert (second.verdict.kind, second.verdict.variant, second.look.posts) == (VerdictKind.BETTER, "b", 30)
+    assert (second.verdict.kind, second.verdict.variant, second.comparison.posts) == (VerdictKind.BETTER, "b", 30)
     assert is_decided(second)
-    assert review(40).look == second.look
+    assert review(40).comparison == second.comparison
 
 
 @pytest.mark.parametrize("later", [0.0, 0.9])
-def test_verdict_of_a_look_is_not_changed_by_later_data(later):
+def test_verdict_of_a_comparison_is_not_changed_by_later_data(later):
     drafts = review_both(20, {"a": 4, "b": 18})
     taken = evaluate(drafts)
     drafts += [reviewed(variant, number, later) for variant in "ab" for number in range(100, 200)]
     again = evaluate(drafts)
-    assert (again.look, again.verdict, [arm.estimate for arm in again.arms]) == (
-        taken.look,
+    assert (again.comparison, again.verdict, [arm.estimate for arm in again.arms]) == (
+        taken.comparison,
         taken.verdict,
         [arm.estimate for arm in taken.arms],
     )

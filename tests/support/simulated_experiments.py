@@ -24,7 +24,7 @@ import msgspec
 
 import copydesk
 from copydesk.experiments.observations import Observation
-from copydesk.experiments.planning import plan_looks
+from copydesk.experiments.planning import plan_comparisons
 from copydesk.experiments.posterior import credible_interval, sample_proportion
 from copydesk.experiments.results import (
     MAX_P,
@@ -32,8 +32,8 @@ from copydesk.experiments.results import (
     difference_p,
     draw_means,
     estimate_means,
-    find_look,
-    take_looks,
+    find_comparison,
+    run_comparisons,
 )
 from copydesk.model.experiment import MIN_POSTS, Metric
 from copydesk.statistics.permutation import assignment_p
@@ -90,7 +90,7 @@ POWER_SETTINGS = tuple(Setting(Metric.ENGAGEMENT, True, variants, 20, 2.0) for v
 
 
 def simulate(setting: Setting, runs: int = RUNS) -> Tally:
-    """Simulate so many experiments with all their looks."""
+    """Simulate so many experiments with all their comparisons."""
     different = winners = wrong = covered = 0
     for run in range(runs):
         random = Random(f"{setting}:{run}")
@@ -116,13 +116,13 @@ def _evaluate(setting: Setting, arms: Arms, seed: str) -> tuple[bool, int | None
     if setting.posts < MIN_POSTS:
         # Nothing is said about so few posts; the intervals are those that would be shown.
         return False, None, _intervals(setting, arms, seed)
-    look = find_look(setting.metric, arms, plan_looks(setting.posts), seed)
-    assert look is not None
-    if not look.is_different:
+    comparison = find_comparison(setting.metric, arms, plan_comparisons(setting.posts), seed)
+    assert comparison is not None
+    if not comparison.is_different:
         # Without comparing the variants, which takes a third of the time and says nothing more here.
-        first = tuple(arm[: look.look.posts] for arm in arms)
-        return False, None, _intervals(setting, first, f"{seed}:{look.look.number}")
-    analysis = take_looks(setting.metric, arms, plan_looks(setting.posts), seed)
+        first = tuple(arm[: comparison.comparison.posts] for arm in arms)
+        return False, None, _intervals(setting, first, f"{seed}:{comparison.comparison.number}")
+    analysis = run_comparisons(setting.metric, arms, plan_comparisons(setting.posts), seed)
     assert analysis is not None
     intervals = [(found.low, found.high) for found in analysis.estimates]
     return True, analysis.best, intervals
@@ -253,7 +253,9 @@ def simulate_missing(path: Path, workers: int | None) -> Iterator[dict[Setting, 
 
 def format_tables(tallies: Mapping[Setting, Tally]) -> str:
     """Return the tables as Markdown; a row appears when all of its settings are done."""
-    lines = [f"Winners in {RUNS:,} A/A experiments per setting, all looks taken; intervals that contain the truth:\n"]
+    lines = [
+        f"Winners in {RUNS:,} A/A experiments per setting, all comparisons made; intervals that contain the truth:\n"
+    ]
     winners_head = " | ".join(f"winners, {posts} posts" for posts in POSTS)
     covered_head = " | ".join(f"covered, {posts} posts" for posts in POSTS)
     lines += [f"| decided by | variants | {winners_head} | {covered_head} |", "|---|---|" + "---|" * (2 * len(POSTS))]

@@ -176,7 +176,7 @@ def list_(context: Context, *, status: str | None, as_json: bool) -> None:
 def show(context: Context, *, id: str, as_json: bool) -> None:
     """Show an experiment's results per variant.
 
-    Counts and raw rates at any time; estimates and a verdict at the planned looks only.
+    Counts and raw rates at any time; estimates and a verdict at the planned comparisons only.
     """
     found = context.run(lambda desk: desk.experiments.get(id))
     if as_json:
@@ -259,7 +259,7 @@ def _print_experiment(found: Experiment) -> None:
         ("started", format_time(found.started_at)),
         ("ended", format_time(found.ended_at)),
         ("decided by", found.plan.metric),
-        ("looks at", ", ".join(str(look.posts) for look in results.looks) + " posts per variant"),
+        ("compared at", ", ".join(str(comparison.posts) for comparison in results.comparisons) + " posts per variant"),
         ("winner", results.winner or "none"),
     ]
     if results.concluded_early:
@@ -285,7 +285,7 @@ def _print_experiment(found: Experiment) -> None:
     )
     print_table([head, *(_arm_row(arm) for arm in results.arms)], empty="")
     click.echo()
-    if results.look is not None:
+    if results.comparison is not None:
         columns = ("", "id", "variant", "estimate", "95% interval", "best")
         print_table([columns, *(_estimate_row(arm, results) for arm in results.arms)], empty="")
         click.echo()

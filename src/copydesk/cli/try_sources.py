@@ -70,7 +70,8 @@ def try_(context: Context, *, urls: tuple[str, ...], keep: bool | None, as_json:
     trial = context.run_without_desk(read)
     if not as_json:
         _print_trial(trial)
-    added = _keep(context, trial.sources) if trial.sources and _wants_to_keep(keep=keep, as_json=as_json) else ()
+    is_kept = bool(trial.sources) and _wants_to_keep(len(trial.sources), keep=keep, as_json=as_json)
+    added = _keep(context, trial.sources) if is_kept else ()
     if as_json:
         print_json({"sources": trial.sources, "failed": trial.failed, "drafts": trial.drafts, "kept": added})
     elif trial.sources and not added:
@@ -137,10 +138,10 @@ def _print_trial(trial: Trial) -> None:
             click.echo(f"{declined}.", err=True)
 
 
-def _wants_to_keep(*, keep: bool | None, as_json: bool) -> bool:
+def _wants_to_keep(count: int, *, keep: bool | None, as_json: bool) -> bool:
     if keep is not None or as_json or not is_interactive():
         return bool(keep)
-    return click.confirm("Keep these sources?", default=False, err=True)
+    return click.confirm(f"Keep {'this source' if count == 1 else 'these sources'}?", default=False, err=True)
 
 
 def _keep(context: Context, sources: Sequence[Source]) -> tuple[Source, ...]:

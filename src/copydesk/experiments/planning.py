@@ -1,7 +1,7 @@
-"""The plan of an experiment: how many posts it needs, and when it is looked at.
+"""The plan of an experiment: how many posts it needs, and when its variants are compared.
 
-The looks have the thresholds of O'Brien and Fleming: looking four times, and stopping at the first look that passes its
-threshold, calls a difference in 4 % of the experiments without one.
+The comparisons have the thresholds of O'Brien and Fleming: comparing four times, and stopping at the first one below
+its threshold, calls a difference in 4 % of the experiments without one.
 """
 
 from collections.abc import Sequence
@@ -16,17 +16,17 @@ from copydesk.experiments.sentences import describe_plan
 from copydesk.model.experiment import (
     MAX_PLANNED_POSTS,
     MIN_POSTS,
+    Comparison,
     ExperimentPlan,
     LiftNeed,
-    Look,
     Metric,
     MetricHistory,
     Participant,
 )
 
-LOOKS = 4
+COMPARISONS = 4
 _BOUNDARY = 2.14
-"""Standard deviations at the last look; at look i of n, this times sqrt(n / i)."""
+"""Standard deviations at the last comparison; at comparison i of n, this times sqrt(n / i)."""
 _POWER = (NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)) ** 2
 """For a power of 80 % at 5 %, times the sum of the variances of two variants."""
 LIFTS = (1.25, 1.5, 2.0)
@@ -44,16 +44,16 @@ _TYPICAL = {
 }
 
 
-def plan_looks(posts_per_variant: int) -> tuple[Look, ...]:
-    """Return the looks at a quarter, half, three quarters and all of the posts, without those below MIN_POSTS."""
-    looks = []
-    for number in range(1, LOOKS + 1):
-        posts = ceil(posts_per_variant * number / LOOKS)
-        threshold = 2 * (1 - NormalDist().cdf(_BOUNDARY * sqrt(LOOKS / number)))
-        # An early look at five posts would have no chance to show anything, and invites reading something into it.
+def plan_comparisons(posts_per_variant: int) -> tuple[Comparison, ...]:
+    """Return the comparisons at a quarter, half, three quarters and all of the posts, without those below MIN_POSTS."""
+    comparisons = []
+    for number in range(1, COMPARISONS + 1):
+        posts = ceil(posts_per_variant * number / COMPARISONS)
+        threshold = 2 * (1 - NormalDist().cdf(_BOUNDARY * sqrt(COMPARISONS / number)))
+        # At five posts it would have no chance to show anything, and invites reading something into it.
         if posts >= MIN_POSTS:
-            looks.append(Look(number=number, posts=posts, threshold=threshold))
-    return tuple(looks)
+            comparisons.append(Comparison(number=number, posts=posts, threshold=threshold))
+    return tuple(comparisons)
 
 
 def build_plan(metric: Metric, variants: int, posts_per_variant: int | None, history: MetricHistory) -> ExperimentPlan:

@@ -1,6 +1,6 @@
-"""The results of an experiment: counts and raw rates at any time, estimates and a verdict only at the planned looks.
+"""The results of an experiment: counts and raw rates at any time, the rest only at the planned comparisons.
 
-Reasons to doubt the comparison are warnings.
+The rest are estimates and a verdict. Reasons to doubt the comparison are warnings.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,17 +14,17 @@ import msgspec
 
 from copydesk.experiments import posterior
 from copydesk.experiments.observations import Observation, between_post_cv, have_impressions, observe, score, to_rate
-from copydesk.experiments.planning import measure, plan_looks, smallest_lift
+from copydesk.experiments.planning import measure, plan_comparisons, smallest_lift
 from copydesk.experiments.posterior import MeanEstimate
 from copydesk.experiments.sentences import describe_verdict
 from copydesk.model.experiment import (
     METRICS_AGE_HOURS,
     MIN_POSTS,
+    Comparison,
     Estimate,
     ExperimentPlan,
     ExperimentResults,
-    Look,
-    LookTaken,
+    LastComparison,
     Metric,
     MetricDefinition,
     Participant,
@@ -40,7 +40,7 @@ MIN_P_BEST = 0.8
 """A difference alone does not say which variant is the best of several. In the simulations hardly any variant that is
 named from there on is a wrong one, and 0.9 leaves the right one of five unnamed in a tenth of the experiments."""
 MIN_INTERACTIONS = 30
-"""Of all posts of a look; fewer say nothing about engagement."""
+"""Of all posts of a comparison; fewer say nothing about engagement."""
 MAX_P = 0.05
 MAX_EDIT_RATIO = 0.3
 MAX_POST_SHARE = 0.5
@@ -50,13 +50,13 @@ Arms = tuple[tuple[Observation, ...], ...]
 """The observations of each variant, in the order in which they became known."""
 
 
-class LookAnalysis(NamedTuple):
-    """The statistics of one look."""
+class ComparisonAnalysis(NamedTuple):
+    """The statistics of one comparison."""
 
-    look: Look
+    comparison: Comparison
     p: float
     is_different: bool
-    """True if this look or an earlier one has shown that the variants differ."""
+    """True if this comparison or an earlier one has shown that the variants differ."""
     estimates: tuple[MeanEstimate, ...] = ()
 
     @property
@@ -66,55 +66,59 @@ class LookAnalysis(NamedTuple):
         return chances.index(max(chances)) if self.is_different and max(chances) >= MIN_P_BEST else None
 
 
-def take_looks(metric: Metric, arms: Arms, looks: Sequence[Look], seed: str) -> LookAnalysis | None:
-    """Return the last look that was due: the first one that names the best variant, or else the latest.
+def run_comparisons(
+    metric: Metric, arms: Arms, comparisons: Sequence[Comparison], seed: str
+) -> ComparisonAnalysis | None:
+    """Return the last comparison that was due: the first one that names the best variant, or else the latest.
 
-    Each look uses as many observations of each variant as were planned for it, the first ones. What comes later cannot
-    change it. A difference that one look has shown remains shown: the later ones are taken only to tell which variant
+    Each uses as many observations of each variant as were planned for it, the first ones. What comes later cannot
+    change it. A difference that one comparison has shown remains shown: later ones are made only to tell which variant
     is the best, so they add nothing to the chance of a false difference.
     """
-    taken = find_look(metric, arms, looks, seed)
+    taken = find_comparison(metric, arms, comparisons, seed)
     if taken is None:
         return None
     taken = _estimate(taken, metric, arms, seed)
-    for look in looks:
-        if not taken.is_different or taken.best is not None or min(map(len, arms)) < look.posts:
+    for comparison in comparisons:
+        if not taken.is_different or taken.best is not None or min(map(len, arms)) < comparison.posts:
             break
-        if look.posts > taken.look.posts:
-            taken = _estimate(_take_look(look, metric, arms, seed)._replace(is_different=True), metric, arms, seed)
+        if comparison.posts > taken.comparison.posts:
+            taken = _estimate(_compare(comparison, metric, arms, seed)._replace(is_different=True), metric, arms, seed)
     return taken
 
 
-def find_look(metric: Metric, arms: Arms, looks: Sequence[Look], seed: str) -> LookAnalysis | None:
-    """Return the first look that shows a difference, or else the latest that was due, without the estimates."""
+def find_comparison(
+    metric: Metric, arms: Arms, comparisons: Sequence[Comparison], seed: str
+) -> ComparisonAnalysis | None:
+    """Return the first comparison that shows a difference, or else the latest that was due, without the estimates."""
     taken = None
-    for look in looks:
-        if min(map(len, arms)) < look.posts:
+    for comparison in comparisons:
+        if min(map(len, arms)) < comparison.posts:
             break
-        if metric is Metric.ENGAGEMENT and _count_interactions(arms, look) < MIN_INTERACTIONS:
+        if metric is Metric.ENGAGEMENT and _count_interactions(arms, comparison) < MIN_INTERACTIONS:
             continue
-        taken = _take_look(look, metric, arms, seed)
+        taken = _compare(comparison, metric, arms, seed)
         if taken.is_different:
             break
     return taken
 
 
-def _take_look(look: Look, metric: Metric, arms: Arms, seed: str) -> LookAnalysis:
-    p = difference_p(metric, _first(arms, look), f"{seed}:{look.number}")
-    return LookAnalysis(look, p, is_different=p < look.threshold)
+def _compare(comparison: Comparison, metric: Metric, arms: Arms, seed: str) -> ComparisonAnalysis:
+    p = difference_p(metric, _first(arms, comparison), f"{seed}:{comparison.number}")
+    return ComparisonAnalysis(comparison, p, is_different=p < comparison.threshold)
 
 
-def _estimate(taken: LookAnalysis, metric: Metric, arms: Arms, seed: str) -> LookAnalysis:
-    estimates = estimate_means(metric, _first(arms, taken.look), f"{seed}:{taken.look.number}")
+def _estimate(taken: ComparisonAnalysis, metric: Metric, arms: Arms, seed: str) -> ComparisonAnalysis:
+    estimates = estimate_means(metric, _first(arms, taken.comparison), f"{seed}:{taken.comparison.number}")
     return taken._replace(estimates=estimates)
 
 
-def _first(arms: Arms, look: Look) -> Arms:
-    return tuple(arm[: look.posts] for arm in arms)
+def _first(arms: Arms, comparison: Comparison) -> Arms:
+    return tuple(arm[: comparison.posts] for arm in arms)
 
 
-def _count_interactions(arms: Arms, look: Look) -> float:
-    return sum(post.value for arm in _first(arms, look) for post in arm)
+def _count_interactions(arms: Arms, comparison: Comparison) -> float:
+    return sum(post.value for arm in _first(arms, comparison) for post in arm)
 
 
 # Cached because the console shows the same results again with each refresh.
@@ -165,16 +169,16 @@ def build_results(
     drafts = [[draft for draft in participants if draft.variant_id == variant.id] for variant in variants]
     observations, posts = observe(plan.metric, participants), observe(Metric.ENGAGEMENT, participants)
     arms = tuple(tuple(post for post in observations if post.variant_id == variant.id) for variant in variants)
-    looks = plan_looks(plan.posts_per_variant)
-    analysis = take_looks(plan.metric, arms, looks, experiment_id)
+    comparisons = plan_comparisons(plan.posts_per_variant)
+    analysis = run_comparisons(plan.metric, arms, comparisons, experiment_id)
     results = ExperimentResults(
         parameter=parameter,
         metric=_define_metric(plan.metric, posts),
         strata=tuple(sorted({draft.stratum for draft in participants})),
         data_as_of=now,
         plan=plan,
-        looks=looks,
-        look=_look_taken(analysis, looks) if analysis else None,
+        comparisons=comparisons,
+        comparison=_describe_comparison(analysis, comparisons) if analysis else None,
         arms=tuple(
             _arm_results(variant, drafts[index], assigned.get(variant.id, 0), is_control=not index)
             for index, variant in enumerate(variants)
@@ -182,7 +186,7 @@ def build_results(
         between_post_cv=between_post_cv(posts),
         largest_post_share=_largest_share(posts),
         warnings=(),
-        verdict=_conclude(plan, looks, arms, analysis, variants),
+        verdict=_conclude(plan, comparisons, arms, analysis, variants),
         sentence="",
     )
     if analysis is not None:
@@ -193,9 +197,9 @@ def build_results(
 
 
 def is_decided(results: ExperimentResults) -> bool:
-    """Return True if the experiment has run as planned: its last look was taken, or one has named the best variant."""
+    """Return True if the experiment has run as planned: its last comparison was made, or one named the best."""
     verdict = results.verdict
-    return verdict.kind in _FINAL or (verdict.kind is VerdictKind.BEST_UNCLEAR and verdict.next_look is None)
+    return verdict.kind in _FINAL or (verdict.kind is VerdictKind.BEST_UNCLEAR and verdict.next_comparison is None)
 
 
 def _define_metric(metric: Metric, posts: Sequence[Observation]) -> MetricDefinition:
@@ -207,36 +211,40 @@ def _define_metric(metric: Metric, posts: Sequence[Observation]) -> MetricDefini
     return MetricDefinition(metric, "interactions", denominator, higher_is_better=True, age_hours=METRICS_AGE_HOURS)
 
 
-def _look_taken(analysis: LookAnalysis, looks: Sequence[Look]) -> LookTaken:
-    look = analysis.look
-    return LookTaken(
-        number=looks.index(look) + 1, of=len(looks), posts=look.posts, threshold=look.threshold, p=analysis.p
+def _describe_comparison(analysis: ComparisonAnalysis, comparisons: Sequence[Comparison]) -> LastComparison:
+    comparison = analysis.comparison
+    return LastComparison(
+        number=comparisons.index(comparison) + 1,
+        of=len(comparisons),
+        posts=comparison.posts,
+        threshold=comparison.threshold,
+        p=analysis.p,
     )
 
 
 def _conclude(
     plan: ExperimentPlan,
-    looks: Sequence[Look],
+    comparisons: Sequence[Comparison],
     arms: Arms,
-    analysis: LookAnalysis | None,
+    analysis: ComparisonAnalysis | None,
     variants: Sequence[Variant],
 ) -> Verdict:
     post_count = min(map(len, arms))
-    due = [look.posts for look in looks if look.posts > post_count]
+    due = [comparison.posts for comparison in comparisons if comparison.posts > post_count]
     if analysis is not None and analysis.is_different:
         best = analysis.best
         if best is None:
-            return Verdict(kind=VerdictKind.BEST_UNCLEAR, next_look=due[0] if due else None)
+            return Verdict(kind=VerdictKind.BEST_UNCLEAR, next_comparison=due[0] if due else None)
         return Verdict(kind=VerdictKind.BETTER, variant=variants[best].id)
-    if analysis is not None and analysis.look == looks[-1]:
-        first = [post for arm in arms for post in arm[: analysis.look.posts]]
-        lift = smallest_lift(plan.metric, analysis.look.posts, measure(plan.metric, first))
+    if analysis is not None and analysis.comparison == comparisons[-1]:
+        first = [post for arm in arms for post in arm[: analysis.comparison.posts]]
+        lift = smallest_lift(plan.metric, analysis.comparison.posts, measure(plan.metric, first))
         return Verdict(kind=VerdictKind.NO_DIFFERENCE_SEEN, smallest_lift=lift)
     kind = VerdictKind.NOT_ENOUGH_DATA if post_count < MIN_POSTS or not due else VerdictKind.TOO_EARLY
-    return Verdict(kind=kind, next_look=due[0] if due else None)
+    return Verdict(kind=kind, next_comparison=due[0] if due else None)
 
 
-def _with_estimates(arms: Sequence[VariantResults], analysis: LookAnalysis) -> tuple[VariantResults, ...]:
+def _with_estimates(arms: Sequence[VariantResults], analysis: ComparisonAnalysis) -> tuple[VariantResults, ...]:
     control = analysis.estimates[0].mean
     estimates = [
         Estimate(

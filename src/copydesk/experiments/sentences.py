@@ -48,25 +48,23 @@ def _weeks(weeks: float) -> str:
 
 def describe_verdict(results: ExperimentResults, post_count: int) -> str:
     """Return the verdict in plain words; `post_count` is the number of posts of the variant with the fewest."""
-    verdict, plan = results.verdict, results.plan
+    verdict, plan, made = results.verdict, results.plan, results.comparison
     unit = _UNITS[plan.metric]
     progress = f"{min(post_count, plan.posts_per_variant)} of {plan.posts_per_variant} posts per variant {unit}"
     if verdict.kind is VerdictKind.NOT_ENOUGH_DATA:
         return f"Not enough data: {progress}. Nothing can be said yet."
     if verdict.kind is VerdictKind.TOO_EARLY:
-        so_far = (
-            f"No difference at comparison {results.look.number} of {results.look.of}" if results.look else "Too early"
-        )
-        return f"{so_far}: {progress}. The next comparison is at {verdict.next_look}."
+        so_far = f"No difference at comparison {made.number} of {made.of}" if made else "Too early"
+        return f"{so_far}: {progress}. The next comparison is at {verdict.next_comparison}."
     if verdict.kind is VerdictKind.NO_DIFFERENCE_SEEN:
         return f"No difference seen in {progress}. {_smallest(results)}"
-    assert results.look is not None
-    basis = f"Comparison {results.look.number} of {results.look.of}, {results.look.posts} posts per variant {unit}."
+    assert made is not None
+    basis = f"Comparison {made.number} of {made.of}, {made.posts} posts per variant {unit}."
     if verdict.kind is VerdictKind.BEST_UNCLEAR:
         best = sorted(results.arms, key=_chance, reverse=True)[:2]
         names = f"{best[0].name} or {best[1].name}"
-        next_look = f" The next look is at {verdict.next_look}." if verdict.next_look else ""
-        return f"The variants differ, but it is not clear which is the best: {names}. {basis}{next_look}"
+        next_comparison = f" The next comparison is at {verdict.next_comparison}." if verdict.next_comparison else ""
+        return f"The variants differ, but it is not clear which is the best: {names}. {basis}{next_comparison}"
     winner = next(arm for arm in results.arms if arm.id == verdict.variant)
     rest = [arm for arm in results.arms if arm is not winner]
     return f"“{winner.name}” is better: {_values(results, winner, rest)}. {basis}"

@@ -67,14 +67,14 @@ from copydesk.model.engagement import (
 )
 from copydesk.model.event import Event, EventType
 from copydesk.model.experiment import (
+    Comparison,
     Estimate,
     Experiment,
     ExperimentPlan,
     ExperimentResults,
     ExperimentStatus,
+    LastComparison,
     LiftNeed,
-    Look,
-    LookTaken,
     Metric,
     MetricDefinition,
     Variant,
@@ -249,8 +249,8 @@ _PLAN = ExperimentPlan(
         " weeks), 33% more takes 79 (11 weeks)."
     ),
 )
-_LOOKS = tuple(
-    Look(number=number, posts=10 * number, threshold=threshold)
+_COMPARISONS = tuple(
+    Comparison(number=number, posts=10 * number, threshold=threshold)
     for number, threshold in enumerate((0.00003, 0.0031, 0.0158, 0.0366), 1)
 )
 _RESULTS = ExperimentResults(
@@ -259,8 +259,8 @@ _RESULTS = ExperimentResults(
     strata=("SHORT:",),
     data_as_of=_AT,
     plan=_PLAN,
-    looks=_LOOKS,
-    look=LookTaken(number=1, of=4, posts=10, threshold=0.00003, p=0.36),
+    comparisons=_COMPARISONS,
+    comparison=LastComparison(number=1, of=4, posts=10, threshold=0.00003, p=0.36),
     arms=tuple(
         VariantResults(
             id=variant.id,
@@ -299,7 +299,7 @@ _RESULTS = ExperimentResults(
     between_post_cv=0.7,
     largest_post_share=0.14,
     warnings=(),
-    verdict=Verdict(kind=VerdictKind.TOO_EARLY, next_look=20),
+    verdict=Verdict(kind=VerdictKind.TOO_EARLY, next_comparison=20),
     sentence="No difference at comparison 1 of 4: 18 of 40 posts per variant reviewed. The next comparison is at 20.",
 )
 

@@ -7,7 +7,7 @@ from string import ascii_lowercase
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.serialization import Json, Struct
@@ -60,11 +60,11 @@ class Variant(Struct, frozen=True):
     config: dict[str, Json]
 
 
-class Look(Struct, frozen=True):
-    """A planned look: the only times at which a verdict is possible."""
+class Comparison(Struct, frozen=True):
+    """A planned comparison: the only times at which a verdict is possible. JSON calls it a look."""
 
     number: int
-    """The quarter of the plan at whose end it is taken, from 1."""
+    """The quarter of the plan at whose end it is made, from 1."""
     posts: int
     """Posts per variant."""
     threshold: float
@@ -140,7 +140,7 @@ class ChangeExperiment(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Estimate(Struct, frozen=True):
-    """The estimate of one variant for the metric of the experiment, from the posts of the last look.
+    """The estimate of one variant for the metric of the experiment, from the posts of the last comparison.
 
     Intervals are 95 % credible intervals. Lifts are ratios to the control, less one.
     """
@@ -158,7 +158,7 @@ class Estimate(Struct, frozen=True):
 
 
 class VariantResults(Struct, frozen=True):
-    """Results of one variant: counts, raw rates, and the estimate of the last look.
+    """Results of one variant: counts, raw rates, and the estimate of the last comparison.
 
     A rate is None if its denominator is unknown or below MIN_POSTS.
     """
@@ -194,7 +194,7 @@ class VariantResults(Struct, frozen=True):
     interactions_per_post: float | None
     """interactions / measured"""
     estimate: Estimate | None = None
-    """None before the first look."""
+    """None before the first comparison."""
 
 
 class MetricDefinition(Struct, frozen=True):
@@ -209,8 +209,8 @@ class MetricDefinition(Struct, frozen=True):
     """Age of a post at which its metrics are taken."""
 
 
-class LookTaken(Struct, frozen=True):
-    """The last look that was taken."""
+class LastComparison(Struct, frozen=True):
+    """The last comparison that was made."""
 
     number: int
     of: int
@@ -218,8 +218,8 @@ class LookTaken(Struct, frozen=True):
     """Posts per variant it is computed from, the first ones: later data do not change it."""
     threshold: float
     p: float
-    """Of the permutation test over all variants. It may be above the threshold if an earlier look was below its own,
-    and this one was taken to tell which variant is the best."""
+    """Of the permutation test over all variants. It may be above the threshold if an earlier comparison was below its
+    own, and this one was made to tell which variant is the best."""
 
 
 class VerdictKind(StrEnum):
@@ -239,8 +239,8 @@ class Verdict(Struct, frozen=True):
     """Id of the better variant."""
     smallest_lift: float | None = None
     """With no difference seen: the smallest lift that would have been found in four of five experiments."""
-    next_look: int | None = None
-    """Posts per variant of the next look."""
+    next_comparison: int | None = field(default=None, name="nextLook")
+    """Posts per variant of the next comparison."""
 
 
 class ResultWarning(Struct, frozen=True):
@@ -267,8 +267,8 @@ class ExperimentResults(Struct, frozen=True):
     """Format and platforms of the drafts; variants are balanced and compared within each."""
     data_as_of: datetime
     plan: ExperimentPlan
-    looks: tuple[Look, ...]
-    look: LookTaken | None
+    comparisons: tuple[Comparison, ...] = field(name="looks")
+    comparison: LastComparison | None = field(name="look")
     arms: tuple[VariantResults, ...]
     between_post_cv: float | None
     """Coefficient of variation of the measured posts."""

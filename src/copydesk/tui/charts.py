@@ -195,7 +195,7 @@ class EstimateChart(NamedTuple):
                 ("│", "dim"),
                 (_draw(estimate, top, room), "accent"),
                 f"  {value:>{value_width}}  ",
-                (safe_line(estimate.note), "dim"),
+                (f"{safe_line(estimate.note):>{note_width}}", "dim"),
             ).truncate(width, ellipsis=True)
             for estimate, name, value in zip(self.estimates, names, values, strict=True)
         ]

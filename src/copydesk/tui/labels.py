@@ -40,14 +40,15 @@ class Badge(NamedTuple):
     text: str
 
 
+# A letter means the same in all lists: `test_letters_have_one_meaning`.
 # Labels of what the first paint does not show have the values of their enums as keys: importing those would delay it.
 STATUS = {
-    Status.PENDING_GENERATION: Badge("W", "dim", STATUS_LABELS[Status.PENDING_GENERATION]),
+    Status.PENDING_GENERATION: Badge("G", "dim", STATUS_LABELS[Status.PENDING_GENERATION]),
     Status.GENERATION_FAILED: Badge("F", "bad", STATUS_LABELS[Status.GENERATION_FAILED]),
     Status.PENDING_REVIEW: Badge("N", "accent", STATUS_LABELS[Status.PENDING_REVIEW]),
     Status.AWAITING_REVIEW: Badge("L", "accent", STATUS_LABELS[Status.AWAITING_REVIEW]),
     Status.CHANGES_REQUESTED: Badge("C", "warn", STATUS_LABELS[Status.CHANGES_REQUESTED]),
-    Status.PENDING_REGENERATION: Badge("W", "dim", STATUS_LABELS[Status.PENDING_REGENERATION]),
+    Status.PENDING_REGENERATION: Badge("G", "dim", STATUS_LABELS[Status.PENDING_REGENERATION]),
     Status.APPROVED: Badge("A", "good", STATUS_LABELS[Status.APPROVED]),
     Status.REJECTED: Badge("R", "dim", STATUS_LABELS[Status.REJECTED]),
     Status.SCHEDULED: Badge("S", "good", STATUS_LABELS[Status.SCHEDULED]),
@@ -88,6 +89,10 @@ def legend(badges: Iterable[Badge]) -> list[tuple[str, str]]:
 def failing_check(rule: str) -> str:
     """Return the name of a check in a row of the queue."""
     return rule.replace("-", " ")
+
+
+ARRIVING = "Writing… "
+"""Before the end of a text that is being written, in a row of the queue."""
 
 
 def text_length(characters: int) -> str:
@@ -191,6 +196,8 @@ RUN_PIPELINE = "run the pipeline: fetch sources and write drafts"
 RUN_PROGRESS_CANCELLING = "cancelling run…"
 RUN_PROGRESS_STARTING = "starting run…"
 RUN_WITHOUT_SOURCES = "No sources to fetch."
+SAVE = "save"
+"""The word of the keys that save, in forms without another one."""
 SAVING = "Saving…"
 SEPARATOR = " · "
 SHORT_SCREEN_NAMES = {
@@ -373,7 +380,7 @@ NEEDS_YOU_TAB = "needs_you"
 NEEDS_YOU = "Needs you"
 NEEDS_YOU_SHORT = "Needs"
 """The tab's abbreviation, as in TABS. The tab is shown while a delivery needs the user."""
-DELIVERY_TITLE = "Delivery"
+NEEDS_YOU_DETAILS = "Details"
 NOTHING_NEEDS_YOU = "Nothing needs you"
 NO_ACCOUNT_CONNECTED = "no account connected"
 NO_ACCOUNT_VARIANTS = NO_ACCOUNT_CONNECTED, "no account"
@@ -440,6 +447,7 @@ ITEM_WITHOUT_LINK = "The source item has no link."
 # The pages of a draft and its source item.
 UNTITLED_ITEM = "Untitled"
 TEXT_UNCHANGED = "The text is the same."
+OLD_VERSION, NEW_VERSION = "Before", "After"
 BETTER_CHECKS, WORSE_CHECKS = "Fixed", "New findings"
 CHECKS_HEADING, CLAIMS_HEADING, SCORE_HEADING, TAGS_HEADING = "Checks", "Claims", "Score", "Tags"
 WRITTEN_BY_USER = "written by you"
@@ -776,7 +784,6 @@ def filter_title(tab: str = "") -> str:
     effects = {
         "filter.take": "toggle",
         "filter.show": "apply",
-        "filter.narrow": "narrow",
         "filter.save_tab": "save as tab",
     }
     if tab:
@@ -1021,6 +1028,11 @@ def no_other_version(name: str) -> str:
     return f"There is no other version of {name}, and it is not edited."
 
 
+def compare_hint() -> str:
+    """Return the key that shows what a new version changed."""
+    return f"{key_label('review.difference')} compares the versions"
+
+
 def regenerate_hint() -> str:
     """Return the hint to request a new version."""
     return f"{key_label('review.regenerate')} generates one."
@@ -1041,10 +1053,15 @@ def regeneration_failed(name: str, error: str | None) -> str:
     return f"Could not regenerate {name}: {error}"
 
 
-def new_versions(count: int, name: str) -> str:
-    """Return the toast for new versions; `name` is the one draft, if it is only one."""
+def new_versions(count: int, name: str, *, in_review: bool) -> str:
+    """Return the toast for new versions with the key that leads there; `name` is the one draft, if it is only one."""
     versions = f"New version of {name}" if count == 1 else f"New versions of {plural(count, 'draft')}"
-    return f"{versions} · {key_label('review.difference')} shows the changes"
+    return f"{versions} · {_show_hint(count, in_review=in_review)}"
+
+
+def _show_hint(count: int, *, in_review: bool) -> str:
+    """Return the key that shows drafts that have just been written."""
+    return f"{key_label('review.refresh')} shows {'it' if count == 1 else 'them'}" if in_review else review_hint()
 
 
 def post_one_at_a_time() -> str:
@@ -1316,8 +1333,7 @@ def drafts_not_generated(count: int, error: str | None) -> str:
 
 def drafts_generated(count: int, *, in_review: bool) -> str:
     """Return the toast for generated drafts, with the key that leads to them."""
-    hint = f"{key_label('review.refresh')} show" if in_review else review_hint()
-    return f"{plural(count, 'draft')} generated · {hint}"
+    return f"{plural(count, 'draft')} generated · {_show_hint(count, in_review=in_review)}"
 
 
 def draft_created(result: str, *, in_review: bool) -> str:
@@ -1553,7 +1569,7 @@ def drafts_scheduled(count: int, changed: int, skipped: int, reason: str) -> str
 HEALTH = {
     "healthy": Badge("H", "good", "healthy"),
     "degraded": Badge("D", "warn", "failing"),
-    "stale": Badge("S", "warn", "no new items"),
+    "stale": Badge("z", "warn", "no new items"),
     "error": Badge("E", "bad", "error"),
     "unknown": Badge("?", "dim", "not fetched yet"),
 }
@@ -1561,14 +1577,14 @@ SOURCE_DISABLED = Badge("-", "dim", "disabled")
 """Takes the place of the health of a source that is not fetched."""
 RUN_STATUS = {
     "queued": Badge("Q", "dim", "queued"),
-    "running": Badge("R", "accent", "running"),
-    "succeeded": Badge("S", "good", "succeeded"),
+    "running": Badge("▶", "accent", "running"),
+    "succeeded": Badge("✓", "good", "succeeded"),
     "failed": Badge("F", "bad", "failed"),
-    "cancelled": Badge("C", "dim", "cancelled"),
+    "cancelled": Badge("×", "dim", "cancelled"),
     "interrupted": Badge("I", "warn", "interrupted"),
 }
 IMPORT_OUTCOME = {
-    "added": Badge("A", "good", "added"),
+    "added": Badge("+", "good", "added"),
     "known": Badge("=", "dim", "already added"),
     "failed": Badge("F", "bad", "failed"),
 }
@@ -1815,6 +1831,7 @@ AVERAGE_EDIT_NOTE = "Average edit: share of words changed before approval."
 AA_FIELD = "A/A test"
 AA_TEST = "A/A test"
 APPLY_FIELD = "Use in voice"
+CONCLUDE = "conclude"
 CONCLUDE_HINT = (
     "Use in voice makes the winner's value the setting of the voice. A concluded experiment cannot be reopened."
 )
@@ -1845,21 +1862,22 @@ ESTIMATE = {
 }
 EXPERIMENT_NAME_PLACEHOLDER = "e.g. Hashtags"
 EXPERIMENT_STATUS = {
-    "active": Badge("A", "good", "active"),
-    "concluded": Badge("C", "accent", "concluded"),
+    "active": Badge("a", "good", "active"),
+    "concluded": Badge("c", "accent", "concluded"),
     "archived": Badge("x", "dim", "archived"),
 }
 METRIC_FIELD = "Decided by"
 STILL_NEEDED = "still needed"
 NAME_FIELD = "Name"
 NEW_EXPERIMENT = "New experiment"
+CREATE = "create"
 NO_EXPERIMENTS = "No experiments yet"
 NO_EXPERIMENTS_HINT = " creates one: new drafts take turns with two to five variants, and this screen compares them."
 """After the key that creates an experiment."""
 PARAMETER_FIELD = "Parameter"
 PARAMETER_PLACEHOLDER = "e.g. hashtags"
 POSTS_FIELD = "Posts each"
-POSTS_PLACEHOLDER = "per variant; empty for a lift of a half"
+POSTS_PLACEHOLDER = "per variant; if empty, enough to detect a 50% lift"
 RATE = "Rate"
 REASON_FIELD = "Reason"
 REASON_PLACEHOLDER = "needed before the plan is complete"
@@ -1931,17 +1949,18 @@ def decided_by(metric: "Metric") -> str:
 
 
 def estimate_title(metric: "Metric", posts: int) -> str:
-    """Return the title of the estimates of a look."""
+    """Return the title of the estimates of a comparison."""
     return f"{ESTIMATE[metric]}, first {posts} posts per variant, 95% intervals"
 
 
 def chance_to_be_best(chance: float) -> str:
-    """Return the probability that a variant is the best."""
-    return f"{chance:.0%} best"
+    """Return the probability that a variant is the best; never certainty."""
+    share = "> 99%" if chance > 0.995 else "< 1%" if chance < 0.005 else f"{chance:.0%}"
+    return f"{share} best"
 
 
-def planned_looks(posts: Sequence[int], taken: int) -> str:
-    """Return when the variants are compared; `taken` of the looks are done."""
+def planned_comparisons(posts: Sequence[int], taken: int) -> str:
+    """Return when the variants are compared; `taken` of the comparisons are done."""
     marked = ", ".join(f"{count}{' ✓' if number < taken else ''}" for number, count in enumerate(posts))
     return f"Compared at {marked} posts per variant; no verdict in between."
 
@@ -1950,7 +1969,7 @@ def posts_needed(plans: "Sequence[ExperimentPlan]") -> str:
     """Return the posts per variant that an experiment takes, by what decides it."""
     quarter = ", ".join(f"{plan.metric.value} {_posts_and_weeks(plan.needed[0])}" for plan in plans)
     default = ", ".join(f"{plan.metric.value} {plan.posts_per_variant}" for plan in plans)
-    return f"Posts per variant to see a quarter more: {quarter}. If empty: {default}."
+    return f"Posts per variant to detect a 25% lift: {quarter}. If empty: {default}."
 
 
 def _posts_and_weeks(need: "LiftNeed") -> str:
@@ -1975,7 +1994,7 @@ def concluded_with_winner(variant: str) -> str:
 
 def parameter_list_title() -> str:
     """Return the title of the list of what an experiment can compare."""
-    keys = (("list.open", "confirm"), ("pick.narrow", "narrow"), ("pick.leave", "cancel"))
+    keys = (("list.open", "choose"), ("pick.narrow", "narrow"), ("pick.leave", "cancel"))
     return labelled_keys("What to compare", keys)
 
 
@@ -2053,6 +2072,7 @@ METRIC_NAMES = {
 }
 """The names of the metrics, in the order of the tables."""
 METRICS_FORM_HINT = "Empty fields stay unchanged."
+RECORD = "record"
 NO_LINK = "none"
 NO_LINK_TO_OPEN = "This post has no link"
 NO_POSTS = "No posts yet"
@@ -2183,7 +2203,7 @@ def lift_ranges(steps: Sequence[float]) -> tuple[str, str, str, str]:
 
 def hours_hint(posts: int, zone: str) -> str:
     """Return the posts of the heat map and their time zone."""
-    return f"{plural(posts, 'post')} against similar ones, {zone_name(zone)}"
+    return f"{plural(posts, 'post')}, each compared with similar ones, {zone_name(zone)}"
 
 
 def not_reported_by(platform: str) -> str:
@@ -2272,6 +2292,7 @@ ADVICE_BADGES = {"ok": ("ok", "good"), "warning": ("warning", "warn"), "error": 
 """Words and roles for the results of the doctor's checks."""
 CHECKING = "Checking…"
 CREDENTIAL_REQUIRED = "is missing"
+CONNECT = "connect"
 DISCONNECT = "disconnect"
 EMPTY_ACCOUNTS = "No accounts"
 EMPTY_ACCOUNTS_HINT = "You can write and review drafts without one. Connect an account to post them."
@@ -2350,6 +2371,7 @@ PRICE_UNKNOWN = "unknown; add it to [prices] in the settings"
 PROTOCOL_PLACEHOLDER = "openai (most servers) or anthropic"
 REMOVE_WRITER = "remove"
 WRITER_FORM_TITLE = "Add a language model and test it"
+ADD_AND_TEST = "add and test"
 WRITER_NAME_PLACEHOLDER = "a short name of your choice"
 WRITER_NO_MODEL = "no model"
 WRITER_NOT_ASKED = "not used"
@@ -2369,6 +2391,7 @@ RULES_TITLE = "Rules"
 WHY_TITLE = "Why is it not here?"
 WHY_PROMPT = "Why is it not here? Address of its page"
 RULE_FROM_REASON = "Make a rule of the reason"
+MAKE_RULE = "make rule"
 RULE_FORM = "Change a rule"
 RULE_KIND_HINT = "exclude filters items out; avoid keeps the words out of drafts."
 RULE_STATE_HINT = "The state is on, off or delete."
@@ -2386,6 +2409,7 @@ RESET_RANKING_PROMPT = "Use the interests, filters and weights of the settings f
 RESET = "reset"
 NOTHING_TO_REHEARSE = "nothing is changed"
 REHEARSAL_TITLE = "Rehearsal"
+REHEARSE = "rehearse"
 REHEARSE_SAVED_SOURCES = "A new source has no items to rehearse with."
 REHEARSAL_HINT = (
     "Separate several by commas. The last seven lines are weights, 0 to 1. Enter shows what the change would do;"
@@ -2550,7 +2574,7 @@ def examples_added(count: int) -> str:
 
 
 def import_account_title() -> str:
-    return f"Import posts of · {key_label('list.open')} confirm · {key_label('pick.leave')} cancel"
+    return f"Import posts of · {key_label('list.open')} choose · {key_label('pick.leave')} cancel"
 
 
 def account_works(label: str) -> str:
@@ -2650,7 +2674,7 @@ def disconnect_prompt(label: str) -> str:
 
 
 def platform_list_title() -> str:
-    keys = (("list.open", "confirm"), ("pick.narrow", "narrow"), ("pick.leave", "cancel"))
+    keys = (("list.open", "choose"), ("pick.narrow", "narrow"), ("pick.leave", "cancel"))
     return labelled_keys("Connect an account", keys)
 
 

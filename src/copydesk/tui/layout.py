@@ -5,6 +5,7 @@ colours.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import NamedTuple, Protocol
 
 from textual.content import Content
@@ -13,6 +14,8 @@ COLUMN_GAP = 2
 """Cells between two columns."""
 MIN_LAST_COLUMN = 12
 """Minimum cells of a table's last column; the other columns are truncated to provide them."""
+MIN_TEXT_COLUMN = 36
+"""Cells of each of two texts beside each other, at least."""
 BAR_WIDTH = 10
 """Cells of a progress bar in a text."""
 
@@ -71,6 +74,23 @@ class Table(NamedTuple):
         missing = width - cell.cell_length
         aligned = cell.pad_left(missing) if column in self.right_aligned else cell.pad_right(missing)
         return aligned.pad_right(COLUMN_GAP)
+
+
+class Columns(NamedTuple):
+    """Two texts beside each other, or where there is no room for that, one that stands for both."""
+
+    left: Sequence[Block]
+    right: Sequence[Block]
+    narrow: Block
+
+    def lines(self, width: int) -> list[Content]:
+        """Render the texts in lines of at most `width` cells."""
+        room = (width - COLUMN_GAP - 1) // 2
+        if room < MIN_TEXT_COLUMN:
+            return self.narrow.lines(width)
+        pairs = zip_longest(lay_out_blocks(self.left, room), lay_out_blocks(self.right, room), fillvalue=Content(""))
+        separator = Content.styled(" │ ", "faint")
+        return [left.pad_right(room - left.cell_length) + separator + right for left, right in pairs]
 
 
 def paragraph(text: str = "", role: str = "") -> Paragraph:

@@ -42,9 +42,9 @@ def words_from(ui: ConsoleDriver, start: str) -> list[str]:
 async def test_experiments_are_listed_by_status(tmp_path: Path) -> None:
     async with open_experiments(tmp_path, (80, 24)) as ui:
         assert [line[1:].split()[:3] for line in ui.lines[2:6]] == [
-            ["A", "active", "hashtags"],
-            ["A", "active", "hook"],
-            ["C", "concluded", "hook"],
+            ["a", "active", "hashtags"],
+            ["a", "active", "hook"],
+            ["c", "concluded", "hook"],
             ["x", "archived", "link"],
         ]
         assert ui.lines[2].startswith("▌")
@@ -76,7 +76,7 @@ async def test_estimates_are_shown_after_a_look(tmp_path: Path) -> None:
         assert "“without” is better: engagement rate " in ui.text
         assert "Comparison 1 of 3, 10 posts per variant measured." in " ".join(ui.text.split())
         assert "Compared at 10 ✓, 15, 20 posts per variant; no verdict in between." in ui.text
-        assert words_from(ui, "without │")[-2:] == ["100%", "best"]
+        assert words_from(ui, "without │")[-2:] == ["99%", "best"]
         assert "├──" in ui.text
 
 
@@ -260,7 +260,7 @@ async def test_hostile_names_are_harmless(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [(40, 10), (40, 24), (80, 24), (100, 12), (200, 60)])
 async def test_list_and_variants_fit_size(tmp_path: Path, size: tuple[int, int]) -> None:
     async with open_experiments(tmp_path, size) as ui:
-        assert "▌A" in ui.text
+        assert "▌a" in ui.text
         await ui.press("tab", "G")
         assert "before approval." in ui.text
         assert all(len(line) <= size[0] for line in ui.lines)

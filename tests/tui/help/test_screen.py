@@ -3,12 +3,13 @@
 import pytest
 
 from console_driver import NOW, FakeDesk, make_draft, open_console
+from copydesk.tui import labels
 from copydesk.tui.help.screen import HelpDialog, help_page, key_contexts
 from copydesk.tui.keys import KEYS, KeyContext, format_keys
 from copydesk.tui.labels import FORMAT
 from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.review.draft_row import draft_row
-from copydesk.tui.review.row_look import RowLook
+from copydesk.tui.review.row_style import RowStyle
 
 
 def help_lines(*scopes: KeyContext) -> list[str]:
@@ -64,12 +65,26 @@ def test_help_explains_letters_of_screen(where: KeyContext, included: str, exclu
     assert excluded not in letters
 
 
+def test_letters_have_one_meaning() -> None:
+    tables = (labels.STATUS, labels.SEVERITY, labels.FLAG, labels.FORMAT, labels.HEALTH)
+    others = (labels.RUN_STATUS, labels.IMPORT_OUTCOME, labels.EXPERIMENT_STATUS)
+    meanings: dict[str, set[str]] = {}
+    for sign in (
+        labels.ARCHIVED,
+        labels.SOURCE_DISABLED,
+        *(sign for table in (*tables, *others) for sign in table.values()),
+    ):
+        meanings.setdefault(sign.letter, set()).add(sign.text)
+    several = {letter: words for letter, words in meanings.items() if len(words) > 1}
+    assert several == {"G": {"generating", "regenerating"}, "F": {"generation failed", "failed"}}
+
+
 def test_screen_without_letters_explains_none() -> None:
     assert "Letters" not in help_lines(KeyContext.EXPERIMENTS, KeyContext.CONSOLE)
 
 
 def test_help_explains_confidence() -> None:
-    row = draft_row(make_draft(confidence=0.7), NOW, 80, RowLook()).plain
+    row = draft_row(make_draft(confidence=0.7), NOW, 80, RowStyle()).plain
     (explanation,) = (line for line in help_lines(KeyContext.REVIEW) if "confidence: chance" in line)
     assert " 70% " in row
     assert explanation.strip().startswith("70% ")

@@ -40,10 +40,10 @@ from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
 from copydesk.tui.preferences import Preferences
 from copydesk.tui.review.draft_row import detail_line, draft_row, first_line, title_line
 from copydesk.tui.review.pages import MAX_ARTICLE_LENGTH, DraftDetails, Post, diff_page, draft_page, item_page
-from copydesk.tui.review.row_look import RowLook
+from copydesk.tui.review.row_style import RowStyle
 
 URL = "https://bsky.example/2"
-TO_REVIEW = RowLook(usual_status=Status.PENDING_REVIEW)
+TO_REVIEW = RowStyle(usual_status=Status.PENDING_REVIEW)
 
 
 def render(blocks: list[Block]) -> str:
@@ -236,8 +236,8 @@ def test_narrow_row_columns() -> None:
     assert row.plain.startswith("A~ 89%  2h @quarrystonedb   approved · THREAD · Quarrystone")
     assert row.cell_length == 80
     # A tab of all states has a column of them.
-    assert draft_row(thread, NOW, 80, RowLook()).plain[28:].startswith("approved  THREAD · Quarrystone")
-    assert draft_row(make_draft(1), NOW, 80, RowLook()).plain[28:].startswith("new       Quarrystone")
+    assert draft_row(thread, NOW, 80, RowStyle()).plain[28:].startswith("approved  THREAD · Quarrystone")
+    assert draft_row(make_draft(1), NOW, 80, RowStyle()).plain[28:].startswith("new       Quarrystone")
     assert draft_row(thread, NOW, 59, TO_REVIEW).plain.startswith("A~ 89%  2h @quarrysto… Quarrystone")
 
 
@@ -248,10 +248,10 @@ def test_row_without_text_has_the_title_of_its_item() -> None:
 
 
 def test_row_leaves_out_what_all_rows_share() -> None:
-    look = RowLook(usual_status=Status.PENDING_REVIEW, shows_format=False)
+    style = RowStyle(usual_status=Status.PENDING_REVIEW, shows_format=False)
     unknown = make_draft(1, confidence_known=False)
-    assert draft_row(unknown, NOW, 40, look).plain.startswith(" ~  2h @quarry… Quarrystone")
-    assert draft_row(make_draft(1, status=Status.APPROVED), NOW, 40, look).plain.startswith("A~")
+    assert draft_row(unknown, NOW, 40, style).plain.startswith(" ~  2h @quarry… Quarrystone")
+    assert draft_row(make_draft(1, status=Status.APPROVED), NOW, 40, style).plain.startswith("A~")
 
 
 def test_row_of_two_lines_has_the_whole_title_and_its_facts_below() -> None:
@@ -265,25 +265,25 @@ def test_row_of_two_lines_has_the_whole_title_and_its_facts_below() -> None:
 
 def test_row_shows_the_users_columns_in_their_order() -> None:
     draft = make_draft(1, agent=Agent(name="Scout", token="scout"))
-    look = TO_REVIEW._replace(columns=("source", "confidence", "agent", "state", "check"))
-    row = draft_row(draft, NOW, 80, look).plain
+    style = TO_REVIEW._replace(columns=("source", "confidence", "agent", "state", "check"))
+    row = draft_row(draft, NOW, 80, style).plain
     assert row.startswith("@quarrystonedb    89% scout       ~ Quarrystone 4.2")
-    assert draft_row(draft, NOW, 80, look._replace(columns=())).plain.startswith("Quarrystone 4.2")
-    facts = look._replace(details=("agent", "length", "writer", "tags", "score"))
+    assert draft_row(draft, NOW, 80, style._replace(columns=())).plain.startswith("Quarrystone 4.2")
+    facts = style._replace(details=("agent", "length", "writer", "tags", "score"))
     assert detail_line(draft, NOW, 80, facts).plain == "   scout · 144c · offline · #open-source · interest"
-    assert detail_line(draft, NOW, 80, look._replace(details=())).plain.strip() == ""
+    assert detail_line(draft, NOW, 80, style._replace(details=())).plain.strip() == ""
 
 
 @pytest.mark.parametrize("name", get_args(QueueColumn))
 def test_every_column_has_one_width_and_leaves_room_for_the_text(name: str) -> None:
     drafts = (make_draft(0), make_draft(3, tags=("x" * 50,), agent=Agent(name="家族" * 20), score=None))
-    look = TO_REVIEW._replace(columns=(name,), details=(name,))
+    style = TO_REVIEW._replace(columns=(name,), details=(name,))
     for width in (12, 40, 99):
-        rows = [draft_row(draft, NOW, width, look) for draft in drafts]
+        rows = [draft_row(draft, NOW, width, style) for draft in drafts]
         assert {row.cell_length for row in rows} == {width}
         heads = [row.plain.split(draft.text[:5])[0] for row, draft in zip(rows, drafts, strict=True)]
         assert len({cell_len(head) for head in heads}) == 1
-        assert all(detail_line(draft, NOW, width, look).cell_length <= width for draft in drafts)
+        assert all(detail_line(draft, NOW, width, style).cell_length <= width for draft in drafts)
 
 
 def test_columns_without_room_are_left_out() -> None:
@@ -303,7 +303,7 @@ async def test_queue_shows_the_users_columns_in_both_kinds_of_rows() -> None:
 
 def test_archived_row_has_its_letter_in_the_archive() -> None:
     archived = make_draft(0, archived_at=NOW)
-    assert draft_row(archived, NOW, 60, RowLook(is_archive=True)).plain.startswith("X ")
+    assert draft_row(archived, NOW, 60, RowStyle(is_archive=True)).plain.startswith("X ")
     assert draft_row(archived, NOW, 60, TO_REVIEW).plain.startswith("X ")
 
 
@@ -334,13 +334,13 @@ def test_hostile_tags_are_harmless_and_fit() -> None:
 def test_row_has_posting_time_in_same_width() -> None:
     oslo = ZoneInfo("Europe/Oslo")
     due = make_draft(0, status=Status.SCHEDULED, scheduled_at=NOW + timedelta(days=1))
-    look = RowLook(oslo, Status.SCHEDULED)
-    assert draft_row(due, NOW, 40, look).plain == "   93% Thu 10:30 The Lig… A missing ind…"
+    style = RowStyle(oslo, Status.SCHEDULED)
+    assert draft_row(due, NOW, 40, style).plain == "   93% Thu 10:30 The Lig… A missing ind…"
     posted = msgspec.structs.replace(due, status=Status.POSTED, posted_at=NOW + timedelta(minutes=1))
-    assert " 10:31 The Lig…" in draft_row(posted, NOW, 40, look).plain
+    assert " 10:31 The Lig…" in draft_row(posted, NOW, 40, style).plain
     # Unscheduled: the age replaces the time.
-    assert "        2h The Lig…" in draft_row(make_draft(0), NOW, 40, look).plain
-    assert all(draft_row(due, NOW, width, look).cell_length == width for width in range(40, 200))
+    assert "        2h The Lig…" in draft_row(make_draft(0), NOW, 40, style).plain
+    assert all(draft_row(due, NOW, width, style).cell_length == width for width in range(40, 200))
 
 
 @pytest.mark.parametrize("width", [1, 5, 12, 21, 40, 72, 200])
@@ -393,6 +393,17 @@ def test_diff_marks_all_changed_lines() -> None:
         Piece(kind=PieceKind.SAME, text=" it."),
     )
     assert page == "900 lines[- (long)-]\n\n[-More on-]{+ Via+} it."
+
+
+def test_diff_shows_versions_beside_each_other() -> None:
+    pieces = (
+        Piece(kind=PieceKind.SAME, text="The ferry is"),
+        Piece(kind=PieceKind.REMOVED, text=" late."),
+        Piece(kind=PieceKind.ADDED, text=" on time."),
+    )
+    page = diff_page(Difference(old="1", new="2", pieces=pieces, better=(), worse=()))
+    rows = [[cell.strip() for cell in line.plain.split("│")] for line in lay_out_blocks(page, 90)]
+    assert rows == [["Before", "After"], ["The ferry is[- late.-]", "The ferry is{+ on time.+}"]]
 
 
 def test_diff_marks_changed_line_breaks() -> None:

@@ -46,11 +46,14 @@ async def test_text_is_shown_as_it_arrives(tmp_path: Path, monkeypatch: pytest.M
     writer = PausedWriter()
     monkeypatch.setattr("copydesk.drafting.writer.get_writer", lambda: writer)
     async with open_review(tmp_path) as review:
+        first = review.current
         await review.press("R", *"Shorter")
         # The console does not come to rest before the text is written.
         review.app.simulate_key("enter")
         try:
-            await review.wait_for(lambda: "Regenerating" in review.text)
+            # In its row, although the cursor has moved on.
+            await review.wait_for(lambda: any("Writing… A postmortem with " in line for line in review.lines))
+            assert review.current.id != first.id
             review.app.simulate_key("K")
             await review.wait_for(lambda: "The text as it arrives" in review.text)
             assert "A postmortem with" in review.text
@@ -58,6 +61,7 @@ async def test_text_is_shown_as_it_arrives(tmp_path: Path, monkeypatch: pytest.M
             writer.may_go_on.set()
         await review.wait_for(lambda: any("New version of" in message for message in review.toasts))
         await review.wait_for(lambda: "The text as it arrives" not in review.text)
+        assert "Writing…" not in review.text
 
 
 async def test_prompt_of_a_draft_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ def test_overlong_post_has_excess_and_refusal() -> None:
     page = render([preview(part("x", 310), stops=("It is too long.",)), preview(part(), account="x", connected=False)])
     assert "rejected by 1 of 2" in page
     assert "bluesky:me  310/300, 10 too long\n  problem: It is too long." in page
-    assert "x  not connected  6/300" in page
+    assert "X  not connected  6/300" in page
 
 
 def test_thread_posts_have_counts_and_refusals() -> None:
@@ -110,7 +110,7 @@ def test_post_is_drawn_as_its_platform_shows_it() -> None:
     draft = make_draft(0, text=f"Words\n\n{url}", score=Score(total=1.0, sources=sources))
     shown = preview(part(draft.text, 40), card=True)
     page = draw(draft, shown)
-    assert "◉ me  bluesky  40/300  260 left" in page
+    assert "◉ me  Bluesky  40/300  260 left" in page
     assert f"▏ ┃ {draft.item.title}\n▏ ┃ lighthouse.example" in page
     assert page.count(url) == 1
     other = make_draft(0, text=draft.text, score=None)

@@ -68,6 +68,20 @@ async def test_toast_does_not_cover_the_row_under_the_cursor() -> None:
             assert "about it" not in row
 
 
+async def test_toasts_that_expired_below_a_dialog_leave_no_gap() -> None:
+    async with open_console(FakeDesk(40), size=(80, 24)) as ui:
+        await ui.press("G")
+        for number in range(6):
+            ui.app.notify(f"Something {number}")
+        await ui.press("r")
+        ui.app.clear_notifications()
+        await ui.press("escape")
+        ui.app.notify("Something else")
+        await ui.wait()
+        # At the top, as if it were the first.
+        assert "Something else" in "".join(ui.lines[2:5])
+
+
 async def test_half_page_keys() -> None:
     async with open_console(FakeDesk(100)) as ui:
         await ui.press("ctrl+d", "pagedown")

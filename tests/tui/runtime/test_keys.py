@@ -75,6 +75,11 @@ def test_no_key_has_two_actions_per_scope() -> None:
     assert list(find_conflicts(KEYS)) == []
 
 
+def test_no_key_needs_alt() -> None:
+    # Terminals and window managers take Alt with a digit or letter for themselves.
+    assert not [key.id for key in KEYS if "alt+" in key.keys]
+
+
 def test_conflicting_keys_are_detected() -> None:
     conflicting = Key("other", KeyContext.LIST, "x,j", "other", "something else")
     assert [(name, first.id, other.id) for name, first, other in find_conflicts((*KEYS, conflicting))] == [

@@ -275,7 +275,7 @@ async def test_posts_of_an_account_are_shown_then_added(tmp_path: Path) -> None:
 async def test_account_to_import_from_is_chosen_in_the_voice(tmp_path: Path) -> None:
     async with open_setup(tmp_path, connect_with_posts) as ui:
         await ui.press("j", "ctrl+o")
-        await wait_for_text(ui, "Import posts of · Enter confirm · Esc cancel")
+        await wait_for_text(ui, "Import posts of · Enter choose · Esc cancel")
         await ui.press("j", "enter")
         await wait_for_text(ui, "whose posts cannot be read")
         await ui.press("ctrl+o", "enter")

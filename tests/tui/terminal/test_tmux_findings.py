@@ -3,6 +3,9 @@
 import asyncio
 import re
 import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,8 @@ import pytest
 from copydesk.desk import open_desk
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import load
+from fake_model_server import FakeChatCompletions, draft_answer
+from feed_server import FeedServer, Request, response_head
 from sample_desks import SAMPLE_DRAFTS
 from tmux_terminal import Terminal, open_terminal
 
@@ -55,6 +60,62 @@ def open_sample_console(terminal: Terminal, home: Path) -> None:
     terminal.wait_for(r"Queue · \d+[\s\S]*▌ ")
 
 
+@contextmanager
+def serve_model(text: str, may_finish: threading.Event) -> Iterator[FeedServer]:
+    """Serve a model that writes half of the text, and the rest once it may finish."""
+    answer = draft_answer(text)
+    events = FakeChatCompletions("").stream(answer).split("\n\n")
+    # One event opens the answer, the others have seven characters each.
+    half = 1 + (answer.index(text) + len(text) // 2) // 7
+
+    async def write(_: Request, writer: asyncio.StreamWriter) -> bool:
+        writer.write(response_head(200, {"Content-Type": "text/event-stream", "Connection": "close"}))
+        for number, event in enumerate(events):
+            if number == half:
+                await asyncio.to_thread(may_finish.wait)
+            writer.write(f"{event}\n\n".encode())
+            await writer.drain()
+            # As a model does: what arrives at once is shown at once.
+            await asyncio.sleep(0.02)
+        return False
+
+    with FeedServer() as server:
+        server.route("/v1/chat/completions", write)
+        try:
+            yield server
+        finally:
+            may_finish.set()
+
+
+async def use_model(home: Path, url: str) -> None:
+    """Let a model write the drafts of this desk."""
+    async with open_desk(load({}, home)) as desk:
+        await desk.writers.add({"name": "local", "model": "test", "baseUrl": f"{url}/v1"})
+        await desk.writers.use(["local"])
+
+
+def test_new_version_is_watched_while_written_and_one_key_away(home_without_account: Path) -> None:
+    may_finish = threading.Event()
+    text = "The harbour opens again, and the ferry sails at nine every morning of the week."
+    with serve_model(text, may_finish) as server, open_terminal((80, 24)) as terminal:
+        asyncio.run(use_model(home_without_account, server.url("")))
+        terminal.start_copydesk("--home", str(home_without_account))
+        terminal.wait_for(r"▌ .*Three harbours")
+        terminal.press("R")
+        terminal.wait_for("Regenerate: what should change")
+        terminal.press("Enter")
+        # The cursor is on the next draft; the words arrive in the row of the one before.
+        terminal.wait_for(r"Writing… The h[\s\S]*▌ .*Two harbours")
+        may_finish.set()
+        terminal.wait_for(r"New version of[\s\S]*shows it")
+        terminal.press(".")
+        terminal.wait_for(r"▌ .*The harbour opens again")
+        terminal.press("d")
+        terminal.wait_for(r"Before +│ After[\s\S]*\[-Three harbours")
+        terminal.press("q", "q")
+        terminal.wait_for(r"ended=\d")
+
+
 def test_what_is_impossible_is_known_before_it_is_asked(sample_home: Path) -> None:
     with open_terminal((80, 24)) as terminal:
         open_sample_console(terminal, sample_home)
@@ -85,6 +146,28 @@ def test_what_is_impossible_is_known_before_it_is_asked(sample_home: Path) -> No
         assert "Traceback" not in terminal.quit_console()
 
 
+def test_plan_that_is_longer_than_the_screen_warns_before_its_drafts(home_without_account: Path) -> None:
+    async def approve_many() -> None:
+        async with open_desk(load({}, home_without_account)) as desk:
+            for number in range(30):
+                created = await desk.drafts.create({"text": f"Harbour {number}."})
+                await desk.drafts.approve(created.drafts[0].id)
+
+    asyncio.run(approve_many())
+    with open_terminal((80, 24)) as terminal:
+        terminal.start_copydesk("--home", str(home_without_account))
+        terminal.wait_for(r"Approved 30[\s\S]*▌ ")
+        terminal.press("2")
+        terminal.wait_for(r"─ Mon \d+ ")
+        terminal.press("Q")
+        terminal.wait_for(
+            r"Schedule 30 drafts · [^\n]*\n No account is connected for these drafts\. 6, then A connects one\."
+        )
+        # `q` cancels the plan, then quits.
+        terminal.press("q", "q")
+        terminal.wait_for(r"ended=\d")
+
+
 def test_missing_account_is_said_everywhere(home_without_account: Path) -> None:
     with open_terminal((80, 24)) as terminal:
         terminal.start_copydesk("--home", str(home_without_account))
@@ -93,7 +176,7 @@ def test_missing_account_is_said_everywhere(home_without_account: Path) -> None:
         terminal.wait_for("Accounts  no account connected")
         terminal.press("a")
         terminal.wait_for("No account is connected for")
-        terminal.wait_for(r"6 Setup +no account 6 +\?1")
+        terminal.wait_for(r"6 Setup +1 needs you 0")
         # It waits for an account, and is listed with what helps.
         terminal.press("0")
         terminal.wait_for(r"▌no account connected[\s\S]*Three harbours")
@@ -228,8 +311,12 @@ def test_feeds_that_fail_say_why_in_full_and_alt_is_no_key(sample_home: Path, tm
         open_sample_console(terminal, sample_home)
         # Terminals take Alt and a digit for themselves: the digit alone switches.
         terminal.press("3")
-        # The letters of the rows are explained where they are.
+        # The letters of the rows are explained where they are, and none means something else in another list.
         terminal.wait_for("─ Sources · 10 · 1 failing · H healthy · D failing ─")
+        terminal.press("Tab")
+        terminal.wait_for(r"─ Runs · ✓ succeeded ─[\s\S]*▌✓ ")
+        terminal.press("Tab")
+        terminal.wait_for("─ Sources · 10 · 1 failing")
         terminal.press("C-o")
         terminal.wait_for("Import feeds from OPML file")
         terminal.type_text(str(tmp_path / "feeds.opml"))

@@ -61,4 +61,24 @@ async def test_screens_keep_their_names_beside_two_notices(news: tuple[str, str]
             "posting_paused": "posting paused",
             "problems": "!2|2 problems",
         }
-        assert all(re.search(signs[attribute], line) for attribute in news)
+        # What needs the user includes the missing account.
+        shown = [attribute for attribute in news if attribute != "has_account" or "needs_user" not in news]
+        assert all(re.search(signs[attribute], line) for attribute in shown)
+
+
+@pytest.mark.parametrize(
+    ("width", "screens", "notices"),
+    [
+        (120, "2 Schedule  3 Sources", "no account 6  2 need you 0  2 problems Ctrl+L"),
+        (80, "2 Sched.  3 Sources", "2 need you 0  !2"),
+    ],
+)
+async def test_notices_are_shortened_before_names_of_screens(width: int, screens: str, notices: str) -> None:
+    app = Console(FakeDesk(1).open, clock=lambda: NOW)  # type: ignore[arg-type]
+    async with app.run_test(size=(width, 24)) as pilot:
+        await wait_until_idle(pilot)
+        app.has_account, app.needs_user, app.problems = False, 2, 2
+        await wait_until_idle(pilot)
+        line = ConsoleDriver(app, pilot).lines[0]
+        assert f"1 Review  {screens}" in line
+        assert line.endswith(notices)

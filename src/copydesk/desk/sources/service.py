@@ -292,7 +292,8 @@ def _build_source(spec: SourceSpec, url: str, now: datetime, *, has_config: bool
 
     `has_config` is False if no config was given, so that defaults are not stored.
     """
-    name = spec.name or title or urlsplit(url).hostname or url
+    # Feeds of categories begin with the site's name and a separator, of which an empty category leaves the separator.
+    name = spec.name or (title or "").rstrip(" -–|·") or urlsplit(url).hostname or url
     return Source(
         id=new_id(now),
         type=spec.type,

@@ -102,7 +102,10 @@ async def _generate(app: "DeskApp", created: CreatedDrafts, desk: "Desk") -> Non
     if failed:
         app.notify(labels.drafts_not_generated(len(failed), failed[0].last_error), severity="warning")
     else:
-        app.notify(labels.drafts_generated(len(drafts), in_review=_review_screen(app) is not None))
+        review = _review_screen(app)
+        if review is not None:
+            review.queue_pane.announce(ids[0])
+        app.notify(labels.drafts_generated(len(drafts), in_review=review is not None))
 
 
 async def _apply_next_step(app: "DeskApp", draft_id: str, next_step: str, desk: "Desk") -> None:

@@ -79,8 +79,12 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
             super().__init__()
             self.error = error
 
-    def __init__(self, title: str, fields: Iterable[Field], submit: Submit, *, hint: str = "") -> None:
+    def __init__(
+        self, title: str, fields: Iterable[Field], submit: Submit, *, hint: str = "", effect: str = labels.SAVE
+    ) -> None:
+        """Create a form whose Enter has this effect, in one word."""
         super().__init__()
+        self.key_words = {labels.SAVE: effect}
         self._title = clean(title)
         self._fields = tuple(fields)
         self._submit = submit

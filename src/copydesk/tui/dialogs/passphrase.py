@@ -52,7 +52,7 @@ async def _prompt(app: "DeskApp", *, new: bool) -> str:
     names = (labels.PASSPHRASE_FIELD, labels.PASSPHRASE_REPEAT_FIELD) if new else (labels.PASSPHRASE_FIELD,)
     fields = [Field(name, name, secret=True, max_length=1000) for name in names]
     title, hint = (labels.PASSPHRASE_NEW_TITLE, labels.PASSPHRASE_NEW_HINT) if new else (labels.PASSPHRASE_TITLE, "")
-    screen = FieldsDialog(title, fields, submit, hint=hint)
+    screen = FieldsDialog(title, fields, submit, hint=hint, effect=labels.CONFIRM)
     await _wait_until_idle(app)
     # Through the app, which receives the result: the screen that needs the passphrase may close.
     app.call_later(app.push_screen, screen, finish)

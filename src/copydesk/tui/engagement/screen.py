@@ -245,7 +245,7 @@ class EngagementScreen(DeskScreen):
             for name, value in values.items()
         ]
         title = labels.metrics_form_title(safe_line(post.target_label), first_line(post.text)[:40])
-        form = FieldsDialog(title, fields, partial(_record, post), hint=labels.METRICS_FORM_HINT)
+        form = FieldsDialog(title, fields, partial(_record, post), hint=labels.METRICS_FORM_HINT, effect=labels.RECORD)
         self.app.push_screen(form, self._report_recorded)
 
     def _report_recorded(self, message: str | None) -> None:

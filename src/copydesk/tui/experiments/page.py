@@ -76,8 +76,8 @@ def experiment_row(view: ExperimentView, now: datetime, width: int) -> Content:
 def experiment_page(view: ExperimentView, now: datetime) -> list[Block]:
     """Return the whole page of one experiment."""
     experiment, results = view.experiment, view.results
-    taken = results.look.posts if results.look else 0
-    looks = [look.posts for look in results.looks]
+    taken = results.comparison.posts if results.comparison else 0
+    comparisons = [comparison.posts for comparison in results.comparisons]
     return [
         Paragraph(Content.styled(safe_line(experiment.name), "strong")),
         Paragraph(_status_line(view, now)),
@@ -85,7 +85,7 @@ def experiment_page(view: ExperimentView, now: datetime) -> list[Block]:
         paragraph(),
         *_conclusion(view),
         paragraph(safe_line(results.sentence), "accent"),
-        paragraph(labels.planned_looks(looks, sum(posts <= taken for posts in looks)), "dim"),
+        paragraph(labels.planned_comparisons(comparisons, sum(posts <= taken for posts in comparisons)), "dim"),
         *(paragraph(safe_line(_message(warning)), "warn") for warning in results.warnings),
         paragraph(),
         *_estimates(results),
@@ -98,10 +98,10 @@ def experiment_page(view: ExperimentView, now: datetime) -> list[Block]:
 
 
 def _estimates(results: ExperimentResults) -> Iterator[Block]:
-    """Yield the estimates of the last look; without one there is nothing to compare yet."""
-    if results.look is None:
+    """Yield the estimates of the last comparison; without one there is nothing to compare yet."""
+    if results.comparison is None:
         return
-    yield paragraph(labels.estimate_title(results.metric.name, results.look.posts), "strong")
+    yield paragraph(labels.estimate_title(results.metric.name, results.comparison.posts), "strong")
     estimates = [
         Estimate(arm.name, found.value, labels.chance_to_be_best(found.p_best), (found.low, found.high))
         for arm in results.arms

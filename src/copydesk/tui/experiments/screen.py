@@ -214,7 +214,9 @@ class ExperimentsScreen(DeskScreen):
                 values = tuple(writer.name for writer in (await desk.writers.list()).writers)
             hint = labels.experiment_form_hint(plans, is_typed=not values)
             title = labels.new_experiment_title(parameter)
-            form = FieldsDialog(title, _new_fields(parameter, values), partial(self._create, parameter), hint=hint)
+            form = FieldsDialog(
+                title, _new_fields(parameter, values), partial(self._create, parameter), hint=hint, effect=labels.CREATE
+            )
             self.app.push_if_current(self, form, self._report_change)
 
         self.app.run_desk_task(work, hold_keys=Hold.SCREEN)
@@ -244,7 +246,8 @@ class ExperimentsScreen(DeskScreen):
             Field("voice", labels.APPLY_FIELD, choices=labels.NO_OR_YES),
         )
         title = labels.conclude_title(view.experiment.name)
-        form = FieldsDialog(title, fields, partial(self._conclude, view.experiment), hint=labels.CONCLUDE_HINT)
+        conclude = partial(self._conclude, view.experiment)
+        form = FieldsDialog(title, fields, conclude, hint=labels.CONCLUDE_HINT, effect=labels.CONCLUDE)
         self.app.push_screen(form, self._report_change)
 
     async def _conclude(self, experiment: Experiment, desk: "Desk", values: Mapping[str, str]) -> str:

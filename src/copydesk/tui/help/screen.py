@@ -15,7 +15,7 @@ from copydesk.text.formatting import format_relative, format_utc
 from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, format_keys
-from copydesk.tui.labels import ARCHIVED, FLAG, FORMAT, HEALTH, SOURCE_DISABLED, STATUS, Badge
+from copydesk.tui.labels import ARCHIVED, FLAG, FORMAT, HEALTH, RUN_STATUS, SOURCE_DISABLED, STATUS, Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
@@ -63,7 +63,7 @@ def _key_cell(text: str) -> Content:
 def _signs(contexts: Iterable[KeyContext]) -> Iterator[Badge]:
     """Yield the signs used in the rows of these contexts."""
     if KeyContext.SOURCES in contexts:
-        yield from (*HEALTH.values(), SOURCE_DISABLED)
+        yield from (*HEALTH.values(), SOURCE_DISABLED, *RUN_STATUS.values())
     if KeyContext.REVIEW in contexts or KeyContext.SCHEDULE in contexts:
         yield from STATUS.values()
     if KeyContext.REVIEW in contexts:

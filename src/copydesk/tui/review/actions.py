@@ -240,7 +240,8 @@ class RuleActions:
         async def submit(desk: "Desk", values: Mapping[str, str]) -> str:
             return labels.rule_made((await desk.rules.add({**values, "draftId": draft.id})).term)
 
-        dialog = FieldsDialog(labels.RULE_FROM_REASON, fields, submit, hint=labels.rule_hint(reason))
+        hint = labels.rule_hint(reason)
+        dialog = FieldsDialog(labels.RULE_FROM_REASON, fields, submit, hint=hint, effect=labels.MAKE_RULE)
         self.app.push_if_current(self._screen, dialog, self._notify)
 
     def _notify(self, message: str | None) -> None:
@@ -447,7 +448,7 @@ class ReviewActions:
 
     async def _wait_for_versions(self, desk: "Desk", ids: Sequence[str]) -> None:
         """Generate the new versions and notify when they are available."""
-        await desk.generation.finish(ids)
+        await self.runner.pane.finish_texts(desk, ids)
         new_versions = []
         for draft_id in ids:
             draft = await desk.drafts.get(draft_id)
@@ -459,7 +460,11 @@ class ReviewActions:
             versions = await desk.drafts.list_versions(draft_id)
             new_versions += [version for version in versions if version.regenerated_from_id == draft_id][-1:]
         if new_versions:
-            self.app.notify(labels.new_versions(len(new_versions), labels.draft_name(new_versions[-1].text)))
+            newest = new_versions[-1]
+            self.runner.pane.announce(newest.id)
+            in_review = self.app.screen_stack[0] is self.runner.screen
+            name = labels.draft_name(newest.text)
+            self.app.notify(labels.new_versions(len(new_versions), name, in_review=in_review))
 
     def undo(self) -> None:
         """Undo the last change."""

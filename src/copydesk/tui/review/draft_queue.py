@@ -1,6 +1,6 @@
 """The drafts of a tab: a window over a list of any length, with marks."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
@@ -12,7 +12,7 @@ from textual.timer import Timer
 
 from copydesk.tui.layout import Block
 from copydesk.tui.review.marks import Marks, Span
-from copydesk.tui.review.row_look import RowLook
+from copydesk.tui.review.row_style import RowStyle
 from copydesk.tui.review.row_window import RowRequest, Window
 from copydesk.tui.widgets.line_list import CURSOR, LineList
 
@@ -67,7 +67,9 @@ class DraftQueue(LineList["ListedDraft | None"]):
         """1 for down, -1 for up."""
         self._faded: dict[str, ListedDraft] = {}
         """The original rows of drafts on which an action was performed."""
-        self.look = RowLook()
+        self.row_style = RowStyle()
+        self._arriving: dict[str, str] = {}
+        """The texts that are being written, as far as they have arrived, by draft."""
 
     # Rows.
 
@@ -144,11 +146,20 @@ class DraftQueue(LineList["ListedDraft | None"]):
         top, height = self.scroll_offset.y, max(self.drawable_size.height, 1)
         return top // self.row_height, (top + height - 1) // self.row_height
 
-    def show_look(self, look: RowLook) -> None:
+    def set_row_style(self, style: RowStyle) -> None:
         """Draw the rows in another way, if it is another one."""
-        if look != self.look:
-            self.look = look
+        if style != self.row_style:
+            self.row_style = style
             self.painter.redraw()
+
+    def show_arriving(self, texts: Mapping[str, str]) -> None:
+        """Show texts that are being written, by draft, in their rows; an empty text is no longer written."""
+        changed = {draft_id for draft_id, text in texts.items() if text != self._arriving.get(draft_id, "")}
+        self._arriving = {draft_id: text for draft_id, text in (self._arriving | dict(texts)).items() if text}
+        for index in self.visible_range():
+            row = self.window.get_row(index)
+            if row is not None and row.id in changed:
+                self.refresh_row(index)
 
     # Changed drafts.
 
@@ -369,19 +380,28 @@ class DraftQueue(LineList["ListedDraft | None"]):
     def _draw_draft(self, row: "ListedDraft | None", width: int, part: int = 0) -> Content:
         if row is None:
             return _NOT_LOADED.truncate(width) if not part else Content("")
-        from copydesk.tui.review.draft_row import detail_line, draft_row, title_line  # noqa: PLC0415 - as in `fade`
+        from copydesk.tui.review.draft_row import (  # noqa: PLC0415 - as in `fade`
+            arriving_line,
+            detail_line,
+            draft_row,
+            title_line,
+        )
 
-        now, look = self._clock(), self.look
+        # Not dimmed like the row itself: it is what the user waits for.
+        if not part and (arriving := self._arriving.get(row.id)):
+            return arriving_line(arriving, width)
+        now, style = self._clock(), self.row_style
         if self.row_height == 1:
-            line = draft_row(row, now, width, look)
+            line = draft_row(row, now, width, style)
         else:
-            line = detail_line(row, now, width, look) if part else title_line(row, width, look)
+            line = detail_line(row, now, width, style) if part else title_line(row, width, style)
         return Content.styled(line.plain, "dim") if self.is_faded(row) else line
 
     def _row_key(self, at: int) -> Hashable:
         """Return everything that a row's rendering depends on, except cursor and mark."""
         row = self.window[at]
-        return row and (row.id, row.version, row.status, row.archived_at, self.is_faded(row))
+        arriving = self._arriving.get(row.id) if row else None
+        return row and (row.id, row.version, row.status, row.archived_at, self.is_faded(row), arriving)
 
     def _current_text(self, index: int, width: int, part: int) -> str:
         return self._draw_draft(self.rows[index], width - self.SIGN_WIDTH, part).plain.rstrip()

@@ -1,17 +1,19 @@
 """A draft as a row of the queue: one line, or in a wide terminal two.
 
-What is the same for all rows of a list is left out, see `RowLook`. Free text comes last, or on a line of its own:
+What is the same for all rows of a list is left out, see `RowStyle`. Free text comes last, or on a line of its own:
 terminals disagree about the width of some characters, which would shift every later column.
 """
 
 from datetime import datetime
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from copydesk.model.draft import Format, ListedDraft, Severity
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age
 from copydesk.tui.labels import (
+    ARRIVING,
     FLAG,
     Badge,
     failing_check,
@@ -20,13 +22,15 @@ from copydesk.tui.labels import (
     status_badge,
     text_length,
 )
-from copydesk.tui.review.row_look import RowLook
+from copydesk.tui.review.row_style import RowStyle
 from copydesk.tui.terminal.cells import fit, safe_line
 
 AGE_WIDTH, TIME_WIDTH = 3, 9
 """Cells of a story's age, and of a time of day."""
 MIN_SOURCE_WIDTH, MAX_SOURCE_WIDTH = 8, 16
 """Cells of the source in a row of one line: a fifth of the row within these limits."""
+MAX_SOURCE_DETAIL = 28
+"""Cells of the source in the lower line of a row."""
 WORDS_WIDTH, STATE_WIDTH = 60, 9
 """Cells of a row of one line from which it has words for state and format; cells of the state in a mixed list."""
 MIN_TEXT_WIDTH = 10
@@ -40,15 +44,15 @@ _SEPARATOR = " · "
 _SEVERITIES = (Severity.ERROR, Severity.WARNING)
 
 
-def draft_row(draft: ListedDraft, now: datetime, width: int, look: RowLook) -> Content:
-    """Return the draft's row of one line in `width` cells: the columns of the look, and the first line of the text.
+def draft_row(draft: ListedDraft, now: datetime, width: int, style: RowStyle) -> Content:
+    """Return the draft's row of one line in `width` cells: the columns of the style, and the first line of the text.
 
     The text takes at least MIN_TEXT_WIDTH cells of it; columns for which there is no room are left out.
     """
     pieces: list[Content] = []
     used, previous = 0, ""
-    for name in look.columns:
-        cell = _column(name, draft, now, width, look)
+    for name in style.columns:
+        cell = _column(name, draft, now, width, style)
         if not cell.plain:
             continue
         # The letter and the sign stand together, before the number.
@@ -60,31 +64,31 @@ def draft_row(draft: ListedDraft, now: datetime, width: int, look: RowLook) -> C
         pieces.append(_GAP)
         used += 1
     if width >= WORDS_WIDTH:
-        words = _words(draft, look)
+        words = _words(draft, style)
         pieces += words
         used += sum(word.cell_length for word in words)
     return Content.assemble(*pieces, fit(_title(draft), width - used))
 
 
-def _words(draft: ListedDraft, look: RowLook) -> list[Content]:
+def _words(draft: ListedDraft, style: RowStyle) -> list[Content]:
     """Return the state and the format in words, each with what separates it from the text, unless they are usual."""
     words = []
-    if "state" in look.columns and not _is_usual(draft, look):
+    if "state" in style.columns and not _is_usual(draft, style):
         badge = status_badge(draft)
         # In a list of all states every row has the word, so the texts stay aligned.
-        is_mixed = look.usual_status is None
+        is_mixed = style.usual_status is None
         text = f"{fit(badge.text, STATE_WIDTH)} " if is_mixed else f"{badge.text}{_SEPARATOR}"
         words.append(Content.styled(text, badge.role))
-    if "format" in look.columns and look.shows_format and draft.format is not Format.SHORT:
+    if "format" in style.columns and style.shows_format and draft.format is not Format.SHORT:
         words.append(Content.styled(f"{draft.format.value}{_SEPARATOR}", "dim"))
     return words
 
 
-def _column(name: str, draft: ListedDraft, now: datetime, width: int, look: RowLook) -> Content:  # noqa: PLR0911 - one for each name
+def _column(name: str, draft: ListedDraft, now: datetime, width: int, style: RowStyle) -> Content:  # noqa: PLR0911 - one for each name
     """Return a column in its fixed width; empty if it is left out of all rows of the list."""
     match name:
         case "state":
-            return _state_sign(draft, look)
+            return _state_sign(draft, style)
         case "check":
             return _check_sign(draft)
         case "confidence":
@@ -93,7 +97,9 @@ def _column(name: str, draft: ListedDraft, now: datetime, width: int, look: RowL
             # A word before the text, where it is not the usual one.
             return Content("")
         case "age":
-            return Content.styled(f"{_time(draft, now, look):>{AGE_WIDTH if look.zone is None else TIME_WIDTH}}", "dim")
+            return Content.styled(
+                f"{_time(draft, now, style):>{AGE_WIDTH if style.zone is None else TIME_WIDTH}}", "dim"
+            )
         case "source":
             return Content.styled(
                 fit(_source_name(draft), min(max(width // 5, MIN_SOURCE_WIDTH), MAX_SOURCE_WIDTH)), "dim"
@@ -101,15 +107,24 @@ def _column(name: str, draft: ListedDraft, now: datetime, width: int, look: RowL
     return Content.styled(fit(_detail(name, draft), DETAIL_WIDTHS[name]), "dim")
 
 
-def title_line(draft: ListedDraft, width: int, look: RowLook) -> Content:
+def title_line(draft: ListedDraft, width: int, style: RowStyle) -> Content:
     """Return the upper line of a row of two lines: status, worst finding, and the first line of the text."""
-    signs = _signs(draft, look)
+    signs = _signs(draft, style)
     return Content.assemble(signs, " ", (fit(_title(draft), width - signs.cell_length - 1), "strong"))
 
 
-def detail_line(draft: ListedDraft, now: datetime, width: int, look: RowLook) -> Content:
-    """Return the lower line of a row of two lines: the facts of the look; the last ones only where they fit."""
-    parts = [part for part in (_fact(name, draft, now, look) for name in look.details) if part.plain]
+def arriving_line(text: str, width: int) -> Content:
+    """Return the row, or its upper line, of a draft whose text is being written: the words that arrived last."""
+    line, room = safe_line(" ".join(text.split())), width - len(ARRIVING)
+    tail = line[-room:]
+    while cell_len(tail) > room:
+        tail = tail[1:]
+    return Content.assemble((ARRIVING, "accent"), tail)
+
+
+def detail_line(draft: ListedDraft, now: datetime, width: int, style: RowStyle) -> Content:
+    """Return the lower line of a row of two lines: the facts of the style; the last ones only where they fit."""
+    parts = [part for part in (_fact(name, draft, now, style) for name in style.details) if part.plain]
     line = Content("   ")
     for index, part in enumerate(parts):
         separator = Content.styled(_SEPARATOR, "faint") if index else Content("")
@@ -122,24 +137,28 @@ def detail_line(draft: ListedDraft, now: datetime, width: int, look: RowLook) ->
     return line.truncate(width)
 
 
-def _fact(name: str, draft: ListedDraft, now: datetime, look: RowLook) -> Content:  # noqa: PLR0911 - one for each name
+def _fact(name: str, draft: ListedDraft, now: datetime, style: RowStyle) -> Content:  # noqa: PLR0911 - one for each name
     """Return a fact in words; empty if there is none, or it is that of most drafts of the list."""
     match name:
         case "state":
             badge = status_badge(draft)
-            return Content.styled("" if _is_usual(draft, look) else badge.text, badge.role)
+            return Content.styled("" if _is_usual(draft, style) else badge.text, badge.role)
         case "check":
             check = _worst_check(draft)
             return Content.styled(safe_line(failing_check(check[0])), check[1].role) if check else Content("")
         case "confidence":
             return Content.styled(f"{draft.confidence:.0%}" if draft.confidence_known else "", "accent")
         case "format":
-            is_named = look.shows_format and draft.format is not Format.SHORT
+            is_named = style.shows_format and draft.format is not Format.SHORT
             return Content.styled(draft.format.value if is_named else "", "dim")
         case "age":
-            return Content.styled(_time(draft, now, look), "dim")
+            return Content.styled(_time(draft, now, style), "dim")
         case "source":
-            return Content.styled(safe_line(_source_name(draft)), "dim")
+            # A long name would push out what comes after it.
+            return Content.styled(safe_line(_source_name(draft)), "dim").truncate(MAX_SOURCE_DETAIL, ellipsis=True)
+        case "score":
+            part = heaviest_part(draft)
+            return Content.styled("" if part == style.usual_part else part, "dim")
     return Content.styled(_detail(name, draft), "dim")
 
 
@@ -147,7 +166,7 @@ def _detail(name: str, draft: ListedDraft) -> str:
     """Return a fact that reads the same in both kinds of rows."""
     match name:
         case "score":
-            return _heaviest_part(draft)
+            return heaviest_part(draft)
         case "tags":
             return " ".join(f"#{safe_line(tag)}" for tag in draft.tags)
         case "agent":
@@ -157,21 +176,21 @@ def _detail(name: str, draft: ListedDraft) -> str:
     return text_length(len(draft.text))
 
 
-def _is_usual(draft: ListedDraft, look: RowLook) -> bool:
+def _is_usual(draft: ListedDraft, style: RowStyle) -> bool:
     """Return True if the draft is in the state that most drafts of the list are in."""
-    if look.is_archive or draft.archived_at is not None:
-        return look.is_archive and draft.archived_at is not None
-    return draft.status is look.usual_status
+    if style.is_archive or draft.archived_at is not None:
+        return style.is_archive and draft.archived_at is not None
+    return draft.status is style.usual_status
 
 
-def _signs(draft: ListedDraft, look: RowLook) -> Content:
+def _signs(draft: ListedDraft, style: RowStyle) -> Content:
     """Return two cells: the letter of a state that is not the usual one, and the sign of the worst finding."""
-    return _state_sign(draft, look) + _check_sign(draft)
+    return _state_sign(draft, style) + _check_sign(draft)
 
 
-def _state_sign(draft: ListedDraft, look: RowLook) -> Content:
+def _state_sign(draft: ListedDraft, style: RowStyle) -> Content:
     badge = status_badge(draft)
-    return Content.styled(" " if _is_usual(draft, look) and not look.is_archive else badge.letter, badge.role)
+    return Content.styled(" " if _is_usual(draft, style) and not style.is_archive else badge.letter, badge.role)
 
 
 def _check_sign(draft: ListedDraft) -> Content:
@@ -188,7 +207,7 @@ def _worst_check(draft: ListedDraft) -> tuple[str, Badge] | None:
     return None
 
 
-def _heaviest_part(draft: ListedDraft) -> str:
+def heaviest_part(draft: ListedDraft) -> str:
     """Return the part of the score that weighed most; empty without a score."""
     if draft.score is None or not draft.score.parts:
         return ""
@@ -213,11 +232,11 @@ def first_line(text: str) -> str:
     ).strip()
 
 
-def _time(draft: ListedDraft, now: datetime, look: RowLook) -> str:
+def _time(draft: ListedDraft, now: datetime, style: RowStyle) -> str:
     """Return the age of the story or, in lists of times, the time of posting if the draft has one."""
     instant = draft.posted_at or draft.scheduled_at
-    if look.zone is not None and instant is not None:
-        return format_time(instant, look.zone, now)
+    if style.zone is not None and instant is not None:
+        return format_time(instant, style.zone, now)
     return format_age(draft.item.published, now)
 
 

@@ -140,7 +140,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
 
     def on_mount(self) -> None:
         set_title(self.questions, labels.NEEDS_YOU)
-        set_title(self.page, labels.DELIVERY_TITLE)
+        set_title(self.page, labels.NEEDS_YOU_DETAILS)
 
     # Data.
 

@@ -39,7 +39,7 @@ from copydesk.text.formatting import format_cost, format_relative, format_utc, p
 from copydesk.tui import labels
 from copydesk.tui.browser import is_link
 from copydesk.tui.labels import CLAIM, SEVERITY, source_type_label
-from copydesk.tui.layout import Block, Paragraph, Table, paragraph, progress_bar
+from copydesk.tui.layout import Block, Columns, Paragraph, Table, paragraph, progress_bar
 from copydesk.tui.review.draft_row import worst_finding_sign
 from copydesk.tui.terminal.cells import safe_line
 
@@ -139,7 +139,7 @@ def _account_blocks(preview: "Preview", *, draws_link: bool = True) -> Iterator[
     remarks = [] if preview.connected else [labels.NOT_CONNECTED]
     if len(preview.parts) > 1:
         remarks.append(plural(len(preview.parts), "post"))
-    name = Content.styled(safe_line(preview.account), "accent")
+    name = Content.styled(_account_name(preview), "accent")
     head = [name, *(Content.styled(remark, "dim") for remark in remarks)]
     if len(preview.parts) == 1:
         head.append(_length(preview.parts[0]))
@@ -157,6 +157,12 @@ def _account_blocks(preview: "Preview", *, draws_link: bool = True) -> Iterator[
     if draws_link and (link := _first_link(preview.parts)):
         label = labels.LINK_CARD if preview.card else labels.PLAIN_LINK
         yield Paragraph(Content.assemble((f"{label} ", "dim"), (safe_line(link), "link")), indent=2)
+
+
+def _account_name(preview: "Preview") -> str:
+    """Return the account as commands name it; the platform's own name where no account is connected."""
+    is_account = ":" in preview.account
+    return safe_line(preview.account if is_account else labels.platform_name(preview.platform))
 
 
 def _length(part: "PreviewPart") -> Content:
@@ -387,10 +393,12 @@ def _agent(agent: Agent) -> Iterator[Block]:
 
 
 def _source_line(draft: ListedDraft, now: datetime) -> Block:
-    """Return where the story comes from, and how old it is."""
+    """Return where the story comes from, how old it is, and the key that compares a new version with the old one."""
     names = [source.name for source in draft.score.sources[:1]] if draft.score else []
     source = safe_line(names[0]) if names else source_type_label(draft.item.source_type)
-    return paragraph(f"{source}, {format_relative(draft.item.published, now)}", "dim")
+    parts = [f"{source}, {format_relative(draft.item.published, now)}"]
+    parts += [labels.compare_hint()] if draft.regenerated_from_id is not None else []
+    return paragraph(labels.SEPARATOR.join(parts), "dim")
 
 
 AVATAR = "◉"
@@ -445,11 +453,12 @@ def _author_line(preview: "Preview | None", part: "PreviewPart | None") -> Block
     """Return the line above a post: the account, its platform, and the characters that are left."""
     if preview is None:
         return Paragraph(Content.styled(AVATAR, "accent"))
-    platform, _, handle = preview.account.partition(":")
-    name = safe_line(handle or platform)
+    _, _, handle = preview.account.partition(":")
+    platform = safe_line(labels.platform_name(preview.platform))
+    name = safe_line(handle) or platform
     facts = [Content.assemble((f"{AVATAR} ", "accent"), (name, "strong"))]
     if handle:
-        facts.append(Content.styled(safe_line(preview.platform), "dim"))
+        facts.append(Content.styled(platform, "dim"))
     if not preview.connected:
         facts.append(Content.styled(labels.NOT_CONNECTED, "warn"))
     if part is not None:
@@ -763,9 +772,14 @@ LINE_BREAK_MARK = "¶"
 
 
 def diff_page(diff: "Difference") -> list[Block]:
-    """Return the page with both texts, word by word, and with the checks that improved or got worse."""
-    pieces = [_diff_piece(piece.kind, piece.text) for piece in diff.pieces]
-    blocks: list[Block] = [Paragraph(Content("").join(pieces))]
+    """Return the page with both texts, their differing words marked, and the checks that improved or got worse."""
+    blocks: list[Block] = [
+        Columns(
+            (paragraph(labels.OLD_VERSION, "dim"), _diff_text(diff, "same", "removed")),
+            (paragraph(labels.NEW_VERSION, "dim"), _diff_text(diff, "same", "added")),
+            narrow=_diff_text(diff, *DIFF_MARKS),
+        )
+    ]
     if all(piece.kind == "same" for piece in diff.pieces):
         blocks += [paragraph(), paragraph(labels.TEXT_UNCHANGED, "dim")]
     for heading, findings in ((labels.BETTER_CHECKS, diff.better), (labels.WORSE_CHECKS, diff.worse)):
@@ -837,6 +851,12 @@ def _history_blocks(history: "DraftHistory", draft_id: str) -> Iterator[Block]:
     if newer:
         yield paragraph()
         yield paragraph(labels.newer_version(), "accent")
+
+
+def _diff_text(diff: "Difference", *kinds: str) -> Block:
+    """Return the pieces of these kinds as one text."""
+    pieces = [_diff_piece(piece.kind, piece.text) for piece in diff.pieces if piece.kind in kinds]
+    return Paragraph(Content("").join(pieces))
 
 
 def _diff_piece(kind: str, text: str) -> Content:

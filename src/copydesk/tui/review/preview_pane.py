@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from copydesk.tui.review.pages import DraftDetails, ImageView
 
 PARTIAL_TEXT_SECONDS = 0.2
-"""Seconds between two looks at a text that is being written."""
+"""Seconds after which the part of a text that has been written is read again."""
 _ITEM_CACHE_SIZE = 64
 _PREVIEW_CACHE_SIZE = 64
 _THUMBNAIL_CACHE_SIZE = 16

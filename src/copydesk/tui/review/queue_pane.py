@@ -4,6 +4,7 @@ A list is loaded as far as it is displayed, and refreshed in place when the desk
 gets a number; results for an earlier number are dropped.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -23,8 +24,9 @@ from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.review.draft_queue import DraftQueue
 from copydesk.tui.review.local_changes import LocalChanges
 from copydesk.tui.review.marks import MarkedDrafts, Marks, Precedes, Selection, select_draft
+from copydesk.tui.review.preview_pane import PARTIAL_TEXT_SECONDS
 from copydesk.tui.review.queue_header import QueueHeader
-from copydesk.tui.review.row_look import RowLook
+from copydesk.tui.review.row_style import RowStyle
 from copydesk.tui.review.row_window import PAGE_SIZE, RowRequest, Window
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.runtime.key_buffer import Hold
@@ -88,6 +90,8 @@ class QueuePane(Container):
         self._new_count = 0
         self._sitting_total = 0
         """Drafts decided since the console was opened, and those still to be decided."""
+        self._announced_id = ""
+        """A draft that was written a moment ago, to which the next refresh moves the cursor."""
         self._filling_since: datetime | None = None
         """When the list was found empty; None if it was not."""
         self._loader: QueueLoader | None = None
@@ -103,10 +107,10 @@ class QueuePane(Container):
         set_title(self.queue, labels.QUEUE_TITLE)
 
     @property
-    def _look(self) -> RowLook:
+    def _own_row_style(self) -> RowStyle:
         """The user's own columns."""
         display = self.app.preferences.display
-        return RowLook(columns=display.columns, details=display.details)
+        return RowStyle(columns=display.columns, details=display.details)
 
     @property
     def _desk_screen(self) -> DeskScreen:
@@ -170,7 +174,8 @@ class QueuePane(Container):
         window.rows = list(drafts)
         from copydesk.model.draft import Status  # noqa: PLC0415 - loaded with the rows
 
-        self.queue.show_look(self._look._replace(usual_status=Status.PENDING_REVIEW))
+        style = self._own_row_style._replace(usual_status=Status.PENDING_REVIEW, usual_part=_usual_part(drafts))
+        self.queue.set_row_style(style)
         self.queue.show_window(window, self.queue.marks)
 
     def refresh_rows(self) -> None:
@@ -187,6 +192,33 @@ class QueuePane(Container):
         self.queue.end_range()
         number, view, position = self._list_number, self.view, self._cursor_position()
         self._desk_screen.load_with_retry(lambda desk: self._load_list(desk, number, view, position), keys_wait=True)
+
+    def announce(self, draft_id: str) -> None:
+        """Move the cursor to this draft with the next refresh that the user asks for."""
+        self._announced_id = draft_id
+
+    def refresh_with_new(self) -> None:
+        """Load the list again with what is new, and move the cursor to the announced draft, if there is one."""
+        announced, self._announced_id = self._announced_id, ""
+        if announced and not self.move_cursor_to(announced):
+            self.show_draft(announced)
+        else:
+            self.reload()
+
+    async def finish_texts(self, desk: "Desk", ids: Sequence[str]) -> None:
+        """Wait until the texts of these drafts are written; show in their rows what has arrived."""
+        watch = asyncio.create_task(self._watch_texts(desk, ids))
+        try:
+            await desk.generation.finish(ids)
+        finally:
+            watch.cancel()
+            self._show_later(self.queue.show_arriving, dict.fromkeys(ids, ""))
+
+    async def _watch_texts(self, desk: "Desk", ids: Sequence[str]) -> None:
+        while True:
+            await asyncio.sleep(PARTIAL_TEXT_SECONDS)
+            texts = {draft_id: desk.generation.partial_text(draft_id) for draft_id in ids}
+            self._show_later(self.queue.show_arriving, texts)
 
     def _cursor_position(self) -> "DraftPosition | None":
         """Return the position of the cursor's draft in the list's order; None near the start."""
@@ -235,7 +267,7 @@ class QueuePane(Container):
             self.queue.window.is_loaded = True
             self._filling_since = self.app.clock()
         else:
-            self._configure_rows()
+            self._configure_rows(result.window.rows)
             # While a list fills up, the cursor stays on the first row until the user moves it.
             cursor = 0 if was_filling else result.cursor_index(self.queue.current, self.queue.cursor)
             self.queue.show_window(result.window, marks, cursor)
@@ -265,15 +297,15 @@ class QueuePane(Container):
             return empty_states.empty_tab(labels.TABS[self.tab][0] if self.tab in labels.TABS else tab_name(self.tab))
         return empty_states.nothing_to_review() if sources else empty_states.no_sources()
 
-    def _configure_rows(self) -> None:
-        """Configure how the rows of this list are drawn."""
+    def _configure_rows(self, rows: "Sequence[ListedDraft]") -> None:
+        """Configure how the rows of this list, of which some are loaded, are drawn."""
         from copydesk.model.filters import tab_contains  # noqa: PLC0415 - not needed for the first paint
 
         tab = self.view.tab
         self.queue.belongs = lambda draft: tab_contains(tab, draft)
-        self._show_look()
+        self._update_row_style(rows)
 
-    def _show_look(self) -> None:
+    def _update_row_style(self, rows: "Sequence[ListedDraft]") -> None:
         """Draw the rows without what is the same for all of them."""
         from copydesk.model.filters import TAB_STATUSES, Tab  # noqa: PLC0415 - not needed for the first paint
 
@@ -281,10 +313,14 @@ class QueuePane(Container):
         # Usually the drafts to review are all new.
         usual = next(iter(TAB_STATUSES[view.tab]), None)
         zone = self._loader.zone if self._loader is not None else None
-        look = self._look._replace(
-            zone=zone, usual_status=usual, is_archive=view.tab is Tab.ARCHIVED, shows_format=view.format is None
+        style = self._own_row_style._replace(
+            usual_part=_usual_part(rows),
+            zone=zone,
+            usual_status=usual,
+            is_archive=view.tab is Tab.ARCHIVED,
+            shows_format=view.format is None,
         )
-        self.queue.show_look(look)
+        self.queue.set_row_style(style)
 
     async def _count_rows(self, desk: "Desk", number: int, view: "DraftView") -> None:
         total = 0
@@ -339,7 +375,7 @@ class QueuePane(Container):
         self._show_counts(result.counts)
         if number != self._list_number:
             return
-        self._show_look()
+        self._update_row_style(self.queue.window.rows)
         # Skip outdated rows: they are refreshed again once the local change has been written.
         outdated = {draft.id for draft in result.drafts if self._changes.is_outdated(draft)}
         self.queue.update_rows([draft_id for draft_id in result.ids if draft_id not in outdated], result.drafts)
@@ -444,7 +480,7 @@ class QueuePane(Container):
         # Rows that are still loading belong to the tab that was left.
         self._list_number += 1
         self._loader, self._newest_id, self._new_count = saved.loader, saved.newest_id, 0
-        self._configure_rows()
+        self._configure_rows(saved.window.rows)
         self.queue.show_window(saved.window, self._marks_for(self.view), saved.cursor)
         self._show_title()
         # Left before its drafts were counted.
@@ -713,3 +749,11 @@ class QueuePane(Container):
         self._saved_tabs.pop(self.tab, None)
         self._restore_tab(saved)
         self.queue.focus()
+
+
+def _usual_part(rows: "Sequence[ListedDraft]") -> str:
+    """Return the part of the score that weighed most in all of these drafts; empty if they differ."""
+    from copydesk.tui.review.draft_row import heaviest_part  # noqa: PLC0415 - loaded with the rows
+
+    parts = {heaviest_part(row) for row in rows}
+    return parts.pop() if len(parts) == 1 < len(rows) else ""

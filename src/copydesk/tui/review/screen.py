@@ -268,7 +268,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
             self.app.open()
         else:
             self.item_pane.clear_cache()
-            self.queue_pane.reload()
+            self.queue_pane.refresh_with_new()
 
     def action_tab(self, by: int) -> None:
         """Show the next tab (`by` 1) or the previous one (-1)."""

@@ -22,7 +22,7 @@ from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.layout import Block, Table, paragraph
 from copydesk.tui.review.draft_row import draft_row
-from copydesk.tui.review.row_look import RowLook
+from copydesk.tui.review.row_style import RowStyle
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.schedule.week import GridPosition, format_slot, shift_time
 from copydesk.tui.schedule.week_pane import WeekEdits, WeekPane
@@ -235,19 +235,20 @@ class DraftActions:
 
 
 def plan_page(plan: AutoSchedule, zone: ZoneInfo, now: datetime) -> list[Block]:
-    """Return the drafts with their planned times, and how many are left out and why."""
-    listed = plan.scheduled[:MAX_LISTED_DRAFTS]
-    blocks: list[Block] = [Table([_row(placed, zone, now) for placed in listed])]
-    if remaining := len(plan.scheduled) - len(listed):
-        blocks.append(paragraph(labels.more_drafts(remaining), "dim"))
+    """Return what the plan warns about, then the drafts with their planned times."""
+    listed, blocks = plan.scheduled[:MAX_LISTED_DRAFTS], list[Block]()
+    # Above the drafts: what is below a long plan is not seen before it is confirmed.
     if plan.without_account:
         note = labels.missing_account(plan.without_account, len(plan.scheduled))
-        blocks += [paragraph(), paragraph(note, "warn")]
+        blocks += [paragraph(note, "warn"), paragraph()]
     if plan.lacking_approvals:
         note = labels.lacking_approvals(plan.lacking_approvals, len(plan.scheduled))
-        blocks += [paragraph(), paragraph(note, "warn")]
+        blocks += [paragraph(note, "warn"), paragraph()]
     if plan.skipped:
-        blocks += [paragraph(), paragraph(labels.drafts_not_scheduled(plan.skipped, safe_line(plan.reason)), "warn")]
+        blocks += [paragraph(labels.drafts_not_scheduled(plan.skipped, safe_line(plan.reason)), "warn"), paragraph()]
+    blocks.append(Table([_row(placed, zone, now) for placed in listed]))
+    if remaining := len(plan.scheduled) - len(listed):
+        blocks.append(paragraph(labels.more_drafts(remaining), "dim"))
     return blocks
 
 
@@ -308,7 +309,7 @@ class PickDraftDialog(PickDialog[ListedDraft]):
         self._now = now
 
     def draw(self, choice: ListedDraft, width: int) -> Content:
-        return draft_row(choice, self._now, width, RowLook(usual_status=choice.status))
+        return draft_row(choice, self._now, width, RowStyle(usual_status=choice.status))
 
     def text_of(self, choice: ListedDraft) -> str:
         return choice.text

@@ -79,7 +79,7 @@ def open_rehearsal(base: "DeskScreen", current: RankingProfile, values: Mapping[
             base.app.push_screen(RehearsalDialog(rehearsal), partial(_save_or_go_back, base, current, typed))
 
     fields = _change_fields(current, values or {})
-    dialog = FieldsDialog(labels.REHEARSAL_TITLE, fields, submit, hint=labels.REHEARSAL_HINT)
+    dialog = FieldsDialog(labels.REHEARSAL_TITLE, fields, submit, hint=labels.REHEARSAL_HINT, effect=labels.REHEARSE)
     base.app.push_if_current(base, dialog, show)
 
 

@@ -427,10 +427,9 @@ class SetupScreen(DeskScreen):
             else:
                 self._report_connected(message)
 
-        title = labels.connect_title(platform)
-        self.app.push_if_current(
-            self, FieldsDialog(title, credential_fields(login), submit, hint=labels.ACCOUNT_FIELDS_HINT), finish
-        )
+        title, fields = labels.connect_title(platform), credential_fields(login)
+        form = FieldsDialog(title, fields, submit, hint=labels.ACCOUNT_FIELDS_HINT, effect=labels.CONNECT)
+        self.app.push_if_current(self, form, finish)
 
     def _report_connected(self, message: str | None) -> None:
         if message:

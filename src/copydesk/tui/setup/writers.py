@@ -84,7 +84,8 @@ class WriterActions:
             Field("baseUrl", labels.FIELD_SERVER, labels.ENDPOINT_PLACEHOLDER, max_length=MAX_URL_LENGTH),
             Field("key", labels.FIELD_KEY, labels.KEY_PLACEHOLDER, max_length=MAX_KEY_LENGTH, secret=True),
         ]
-        dialog = FieldsDialog(labels.WRITER_FORM_TITLE, fields, _add_and_test, hint=labels.ACCOUNT_FIELDS_HINT)
+        hint = labels.ACCOUNT_FIELDS_HINT
+        dialog = FieldsDialog(labels.WRITER_FORM_TITLE, fields, _add_and_test, hint=hint, effect=labels.ADD_AND_TEST)
         self._app.push_screen(dialog, self._report)
 
     def test(self, writer: WriterInfo | None) -> None:

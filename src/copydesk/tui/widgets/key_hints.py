@@ -32,6 +32,8 @@ class KeyLine(StaticLines):
         self._contexts = tuple(contexts)
         self._dialog_contexts: tuple[KeyContext, ...] | None = None
         """The contexts of the open dialog, in which the screen's keys do nothing; None if there is no dialog."""
+        self._dialog_words: Mapping[str, str] = {}
+        """Words of the open dialog for what its keys do, by the words of the table of keys."""
 
     def on_mount(self) -> None:
         """Follow dialogs that open and close."""
@@ -40,6 +42,7 @@ class KeyLine(StaticLines):
     def _on_screen_changed(self, top: Screen[object]) -> None:
         if self.screen in self.app.screen_stack:
             self._dialog_contexts = None if top is self.screen else tuple(getattr(top, "WHERE", ()))
+            self._dialog_words = {} if top is self.screen else getattr(top, "key_words", {})
             self.refresh()
 
     @property
@@ -75,7 +78,8 @@ class KeyLine(StaticLines):
 
     def _words(self) -> list[tuple[str, str]]:
         """Return the keys with their words as they apply to what is shown."""
-        words = footer_entries(self._active_contexts, self.app.keys)
+        entries = footer_entries(self._active_contexts, self.app.keys)
+        words = [(keys, self._dialog_words.get(word, word)) for keys, word in entries]
         # A screen that is being closed has lost its panes already.
         with suppress(NoMatches):
             if self._dialog_contexts is None and getattr(self.screen, "can_go_back", False):
@@ -116,6 +120,7 @@ class KeyLine(StaticLines):
 
     def _keys_of(self, word: str) -> list[str]:
         """Return the first key of each action with this word."""
+        word = next((own for own, shown in self._dialog_words.items() if shown == word), word)
         return [
             key.keys.split(",")[0]
             for key in self.app.keys

@@ -62,9 +62,16 @@ class TopLine(StaticLines):
 
     def lines(self, width: int) -> list[Content]:
         """Return the line. Names of the screens stay words, however short, where all of the right part fits, too."""
-        # The right part has priority over long names: it is news.
-        named, numbered = self._left_variants()
-        for lefts, rights in ((named, self._right_variants()), (numbered, self._partial_right_variants())):
+        # The right part has priority over long names: it is news. Only a few words of it are left out before names are.
+        full, short, numbered = self._left_variants()
+        rights_in_words, all_rights = self._right_variants(in_words=True), self._right_variants()
+        attempts = (
+            (full, rights_in_words),
+            (short, rights_in_words),
+            ([*full, *short], all_rights),
+            (numbered, self._partial_right_variants()),
+        )
+        for lefts, rights in attempts:
             for *news, need, problems in rights:
                 right = Content("  ").join(part for part in (*news, need, problems) if part)
                 for left in lefts:
@@ -119,8 +126,8 @@ class TopLine(StaticLines):
                 cells[screen] = range(before + start, before + start + len(tabs[start:].split("  ", 1)[0]))
         return cells
 
-    def _right_variants(self) -> list[_Right]:
-        """Return variants of all that there is to tell, the longest first."""
+    def _right_variants(self, *, in_words: bool = False) -> list[_Right]:
+        """Return variants of all that there is to tell, the longest first; `in_words` without bare numbers."""
         none = Content("")
         accounts = clocks = needs = counts = [none]
         if not self.app.has_account:
@@ -132,10 +139,14 @@ class TopLine(StaticLines):
             long_text, short_text = labels.needs_you(self.app.needs_user)
             key = self.app.key_label("console.needs_you"), "key"
             needs = [Content.assemble((long_text, "warn"), " ", key), Content.styled(short_text, "warn")]
+            # They include the missing account.
+            accounts = [*accounts, none]
         if problems := self.app.problems:
             key = self.app.key_label("console.log"), "key"
             long = Content.assemble((plural(problems, "problem"), "bad"), " ", key)
             counts = [long, Content.styled(f"!{problems}", "bad")]
+        if in_words:
+            needs, counts = needs[:1], counts[:1]
         return [
             (self._work, account, clock, need, count)
             for account in accounts
@@ -156,19 +167,15 @@ class TopLine(StaticLines):
             (none, none, none, none, count),
         ]
 
-    def _left_variants(self) -> tuple[list[Content], list[Content]]:
-        """Return variants of the left part with names of all screens, and with the current one's only.
-
-        The longest are first; of the names, those in full are.
-        """
+    def _left_variants(self) -> tuple[list[Content], ...]:
+        """Return variants of the left part, the longest first: all names in full, short, and the current one only."""
         titles = [Content.styled(labels.APP_NAME, "accent")]
         if self._desk_name:
             # The desk's name is more informative than the program's.
             desk = Content.styled(self._desk_name, "warn")
             titles = [titles[0] + Content.styled(" · ", "dim") + desk, desk]
         prefixes = [title + Content("  ") for title in titles]
-        *named, numbered = ([*(title + tabs for title in prefixes), tabs] for tabs in map(self._tabs, _NAMES))
-        return [left for variants in named for left in variants], numbered
+        return tuple([*(title + tabs for title in prefixes), tabs] for tabs in map(self._tabs, _NAMES))
 
     def _tabs(self, names: Mapping[str, str]) -> Content:
         tabs = []

@@ -1,4 +1,4 @@
-"""The look that all rows of a list of drafts share. Apart from the rows: the console needs it before the first one."""
+"""The style that all rows of a list of drafts share. Apart from the rows: the console needs it before the first one."""
 
 from collections.abc import Sequence
 from datetime import tzinfo
@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 DEFAULT = Console()
 
 
-class RowLook(NamedTuple):
+class RowStyle(NamedTuple):
     """Properties of a list that its rows are drawn with. Values that all its rows share are left out of them."""
 
     zone: tzinfo | None = None
     """Time zone of the times in the rows; None if they show the age of the story."""
     usual_status: "Status | None" = None
     """The status of most drafts of the list, which is not shown."""
+    usual_part: str = ""
+    """The part of the score that weighed most in all drafts of the list, which is not shown; empty if they differ."""
     is_archive: bool = False
     """True if all drafts of the list are archived."""
     shows_format: bool = True
