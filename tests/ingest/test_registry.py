@@ -34,7 +34,7 @@ def test_name_is_registered_once() -> None:
 
 def test_missing_plugin_leaves_name_and_is_refused() -> None:
     assert registry.get_source_type("gopher").label == "gopher"
-    with pytest.raises(SettingsError, match="no source type 'gopher'"):
+    with pytest.raises(SettingsError, match="Unknown source type 'gopher'"):
         normalize_url("gopher", "gopher://floodgap.com", SourceConfig())
 
 
@@ -141,8 +141,8 @@ def test_invalid_url_is_refused(type: str, typed: str) -> None:
         (GOOGLE_NEWS, NEWS, {"hl": "German"}, "config.hl", "en-US"),
         (GOOGLE_NEWS, NEWS, {"gl": "de"}, "config.gl", "two capitals"),
         (GOOGLE_NEWS, NEWS, {"ceid": "de"}, "config.ceid", "US:en"),
-        (GOOGLE_NEWS, NEWS, {"hl": "de"}, "config.gl", "which country"),
-        (GOOGLE_NEWS, NEWS, {"gl": "DE"}, "config.hl", "which language"),
+        (GOOGLE_NEWS, NEWS, {"hl": "de"}, "config.gl", "add the country"),
+        (GOOGLE_NEWS, NEWS, {"gl": "DE"}, "config.hl", "add the language"),
         (GOOGLE_NEWS, NEWS, {"hl": "de", "gl": "AT", "ceid": "DE:de"}, "config.ceid", "AT:de"),
     ],
 )

@@ -33,7 +33,7 @@ class PrivateFolder:
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as error:
-            raise self._os_error("looked at", name, error) from None
+            raise self._os_error("checked", name, error) from None
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, or None if it does not exist.

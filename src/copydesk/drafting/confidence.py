@@ -17,7 +17,7 @@ from copydesk.model.draft import Draft, Field, Format, Severity, Trace
 from copydesk.model.serialization import Struct
 
 PRIOR_RATE = 0.5
-"""Base rate before that: about half of 321 drafts that were judged by hand could be posted as they were."""
+"""Base rate before any decision: about half of 321 drafts that were judged by hand could be posted as they were."""
 _PRIOR_DECISIONS = 2.0
 """Decisions that the prior counts for in the user's base rate."""
 _MEMORY = 0.98

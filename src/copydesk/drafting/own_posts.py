@@ -44,7 +44,7 @@ def parse_posts(content: str) -> tuple[str, ...]:
 
 
 def select_examples(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the texts that can be examples, cleaned, without duplicates, answers and very short or long ones."""
+    """Return the texts that can be examples, cleaned, without duplicates, replies and those too short or long."""
     return tuple(dict.fromkeys(post for text in texts if _is_example(post := clean_lines(text).strip())))
 
 
@@ -62,7 +62,7 @@ def _find_texts(value: object, depth: int) -> Iterator[str]:
 
 
 def _find_in_object(value: Mapping[str, object], depth: int) -> Iterator[str]:
-    if _is_answer(value):
+    if _is_reply_or_repost(value):
         return
     nested = [value[name] for name in (*_NESTED_FIELDS, *_LIST_FIELDS) if isinstance(value.get(name), dict | list)]
     for entry in nested:
@@ -72,7 +72,7 @@ def _find_in_object(value: Mapping[str, object], depth: int) -> Iterator[str]:
         yield _to_plain(text) if "content" in value else html.unescape(text)
 
 
-def _is_answer(value: Mapping[str, object]) -> bool:
+def _is_reply_or_repost(value: Mapping[str, object]) -> bool:
     """Return True for a reply or a repost: it is not, or not alone, in the user's words."""
     return bool(value.get("inReplyTo") or value.get("in_reply_to_status_id") or value.get("reply")) or (
         value.get("type") == "Announce"

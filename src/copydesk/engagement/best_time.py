@@ -78,7 +78,7 @@ def find_best_time(posts: Iterable[TimedValue], metric: EngagementMetric) -> tup
 
 
 def _result(posts: int, p_value: float | None, best: TimeBlock | None, metric: EngagementMetric) -> BestTime:
-    sentence = describe_best_time(posts, MIN_POSTS, p_value, best, metric)
+    sentence = describe_best_time(posts, p_value, best, metric)
     return BestTime(posts=posts, needed=MIN_POSTS, p_value=p_value, best=best, sentence=sentence)
 
 
@@ -128,15 +128,15 @@ def _lower_bound(estimate: GroupEstimate) -> float:
     return estimate.mean - _INTERVAL_ERRORS * estimate.error
 
 
-def describe_best_time(posts: int, needed: int, p_value: float | None, best: TimeBlock | None, metric: str) -> str:
+def describe_best_time(posts: int, p_value: float | None, best: TimeBlock | None, metric: EngagementMetric) -> str:
     """Return the sentence: the time that stands out with its interval, or why none does."""
     if p_value is None:
-        return f"No time stands out yet: {posts} of {plural(needed, 'post')} needed for a test."
+        return f"No time stands out yet: {posts} of {plural(MIN_POSTS, 'post')} needed for a test."
     chance = f"p = {p_value:.2f}" if p_value >= 0.01 else "p < 0.01"
     if best is None:
         return f"No time stands out yet: in {plural(posts, 'post')} the differences may be chance ({chance})."
     days = "Saturday and Sunday" if best.weekend else "Monday to Friday"
-    gain = _GAINS[EngagementMetric(metric)].format(lift=best.lift)
+    gain = _GAINS[metric].format(lift=best.lift)
     return (
         f"{days} {best.first_hour:02}:00 to {best.last_hour:02}:00 stands out: {gain} than similar posts"
         f" ({best.low:.0%} to {best.high:.0%}; {plural(best.posts, 'post')}; {chance})."

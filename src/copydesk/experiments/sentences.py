@@ -12,8 +12,6 @@ from copydesk.model.experiment import (
 from copydesk.text.formatting import plural
 
 _UNITS = {Metric.ACCEPTANCE: "reviewed", Metric.EDITS: "reviewed", Metric.ENGAGEMENT: "measured"}
-
-
 _LIFTS = {1.25: "a quarter more", 1.5: "half more", 2.0: "twice as many"}
 _COUNTED = {Metric.ACCEPTANCE: "reviewed draft", Metric.EDITS: "reviewed draft", Metric.ENGAGEMENT: "measured post"}
 
@@ -78,7 +76,7 @@ def _smallest(results: ExperimentResults) -> str:
     lift = results.verdict.smallest_lift
     if lift is None:
         return "It was too small to see any difference."
-    return f"A {_change(results.plan.metric, lift)} would probably have been seen, a smaller one not."
+    return f"A {_change(results.plan.metric, lift)} would probably have been seen; a smaller one may have been missed."
 
 
 def _change(metric: Metric, lift: float) -> str:

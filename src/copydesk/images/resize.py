@@ -315,9 +315,9 @@ def _to_result(image: "Image", content: bytes, kind: ImageFormat) -> ResizedImag
     return ResizedImage(content=content, media_type=kind.value, width=image.width, height=image.height)
 
 
-MAX_SIDE = 640
+MAX_THUMBNAIL_SIDE = 640
 """Pixels: what a terminal displays of an image beside the text."""
-_BOUNDS = ImageBounds(bytes=MAX_BYTES, types=(ImageFormat.JPEG.value,), max_side=MAX_SIDE)
+_THUMBNAIL_BOUNDS = ImageBounds(bytes=MAX_BYTES, types=(ImageFormat.JPEG.value,), max_side=MAX_THUMBNAIL_SIDE)
 
 
 def thumbnail(content: bytes, *, first_frame: bool = False) -> Thumbnail:
@@ -325,7 +325,7 @@ def thumbnail(content: bytes, *, first_frame: bool = False) -> Thumbnail:
 
     Takes a second for large images, so call it in a thread. Raise ImageError, as posting the image would.
     """
-    resized = fit_to_bounds(content, _BOUNDS, first_frame=first_frame)
+    resized = fit_to_bounds(content, _THUMBNAIL_BOUNDS, first_frame=first_frame)
     width, height = image_size(content)
     if (width - height) * (resized.width - resized.height) < 0:  # the file is stored rotated; report the upright size
         width, height = height, width

@@ -151,6 +151,6 @@ def normalize_url(type: str, url: str, config: SourceConfig) -> str:
 
 def _reader(type: str) -> _Reader:
     if type not in SOURCE_TYPES:
-        hint = f"Source types: {', '.join(SOURCE_TYPES)}."
-        raise SettingsError(f"There is no source type {type!r} any more.", hint=hint)
+        hint = f"If a plug-in provided it, install it again. Source types: {', '.join(SOURCE_TYPES)}."
+        raise SettingsError(f"Unknown source type {type!r}.", hint=hint)
     return cast("_Reader", import_module(SOURCE_TYPES[type].reader))

@@ -232,7 +232,7 @@ DEFAULT_PLATFORMS = ("x", "bluesky")
 def register_platform(info: PlatformInfo) -> None:
     """Add the platform of a plug-in. Raise ValueError if there is another of its name."""
     if PLATFORMS.setdefault(info.name, info) != info:
-        raise ValueError(f"There is a platform {info.name!r} already.")
+        raise ValueError(f"Duplicate platform {info.name!r}.")
 
 
 def get_platforms(names: Iterable[str]) -> tuple[PlatformInfo, ...]:

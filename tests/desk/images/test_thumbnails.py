@@ -6,7 +6,7 @@ import pytest
 
 from copydesk.desk import Desk
 from copydesk.desk.images import service as viewing
-from copydesk.images.resize import MAX_SIDE, thumbnail
+from copydesk.images.resize import MAX_THUMBNAIL_SIDE, thumbnail
 from copydesk.images.storage import save
 from copydesk.model.draft import DraftImage, Thumbnail
 from desk_fixtures import FakeWeb, open_desk_at
@@ -28,7 +28,7 @@ async def test_thumbnail_of_stored_image(tmp_path: Path) -> None:
         (thumbnail,) = await desk.drafts.images.thumbnails(await create_images(desk, url))
     assert (thumbnail.width, thumbnail.height, thumbnail.size, thumbnail.message) == (1600, 1200, len(content), "")
     preview = decode(thumbnail.content)
-    assert (preview.format, preview.size) == ("JPEG", (MAX_SIDE, 480))
+    assert (preview.format, preview.size) == ("JPEG", (MAX_THUMBNAIL_SIDE, 480))
 
 
 async def test_unstored_image_is_not_fetched(tmp_path: Path) -> None:

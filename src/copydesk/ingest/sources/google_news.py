@@ -127,13 +127,17 @@ def _country_of(hl: str | None) -> str:
     language, _, region = (hl or "en-US").partition("-")
     if _COUNTRY.match(region):
         return region
-    return "US" if language == "en" else raise_invalid("config.gl", f"is missing; {hl} is read in which country?")
+    return (
+        "US"
+        if language == "en"
+        else raise_invalid("config.gl", f"is missing; add the country for {hl}, such as US or DE")
+    )
 
 
 def _language_of(gl: str, language: str) -> str:
     """Derive the language of the interface from the edition or the country."""
     if not language and gl != "US":
-        raise_invalid("config.hl", f"is missing; in which language is {gl} to be read?")
+        raise_invalid("config.hl", f"is missing; add the language for {gl}, such as en-US or de")
     return language or "en"
 
 

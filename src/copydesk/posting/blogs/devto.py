@@ -13,6 +13,7 @@ import msgspec
 
 from copydesk.model.platform import PlatformInfo
 from copydesk.posting.blogs.articles import Article, DraftThenPublish, is_same_title
+from copydesk.posting.client import shorten
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
@@ -89,7 +90,10 @@ class DevTo(DraftThenPublish):
         address = parse_server_url(server or self.info.default_server)
         disclosure = credentials.get("disclosure", "").strip() or DISCLOSURE_LEVELS[0]
         if disclosure not in DISCLOSURE_LEVELS:
-            raise RefusedPostError(f"Use one of {', '.join(DISCLOSURE_LEVELS)}.")
+            raise RefusedPostError(
+                f"“{shorten(disclosure)}” is not a level of AI disclosure.",
+                hint=f"Use one of {', '.join(DISCLOSURE_LEVELS)}.",
+            )
         secrets = {"key": credentials["key"].strip(), "disclosure": disclosure}
         return ConnectResult(
             account=await self._account(address, self.create_site(address, secrets)), credentials=secrets
