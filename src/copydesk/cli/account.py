@@ -1,4 +1,4 @@
-"""`copydesk account`: connect, list, check, remove."""
+"""`copydesk account`: connect, list, approvals, check, remove."""
 
 import os
 import sys
@@ -127,7 +127,7 @@ def _remarks(account: ConnectedAccount) -> str:
 @json_options(ConnectedAccount)
 @pass_context
 def approvals(context: Context, *, name: str, count: int, as_json: bool) -> None:
-    """Let an account take only drafts that COUNT different reviewers have approved, 1 or 2."""
+    """Require that COUNT different reviewers, 1 or 2, approve what is posted to an account."""
     changed = context.run(lambda desk: desk.accounts.require_approvals(name, count))
     if as_json:
         print_json(changed)

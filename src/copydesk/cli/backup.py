@@ -43,7 +43,7 @@ def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, a
 
 @command(examples=("copydesk restore ~/copydesk.db",))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options(RestoredDesk)
 @pass_context
 def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:

@@ -87,7 +87,7 @@ days_option = click.option(
 @click.option(
     "--metric",
     type=click.Choice([metric.value for metric in EngagementMetric]),
-    help="Metric by which times are compared. By default one that all posts have.",
+    help="Metric by which times are compared; by default one that all posts have.",
 )
 @json_options(EngagementTrends)
 @pass_context
@@ -219,8 +219,6 @@ def record(
     **metrics: int | None,
 ) -> None:
     """Record the metrics of a draft on a platform.
-
-    Example: engagement record ID x --likes 3 --impressions 100
 
     Options left out keep their values. A metric or --post-id without --status marks the post as live: the summary
     counts it, even if you posted it by hand, and the draft's status stays. --status pending reverts this.

@@ -48,7 +48,7 @@ _METRIC = click.option(
 _POSTS = click.option(
     "--posts",
     type=click.IntRange(MIN_POSTS, MAX_PLANNED_POSTS),
-    help="Posts per variant; by default what it takes to see half more.",
+    help="Posts per variant; by default enough to detect a difference of half more.",
 )
 
 
@@ -104,8 +104,6 @@ def new(  # noqa: PLR0913 - one for each option
     as_json: bool,
 ) -> None:
     """Start an experiment.
-
-    Example: experiment new "How many hashtags" hashtags --variant none=0 --variant two=2
 
     PARAMETER is hook, tone, length, hashtags, emoji, cta, link, writer, temperature, instructions, or another name
     that the writer supports. VALUE is a number, true, false, null for the default, or text.
@@ -188,7 +186,7 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
 @experiment.command(examples=("copydesk experiment conclude c4d17e --winner two",))
 @click.argument("id", type=EXPERIMENT)
 @click.option("--winner", metavar="VARIANT", help="The id or label of the winning variant, if any.")
-@click.option("--reason", help="Why it ends before its plan is complete; required then.")
+@click.option("--reason", help="Why it ends early; required before its plan is complete.")
 @click.option("--apply", "apply_to_voice", is_flag=True, help="Make the winner's value the setting of the voice.")
 @json_options(Experiment)
 @pass_context

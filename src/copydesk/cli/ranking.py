@@ -75,7 +75,7 @@ def why(context: Context, url: str, *, as_json: bool) -> None:
 @click.option("--min-score", type=click.FloatRange(0, 1), help="Draft no story with a lower score.")
 @click.option("--max-drafts", type=click.IntRange(1, 1000), help="Drafts a day.")
 @click.option("--save", is_flag=True, help="Save the change after the rehearsal was shown.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation before saving.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation before saving.")
 @json_options(Rehearsal)
 @pass_context
 def rehearse(context: Context, /, *, save: bool, yes: bool, as_json: bool, **changes: Any) -> None:
@@ -119,7 +119,7 @@ def show(context: Context, *, as_json: bool) -> None:
 
 
 @ranking.command(examples=("copydesk ranking reset",))
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options(RankingProfile)
 @pass_context
 def reset(context: Context, *, yes: bool, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`copydesk rule`: list, suggest, add, change, remove."""
+"""`copydesk rule`: list, suggest, add, set, remove."""
 
 from typing import TYPE_CHECKING
 
@@ -22,10 +22,10 @@ TERM = click.argument("term")
 
 @group()
 def rule() -> None:
-    """Make rules of the reasons of rejections.
+    """Make rules from the reasons of rejections.
 
-    A rule of the kind exclude filters items out, one of the kind avoid keeps a word out of drafts. None is made but by
-    `copydesk rule add`.
+    A rule of the kind exclude filters items out, one of the kind avoid keeps a word out of drafts. Only `copydesk rule
+    add` adds one.
     """
 
 
@@ -56,7 +56,7 @@ def list_(context: Context, *, as_json: bool) -> None:
 @json_options(RuleSuggestion)
 @pass_context
 def suggest(context: Context, *, draft_id: str, as_json: bool) -> None:
-    """Suggest rules from the reason for which a draft was rejected. Nothing is made."""
+    """Suggest rules from the reason for which a draft was rejected. None is added."""
     suggestions = context.run(lambda desk: desk.rules.suggest(draft_id))
     if as_json:
         print_json(suggestions)
@@ -80,11 +80,11 @@ def _quote(term: str) -> str:
 @rule.command(examples=("copydesk rule add exclude giveaway --draft 1f9c2a",))
 @click.argument("kind", type=KIND)
 @TERM
-@click.option("--draft", "draft_id", type=DRAFT, help="The rejected draft that it comes from.")
+@click.option("--draft", "draft_id", type=DRAFT, help="The rejected draft whose reason it comes from.")
 @json_options(Rule)
 @pass_context
 def add(context: Context, *, kind: str, term: str, draft_id: str | None, as_json: bool) -> None:
-    """Make a rule. It holds from the next run, draft and check on."""
+    """Add a rule. It applies from the next run, draft and check on."""
     request = {"kind": kind, "term": term, "draftId": draft_id}
     added = context.run(lambda desk: desk.rules.add(request))
     _print(added, as_json=as_json)
@@ -94,8 +94,8 @@ def add(context: Context, *, kind: str, term: str, draft_id: str | None, as_json
     name="set", examples=("copydesk rule set giveaway --off", 'copydesk rule set giveaway --term "phone giveaway"')
 )
 @TERM
-@click.option("--term", "new_term", help="Another word or phrase.")
-@click.option("--kind", type=KIND, help="Another effect.")
+@click.option("--term", "new_term", help="The new word or phrase.")
+@click.option("--kind", type=KIND, help="The new kind: exclude items, or avoid the word in drafts.")
 @click.option("--on/--off", "enabled", default=None, help="Switch the rule on or off.")
 @json_options(Rule)
 @pass_context
@@ -105,7 +105,7 @@ def set_(
     """Change a rule, or switch it on or off."""
     request = {"term": new_term, "kind": kind, "enabled": enabled}
     if all(value is None for value in request.values()):
-        raise click.UsageError("Pass what to change.")
+        raise click.UsageError("Nothing to change: pass --term, --kind, --on or --off.")
 
     async def work(desk: "Desk") -> Rule:
         return await desk.rules.change((await _find(desk, term)).id, request)
@@ -115,7 +115,7 @@ def set_(
 
 @rule.command(examples=("copydesk rule remove giveaway",))
 @TERM
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options("ok")
 @pass_context
 def remove(context: Context, *, term: str, yes: bool, as_json: bool) -> None:

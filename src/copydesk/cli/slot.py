@@ -39,7 +39,7 @@ def list_(context: Context, *, as_json: bool) -> None:
 @json_options(Slot)
 @pass_context
 def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool) -> None:
-    """Replace all weekly slots: copydesk slot set "mon 09:00" "wed 14:30"."""
+    """Replace all weekly slots."""
     if bool(times) is clear:
         raise click.UsageError("Pass the weekly slots, or --clear to remove them all.")
 
@@ -55,7 +55,7 @@ def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool
 @json_options("timeZone")
 @pass_context
 def zone(context: Context, *, name: str | None, as_json: bool) -> None:
-    """Show or set your time zone: copydesk slot zone Europe/Prague."""
+    """Show or set your time zone."""
 
     async def work(desk: "Desk") -> tuple[str, int]:
         if name is None:

@@ -71,7 +71,7 @@ def merge(context: Context, id: str, other: str, *, as_json: bool) -> None:
 @json_options(StoryChange)
 @pass_context
 def split(context: Context, ids: tuple[str, ...], *, as_json: bool) -> None:
-    """Make items a story of their own.
+    """Split items off their story into one of their own.
 
     They are items of one story, as `copydesk story show` lists them. The id of a draft is its item's.
     """

@@ -58,7 +58,7 @@ def user_option(command: Command) -> Command:
         expose_value=False,
         callback=_set_user,
         shell_complete=complete_users,
-        help="Whose token, if not the owner's.",
+        help="The user it belongs to; by default the owner.",
     )(command)
 
 
@@ -72,12 +72,17 @@ def token() -> None:
 
 @token.command(examples=("copydesk token create --name agent --scope draft --expires 90d",))
 @click.option("--name", required=True, help="What it is for; shown in lists.")
-@click.option("--scope", required=True, type=click.Choice([scope.value for scope in Scope]), help="What it allows.")
+@click.option(
+    "--scope",
+    required=True,
+    type=click.Choice([scope.value for scope in Scope]),
+    help="What it allows; each scope includes those before it.",
+)
 @click.option(
     "--expires",
     callback=_parse_duration,
     metavar="DURATION",
-    help="When it expires, such as in 12h, 90d or 2w. By default never.",
+    help="Let it expire after this long, such as 12h, 90d or 2w; by default never.",
 )
 @user_option
 @json_options(NewToken)

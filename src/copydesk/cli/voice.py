@@ -139,7 +139,7 @@ def set_(
 )
 @click.argument("file", type=click.File("rb"), required=False)
 @click.option("--account", metavar="ACCOUNT", help="Read the newest posts of this connected account.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation before saving the posts of an account.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation before the posts of an account are saved.")
 @json_options(ImportedPosts)
 @pass_context
 def import_(context: Context, *, file: BinaryIO | None, account: str | None, yes: bool, as_json: bool) -> None:
@@ -250,8 +250,8 @@ def _bin_row(found: ConfidenceBin) -> tuple[str, ...]:
 
 
 @voice.command(examples=("copydesk voice reset", "copydesk voice reset --undo"))
-@click.option("--undo", is_flag=True, help="Take the last reset back.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--undo", is_flag=True, help="Undo the last reset.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options(LearningReset)
 @pass_context
 def reset(context: Context, *, undo: bool, yes: bool, as_json: bool) -> None:

@@ -31,7 +31,7 @@ def writer() -> None:
 @json_options(Writers)
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
-    """List the writers, in the order in which they are asked, and what they cost this month."""
+    """List the writers in the order in which they are tried, with their costs this month."""
     found = context.run(lambda desk: desk.writers.list())
     if as_json:
         print_json(found)
@@ -64,7 +64,7 @@ def list_(context: Context, *, as_json: bool) -> None:
     help="Use the server's structured output.",
 )
 @click.option(
-    "--max-tokens", type=int, default=DEFAULT_MAX_TOKENS, show_default=True, help="Tokens of one answer, at most."
+    "--max-tokens", type=int, default=DEFAULT_MAX_TOKENS, show_default=True, help="Maximum tokens of one answer."
 )
 @click.option("--no-key", is_flag=True, help="The server needs no key; do not ask for one.")
 @click.option("--plain", is_flag=True, help="Allow storing the key unencrypted, in a file only you can read.")
@@ -103,7 +103,7 @@ def add(context: Context, /, *, name: str, no_key: bool, plain: bool, as_json: b
 @json_options(WriterTest)
 @pass_context
 def test(context: Context, *, name: str, as_json: bool) -> None:
-    """Let a language model write a post about an invented text. This costs what a draft costs."""
+    """Test a language model: let it write a post about an invented text. This costs as much as a draft."""
     result = context.run(lambda desk: desk.writers.test(name))
     if as_json:
         print_json(result)
@@ -123,7 +123,7 @@ def test(context: Context, *, name: str, as_json: bool) -> None:
 @json_options(Writers)
 @pass_context
 def use(context: Context, *, names: tuple[str, ...], as_json: bool) -> None:
-    """Let these writers be asked for each draft, in this order until one has written it.
+    """Choose the writers to try for each draft, in this order, until one has written it.
 
     `offline` can only be the last: it needs no model and is always there. Without it, a draft fails if no model writes
     it.
