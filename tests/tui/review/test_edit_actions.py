@@ -228,6 +228,46 @@ async def test_missing_editor_shows_hint(tmp_path: Path, monkeypatch: pytest.Mon
         assert review.toasts == ["No editor found. Set the environment variable EDITOR."]
 
 
+async def test_external_editor_renews_the_lease_with_its_text(
+    tmp_path: Path, editor: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presence, "EDIT_RENEWAL", 0.05)
+    written, closed = tmp_path / "written", tmp_path / "closed"
+    wait = f"import time\nwhile not os.path.exists({str(closed)!r}): time.sleep(0.01)"
+    write_editor_script(editor, f"path.write_text('Typed outside.')\nopen({str(written)!r}, 'w')\n{wait}")
+    async with open_review(tmp_path) as review, open_desk_at(tmp_path, console__reviewer="ben") as ben:
+        first = review.current
+        review.app.simulate_key("E")
+        await wait_for_editor(ben, first.id, present=True)
+        with pytest.raises(EditedByOtherError):
+            await ben.drafts.edit(first.id, "By Ben.")
+
+        await review.wait_for(written.exists)
+        await ben.drafts.activity.start_edit(first.id, take_over=True)
+        async with asyncio.timeout(20):
+            while [edit.text for edit in (await ben.drafts.activity.get(first.id)).unsaved] != ["Typed outside."]:
+                pass
+        closed.touch()
+        await review.wait()
+        assert any(toast.startswith("ben took over this edit; your text is kept.") for toast in review.toasts)
+        assert "ben is editing this draft; nothing changed." in review.toasts[-1]
+        assert "Your text is saved in" in review.toasts[-1]
+        assert (await review.desk.drafts.get(first.id)).text == first.text
+
+
+async def test_external_editor_does_not_open_while_another_reviewer_edits(tmp_path: Path, editor: Path) -> None:
+    write_editor_script(editor, "path.write_text('Typed outside.')")
+    async with open_review(tmp_path) as review, open_desk_at(tmp_path, console__reviewer="ben") as ben:
+        first = review.current
+        await ben.drafts.activity.start_edit(first.id)
+        await review.press("E")
+        assert review.toasts == ["ben is editing this draft; nothing changed. e edits here, and can take it over."]
+        await ben.drafts.activity.end_edit(first.id)
+        await review.press("E")
+        assert (await review.desk.drafts.get(first.id)).text == "Typed outside."
+        assert (await ben.drafts.activity.get(first.id)).editing is None
+
+
 async def test_editor_needs_suspendable_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "vi")
     async with open_review(tmp_path) as review:
