@@ -167,7 +167,7 @@ class AuthorizedClient:
         refresh_before: timedelta,
     ) -> None:
         self._client = client
-        self._secrets = credential_store
+        self._credential_store = credential_store
         self._clock = clock
         self._refresh = refresh
         self._refresh_before = refresh_before
@@ -236,7 +236,7 @@ class AuthorizedClient:
 
     async def _refresh_tokens(self, account: Account, credentials: Mapping[str, str], refresh: RefreshTokens) -> str:
         # The refresh token may work only once, so check first that its successor can be stored.
-        await self._secrets.save(account, credentials)
+        await self._credential_store.save(account, credentials)
         tokens = await as_repeatable(refresh(account, credentials))
         # A response may leave out the refresh token; the old one then stays valid (RFC 6749, 6).
         unchanged = {name: value for name, value in credentials.items() if name != EXPIRES_AT}
@@ -250,7 +250,7 @@ class AuthorizedClient:
 
     async def _read_credentials(self, account: Account) -> Mapping[str, str]:
         """Return the stored credentials, or those granted since that could not be stored yet."""
-        stored = await self._secrets.read(account)
+        stored = await self._credential_store.read(account)
         unsaved = self._unsaved.get((account.server, account.id))
         if unsaved is None:
             return stored
@@ -262,7 +262,7 @@ class AuthorizedClient:
         return unsaved.granted
 
     async def _save_granted(self, account: Account) -> None:
-        await self._secrets.save(account, self._unsaved[account.server, account.id].granted)
+        await self._credential_store.save(account, self._unsaved[account.server, account.id].granted)
         del self._unsaved[account.server, account.id]
 
     async def close(self) -> None:

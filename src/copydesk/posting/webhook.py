@@ -72,7 +72,7 @@ class Webhook:
         self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
     ) -> None:
         self._client = client
-        self._secrets = credential_store
+        self._credential_store = credential_store
         self._clock = clock
 
     def guarantees(self, account: Account) -> DeliveryGuarantees:
@@ -166,7 +166,7 @@ class Webhook:
         return await self._client.request("POST", account.server, headers=headers, content=content)
 
     async def _secret(self, account: Account) -> str:
-        return (await self._secrets.read(account))["secret"]
+        return (await self._credential_store.read(account))["secret"]
 
 
 def sign(secret: str, body: bytes, now: datetime) -> str:

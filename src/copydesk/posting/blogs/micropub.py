@@ -193,7 +193,7 @@ class Micropub:
         self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
     ) -> None:
         self._client = client
-        self._secrets = credential_store
+        self._credential_store = credential_store
         self._clock = clock
 
     def guarantees(self, account: Account) -> DeliveryGuarantees:
@@ -324,7 +324,7 @@ class Micropub:
         return page
 
     async def _open_site(self, account: Account) -> Site:
-        return self._site(await self._secrets.read(account))
+        return self._site(await self._credential_store.read(account))
 
     def _site(self, secrets: Mapping[str, str]) -> Site:
         if not secrets["token"]:

@@ -77,7 +77,7 @@ class SessionClient:
         self, client: PlatformClient, credential_store: CredentialStore, clock: Callable[[], datetime]
     ) -> None:
         self._client = client
-        self._secrets = credential_store
+        self._credential_store = credential_store
         self._clock = clock
         self._access_tokens: dict[tuple[str, str], str] = {}
         self._refresh_locks: dict[tuple[str, str], asyncio.Lock] = {}
@@ -158,7 +158,7 @@ class SessionClient:
             return token
 
     async def _refresh(self, account: Account) -> str:
-        credentials = await self._secrets.read(account)
+        credentials = await self._credential_store.read(account)
         # The refresh token first: sign-ins with an app password are rate-limited.
         session = await self._refresh_session(account, credentials)
         if session is None:
@@ -179,7 +179,7 @@ class SessionClient:
         A read-only store, such as a server's environment, is no error as long as it has the password.
         """
         try:
-            await self._secrets.save(account, secrets)
+            await self._credential_store.save(account, secrets)
         except NotSentError:
             if not secrets.get(PASSWORD):
                 raise

@@ -126,8 +126,8 @@ Sleep = Callable[[float], Awaitable[None]]
 
 CHECK_DELAYS = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 """Seconds before each check of images that the server is still processing."""
-# The server's answer while it still processes an upload.
 _PARTIAL_CONTENT = 206
+"""Status while the server is still processing an upload."""
 
 
 async def upload_images(server: Server, images: Sequence[PostImage], sleep: Sleep) -> list[str]:
@@ -166,12 +166,12 @@ async def _upload(server: Server, image: PostImage) -> tuple[str, bool]:
     raise not_sent
 
 
-async def _wait_until_ready(server: Server, processing: list[str], pause: Sleep) -> None:
+async def _wait_until_ready(server: Server, processing: list[str], sleep: Sleep) -> None:
     """Wait until the server has processed the images."""
     for seconds in CHECK_DELAYS:
         if not processing:
             return
-        await pause(seconds)
+        await sleep(seconds)
         processing = [media for media in processing if await _is_processing(server, media)]
     if processing:
         raise NotSentError(f"{server.host} is still processing an image; nothing was posted yet.")
@@ -202,7 +202,7 @@ _CONCURRENT_KEYS_SINCE = (4, 6)
 
 
 class Mastodon:
-    """Accounts on Mastodon and compatible servers. `pause` waits for a number of seconds."""
+    """Accounts on Mastodon and compatible servers. `sleep` waits for a number of seconds."""
 
     info: ClassVar[PlatformInfo] = PLATFORMS["mastodon"]
 
@@ -215,9 +215,9 @@ class Mastodon:
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._client = client
-        self._secrets = credential_store
+        self._credential_store = credential_store
         self._clock = clock
-        self._pause = sleep
+        self._sleep = sleep
 
     def guarantees(self, account: Account) -> DeliveryGuarantees:
         """Return guarantees that depend on the server's version.
@@ -269,7 +269,7 @@ class Mastodon:
 
     async def disconnect(self, account: Account) -> None:
         """Revoke the access. A token that the user created is left for the user to revoke."""
-        secrets = dict(await self._secrets.read(account))
+        secrets = dict(await self._credential_store.read(account))
         # Stored only for accounts that were connected in the browser.
         if "client_id" in secrets:
             await revoke(Server(self._client, account.server, self._clock), secrets)
@@ -294,7 +294,7 @@ class Mastodon:
         server = await self._open_server(account)
         if images and not completed:
             # Upload before the status: a status cannot be created with images that are still processed.
-            body["media_ids"] = await upload_images(server, images, self._pause)
+            body["media_ids"] = await upload_images(server, images, self._sleep)
         response = await server.request(
             "POST", "/api/v1/statuses", headers={"idempotency-key": step.keys[0]}, json=body
         )
@@ -355,7 +355,7 @@ class Mastodon:
         return _to_metrics(server.decode(response, StatusCounts))
 
     async def _open_server(self, account: Account) -> Server:
-        secrets = await self._secrets.read(account)
+        secrets = await self._credential_store.read(account)
         return Server(self._client, account.server, self._clock, secrets.get("token", ""))
 
     async def _connect_with(self, server_url: str, secrets: dict[str, str]) -> ConnectResult:

@@ -32,6 +32,7 @@ from copydesk.posting.platform import (
     LoginError,
     Post,
     PostImage,
+    PostingError,
     PostMetrics,
     Problem,
     RefusedPostError,
@@ -240,11 +241,8 @@ class X:
             response = await self._access.request(
                 account, "DELETE", f"{account.server}/2/tweets/{_validate_id(post_id)}"
             )
-            # A 403 concerns this post, not the account, so only 401 asks for a new login.
             if not response.is_success and response.status != 404:
-                raise error_for_write(
-                    response, HOST, self._clock(), explanation=error_text(response), login_statuses=frozenset({401})
-                )
+                raise self._error_for_write(response)
 
     async def metrics(self, account: Account, ids: Sequence[str]) -> Mapping[str, PostMetrics | None]:
         """Return likes, replies, reposts without quotes, impressions, and link clicks for 30 days."""
@@ -290,19 +288,21 @@ class X:
         body = {"media": b64encode(image.content).decode(), "media_category": "tweet_image"}
         response = await self._access.request(account, "POST", f"{account.server}/2/media/upload", json=body)
         if not response.is_success:
-            raise error_for_write(
-                response, HOST, self._clock(), explanation=error_text(response), login_statuses=frozenset({401})
-            )
+            raise self._error_for_write(response)
         # Alt texts are set with a request of their own, before the post is created.
         media_id = response.decode(_CreatedResponse).data.id
         if image.alt:
             alt_text = {"id": media_id, "metadata": {"alt_text": {"text": image.alt}}}
             response = await self._access.request(account, "POST", f"{account.server}/2/media/metadata", json=alt_text)
             if not response.is_success:
-                raise error_for_write(
-                    response, HOST, self._clock(), explanation=error_text(response), login_statuses=frozenset({401})
-                )
+                raise self._error_for_write(response)
         return media_id
+
+    def _error_for_write(self, response: Response) -> PostingError:
+        # A 403 concerns this post or image, not the account, so only 401 asks for a new login.
+        return error_for_write(
+            response, HOST, self._clock(), explanation=error_text(response), login_statuses=frozenset({401})
+        )
 
     def _decode_account(self, server: str, response: Response) -> Account:
         if not response.is_success:
