@@ -1092,7 +1092,7 @@ def lacking_approvals(count: int, total: int) -> str:
     drafts = f"{count:,} of the {plural(total, 'draft')} wait"
     if count == total:
         drafts = "This draft waits" if total == 1 else "These drafts wait"
-    return f"{drafts} for another approval. {key_label('review.approve')} gives it, by a reviewer who has not yet."
+    return f"{drafts} until another reviewer approves {'it' if total == 1 else 'them'}, too."
 
 
 def price(account: str, amount: object, currency: str) -> str:

@@ -239,7 +239,9 @@ async def test_scheduled_draft_warns_of_the_approval_and_needs_you(tmp_path: Pat
     async with open_team(tmp_path) as (review, ben):
         first = review.current
         await review.press("S", *"tomorrow 9", "enter")
-        await review.wait_for(lambda: any("waits for another approval" in toast for toast in review.toasts))
+        await review.wait_for(
+            lambda: any("This draft waits until another reviewer approves it, too." in toast for toast in review.toasts)
+        )
         await review.wait_for(lambda: review.app.needs_user == 1)
         await review.press("0")
         assert "1 of 2 approvals" in review.text
