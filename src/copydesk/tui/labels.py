@@ -390,7 +390,7 @@ PROFILE_MISSING = "This account has no profile page."
 ANSWERS = {
     "posted": "it is there: mark as posted",
     "again": "send again",
-    "drop": "drop",
+    "drop": "drop: neither send nor check it again",
     "sign_in": "sign in",
 }
 """Answers to a delivery -> what the key does."""
@@ -436,6 +436,11 @@ def open_to_approve() -> str:
 def approval_missing_answer() -> str:
     """Return the refusal of an answer that needs a delivery."""
     return f"Nothing was sent: an approval is missing. {key_label('list.open')} opens the draft."
+
+
+def nothing_needs_you() -> str:
+    """Return the line below NOTHING_NEEDS_YOU."""
+    return f"{key_label('needs_you.back')} returns to the drafts."
 
 
 SEND_AGAIN = "send again"

@@ -70,7 +70,7 @@ async def test_tab_shows_what_is_known_with_a_key_for_each_answer(tmp_path: Path
             "o  open the profile https://fake.example/me",
             "m  it is there: mark as posted",
             "p  send again",
-            "D  drop",
+            "D  drop: neither send nor check it again",
             "A  sign in",
         ):
             assert text in ui.text

@@ -116,7 +116,8 @@ def title_line(draft: ListedDraft, width: int, style: RowStyle) -> Content:
 def arriving_line(text: str, width: int) -> Content:
     """Return the row, or its upper line, of a draft whose text is being written: the words that arrived last."""
     line, room = safe_line(" ".join(text.split())), width - len(ARRIVING)
-    tail = line[-room:]
+    # From the start of a word.
+    tail = line if len(line) <= room else line[-room:].partition(" ")[2]
     while cell_len(tail) > room:
         tail = tail[1:]
     return Content.assemble((ARRIVING, "accent"), tail)

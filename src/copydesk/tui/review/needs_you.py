@@ -158,7 +158,8 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
         self.app.needs_user = len(questions)
         self.tabs.show(labels.NEEDS_YOU_TAB, counts)
         if not questions:
-            self.questions.show_note([paragraph(labels.NOTHING_NEEDS_YOU, "strong")])
+            note = [paragraph(labels.NOTHING_NEEDS_YOU, "strong"), paragraph(), paragraph(labels.nothing_needs_you())]
+            self.questions.show_note(note)
             return
         current_id = _question_id(self.questions.current) if self.questions.current else ""
         ids = [_question_id(question) for question in questions]
