@@ -1387,7 +1387,8 @@ def week_title(dates: str, zone: str, offsets: str, current_offset: str, shown_d
     """Return the week and its time zone; `shown_drafts` is 0 unless there are more drafts than are shown."""
     current = f" (now {current_offset})" if current_offset else ""
     limit = f" · first {shown_drafts:,} drafts" if shown_drafts else ""
-    return f"{dates} · {zone_name(zone)}, {offsets}{current}{limit}"
+    name = zone_name(zone)
+    return f"{dates} · {name if name == 'UTC' else f'{name}, {offsets}{current}'}{limit}"
 
 
 def zone_name(zone: str) -> str:

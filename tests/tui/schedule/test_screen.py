@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from copydesk.errors import StoreBusyError
+from copydesk.tui import labels
 from copydesk.tui.schedule.actions import PlanDialog
 from copydesk.tui.schedule.week import GridPosition, Hour
 from desk_fixtures import Watch, open_desk_at
@@ -20,6 +21,10 @@ TODAY = date(2026, 3, 25)
 
 
 # Content
+
+
+def test_title_names_utc_once() -> None:
+    assert labels.week_title("Mon – Sun", "Etc/UTC", "UTC+00:00", "", 0) == "Mon – Sun · UTC"
 
 
 async def test_cursor_starts_at_current_hour(tmp_path: Path) -> None:
