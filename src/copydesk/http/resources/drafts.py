@@ -136,7 +136,7 @@ async def create_drafts(call: Call) -> CreatedDrafts:
 
 @operations.add("GET", "/needs-you", scope=Scope.READ, response=NeedsYou)
 async def list_needing_user(call: Call) -> NeedsYou:
-    """List what waits for the user.
+    """List what needs the user's answer.
 
     Deliveries whose outcome is unknown, that wait for a login, or that failed; the accounts that approved and due
     drafts wait for, as no connected one would post them; and the scheduled drafts that lack an approval.
@@ -244,7 +244,8 @@ def _public_failure(failure: BulkFailure, stopped_by: str | None) -> BulkFailure
     "POST", "/drafts/{id}/undo", scope=Scope.PUBLISH, response=Draft, errors=(404, 409, 412), headers=("ETag",)
 )
 async def undo_change(call: Call) -> Draft:
-    """Undo the last change of a draft, and return the draft. With the header If-Match only in that version.
+    """Undo the last change of a draft, and return the draft. With the header If-Match, only if the draft has
+    that version.
 
     Undoing may restore an approval or a scheduled time, so it needs the scope `publish`.
     """

@@ -14,7 +14,7 @@ operations = Operations("Pipeline")
 
 
 class QueuedRun(Struct, frozen=True):
-    """The answer to a request for a run."""
+    """The response to a request for a run."""
 
     message: str
     status: Literal["queued"]

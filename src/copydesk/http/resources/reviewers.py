@@ -23,7 +23,7 @@ class StartEdit(Struct, frozen=True):
 
 
 class RenewEdit(Struct, frozen=True):
-    """An edit that goes on."""
+    """The renewal of an edit."""
 
     lease_id: str
     text: str | None = None

@@ -17,7 +17,7 @@ async def list_rules(call: Call) -> tuple[Rule, ...]:
 
 @operations.add("GET", "/drafts/{id}/rules", scope=Scope.READ, response=tuple[RuleSuggestion, ...], errors=(404, 409))
 async def suggest_rules(call: Call) -> tuple[RuleSuggestion, ...]:
-    """Suggest rules from the reason for which the draft was rejected. Nothing is made."""
+    """Suggest rules from the reason for which the draft was rejected. None is added."""
     return await call.desk.rules.suggest(call.id)
 
 
@@ -32,7 +32,7 @@ async def suggest_rules(call: Call) -> tuple[RuleSuggestion, ...]:
     example={"kind": "exclude", "term": "giveaway"},
 )
 async def create_rule(call: Call) -> Rule:
-    """Make a rule. It holds from the next run, draft and check on."""
+    """Add a rule. It applies from the next run, draft and check on."""
     return await call.desk.rules.add(call.body)
 
 

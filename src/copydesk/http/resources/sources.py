@@ -24,7 +24,7 @@ class CreateSource(NewSource, frozen=True, kw_only=True):
 
     type: SourceType
     name: Name
-    """What lists and drafts call it."""
+    """The name shown in lists and drafts."""
 
 
 class UpdateSource(ChangeSource, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class UpdateSource(ChangeSource, frozen=True, kw_only=True):
 
 
 class Deleted(Struct, frozen=True):
-    """The answer to a deletion."""
+    """The response to a deletion."""
 
     ok: bool
 

@@ -113,5 +113,5 @@ async def reset_learning(call: Call) -> LearningReset:
 
 @operations.add("DELETE", "/voice/reset", scope=Scope.REVIEW, response=LearningReset, errors=(409,))
 async def undo_reset_of_learning(call: Call) -> LearningReset:
-    """Take the last reset back: earlier decisions count again."""
+    """Undo the last reset: earlier decisions count again."""
     return await call.desk.learning.undo_reset()

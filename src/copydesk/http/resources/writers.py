@@ -14,7 +14,7 @@ operations = Operations("Writers")
 
 @operations.add("GET", "/writers", scope=Scope.READ, response=Writers)
 async def list_writers(call: Call) -> Writers:
-    """List the writers in the order in which they are asked, and what they cost this month."""
+    """List the writers in the order in which they are tried, with their costs this month."""
     return await call.desk.writers.list()
 
 
@@ -22,7 +22,7 @@ async def list_writers(call: Call) -> Writers:
     "PUT", "/writers", scope=Scope.REVIEW, body=ChooseWriters, response=Writers, example={"names": ["offline"]}
 )
 async def choose_writers(call: Call) -> Writers:
-    """Choose the writers that are asked for each draft, in this order until one has written it."""
+    """Choose the writers to try for each draft, in this order, until one has written it."""
     return await call.desk.writers.use(call.body.get("names"))
 
 

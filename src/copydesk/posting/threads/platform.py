@@ -222,9 +222,8 @@ class Threads:
             # Any other failure says nothing about the post.
             elif not is_missing(response):
                 raise error_for_read(response, self._clock())
-            elif is_missing(
-                await self._get(account, post_id, {"fields": "id"})
-            ):  # the post itself, not only its insights
+            # The post itself may be there without insights.
+            elif is_missing(await self._get(account, post_id, {"fields": "id"})):
                 metrics[post_id] = None
         return metrics
 
