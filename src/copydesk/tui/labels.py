@@ -2209,7 +2209,7 @@ def lift_ranges(steps: Sequence[float]) -> tuple[str, str, str, str]:
 
 def hours_hint(posts: int, zone: str) -> str:
     """Return the posts of the heat map and their time zone."""
-    return f"{plural(posts, 'post')}, each compared with similar ones, {zone_name(zone)}"
+    return f"{plural(posts, 'post')} vs. similar ones, {zone_name(zone)}"
 
 
 def not_reported_by(platform: str) -> str:

@@ -42,7 +42,7 @@ async def test_tiles_and_coverage(tmp_path: Path) -> None:
         assert "10 of 11 posts measured · Bluesky, Mastodon: no impressions or clicks" in ui.text
         assert "LinkedIn: no metrics yet" in ui.text
         assert "No time stands out yet: 9 of 40 posts needed for a test." in ui.text
-        assert "9 posts, each compared with similar ones, Europe/Prague" in " ".join(ui.text.split())
+        assert "9 posts vs. similar ones, Europe/Prague" in " ".join(ui.text.split())
 
 
 async def test_key_changes_metric(tmp_path: Path) -> None:
