@@ -10,7 +10,7 @@ import asyncio
 import logging
 import math
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -53,7 +53,8 @@ TURN_INTERVAL: Final = 0.2
 """The same where jobs wait for their turn, at a host or an account: nothing announces the end of the one before."""
 FETCHES_PER_USER: Final = 16
 """Jobs of one run that are in the queue at once, so that the sources of others come between them."""
-FETCH_POLL_INTERVAL: Final = 0.1
+FETCH_POLL_INTERVAL: Final = 0.05
+"""Seconds between looks for the jobs of runs that have ended; a run of many sources is no faster than they are."""
 POSTS_PER_JOB: Final = 100
 """Deliveries to one account before other accounts have their turn."""
 SHUTDOWN_TIMEOUT: Final = 30.0
@@ -100,6 +101,10 @@ class Worker:
         """By queue."""
         self._running: set[int] = set()
         """Ids of the jobs that are running here."""
+        self._awaited: set[int] = set()
+        """Ids of the jobs for which runs wait."""
+        self._looking: asyncio.Task[set[int]] | None = None
+        """The next look at them."""
         self._pool = AsyncConnectionPool(
             url,
             kwargs={"password": password or None, "application_name": "copydesk worker", "connect_timeout": 10},
@@ -159,21 +164,40 @@ class Worker:
     async def _fetch_groups(self, user_id: str, groups: Sequence[SourceGroup]) -> AsyncIterator[SourceGroup]:
         waiting, deferred = deque(groups), dict[int, SourceGroup]()
         while waiting or deferred:
-            while waiting and len(deferred) < FETCHES_PER_USER:
-                group = waiting.popleft()
-                # The limit of one request at a time per host, over all workers.
-                task = self._fetch_task.configure(lock=f"host:{group.host}")
-                job_id = await task.defer_async(user_id=user_id, source_ids=list(group.source_ids))
-                deferred[job_id] = group
-            rows = await self._app.connector.execute_query_all_async(
-                "SELECT id FROM procrastinate_jobs WHERE id = ANY(%(ids)s) AND status IN ('todo', 'doing')",
-                ids=list(deferred),
-            )
-            ended = deferred.keys() - {row["id"] for row in rows}
-            for job_id in sorted(ended):
+            added = [waiting.popleft() for _ in range(min(len(waiting), FETCHES_PER_USER - len(deferred)))]
+            if added:
+                deferred |= zip(await self._defer_fetches(user_id, added), added, strict=True)
+            for job_id in sorted(await self._find_ended(deferred)):
                 yield deferred.pop(job_id)
-            if not ended:
-                await asyncio.sleep(FETCH_POLL_INTERVAL)
+
+    async def _defer_fetches(self, user_id: str, groups: Sequence[SourceGroup]) -> list[int]:
+        """Defer a job for each group in one round trip; return their ids."""
+        jobs = [
+            # The limit of one request at a time per host, over all workers.
+            self._fetch_task.configure(
+                lock=f"host:{group.host}", task_kwargs={"user_id": user_id, "source_ids": list(group.source_ids)}
+            ).job
+            for group in groups
+        ]
+        deferred = await self._app.job_manager.batch_defer_jobs_async(jobs)
+        return [job.id for job in deferred if job.id is not None]
+
+    async def _find_ended(self, job_ids: Iterable[int]) -> set[int]:
+        """Return those of the jobs that have ended by the next look at the queue, which is one for all runs here."""
+        self._awaited.update(job_ids)
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._list_unfinished())
+        # Shielded: others wait for it, too.
+        return set(job_ids) - await asyncio.shield(self._looking)
+
+    async def _list_unfinished(self) -> set[int]:
+        await asyncio.sleep(FETCH_POLL_INTERVAL)
+        # Who comes from now on waits for the next look.
+        job_ids, self._awaited, self._looking = list(self._awaited), set(), None
+        rows = await self._app.connector.execute_query_all_async(
+            "SELECT id FROM procrastinate_jobs WHERE id = ANY(%(ids)s) AND status IN ('todo', 'doing')", ids=job_ids
+        )
+        return {row["id"] for row in rows}
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[None]:
