@@ -123,7 +123,7 @@ async def test_unknown_page_of_a_known_site(tmp_path):
     assert (before.fate, after.fate, elsewhere.fate) == (ItemFate.NOT_FETCHED, ItemFate.UNKNOWN, ItemFate.UNKNOWN)
     assert "was not fetched yet" in before.why
     assert "has not listed this page so far" in after.why
-    assert elsewhere.why == "No source brought it, and none is of this site."
+    assert elsewhere.why == "No item has this address, and no source is of its site."
 
 
 async def test_address_is_found_in_any_form(tmp_path):

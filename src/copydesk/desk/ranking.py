@@ -348,7 +348,7 @@ def _explain_unknown(conn: Transaction, user_id: str, url: str, now: datetime) -
     host = _site(url)
     related = [source for source in sources.list_all(conn, user_id) if host and _site(source.url or "") == host]
     if not related:
-        return Explanation(fate=ItemFate.UNKNOWN, why="No source brought it, and none is of this site.")
+        return Explanation(fate=ItemFate.UNKNOWN, why="No item has this address, and no source is of its site.")
     source = related[0]
     name = source.name
     if source.last_fetch is None:

@@ -24,8 +24,7 @@ def describe_plan(plan: ExperimentPlan) -> str:
     else:
         rate = f"{plan.posts_per_week:g} {counted}{'' if plan.posts_per_week == 1 else 's'}"
         size += f", about {_weeks(plan.weeks)} at your {rate} a week"
-    first, *rest = [_need(plan.metric, need) for need in plan.needed]
-    needs = f"To see {', '.join([first, *rest])}."
+    needs = f"Posts per variant needed to detect {'; '.join(_need(plan.metric, need) for need in plan.needed)}."
     source = "" if plan.based_on else f" Typical figures are assumed until you have 20 {counted}s."
     return f"{size}. {needs}{source}"
 
@@ -37,7 +36,7 @@ def _need(metric: Metric, need: LiftNeed) -> str:
         else _LIFTS.get(need.lift, f"{need.lift - 1:.0%} more")
     )
     weeks = "" if need.weeks is None else f" ({_weeks(need.weeks)})"
-    return f"{more} takes {need.posts_per_variant:,}{weeks}"
+    return f"{more}: {need.posts_per_variant:,}{weeks}"
 
 
 def _weeks(weeks: float) -> str:

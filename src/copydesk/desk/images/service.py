@@ -150,7 +150,7 @@ def _set_alt(conn: Transaction, user_id: str, draft_id: str, alt: str | None, po
 def _attach(conn: Transaction, user_id: str, draft_id: str, request: AttachImage) -> Draft:
     _check_editable(conn, user_id, draft_id)
     if not drafts.attach_image(conn, user_id, draft_id, request.image, request.alt):
-        raise InvalidError(FieldError("image", "is not proposed for the draft"))
+        raise InvalidError(FieldError("image", "is not one of the images proposed for this draft"))
     return _load_draft(conn, user_id, draft_id)
 
 
