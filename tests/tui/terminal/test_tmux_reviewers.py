@@ -32,7 +32,7 @@ def test_reviewers_see_each_other_and_take_an_edit_over(sample_home: Path) -> No
         ada.press("C-s")
         ada.wait_for(r"Take the edit over\?")
         ada.press("y")
-        ada.wait_for(r"Typed by ben, not saved[\s\S]* By \[-Ada-\]\{\+Ben\+\}\.")
+        ada.wait_for(r"Typed by ben, not saved[\s\S]* By \[-Ada-\]\. +│ .* By \{\+Ben\+\}\.")
 
         # It saves nothing over the other text unasked.
         ben.press("C-s")
