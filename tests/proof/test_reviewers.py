@@ -1,137 +1,45 @@
-"""Tests that reviewers of one queue, two at consoles and one over HTTP, decide nothing twice and lose no text.
+"""Tests that reviewers of one queue, three at consoles and one over HTTP, decide nothing twice and lose no text.
 
-Each has connections of their own, as in processes of their own, and they act at the same time, at random.
+They act at the same time, at random: two in this process, with connections of their own, one through the HTTP service,
+and one in another process.
 """
 
 import asyncio
-import random
+import json
+import sys
+from asyncio.subprocess import PIPE
 from collections import Counter
 from itertools import count
 
 import pytest
 
-from copydesk.errors import ConflictError
-from desk_fixtures import Watch, open_desk_at, query_db
+import reviewers as reviewers_script
+from desk_fixtures import Watch, open_desk_at, query_db, settings_at
 from draft_consistency import assert_consistent, insert_drafts, load_drafts, load_events
 from http_service import run_service
+from reviewers import Client, Desk, Reviewer
 from sampling import EXHAUSTIVE
 
-DRAFTS = 1000 if EXHAUSTIVE else 30
+DRAFTS = 10_000 if EXHAUSTIVE else 30
 STEPS = 5000 if EXHAUSTIVE else 150
 """Actions of each reviewer."""
-DECISIONS = ("approve", "reject", "unapprove")
 
 
-class RefusedError(Exception):
-    """The request was refused because of the draft's state."""
+async def start_elsewhere(home, reviewer, seed):
+    """Start a process in which the reviewer acts; return a function that waits for what was done."""
+    url = settings_at(home).database.url or ""
+    command = (sys.executable, reviewers_script.__file__, str(home), url, reviewer.name, str(seed), str(STEPS))
+    process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
+    process.stdin.write(json.dumps(reviewer.ids).encode() + b"\n")
+    # Its desk is open: it acts while the others do.
+    assert await process.stdout.readline() == b"ready\n"
 
+    async def finish():
+        output, _ = await process.communicate()
+        assert process.returncode == 0
+        reviewer.add_record(json.loads(output))
 
-class Desk:
-    """A reviewer at a console."""
-
-    def __init__(self, desk) -> None:
-        self._drafts = desk.drafts
-
-    async def change(self, draft_id, **fields):
-        """Edit or decide; return the version that this made."""
-        return (await self._drafts.change(draft_id, fields)).version
-
-    async def start_edit(self, draft_id, take_over):
-        return (await self._drafts.activity.start_edit(draft_id, take_over=take_over)).id
-
-    async def type(self, draft_id, lease, text):
-        await self._drafts.activity.renew_edit(draft_id, lease, text)
-
-    async def comment(self, draft_id, text):
-        await self._drafts.comments.add(draft_id, text)
-
-    async def countersign(self, draft_id):
-        await self._drafts.activity.countersign(draft_id)
-
-
-class Client:
-    """A reviewer whose program sends requests."""
-
-    def __init__(self, client) -> None:
-        self._client = client
-
-    async def _send(self, method, path, body=None):
-        response = await self._client.request(method, f"/drafts/{path}", json=body)
-        if response.status_code == 409:
-            raise RefusedError
-        assert response.is_success, response.text
-        return response.json()
-
-    async def change(self, draft_id, **fields):
-        return (await self._send("PATCH", draft_id, fields))["version"]
-
-    async def start_edit(self, draft_id, take_over):
-        return (await self._send("POST", f"{draft_id}/edit", {"takeOver": take_over}))["id"]
-
-    async def type(self, draft_id, lease, text):
-        await self._send("PUT", f"{draft_id}/edit", {"leaseId": lease, "text": text})
-
-    async def comment(self, draft_id, text):
-        await self._send("POST", f"{draft_id}/comments", {"text": text})
-
-    async def countersign(self, draft_id):
-        await self._send("POST", f"{draft_id}/approvals")
-
-
-class Reviewer:
-    """Acts at random, and remembers what was done and typed."""
-
-    def __init__(self, name, actor, ids, seed) -> None:
-        self.name = name
-        self._actor = actor
-        self._ids = ids
-        self._rng = random.Random(seed)
-        self._numbers = count()
-        self._leases = {}
-        self.typed = {}
-        """The last text by draft and lease, unless it was saved."""
-        self.changes = []
-        """(draft, version, action or text)"""
-        self.countersigned = []
-        self.comments = []
-        self.refusals = 0
-
-    async def act(self):
-        for _ in range(STEPS):
-            draft_id = self._rng.choice(self._ids)
-            try:
-                await self._step(draft_id)
-            except (ConflictError, RefusedError):
-                self.refusals += 1
-
-    async def _step(self, draft_id):
-        choice = self._rng.random()
-        if choice < 0.35:
-            action = self._rng.choice(DECISIONS)
-            self.changes.append((draft_id, await self._actor.change(draft_id, action=action), action))
-        elif choice < 0.4:
-            await self._actor.countersign(draft_id)
-            self.countersigned.append(draft_id)
-        elif choice < 0.45:
-            text = self._new_text("says")
-            await self._actor.comment(draft_id, text)
-            self.comments.append((draft_id, self.name, text))
-        elif draft_id not in self._leases or choice < 0.6:
-            self._leases[draft_id] = await self._actor.start_edit(draft_id, self._rng.random() < 0.5)
-        elif choice < 0.85:
-            text = self._new_text("typed")
-            # Before it is sent: it must not be lost even if it is refused.
-            self.typed[draft_id, self._leases[draft_id]] = text
-            await self._actor.type(draft_id, self._leases[draft_id], text)
-        else:
-            lease = self._leases[draft_id]
-            text = self.typed.get((draft_id, lease)) or self._new_text("saved")
-            self.changes.append((draft_id, await self._actor.change(draft_id, text=text), text))
-            self.typed.pop((draft_id, lease), None)
-            del self._leases[draft_id]
-
-    def _new_text(self, what):
-        return f"{self.name} {what} {next(self._numbers)}."
+    return finish
 
 
 @pytest.mark.parametrize("seed", range(3) if EXHAUSTIVE else [0])
@@ -151,7 +59,10 @@ async def test_nothing_is_decided_twice_and_no_text_is_lost(tmp_path, seed):
             Reviewer("ben", Desk(ben), ids, seed + 100),
             Reviewer("test 0", Client(await service.client()), ids, seed + 200),
         ]
-        await asyncio.gather(*(reviewer.act() for reviewer in reviewers))
+        cleo = Reviewer("cleo", None, ids, 0)
+        finish = await start_elsewhere(tmp_path, cleo, seed + 300)
+        await asyncio.gather(finish(), *(reviewer.act(STEPS) for reviewer in reviewers))
+        reviewers.append(cleo)
     # Each change follows from the state before it, and is the only one of its version.
     assert_consistent(tmp_path, before)
     events = load_events(tmp_path)
