@@ -45,7 +45,8 @@ def test_plan_in_words():
     plan = build_plan(Metric.ENGAGEMENT, 2, 46, history)
     assert plan.sentence == (
         "46 posts per variant, about 23 weeks at your 4 measured posts a week."
-        " Posts per variant needed to detect a quarter more: 152 (76 weeks); half more: 47 (24 weeks); twice as many: 16 (8 weeks)."
+        " Posts per variant needed to detect a quarter more: 152 (76 weeks); half more: 47 (24 weeks);"
+        " twice as many: 16 (8 weeks)."
     )
 
 
