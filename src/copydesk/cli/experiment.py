@@ -48,7 +48,7 @@ _METRIC = click.option(
 _POSTS = click.option(
     "--posts",
     type=click.IntRange(MIN_POSTS, MAX_PLANNED_POSTS),
-    help="Posts per variant; by default enough to detect a difference of half more.",
+    help="Posts per variant; by default enough to detect 50% more.",
 )
 
 

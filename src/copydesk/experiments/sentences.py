@@ -12,7 +12,6 @@ from copydesk.model.experiment import (
 from copydesk.text.formatting import plural
 
 _UNITS = {Metric.ACCEPTANCE: "reviewed", Metric.EDITS: "reviewed", Metric.ENGAGEMENT: "measured"}
-_LIFTS = {1.25: "a quarter more", 1.5: "half more", 2.0: "twice as many"}
 _COUNTED = {Metric.ACCEPTANCE: "reviewed draft", Metric.EDITS: "reviewed draft", Metric.ENGAGEMENT: "measured post"}
 
 
@@ -30,11 +29,7 @@ def describe_plan(plan: ExperimentPlan) -> str:
 
 
 def _need(metric: Metric, need: LiftNeed) -> str:
-    more = (
-        f"{1 - 1 / need.lift:.0%} fewer"
-        if metric is Metric.EDITS
-        else _LIFTS.get(need.lift, f"{need.lift - 1:.0%} more")
-    )
+    more = f"{1 - 1 / need.lift:.0%} fewer" if metric is Metric.EDITS else f"{need.lift - 1:.0%} more"
     weeks = "" if need.weeks is None else f" ({_weeks(need.weeks)})"
     return f"{more}: {need.posts_per_variant:,}{weeks}"
 

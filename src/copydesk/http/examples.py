@@ -247,8 +247,8 @@ _PLAN = ExperimentPlan(
     ),
     based_on=64,
     sentence=(
-        "40 posts per variant, about 5 weeks at your 15 reviewed drafts a week. Posts per variant needed to detect a"
-        " quarter more: 149 (20 weeks); 33% more: 79 (11 weeks)."
+        "40 posts per variant, about 5 weeks at your 15 reviewed drafts a week. Posts per variant needed to detect 25%"
+        " more: 149 (20 weeks); 33% more: 79 (11 weeks)."
     ),
 )
 _COMPARISONS = tuple(
