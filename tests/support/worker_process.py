@@ -158,6 +158,8 @@ async def work(home: Path, url: str, posts: Path, on_start: Callable[[], None]) 
 
 def run_worker(home: Path, url: str, posts: Path, started: Connection) -> None:
     """Work as `work` does. A real worker waits longer before it takes over, looks twice, or runs the pipeline again."""
+    # What it logs about lost connections would bury the figures.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     short = {"SILENCE": 2.0, "HEARTBEAT": 0.5, "TAKEOVER": "* * * * * */1", "SWEEP": "* * * * * */2"}
     # How often a post is sent again before the user is asked is that of the product.
     second = timedelta(seconds=1)
