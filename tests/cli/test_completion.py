@@ -27,7 +27,8 @@ for name in COMMANDS:
     commands = [item.value for item in completion.get_completions([name], "") if item.type == "plain"]
     for command in commands if name not in ("help", "completion") else ():
         completion.get_completions([name, command], "--")
-print(sorted({name.partition(".")[0] for name in sys.modules} & {"sqlalchemy", "textual", "httpx", "rich", "psycopg"}))
+imported = {name.partition(".")[0] for name, module in sys.modules.items() if module}
+print(sorted(imported & {"sqlalchemy", "textual", "httpx", "rich", "psycopg"}))
 """
 
 

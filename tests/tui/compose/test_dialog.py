@@ -45,8 +45,8 @@ async def test_counts_follow_typing(tmp_path: Path) -> None:
     async with open_setup(tmp_path, key="1") as ui:
         await open_form(ui)
         await type_text(ui, TEXT)
-        await wait_for_text(ui, f"x  not connected  {len(TEXT)}/280")
-        assert f"bluesky  not connected  {len(TEXT)}/300" in ui.text
+        await wait_for_text(ui, f"X  not connected  {len(TEXT)}/280")
+        assert f"Bluesky  not connected  {len(TEXT)}/300" in ui.text
         await type_text(ui, "y" * 280)
         await wait_for_text(ui, f"{len(TEXT) + 280}/280, {len(TEXT)} too long")
         assert "rejected by 2 of 2" in ui.text

@@ -73,8 +73,8 @@ class _EditSession:
     async def _keep_text(self, text: str) -> None:
         async with self._write_lock:
             await asyncio.to_thread(self._autosave.save, self._draft.id, self._version, text)
-        # After the file, which does not wait for the database.
-        await self._lease.renew(text)
+        # In the background: the text is safe in its file, and the form must not wait for the database as well.
+        self._app.run_desk_task(lambda _: self._lease.renew(text))
 
     async def _forget(self) -> None:
         async with self._write_lock:
