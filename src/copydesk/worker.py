@@ -99,8 +99,8 @@ class Worker:
         """By user id."""
         self._readers: dict[str, QueueReader] = {}
         """By queue."""
-        self._running: set[int] = set()
-        """Ids of the jobs that are running here."""
+        self._running: dict[int, tuple[str, asyncio.Task[Any]]] = {}
+        """Queue and task of the jobs that are running here, by their ids."""
         self._awaited: set[int] = set()
         """Ids of the jobs for which runs wait."""
         self._looking: asyncio.Task[set[int]] | None = None
@@ -146,12 +146,24 @@ class Worker:
             finally:
                 # Also if a reader failed. Told instead of cancelled: Python 3.11 may lose a cancellation.
                 stop.set()
-                for queue, reader in self._readers.items():
-                    # Set now: a reader that only lost its connection lets its jobs go on.
-                    reader.shutdown_graceful_timeout = 0.0 if queue == "run" else SHUTDOWN_TIMEOUT
+                for reader in self._readers.values():
                     reader.stop()
+                cancelling = asyncio.create_task(self._cancel_jobs())
                 await asyncio.gather(*readers, releasing)
-                stopping.cancel()
+                for task in (stopping, cancelling):
+                    task.cancel()
+
+    async def _cancel_jobs(self) -> None:
+        """Cancel runs now, since the next one fetches what is left, and other jobs once their time is over.
+
+        Not by a limit of the readers: one that has lost its connection waits for its jobs already, without a limit.
+        """
+        for queue, task in self._running.values():
+            if queue == "run":
+                task.cancel()
+        await asyncio.sleep(SHUTDOWN_TIMEOUT)
+        for _, task in self._running.values():
+            task.cancel()
 
     async def fetch(self, user_id: str, groups: Sequence[SourceGroup]) -> AsyncIterator[SourceGroup]:
         """Defer a job for each group, a few at a time; yield each group once its job has ended. Raise StoreError."""
@@ -244,13 +256,15 @@ class Worker:
         self._is_cut = is_cut
 
     async def _track(self, run_job: Callable[[], Awaitable[Any]], context: "JobContext", reader: QueueReader) -> None:
-        """Run a job; its id is in `_running` meanwhile."""
+        """Run a job; it is in `_running` meanwhile."""
+        task = asyncio.current_task()
         assert context.job.id is not None
-        self._running.add(context.job.id)
+        assert task is not None
+        self._running[context.job.id] = (context.job.queue, task)
         try:
             await run_job()
         finally:
-            self._running.discard(context.job.id)
+            del self._running[context.job.id]
 
     async def _release_lost_jobs(self, stop: asyncio.Event) -> None:
         """Let go of jobs that are this worker's in the queue, but are not running here, until `stop` is set.
@@ -266,7 +280,7 @@ class Worker:
                     "SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = ANY(%(owners)s)",
                     owners=owners,
                 )
-                found = {row["id"] for row in rows} - self._running
+                found = {row["id"] for row in rows} - self._running.keys()
                 # One that starts or ends at this moment is not lost.
                 if again := found & lost:
                     # As those of a worker that is gone, which `_take_over` looks for.

@@ -89,7 +89,8 @@ class Work:
         """Wait until nothing is left."""
         unsent = "SELECT state, progress FROM delivery WHERE state <> 'sent'"
         unread = "SELECT name FROM source WHERE last_fetch IS NULL"
-        latest = time.monotonic() + 60
+        # A lease whose release failed holds up its job for a minute.
+        latest = time.monotonic() + 150
         while left := [*query_db(self.home, unsent), *query_db(self.home, unread)]:
             assert time.monotonic() < latest, left
             await asyncio.sleep(0.1)
@@ -134,6 +135,18 @@ async def test_deadlocks_and_serialization_failures_are_repeated(home, server):
         assert len({result.drafts[0].id for result in created}) == 20
     work.check()
     assert count_conflicts(server, home, every) > 5
+
+
+async def test_worker_stops_though_readers_wait_for_jobs_without_limit(home, server, monkeypatch):
+    """As they do once they have lost their connection. The run waits for a fetch that does not end."""
+    monkeypatch.setattr(worker_module, "SHUTDOWN_TIMEOUT", 0.5)
+    work, messages = Work(home), []
+    async with work.open() as (desks, _desk):
+        held = work.web.hold("https://0.example/feed")
+        async with asyncio.timeout(30), running(make_worker(home, desks, messages)):
+            await held.requested.wait()
+            async with stopped(server, "fast"):
+                await wait_until(lambda: asyncio.sleep(0, LOST in messages))
 
 
 async def test_job_whose_end_was_not_stored_is_taken_over(home):
