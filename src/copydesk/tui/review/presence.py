@@ -118,6 +118,8 @@ class EditLease:
     async def end(self, *, saved: bool = False) -> None:
         """End the edit, if it has the lease; saving has ended it already."""
         lease, self._id = self._id, None
+        # A renewal in the background that has not begun yet must not take the lease again.
+        self._renewed_at = math.inf
         if lease is not None and not saved:
             # It expires anyway.
             with suppress(CopydeskError):
