@@ -295,6 +295,13 @@ class Console(DeskApp, inherit_bindings=False):
 
         self.push_screen(HelpDialog(key_contexts(self.screen), self.keys), press)
 
+    def action_command_palette(self) -> None:
+        """Find commands, drafts and sources by typing."""
+        from copydesk.tui.palette import Palette  # noqa: PLC0415 - as above
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette())
+
     def action_jump(self) -> None:
         """Show letters on every place of the screen, and go to the one that is chosen."""
         from copydesk.tui.jump import JumpDialog, list_targets  # noqa: PLC0415 - not for the first paint

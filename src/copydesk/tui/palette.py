@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.keys import SCREEN_NAMES, Key, KeyContext, format_keys
+from copydesk.tui.runtime.key_buffer import Hold, TypeAhead
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -72,6 +74,7 @@ class PaletteApp(Protocol):
 
     desk: "Desk | None"
     keys: tuple[Key, ...]
+    type_ahead: TypeAhead
 
     @property
     def current_mode(self) -> str: ...
@@ -151,6 +154,34 @@ def _find_initials(letters: str, text: str) -> tuple[int, ...]:
                     following.setdefault(at, (*path, at))
         paths = following
     return min(paths.values(), default=())
+
+
+class Palette(CommandPalette):
+    """Textual's palette, whose keys wait for the search of the whole text typed.
+
+    Its list is filled by a worker: Enter right after the last letter would run what fewer letters have found.
+    """
+
+    TYPES_WHILE_LOADING = True
+
+    def __init__(self) -> None:
+        super().__init__(id="--command-palette")
+        self._searches: dict[Worker[object], ExitStack] = {}
+        """Those that have not ended, each with what holds the keys."""
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Hold keys from the start of a search until its hits are listed, or another search replaces it."""
+        search = event.worker
+        if not search.is_finished and search not in self._searches:
+            self._searches[search] = cast("PaletteApp", self.app).type_ahead.start_hold(Hold.DATA)
+        elif search.is_finished and search in self._searches:
+            self._searches.pop(search).close()
+
+    def on_unmount(self) -> None:
+        """Release the keys of a search that closing has cancelled."""
+        for hold in self._searches.values():
+            hold.close()
+        self._searches.clear()
 
 
 class CommandProvider(Provider):

@@ -1,22 +1,27 @@
 """Tests for the command palette with a real desk: all actions, drafts by text, sources by name."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.command import CommandPalette
+from textual.command import CommandInput
+from textual.events import Paste
 from textual.pilot import Pilot
 
-from console_driver import ConsoleDriver, wait_until_idle
+from console_driver import ConsoleDriver, pass_round, wait_until_idle
+from copydesk.model.draft import ListedDraft
+from copydesk.model.page import Page
 from copydesk.tui.app import Console
 from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.keys import KEYS, KeyContext
-from copydesk.tui.palette import OFFERED_ELSEWHERE, list_commands, match_words
+from copydesk.tui.palette import OFFERED_ELSEWHERE, Palette, list_commands, match_words
 from copydesk.tui.review.screen import ReviewScreen
+from copydesk.tui.runtime import key_buffer
 from copydesk.tui.setup.connect_dialogs import NameDialog
 from copydesk.tui.sources.screen import SourcesScreen
 from copydesk.tui.sources.source_dialogs import SourceDialog
@@ -30,18 +35,11 @@ HOSTILE = "[/foo] [@click=app.quit]press me[/]"
 async def choose(ui: ConsoleDriver, pilot: Pilot[int], text: str) -> None:
     """Type into the palette and run the first hit."""
     await ui.press("colon")
-    assert isinstance(ui.app.screen, CommandPalette)
-    await pilot.press(*("space" if letter == " " else letter for letter in text))
     palette = ui.app.screen
-    # While the search runs, the list may still hold the hits of the earlier letters.
-    await _until(pilot, lambda: palette.query_one("CommandList").option_count and not _is_searching(ui, palette))
-    await pilot.press("enter")
+    assert isinstance(palette, Palette)
+    await pilot.press(*("space" if letter == " " else letter for letter in text), "enter")
     await _until(pilot, lambda: ui.app.screen is not palette)
     await wait_until_idle(pilot)
-
-
-def _is_searching(ui: ConsoleDriver, palette: CommandPalette) -> bool:
-    return any(worker.node is palette and not worker.is_finished for worker in ui.app.workers)
 
 
 async def _until(pilot: Pilot[int], is_ready: Callable[[], object]) -> None:
@@ -143,6 +141,85 @@ async def test_action_of_current_screen_runs(tmp_path: Path) -> None:
         assert screen.queue_pane.tab == "approved"
         assert screen.queue.current is not None
         assert screen.queue.current.id == ids["approved"]
+
+
+@contextmanager
+def slow_search(ui: ConsoleDriver, monkeypatch: pytest.MonkeyPatch) -> Iterator[asyncio.Event]:
+    """Let the search for drafts wait, as in a large desk, until the event is set."""
+    assert ui.app.desk is not None
+    drafts, may_answer = ui.app.desk.drafts, asyncio.Event()
+    search = drafts.search
+
+    async def wait_and_search(*arguments: Any, **options: Any) -> Page[ListedDraft]:
+        await may_answer.wait()
+        return await search(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(drafts, "search", wait_and_search)
+        yield may_answer
+
+
+def type_at_once(ui: ConsoleDriver, text: str) -> None:
+    """Type a text, without waiting for what each key does."""
+    for letter in text:
+        ui.app.simulate_key("space" if letter == " " else letter)
+
+
+def paste(ui: ConsoleDriver, text: str) -> None:
+    """Paste a text."""
+    ui.app.post_message(Paste(text))
+
+
+@pytest.mark.parametrize("enter_text", [type_at_once, paste])
+@pytest.mark.parametrize(
+    ("keys", "tab", "pane"),
+    [((), "approved", "queue"), (("down",), "to_review", "draft"), (("down", "up"), "approved", "queue")],
+    ids=["first", "second", "up"],
+)
+async def test_enter_right_after_the_text_runs_what_the_whole_text_finds(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    enter_text: Callable[[ConsoleDriver, str], None],
+    keys: tuple[str, ...],
+    tab: str,
+    pane: str,
+) -> None:
+    async with open_palette_console(tmp_path) as (ui, pilot, _):
+        screen = ui.app.screen
+        assert isinstance(screen, ReviewScreen)
+        with slow_search(ui, monkeypatch) as may_answer:
+            ui.app.simulate_key("colon")
+            # The first two are "Next tab" and "Next pane".
+            enter_text(ui, "next")
+            for key in (*keys, "enter"):
+                ui.app.simulate_key(key)
+            # Letters do not wait for the search of those before.
+            await _until(pilot, lambda: [line.value for line in ui.app.screen.query(CommandInput)] == ["next"])
+            palette = ui.app.screen
+            for _ in range(50):
+                await pass_round(ui.app)
+            assert ui.app.screen is palette
+            may_answer.set()
+            await _until(pilot, lambda: ui.app.screen is not palette)
+            await wait_until_idle(pilot)
+        assert (screen.queue_pane.tab, screen.focused and screen.focused.id) == (tab, pane)
+
+
+async def test_palette_is_closed_while_it_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_buffer, "MAX_HOLD", 0.1)
+    async with open_palette_console(tmp_path) as (ui, pilot, ids):
+        review = ui.app.screen
+        assert isinstance(review, ReviewScreen)
+        with slow_search(ui, monkeypatch):
+            ui.app.simulate_key("colon")
+            type_at_once(ui, "tab")
+            ui.app.simulate_key("escape")
+            await _until(pilot, lambda: ui.app.screen is review)
+            await wait_until_idle(pilot)
+            # Nothing holds the next key.
+            await ui.press("right_square_bracket")
+        assert review.queue.current is not None
+        assert review.queue.current.id == ids["approved"]
 
 
 async def test_source_is_found_by_name(tmp_path: Path) -> None:

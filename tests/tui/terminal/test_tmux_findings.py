@@ -250,6 +250,27 @@ def test_commands_and_keys_are_found_by_words(sample_home: Path) -> None:
         assert "Traceback" not in terminal.quit_console()
 
 
+@pytest.mark.parametrize("is_pasted", [False, True], ids=["typed", "pasted"])
+def test_palette_runs_what_was_typed_before_its_list_is_there(sample_home: Path, is_pasted: bool) -> None:
+    with open_terminal((80, 24)) as terminal:
+        open_sample_console(terminal, sample_home)
+        # Whatever the list shows of the text when Enter arrives.
+        for text, result in (
+            ("next tab", "No drafts in Approved"),
+            ("previous tab", r"Queue · \d+ ─"),
+            ("show how fast", "Undone within 10 minutes"),
+        ):
+            if is_pasted:
+                terminal.tmux(
+                    "set-buffer", text, ";", "send-keys", ":", ";", "paste-buffer", "-p", ";", "send-keys", "Enter"
+                )
+            else:
+                terminal.tmux("send-keys", "-l", f":{text}", ";", "send-keys", "Enter")
+            terminal.wait_for(result)
+        terminal.press("q")
+        assert "Traceback" not in terminal.quit_console()
+
+
 def test_slots_edits_and_forms_ask_and_keep(furnished_home: Path) -> None:
     with open_terminal((100, 30), TZ="UTC") as terminal:
         open_sample_console(terminal, furnished_home)

@@ -310,11 +310,12 @@ class TypeAhead:
         return self._deliver_task is None
 
     def _is_search_input(self, key: KeyInput) -> bool:
-        """Return True for text typed into the search field: loading results must not delay typing."""
+        """Return True for text typed into a search field: loading results must not delay typing."""
         # Any letter stands for pasted text.
         name, letter = (key.key, key.character) if isinstance(key, Key) else ("a", "a")
         stack = self._app.screen_stack
-        focused = stack[0].focused if len(stack) == 1 else None
+        may_type = len(stack) == 1 or (stack and getattr(stack[-1], "TYPES_WHILE_LOADING", False))
+        focused = stack[-1].focused if may_type else None
         return focused is not None and focused.check_consume_key(name, letter)
 
     def _is_ready(self) -> bool:
