@@ -29,6 +29,7 @@ from copydesk.errors import NotFoundError, StoreError
 from copydesk.jobs import JobMessage, Jobs, Listener, UserListener
 from copydesk.model.job import JobName
 from copydesk.model.source import SourceGroup
+from copydesk.store.postgresql.work_queue import WAKE
 
 if TYPE_CHECKING:
     from procrastinate import JobContext
@@ -42,6 +43,8 @@ HORIZON: Final = timedelta(minutes=1)
 """What is due later waits in the tables of the desk, not in the queue; see `copydesk.store.postgresql.work_queue`."""
 SWEEP: Final = "* * * * * */30"
 """When to look for users with work that no change announced: a source whose interval is over, a lost job."""
+WAKES_PER_STATEMENT: Final = 100
+"""Users that a sweep wakes at once. Changes of these users wait until that is done."""
 TAKEOVER: Final = "* * * * * */5"
 """When to look for the jobs of dead workers."""
 SILENCE: Final = 15.0
@@ -325,13 +328,17 @@ class Worker:
 
     async def _fetch(self, user_id: str, source_ids: list[str]) -> None:
         with suppress(NotFoundError):
-            desk = await self._desks.get(user_id)
+            # Not looked up if it is open: a user who was removed has no sources any more.
+            desk = self._desks.find_open(user_id) or await self._desks.get(user_id)
             await desk.pipeline.fetch(source_ids)
 
     async def _sweep(self, timestamp: int) -> None:
         """Wake the users with work that no change has announced."""
-        for user_id in await self._desks.list_users_with_work(HORIZON):
-            await self._defer_look(user_id)
+        user_ids = await self._desks.list_users_with_work(HORIZON)
+        for start in range(0, len(user_ids), WAKES_PER_STATEMENT):
+            await self._app.connector.execute_query_async(
+                WAKE, user_ids=list(user_ids[start : start + WAKES_PER_STATEMENT])
+            )
 
     async def _take_over(self, timestamp: int) -> None:
         """Put the jobs of dead workers back into the queue."""

@@ -3,15 +3,20 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, event, insert
 
-from copydesk.model.job import JobLease
-from copydesk.store import jobs
+from copydesk.model.delivery import Account, Delivery
+from copydesk.model.job import DueWork, JobLease, JobName
+from copydesk.model.source import FetchState
+from copydesk.store import jobs, tables
 from copydesk.store.database import Database
+from copydesk.store.ids import new_id
 from copydesk.store.jobs import MissedCutoffs
-from store_fixtures import NOW, add_draft, add_item, add_user
+from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+LIMITS = MissedCutoffs(short=NOW - HOUR, thread=NOW - HOUR, blog=NOW - HOUR)
 
 
 def claim(name: str, owner: str = "here/1/1") -> JobLease:
@@ -92,3 +97,93 @@ async def test_other_users_drafts_are_not_due(store: Database) -> None:
         return [ada_due.due, ada_due.late, ada_due.to_write, bea_due.due, bea_due.late, bea_due.to_write]
 
     assert await store.write(work) == [True, True, True, False, False, False]
+
+
+def add_delivery(conn: Connection, user: str, *, trouble: str | None = None, **values: object) -> None:
+    """Insert an open delivery that can be sent, unless `values` say otherwise."""
+    draft, delivery, account = add_draft(conn, user, add_item(conn, user, None)), new_id(NOW), new_id(NOW)
+    details = Account(platform="fake", server="https://fake.example", id=account, name="ada")
+    columns = {"platform": "fake", "server": details.server, "remote_id": account, "name": "ada", "details": details}
+    row = {"id": account, "user_id": user, "connected_at": NOW, "trouble": trouble}
+    conn.execute(insert(tables.account).values(row | columns))
+    record = {"platform": "fake", "format": "SHORT", "status": "pending", "created_at": NOW}
+    conn.execute(insert(tables.engagement).values(record | {"id": delivery, "user_id": user, "draft_id": draft}))
+    defaults = {"account_id": account, "state": "planned", "due_at": NOW, "seed": delivery, "digest": ""}
+    row = {"id": delivery, "user_id": user, "draft_id": draft, "progress": Delivery()} | defaults
+    conn.execute(insert(tables.delivery).values(row | values))
+
+
+def add_webhook_delivery(conn: Connection, user: str, next_at: object, **values: object) -> None:
+    webhook = new_id(NOW)
+    row = {"id": webhook, "user_id": user, "url": "https://hook.example", "secret": "s", "created_at": NOW}
+    conn.execute(insert(tables.webhook).values(row | values))
+    row = {"webhook_id": webhook, "event_id": 1, "user_id": user, "next_at": next_at}
+    conn.execute(insert(tables.webhook_delivery).values(row))
+
+
+def add_scheduled(conn: Connection, user: str, at: object, status: str = "scheduled") -> None:
+    add_draft(conn, user, add_item(conn, user, None), status=status, scheduled_at=at)
+
+
+def add_seen(conn: Connection, user: str, began_at: object = NOW) -> None:
+    conn.execute(insert(tables.job).values(user_id=user, name=JobName.RETENTION, began_at=began_at))
+
+
+WORK = {
+    "draft due": lambda conn, user: add_scheduled(conn, user, NOW),
+    "draft late": lambda conn, user: add_scheduled(conn, user, NOW - 2 * HOUR),
+    "text to write": lambda conn, user: add_scheduled(conn, user, None, "pending_generation"),
+    "delivery late": lambda conn, user: add_delivery(conn, user, due_at=NOW - 2 * HOUR, not_before=NOW + HOUR),
+    "delivery to send": add_delivery,
+    "retry": lambda conn, user: add_delivery(conn, user, not_before=NOW),
+    "delivery that was interrupted": lambda conn, user: add_delivery(conn, user, state="sending", trouble="Log in."),
+    "metrics": lambda conn, user: add_delivery(conn, user, state="sent", figures_at=NOW),
+    "new source": add_source,
+    "source": lambda conn, user: add_source(conn, user, next_at=NOW, not_before=NOW),
+    "webhook": lambda conn, user: add_webhook_delivery(conn, user, NOW),
+}
+LATER = {
+    "draft of tomorrow": lambda conn, user: add_scheduled(conn, user, NOW + HOUR),
+    "draft to review": lambda conn, user: add_scheduled(conn, user, NOW, "pending_review"),
+    "retry of tomorrow": lambda conn, user: add_delivery(conn, user, not_before=NOW + HOUR),
+    "delivery of an account with an error": lambda conn, user: add_delivery(conn, user, trouble="Log in."),
+    "delivery of no account": lambda conn, user: add_delivery(conn, user, account_id=None),
+    "post": lambda conn, user: add_delivery(conn, user, state="sent", figures_at=NOW + HOUR),
+    "source of tomorrow": lambda conn, user: add_source(conn, user, next_at=NOW + HOUR),
+    "host in cooldown": lambda conn, user: add_source(conn, user, next_at=NOW, not_before=NOW + HOUR),
+    "disabled source": lambda conn, user: add_source(conn, user, enabled=False),
+    "source that is gone": lambda conn, user: add_source(conn, user, fetch=FetchState(gone=True)),
+    "webhook of tomorrow": lambda conn, user: add_webhook_delivery(conn, user, NOW + HOUR),
+    "webhook in cooldown": lambda conn, user: add_webhook_delivery(conn, user, NOW, not_before=NOW + HOUR),
+    "nothing": lambda *_: None,
+}
+
+
+async def test_sweep_finds_the_users_with_due_work(store: Database) -> None:
+    def work(conn: Connection) -> tuple[dict[str, str], dict[str, DueWork], tuple[str, ...]]:
+        users, due = {}, {}
+        for name, add in (WORK | LATER).items():
+            users[name] = add_user(conn, name)
+            add_seen(conn, users[name])
+            add(conn, users[name])
+            due[name] = jobs.load_due_work(conn, users[name], NOW, LIMITS, 10)
+        return users, due, jobs.list_users_with_work(conn, NOW, LIMITS, MINUTE)
+
+    users, due, found = await store.write(work)
+
+    assert {name for name, user in users.items() if user in found} == WORK.keys()
+    # A look at one user finds the same as the sweep over all.
+    flags = ("due", "late", "to_send", "to_measure", "to_write", "to_fetch", "to_notify")
+    assert {name for name, look in due.items() if any(getattr(look, flag) for flag in flags)} == WORK.keys()
+
+
+async def test_sweep_finds_drafts_that_are_due_soon_and_daily_jobs(store: Database) -> None:
+    def work(conn: Connection) -> list[bool]:
+        soon, new, seen = (add_user(conn, name) for name in ("soon", "new", "seen"))
+        add_seen(conn, soon)
+        add_seen(conn, seen, NOW - timedelta(days=2))
+        add_scheduled(conn, soon, NOW + MINUTE)
+        found = jobs.list_users_with_work(conn, NOW, LIMITS, MINUTE)
+        return [user in found for user in (soon, new, seen)]
+
+    assert await store.write(work) == [True, True, True]

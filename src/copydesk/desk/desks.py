@@ -74,6 +74,11 @@ class Desks:
         async with self._lock:
             return await self._open(found)
 
+    def find_open(self, user_id: str) -> Desk | None:
+        """Return the desk of a user if it is open. The user may have been removed since."""
+        self._ctx.check_open()
+        return self._desks.get(user_id)
+
     async def authenticate(self, token: str) -> Access | None:
         """Return what an API token allows, and to whom; None if it is unknown, malformed, revoked or expired.
 

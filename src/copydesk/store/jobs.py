@@ -1,14 +1,17 @@
 """Scheduled jobs: the work that is due, and the process that holds each job."""
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     BindParameter,
+    Column,
     ColumnElement,
+    CompoundSelect,
     Connection,
     Select,
     Text,
+    TextClause,
     and_,
     bindparam,
     cast,
@@ -17,6 +20,7 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    union,
     update,
 )
 
@@ -42,77 +46,112 @@ class MissedCutoffs(Struct, frozen=True):
         return max(self.short, self.thread, self.blog)
 
 
-def _due_conditions(user_id: ColumnElement[str]) -> dict[str, ColumnElement[bool]]:
-    """Return what may be due for a user: a few index lookups, which read no table row when nothing is."""
-    now = bindparam("b_now", type_=UtcDateTime)
-    is_scheduled = (draft.c.user_id == user_id, draft.c.status == Status.SCHEDULED, draft.c.scheduled_at.is_not(None))
-    is_past_cutoff = or_(
-        *(
-            and_(draft.c.format == format_, draft.c.scheduled_at < bindparam(f"b_{format_.lower()}", type_=UtcDateTime))
-            for format_ in Format
-        )
+_NOW = bindparam("b_now", type_=UtcDateTime)
+_SOON = bindparam("b_soon", type_=UtcDateTime)
+_LATEST = bindparam("b_latest", type_=UtcDateTime)
+# As literals, as in the partial indexes.
+_IS_SCHEDULED = text("draft.status = 'scheduled'")
+_IS_PENDING = text("draft.status IN ('pending_generation', 'pending_regeneration')")
+_IS_PLANNED = text("delivery.state = 'planned'")
+
+
+def _is_passed(column: Column[datetime]) -> ColumnElement[bool]:
+    return or_(column.is_(None), column <= _NOW)
+
+
+class _Rows(NamedTuple):
+    """Rows that are work for their users."""
+
+    user_id: Column[str]
+    conditions: tuple[ColumnElement[bool] | TextClause, ...]
+
+    def exist_for(self, user_id: ColumnElement[str]) -> ColumnElement[bool]:
+        """Return if there are any for a user: an index lookup, which reads no row of the table when nothing is due."""
+        return exists().where(self.user_id == user_id, *self.conditions)
+
+    def users(self) -> Select[str]:
+        """Return the users who have any, found by an index that starts with the time."""
+        return select(self.user_id).where(*self.conditions)
+
+
+def _scheduled_before(limit: BindParameter[datetime], *conditions: ColumnElement[bool]) -> _Rows:
+    return _Rows(draft.c.user_id, (_IS_SCHEDULED, draft.c.scheduled_at <= limit, *conditions))
+
+
+_PAST_CUTOFF = or_(
+    *(
+        and_(draft.c.format == format_, draft.c.scheduled_at < bindparam(f"b_{format_.lower()}", type_=UtcDateTime))
+        for format_ in Format
     )
-    latest, is_planned = bindparam("b_latest", type_=UtcDateTime), text("delivery.state = 'planned'")
-    missed = or_(
-        exists().where(*is_scheduled, draft.c.scheduled_at < latest, is_past_cutoff),
-        exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, delivery.c.due_at < latest, is_planned),
-    )
-    is_pending = draft.c.status.in_([Status.PENDING_GENERATION, Status.PENDING_REGENERATION])
-    to_write = exists().where(draft.c.user_id == user_id, is_pending)
-    is_passed = [or_(column.is_(None), column <= now) for column in (source.c.next_at, source.c.not_before)]
-    # A source that answered 410 Gone is fetched only on request.
-    is_removed = func.coalesce(cast(json_text(source.c.fetch, "gone"), Text), "")
-    to_fetch = exists().where(
-        source.c.user_id == user_id, source.c.enabled, *is_passed, is_removed.not_in(("true", "1"))
-    )
-    due = exists().where(*is_scheduled, draft.c.scheduled_at <= now)
-    may_retry = or_(delivery.c.not_before.is_(None), delivery.c.not_before <= now)
-    can_proceed = exists().where(account.c.id == delivery.c.account_id, deliveries.CAN_PROCEED)
-    to_send = exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, may_retry, can_proceed)
-    to_measure = exists().where(delivery.c.user_id == user_id, delivery.c.figures_at <= now)
-    connected = exists().where(account.c.user_id == user_id)
-    may_send = or_(webhook.c.not_before.is_(None), webhook.c.not_before <= now)
-    to_notify = exists().where(
-        webhook_delivery.c.user_id == user_id,
-        webhook_delivery.c.next_at <= now,
-        webhook.c.id == webhook_delivery.c.webhook_id,
-        may_send,
-    )
-    return {
-        "due": due,
-        "late": missed,
-        "connected": connected,
-        "to_send": to_send,
-        "to_measure": to_measure,
-        "to_write": to_write,
-        "to_fetch": to_fetch,
-        "to_notify": to_notify,
-    }
+)
+_WORK: Final = {
+    "due": (_scheduled_before(_NOW),),
+    "late": (
+        _scheduled_before(_LATEST, _PAST_CUTOFF),
+        _Rows(delivery.c.user_id, (_IS_PLANNED, deliveries.IS_OPEN, delivery.c.due_at < _LATEST)),
+    ),
+    "to_send": (
+        _Rows(
+            delivery.c.user_id,
+            (
+                deliveries.IS_OPEN,
+                _is_passed(delivery.c.not_before),
+                exists().where(account.c.id == delivery.c.account_id, deliveries.CAN_PROCEED),
+            ),
+        ),
+    ),
+    "to_measure": (_Rows(delivery.c.user_id, (delivery.c.figures_at <= _NOW,)),),
+    "to_write": (_Rows(draft.c.user_id, (_IS_PENDING,)),),
+    "to_fetch": (
+        _Rows(
+            source.c.user_id,
+            (
+                source.c.enabled,
+                _is_passed(source.c.next_at),
+                _is_passed(source.c.not_before),
+                # A source that answered 410 Gone is fetched only on request.
+                func.coalesce(cast(json_text(source.c.fetch, "gone"), Text), "").not_in(("true", "1")),
+            ),
+        ),
+    ),
+    "to_notify": (
+        _Rows(
+            webhook_delivery.c.user_id,
+            (
+                webhook_delivery.c.next_at <= _NOW,
+                webhook.c.id == webhook_delivery.c.webhook_id,
+                _is_passed(webhook.c.not_before),
+            ),
+        ),
+    ),
+}
+"""By the name in DueWork."""
 
 
 def _due_work_query() -> Select[*tuple[Any, ...]]:
     user_id: BindParameter[str] = bindparam("b_user")
     next_draft = (
         select(func.min(draft.c.scheduled_at, type_=UtcDateTime))
-        .where(draft.c.user_id == user_id, draft.c.status == Status.SCHEDULED)
-        .where(draft.c.scheduled_at > bindparam("b_now", type_=UtcDateTime))
+        .where(draft.c.user_id == user_id, draft.c.status == Status.SCHEDULED, draft.c.scheduled_at > _NOW)
         .scalar_subquery()
     )
-    conditions = [condition.label(name) for name, condition in _due_conditions(user_id).items()]
+    connected = exists().where(account.c.user_id == user_id)
+    is_due = {name: or_(*(rows.exist_for(user_id) for rows in work)) for name, work in _WORK.items()}
+    conditions = [condition.label(name) for name, condition in {**is_due, "connected": connected}.items()]
     return select(next_draft.label("next_draft"), *conditions)
 
 
-def _users_with_work_query() -> Select[str]:
-    is_due = _due_conditions(user.c.id)
-    # An account alone is no work.
-    del is_due["connected"]
-    soon, day_ago = (bindparam(name, type_=UtcDateTime) for name in ("b_soon", "b_day_ago"))
-    is_due_soon = exists().where(
-        draft.c.user_id == user.c.id, draft.c.status == Status.SCHEDULED, draft.c.scheduled_at <= soon
-    )
+def _users_with_work_query() -> CompoundSelect[str]:
+    work = [rows for name, kinds in _WORK.items() if name != "due" for rows in kinds]
+    # Those that are due soon include those that are due.
+    by_work = [rows.users() for rows in (_scheduled_before(_SOON), *work)]
     # So the daily jobs get their turn, too.
-    was_seen = exists().where(job.c.user_id == user.c.id, job.c.name == JobName.RETENTION, job.c.began_at > day_ago)
-    return select(user.c.id).where(or_(*is_due.values(), is_due_soon, ~was_seen)).order_by(user.c.id)
+    was_seen = exists().where(
+        job.c.user_id == user.c.id,
+        job.c.name == JobName.RETENTION,
+        job.c.began_at > bindparam("b_day_ago", type_=UtcDateTime),
+    )
+    return union(*by_work, select(user.c.id).where(~was_seen))
 
 
 # Built once: it runs every half minute while the desk is open.
@@ -156,7 +195,7 @@ def load_due_work(
 def list_users_with_work(conn: Connection, now: datetime, cutoffs: MissedCutoffs, within: timedelta) -> tuple[str, ...]:
     """Return the ids of all users for whom something may be due, a draft within that time, or daily jobs."""
     values = {"b_soon": now + within, "b_day_ago": now - timedelta(days=1), **_times(now, cutoffs)}
-    return tuple(conn.execute(_USERS_WITH_WORK, values).scalars())
+    return tuple(sorted(conn.execute(_USERS_WITH_WORK, values).scalars()))
 
 
 def _times(now: datetime, cutoffs: MissedCutoffs) -> dict[str, datetime]:

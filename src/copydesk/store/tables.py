@@ -1,5 +1,6 @@
 """The tables. Every row belongs to a user, but for `removed_send`, and every query on a user's rows has an index that
-starts with user_id.
+starts with user_id. The indexes that start with a time are for the sweep of workers, which looks for what is due of all
+users at once.
 
 Long texts are the last columns of their tables: SQLite reads a row from its start and stops at the last column needed.
 """
@@ -158,6 +159,7 @@ source = Table(
     required_column("fetch", JsonText(FetchState), server_default="{}"),
     allowed_values("health", Health),
     Index(None, "user_id", "next_at"),
+    Index(None, "enabled", "next_at", "user_id"),
 )
 
 host_cooldown = Table(
@@ -328,6 +330,7 @@ draft = Table(
     Index(None, "user_id", "scheduled_at", "id", **_SCHEDULED),
     Index(None, "user_id", "id", "scheduled_at", **_SCHEDULED),
     Index(None, "user_id", "status", "scheduled_at", "id", **_SCHEDULED),
+    Index("ix_draft_scheduled_at_scheduled", "scheduled_at", "user_id", **partial_index("status = 'scheduled'")),
     Index(None, "user_id", "posted_at", **partial_index("posted_at IS NOT NULL")),
     # Pending generation, in the order of the requests.
     Index("ix_draft_user_id_updated_at_pending", "user_id", "updated_at", "id", **_PENDING),
@@ -729,6 +732,9 @@ delivery = Table(
     Index("ix_delivery_user_id_id_end", "user_id", _ID_END),
     Index("ix_delivery_user_id_sent_at", "user_id", "sent_at", **partial_index("sent_at IS NOT NULL")),
     Index("ix_delivery_user_id_figures_at", "user_id", "figures_at", **partial_index("figures_at IS NOT NULL")),
+    Index("ix_delivery_not_before_open", "not_before", "user_id", **_OPEN),
+    Index("ix_delivery_due_at_planned", "due_at", "user_id", **partial_index("state = 'planned'")),
+    Index("ix_delivery_figures_at", "figures_at", "user_id", **partial_index("figures_at IS NOT NULL")),
 )
 
 # Append-only log of each delivery.
@@ -933,6 +939,7 @@ webhook_delivery = Table(
     Column("delivered_at", UtcDateTime),
     Index(None, "user_id", "event_id"),
     Index("ix_webhook_delivery_user_id_next_at", "user_id", "next_at", **partial_index("next_at IS NOT NULL")),
+    Index("ix_webhook_delivery_next_at", "next_at", "user_id", **partial_index("next_at IS NOT NULL")),
     sqlite_with_rowid=False,
 )
 

@@ -4,6 +4,7 @@ import asyncio
 import time
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from copydesk.desk import open_desks
@@ -39,6 +40,15 @@ async def test_queue_is_created_once(database, tmp_path):
     execute_sql(tmp_path, "SELECT worker_wake('anna', NULL)")
     await prepare(database)
     assert query_db(tmp_path, "SELECT args ->> 'user_id', priority FROM procrastinate_jobs") == [("anna", 10)]
+
+
+async def test_users_are_woken_once_each(database, tmp_path):
+    await prepare(database)
+    execute_sql(tmp_path, "SELECT worker_wake('anna', NULL)")
+    with psycopg.connect(postgresql_server().url(tmp_path)) as connection:
+        connection.execute(work_queue.WAKE, {"user_ids": ["anna", "bea", "bea"]})
+    woken = query_db(tmp_path, "SELECT queueing_lock FROM procrastinate_jobs ORDER BY 1")
+    assert woken == [("look:anna",), ("look:bea",)]
 
 
 async def test_queue_of_a_newer_version_is_refused(database):

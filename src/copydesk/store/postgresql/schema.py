@@ -55,7 +55,12 @@ CREATE VIEW draft_words AS SELECT rid AS rowid, words AS draft_words FROM draft;
 """
 MIN_SERVER_VERSION: Final = 15
 _DIALECT: Final = create_mock_engine("postgresql+psycopg://", lambda *_: None).dialect
-FINGERPRINTS: Final = {"0018": "20d09d7ca4341644", "0019": "ec02813581617d99", "0020": "546bec1b05651e95"}
+FINGERPRINTS: Final = {
+    "0018": "20d09d7ca4341644",
+    "0019": "ec02813581617d99",
+    "0020": "546bec1b05651e95",
+    "0021": "60580fc39dd602a0",
+}
 """The revisions that this version can read, oldest first, with the fingerprint of the statements that create them.
 
 A revision is frozen: databases of it exist. A change of the schema is a new one, with its statements in UPGRADES.
@@ -129,6 +134,15 @@ CREATE TABLE draft_approval (
     CONSTRAINT fk_draft_approval_user_id FOREIGN KEY(user_id) REFERENCES "user" (id) ON DELETE CASCADE
 );
 CREATE INDEX ix_draft_approval_user_id ON draft_approval (user_id);
+""",
+    "0021": """
+CREATE INDEX ix_source_enabled_next_at_user_id ON source (enabled, next_at NULLS FIRST, user_id);
+CREATE INDEX ix_draft_scheduled_at_scheduled ON draft (scheduled_at NULLS FIRST, user_id) WHERE status = 'scheduled';
+CREATE INDEX ix_delivery_not_before_open ON delivery (not_before NULLS FIRST, user_id)
+    WHERE state IN ('planned', 'sending', 'unknown');
+CREATE INDEX ix_delivery_due_at_planned ON delivery (due_at, user_id) WHERE state = 'planned';
+CREATE INDEX ix_delivery_figures_at ON delivery (figures_at NULLS FIRST, user_id) WHERE figures_at IS NOT NULL;
+CREATE INDEX ix_webhook_delivery_next_at ON webhook_delivery (next_at NULLS FIRST, user_id) WHERE next_at IS NOT NULL;
 """,
 }
 """By revision: the statements that make it from the one before, without those of triggers, which are created anew."""

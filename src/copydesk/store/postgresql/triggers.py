@@ -68,6 +68,12 @@ DELETE FROM draft_count WHERE {_COUNT_ROW} AND drafts = 0;
 _COUNT_CHANGED: Final = """old.status <> new.status OR (old.archived_at IS NULL) <> (new.archived_at IS NULL)
     OR old.source_id IS DISTINCT FROM new.source_id OR old.user_id <> new.user_id"""
 
+# Once for each statement: a fetch inserts all items of a source with one.
+_COUNT_ITEMS: Final = """UPDATE source SET item_count = item_count {sign} items
+    FROM (SELECT source_id, count(*) AS items FROM changed GROUP BY source_id) AS counted
+    WHERE source.id = counted.source_id;
+"""
+
 _SET_ABOUT: Final = """UPDATE draft SET about = (SELECT title FROM item WHERE id = item_id) || chr(10)
     || coalesce((SELECT string_agg(name, chr(10) ORDER BY name) || chr(10) FROM draft_tag JOIN tag ON tag.id = tag_id
         WHERE draft_id = draft.id), '')"""
@@ -174,14 +180,14 @@ _QUEUE: Final = """INSERT INTO webhook_delivery (webhook_id, event_id, user_id, 
 
 TRIGGERS: Final = {
     "item_counted": (
-        "INSERT ON item",
+        "INSERT ON item REFERENCING NEW TABLE AS changed",
         "",
-        "UPDATE source SET item_count = item_count + 1 WHERE id = new.source_id;\n",
+        _COUNT_ITEMS.format(sign="+"),
     ),
     "item_uncounted": (
-        "DELETE ON item",
+        "DELETE ON item REFERENCING OLD TABLE AS changed",
         "",
-        "UPDATE source SET item_count = item_count - 1 WHERE id = old.source_id;\n",
+        _COUNT_ITEMS.format(sign="-"),
     ),
     "draft_counted": ("INSERT ON draft", "", _COUNT),
     "draft_counted_anew": (
@@ -295,10 +301,11 @@ def _create(name: str, event: str, condition: str, statements: str) -> str:
     has_subquery = "SELECT" in condition
     body = f"IF {condition} THEN\n{statements}END IF;\n" if has_subquery else statements
     when = f"WHEN ({condition})" if condition and not has_subquery else ""
+    level = "STATEMENT" if " REFERENCING " in event else "ROW"
     return f"""CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 {body}RETURN NULL;
 END $$;
-CREATE TRIGGER {name} AFTER {event} FOR EACH ROW {when} EXECUTE FUNCTION {name}();
+CREATE TRIGGER {name} AFTER {event} FOR EACH {level} {when} EXECUTE FUNCTION {name}();
 """
 
 

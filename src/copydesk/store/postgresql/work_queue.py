@@ -25,6 +25,8 @@ HORIZON: Final = 60
 LOOK: Final = "look"
 """The task that finds out what is due, and its queue."""
 LOOK_PRIORITY: Final = 10
+WAKE: Final = f"SELECT {PREFIX}wake(id, NULL) FROM unnest(%(user_ids)s::text[]) AS id"  # noqa: S608 - the word above
+"""Defers a look for each of these users, unless one is waiting already."""
 _NOW: Final = "(extract(epoch FROM now()) * 1000000)::bigint"
 _SOON: Final = f"(extract(epoch FROM now()) * 1000000)::bigint + {HORIZON * 1_000_000}"
 
