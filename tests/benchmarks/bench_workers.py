@@ -1,24 +1,29 @@
 """Sources that workers fetch per second on PostgreSQL: two workers beside one, for several users and for one.
 
-The workers, the PostgreSQL server, and the server of the feeds share the cores of the machine. So where the processor
-is the limit, two workers on two cores are less than twice as fast as one, which leaves the second core to the servers.
+The workers, the PostgreSQL server, and the server of the feeds share the cores of the machine. One worker uses one of
+two cores and leaves the other one to the servers; with two, the servers take a part of what the workers had. Where the
+processor is the limit, two workers on these cores cannot be more than 2w / (w + s) times as fast as one. There w and s
+are the processor time that a source costs the worker and the servers. That limit is printed beside the ratio.
 """
 
 import asyncio
-import time
+import os
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
+import psutil
 from table_row import Row
 
 import postgresql_server
-from copydesk.desk import open_desks
+from copydesk.desk import Desks, open_desks
 from desk_fixtures import entry, feed, settings_at
-from feed_server import FeedServer
+from page_server import PageServer
+from processor_time import pin, processor_time
 from store_fixtures import connect_to
-from worker_process import WorkerProcess
+from worker_process import WorkerProcess, add_feeds
 
 SOURCES, ENTRIES = 400, 20
 USERS = 8
@@ -26,6 +31,30 @@ SLOW = 0.25
 """Seconds that a server takes: then workers mostly wait, as they do for real ones."""
 ROUNDS = 2
 TARGET = 1.7
+# Without the start, when the workers wait for the first look at what is due, and the end, when they run out of sources.
+FIRST, LAST = SOURCES // 10, SOURCES - SOURCES // 10
+
+
+class Arm(NamedTuple):
+    """What is measured in turn."""
+
+    workers: int
+    cores: int
+    """On which they run together with the servers."""
+
+
+class Speed(NamedTuple):
+    """Of an arm."""
+
+    rate: float
+    """Sources per second."""
+    worker: float
+    """Milliseconds of the workers' processor time per source."""
+    servers: float
+    """The same of PostgreSQL and the server of the feeds."""
+
+
+ARMS = (Arm(1, 1), Arm(1, 2), Arm(2, 2))
 
 
 def measure() -> list[Row]:
@@ -34,65 +63,89 @@ def measure() -> list[Row]:
     try:
         with TemporaryDirectory() as folder:
             cases = ((USERS, 0.0), (1, 0.0), (USERS, SLOW))
-            return [_compare(Path(folder) / f"{users}-{delay}", users, delay) for users, delay in cases]
+            return [row for case in cases for row in _compare(Path(folder) / f"{case[0]}-{case[1]}", *case)]
     finally:
         server.close()
 
 
-def _compare(folder: Path, users: int, delay: float) -> Row:
-    with FeedServer("0.0.0.0") as web:
-        _serve(web, delay)
-        # Alternating, so that a change of the machine's speed meets both.
-        rates = [
-            [asyncio.run(_measure(folder / f"{number}-{count}", web, users, count)) for count in (1, 2)]
+def _compare(folder: Path, users: int, delay: float) -> list[Row]:
+    now = datetime.now(UTC)
+    pages = {
+        f"/{number}": feed(
+            *(entry(number * ENTRIES + index, now=now) for index in range(ENTRIES)), title=f"Site {number}"
+        )
+        for number in range(SOURCES)
+    }
+    with PageServer(pages, delay) as web:
+        # Alternating, so that a change of the machine's speed meets all.
+        rounds = [
+            [asyncio.run(_measure(folder / f"{number}-{index}", web, users, arm)) for index, arm in enumerate(ARMS)]
             for number in range(ROUNDS)
         ]
-    one, two = (max(rate[column] for rate in rates) for column in (0, 1))
+    on_one_core, alone, both = (max(speeds) for speeds in zip(*rounds, strict=True))
     slow = f" from servers that take {delay:g} s to respond" if delay else ""
     whose = "one user" if users == 1 else f"{users} users"
-    label = f"sources of {whose} with {ENTRIES} entries{slow} that two workers fetch and store, beside one worker"
-    ratio = two / one
-    return Row(label, f"{two:.0f}/s", f"{one:.0f}/s", f"{ratio:.2f}", f"at least {TARGET}", ratio >= TARGET)
+    label = f"sources of {whose} with {ENTRIES} entries{slow} that two workers on two cores fetch and store, beside one"
+    limit = 2 * alone.worker / (alone.worker + alone.servers)
+    costs = f"{alone.worker:.1f} ms of the worker's processor time per source, {alone.servers:.1f} of the servers'"
+    return [
+        _row(f"{label} on one, with the servers", both, on_one_core, "", is_target=True),
+        _row(f"{label} on the same cores; {costs}", both, alone, "" if delay else f" of {limit:.2f} at most"),
+    ]
 
 
-def _serve(web: FeedServer, delay: float) -> None:
-    now = datetime.now(UTC)
-    for number in range(SOURCES):
-        entries = (entry(number * ENTRIES + index, now=now) for index in range(ENTRIES))
-        web.serve(f"/{number}", feed(*entries, title=f"Site {number}"), gzip=False, delay=delay)
+def _row(label: str, two: Speed, one: Speed, limit: str, *, is_target: bool = False) -> Row:
+    ratio = two.rate / one.rate
+    target = f"at least {TARGET}" if is_target else ""
+    ok = ratio >= TARGET if is_target else None
+    return Row(label, f"{two.rate:.0f}/s", f"{one.rate:.0f}/s", f"{ratio:.2f}{limit}", target, ok)
 
 
-async def _measure(home: Path, web: FeedServer, users: int, workers: int) -> float:
-    """Return the sources per second until all are stored."""
+async def _measure(home: Path, web: PageServer, users: int, arm: Arm) -> Speed:
+    """Return the speed with which the sources are stored."""
     server = postgresql_server.server
     assert server is not None
     url = server.url_without_tables(home)
     async with open_desks(settings_at(home)) as desks:
         await _add_users(desks, web, users)
-    running = [WorkerProcess(home, url, home / "posts") for _ in range(workers)]
-    for process in running:
-        process.wait_until_started()
-    started = time.perf_counter()
     # On one connection, seldom: the server's time is measured, too.
     with closing(connect_to(home)) as connection:
+        postgresql = psutil.Process(connection.info.backend_pid).parent()
+        assert postgresql is not None
+        servers = [postgresql, psutil.Process(web.pid)]
+        # Connections that are opened later inherit it.
+        cores = set(sorted(os.sched_getaffinity(0))[: arm.cores])
+        for process in servers:
+            pin(process, cores)
+        running = [WorkerProcess(home, url, home / "posts") for _ in range(arm.workers)]
+        workers = [psutil.Process(process.pid) for process in running]
+        for process, worker in zip(running, workers, strict=True):
+            process.wait_until_started()
+            pin(worker, cores)
+        before = [sum(map(processor_time, processes)) for processes in (workers, servers)]
         while connection.execute("SELECT count(*) FROM source WHERE last_fetch IS NULL").fetchone() != (0,):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
-    seconds = time.perf_counter() - started
+        after = [sum(map(processor_time, processes)) for processes in (workers, servers)]
+        query = "SELECT last_fetch FROM source ORDER BY last_fetch"
+        fetched = [time for (time,) in connection.execute(query).fetchall()]
     for process in running:
         process.kill()
-    return SOURCES / seconds
+    seconds = (fetched[LAST] - fetched[FIRST]) / 1_000_000
+    own, others = (1000 * (second - first) / SOURCES for first, second in zip(before, after, strict=True))
+    return Speed((LAST - FIRST) / seconds, own, others)
 
 
-async def _add_users(desks, web: FeedServer, users: int) -> None:
+async def _add_users(desks: Desks, web: PageServer, users: int) -> None:
     share = SOURCES // users
     for user_number in range(users):
         desk = await desks.get(await desks.users.add(f"user{user_number}"))
-        for number in range(user_number * share, (user_number + 1) * share):
-            # Hosts of their own: those that share one take turns.
-            url = web.url(f"/{number}", host=f"127.0.{number // 250}.{number % 250 + 1}")
-            await desk.sources.create({"type": "rss", "url": url, "name": f"Site {number}"}, test=False)
+        numbers = range(user_number * share, (user_number + 1) * share)
+        # Hosts of their own: those that share one take turns.
+        await add_feeds(
+            desk, [web.url(f"/{number}", host=f"127.0.{number // 250}.{number % 250 + 1}") for number in numbers]
+        )
 
 
 if __name__ == "__main__":
     for row in measure():
-        print(row)
+        print(row, flush=True)

@@ -25,6 +25,7 @@ from copydesk.desk import Desk, open_desk
 from copydesk.model.run import RunRequest
 from copydesk.posting.fake import FakePlatform, FakeServer
 from desk_fixtures import FakeWeb, entry, feed, settings_at
+from processor_time import processor_time
 
 COUNT, ACCOUNTS = 200, 10
 SOURCES, ENTRIES, DRAFTS = 100, 20, 10
@@ -84,7 +85,7 @@ class Meter:
         commits = self._number("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
         self._connection.execute("VACUUM")
         size = self._number("SELECT pg_database_size(current_database())")
-        return [_processor_time(self._server), commits, log, size]
+        return [processor_time(self._server), commits, log, size]
 
     @contextmanager
     def measure(self, name: str, count: int) -> Iterator[None]:
@@ -114,20 +115,6 @@ class Meter:
         with self.measure(name, count):
             for number in range(count):
                 await work(number)
-
-
-def _processor_time(parent: psutil.Process) -> float:
-    """Return the seconds of a process and all its children, those that have ended included."""
-    total = 0.0
-    for process in (parent, *parent.children(recursive=True)):
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system
-        if process == parent:
-            total += times.children_user + times.children_system
-    return total
 
 
 async def _measure_desk(home: Path, meter: Meter) -> None:

@@ -214,13 +214,13 @@ async def test_redo_planned_before_the_deletion_conflicts(tmp_path: Path) -> Non
         await desk.drafts.change(draft_id, {"text": "One."})
         await desk.drafts.undo(draft_id)
         watch.now += DAYS_91
-        writing = desk._context.write_batch
+        writing = desk._context.write_groups
 
         async def prune_first(*args: object) -> object:
             await desk.retention.prune()
             return await writing(*args)  # type: ignore[arg-type]
 
-        desk._context.write_batch = prune_first  # type: ignore[method-assign,assignment]
+        desk._context.write_groups = prune_first  # type: ignore[method-assign,assignment]
         with pytest.raises(ConflictError, match="changed in the meantime"):
             await desk.drafts.redo(draft_id)
 

@@ -53,7 +53,7 @@ async def test_only_conflicting_drafts_of_bulk_fail(tmp_path, monkeypatch):
         before = load_drafts(tmp_path)
         conflicting = tuple(ids[10:50:7])
         other_change = BulkChange(action=Action.ARCHIVE, ids=conflicting)
-        await run_before_write(slow, monkeypatch, "write_batch", lambda: fast.drafts.bulk(other_change))
+        await run_before_write(slow, monkeypatch, "write_groups", lambda: fast.drafts.bulk(other_change))
         outcome = await slow.drafts.bulk(BulkChange(action=Action.APPROVE, ids=tuple(ids)))
     assert tuple(failure.id for failure in outcome.results.failed) == conflicting
     assert all("archived now" in failure.error for failure in outcome.results.failed)

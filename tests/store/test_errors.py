@@ -135,7 +135,7 @@ async def test_nothing_is_written_once_damage_was_found(tmp_path: Path) -> None:
         with pytest.raises(StoreCorruptError) as refused:
             await write(lambda _: pytest.fail("written"))
         assert str(refused.value) == str(found.value)
-    results = await store.write_batch(lambda *_: pytest.fail("written"), ["one", "two"])
+    results = await store.write_groups(lambda *_: pytest.fail("written"), ["one", "two"])
     assert [str(result) for result in results] == [str(found.value)] * 2
     await store.close()
     assert store.path.read_bytes() == content

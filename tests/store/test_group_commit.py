@@ -139,7 +139,7 @@ async def test_units_keep_the_order_of_submission(store: Database) -> None:
         submit(store.write_durable(lambda _: order.append("first")))
         submit(store.write(lambda _: order.append("second")))
         submit(store.write_durable(lambda _: order.append("third")))
-        submit(store.write_batch(lambda _, name: order.append(name), ["fourth", "fifth"]))
+        submit(store.write_groups(lambda _, names: order.extend(names) or [None] * len(names), ["fourth", "fifth"]))
         submit(store.write_durable(lambda _: order.append("sixth")))
 
     assert order == ["first", "second", "third", "fourth", "fifth", "sixth"]

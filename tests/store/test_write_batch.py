@@ -1,14 +1,15 @@
-"""Tests for `write_batch`: one outcome per unit of work, in order."""
+"""Tests for units of work that are written in groups: one outcome for each, in order."""
 
 import sqlite3
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
 
-from copydesk.errors import ConflictError, StoreBusyError, StoreFullError
-from copydesk.store.database import COMMIT_BATCH_SIZE, Database
+from copydesk.errors import ConflictError, CopydeskError, StoreBusyError, StoreFullError
+from copydesk.store.database import COMMIT_BATCH_SIZE, Database, run_separately
 from store_fixtures import add_user, open_store, user_names
 
 NAMES = [f"user {number:03}" for number in range(2 * COMMIT_BATCH_SIZE + 5)]
@@ -19,10 +20,17 @@ def add(connection: Connection, name: str) -> str:
     return name.upper()
 
 
+async def write_batch(
+    store: Database, work: Callable[[Connection, str], object], names: Sequence[str]
+) -> list[object | CopydeskError]:
+    """Write units of work for one name each."""
+    return await store.write_groups(lambda conn, group: run_separately(conn, work, group), names)
+
+
 async def test_results_are_in_order(store: Database) -> None:
-    assert await store.write_batch(add, NAMES) == [name.upper() for name in NAMES]
+    assert await write_batch(store, add, NAMES) == [name.upper() for name in NAMES]
     assert await store.read(user_names) == NAMES
-    assert await store.write_batch(add, []) == []
+    assert await write_batch(store, add, []) == []
 
 
 async def test_refused_unit_does_not_affect_the_rest(store: Database) -> None:
@@ -31,7 +39,7 @@ async def test_refused_unit_does_not_affect_the_rest(store: Database) -> None:
             raise ConflictError(f"not {name}")
         return add(connection, name)
 
-    results = await store.write_batch(picky, NAMES)
+    results = await write_batch(store, picky, NAMES)
 
     refused = [name for name in NAMES if name.endswith("7")]
     assert [str(result) for result in results if isinstance(result, ConflictError)] == [
@@ -47,13 +55,13 @@ async def test_full_disk_fails_its_batch_and_later_units(store: Database) -> Non
             raise StoreFullError
         return add(connection, name)
 
-    results = await store.write_batch(fills_up, NAMES)
+    results = await write_batch(store, fills_up, NAMES)
 
     assert [isinstance(result, StoreFullError) for result in results] == [
         index >= COMMIT_BATCH_SIZE for index in range(len(NAMES))
     ]
     assert await store.read(user_names) == NAMES[:COMMIT_BATCH_SIZE]
-    assert await store.write_batch(add, ["later"]) == ["LATER"]
+    assert await write_batch(store, add, ["later"]) == ["LATER"]
 
 
 @pytest.mark.sqlite("opening the file")
@@ -64,7 +72,7 @@ async def test_connection_that_cannot_be_opened_is_reported(store: Database, mon
     await store.close()
     monkeypatch.setattr(store._writer._engine, "connect", refuse)
     with pytest.raises(StoreFullError):
-        await store.write_batch(add, NAMES)
+        await write_batch(store, add, NAMES)
 
 
 @pytest.mark.sqlite("a lock of the file")
@@ -72,7 +80,7 @@ async def test_locked_database_is_reported_per_unit(tmp_path: Path) -> None:
     store = await open_store(tmp_path, busy_timeout=0)
     with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        results = await store.write_batch(add, ["one", "two"])
+        results = await write_batch(store, add, ["one", "two"])
     await store.close()
 
     assert [type(result) for result in results] == [StoreBusyError] * 2
@@ -84,7 +92,7 @@ async def test_unit_refusing_after_write_rolls_back_batch(store: Database) -> No
         raise ConflictError("too late")
 
     with pytest.raises(RuntimeError, match="wrote, and then refused"):
-        await store.write_batch(late, ["one"])
+        await write_batch(store, late, ["one"])
 
     assert await store.read(user_names) == []
 
@@ -94,5 +102,5 @@ async def test_batch_is_synced_and_later_writes_are_not(store: Database) -> None
     def sync_level(connection: Connection, _: str = "") -> object:
         return connection.exec_driver_sql("PRAGMA synchronous").scalar_one()
 
-    assert await store.write_batch(sync_level, NAMES) == [2] * len(NAMES)
+    assert await write_batch(store, sync_level, NAMES) == [2] * len(NAMES)
     assert await store.write(sync_level) == 1

@@ -92,7 +92,7 @@ def run_sender(order: Order, status_fd: int) -> None:
 
 async def _send_due(desk: Desk, crash_points: CrashPoints, order: Order) -> None:
     database = desk._context.database
-    for method_name in ("write", "write_durable", "write_batch"):
+    for method_name in ("write", "write_durable", "write_groups"):
         setattr(database, method_name, crash_points.wrap_write(getattr(database, method_name)))
     crash_points.enabled = True
     if order.kill_after:

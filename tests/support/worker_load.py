@@ -13,7 +13,7 @@ from copydesk.posting.fake import FakePlatform, FakeServer
 from desk_fixtures import entry, feed, query_db, settings_at
 from feed_server import FeedServer
 from store_fixtures import connect_to
-from worker_process import PostsFile, WorkerProcess, add_deliveries, connect, posts_by_key
+from worker_process import PostsFile, WorkerProcess, add_deliveries, add_feeds, connect, posts_by_key
 
 Disturbance = Callable[[list[WorkerProcess]], Awaitable[None]]
 """Disturbs the workers or their server; it may replace workers in the list."""
@@ -46,13 +46,13 @@ class Load(NamedTuple):
 
 
 async def _add_sources(desk: Desk, server: FeedServer, numbers: range) -> None:
+    urls = []
     for number in numbers:
         path = f"/feed/{number}"
         server.serve(path, feed(entry(number, now=desk.clock()), title=f"Site {number}"))
         # Ten share a host.
-        host = f"127.0.{number // 2500}.{number // 10 % 250 + 1}"
-        request = {"type": "rss", "url": server.url(path, host=host), "name": f"Site {number}"}
-        await desk.sources.create(request, test=False)
+        urls.append(server.url(path, host=f"127.0.{number // 2500}.{number // 10 % 250 + 1}"))
+    await add_feeds(desk, urls)
 
 
 _UNFINISHED = (

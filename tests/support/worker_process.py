@@ -18,6 +18,7 @@ from copydesk import worker as worker_module
 from copydesk.desk import Desk, open_desks
 from copydesk.desk.publishing.publish import start_posting
 from copydesk.model.delivery import Account, ConnectedAccount, Evidence, Intent, StepResult
+from copydesk.model.source import Health, Source
 from copydesk.posting import delivery_states
 from copydesk.posting.fake import FakePlatform, FakePost, FakeServer
 from copydesk.posting.platform import DeliveryGuarantees
@@ -85,6 +86,30 @@ async def add_deliveries(desk: Desk, account_ids: list[str], count: int, batch: 
 
     for start in range(0, count, batch):
         await desk._context.write(add, range(start, min(start + batch, count)))
+
+
+async def add_feeds(desk: Desk, urls: Sequence[str]) -> None:
+    """Add sources for feeds in one transaction, without a look at them."""
+    now = desk.clock()
+    new = [
+        Source(
+            id=new_id(now),
+            type="rss",
+            name=f"Site {number}",
+            url=url,
+            config=None,
+            enabled=True,
+            last_fetch=None,
+            health=Health.UNKNOWN,
+            fail_count=0,
+            last_error=None,
+            created_at=now,
+            updated_at=now,
+            item_count=0,
+        )
+        for number, url in enumerate(urls)
+    ]
+    await desk._context.write(sources.add, new)
 
 
 async def mark_sources_due(desk: Desk) -> None:

@@ -24,7 +24,8 @@ from copydesk.model.user import User
 from copydesk.network import user_agent
 from copydesk.settings import Network, Settings
 from copydesk.store import accounts, drafts, sources, users
-from copydesk.store.database import Transaction
+from copydesk.store.database import Transaction, run_separately
+from copydesk.store.raw_sql import breaks_foreign_key
 
 if TYPE_CHECKING:
     import httpx
@@ -330,13 +331,24 @@ class DeskContext:
     ) -> list[T | CopydeskError]:
         """Run `work` for each element as an atomic unit; return results, with errors in place of failed ones."""
 
-        guarded = confirmed(self._unless_removed(_guarded(work)))
+        def run_group(conn: Transaction, user_id: str, group: Sequence[A]) -> list[T | CopydeskError]:
+            return run_separately(conn, lambda connection, item: work(connection, user_id, item), group)
 
-        def run_for_user(connection: Transaction, item: A) -> T:
-            return guarded(connection, self.user_id, item)
+        return await self.write_groups(run_group, items)
+
+    async def write_groups(
+        self, work: Callable[[Transaction, str, Sequence[A]], list[T | CopydeskError]], items: Sequence[A]
+    ) -> list[T | CopydeskError]:
+        """Run `work` for groups of the elements, each as an atomic unit; see `Database.write_groups`."""
+        guarded = confirmed(_guarded(work))
+
+        def run_for_user(conn: Transaction, group: Sequence[A]) -> list[T | CopydeskError]:
+            if not users.look_up(conn, self.user_id)():
+                return [self._removed_error()] * len(group)
+            return guarded(conn, self.user_id, group)
 
         self.check_open()
-        return await self.database.write_batch(run_for_user, items)
+        return await self.database.write_groups(run_for_user, items)
 
     def _unless_removed(
         self, work: Callable[Concatenate[Transaction, str, P], T]
@@ -345,11 +357,23 @@ class DeskContext:
 
         @wraps(work)
         def guarded(conn: Transaction, user_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            if not users.exists(conn, user_id):
-                raise NotFoundError(f"The user {self.user.name} was removed; nothing changed.")
-            return work(conn, user_id, *args, **kwargs)
+            # Looked at last: a server's answer comes together with that to the first query of `work`.
+            is_there = users.look_up(conn, user_id)
+            try:
+                result = work(conn, user_id, *args, **kwargs)
+            except Exception as error:
+                # Nothing that belonged to the user is found, and nothing can be added.
+                if (isinstance(error, CopydeskError) or breaks_foreign_key(error)) and not is_there():
+                    raise self._removed_error() from error
+                raise
+            if not is_there():
+                raise self._removed_error()
+            return result
 
         return guarded
+
+    def _removed_error(self) -> NotFoundError:
+        return NotFoundError(f"The user {self.user.name} was removed; nothing changed.")
 
     def platform(self, name: str) -> "Platform":
         """Return the platform of this name. Raise InvalidError if there is none."""
@@ -399,8 +423,8 @@ class DeskContext:
         )
 
     @asynccontextmanager
-    async def network(self) -> AsyncIterator["Fetcher"]:
-        """Open the guarded HTTP client. Hosts in cooldown are loaded before and saved after."""
+    async def network(self, cooldowns: Mapping[str, datetime] | None = None) -> AsyncIterator["Fetcher"]:
+        """Open the guarded HTTP client. Hosts in cooldown are loaded before, unless given, and saved after."""
         from copydesk.network.fetcher import Fetcher, FetchLimits  # noqa: PLC0415 - httpx doubles the import time
 
         options = self.settings.network
@@ -419,7 +443,9 @@ class DeskContext:
             transport = cast("httpx.AsyncBaseTransport", self.shared.transport_pool)
         async with Fetcher(limits, transport=transport, clock=self.clock) as fetcher:
             # Cooldowns are stored, so that a restart does not shorten the wait a host asked for.
-            fetcher.cooldowns.update(await self.read(sources.list_cooldowns, self.clock()))
+            if cooldowns is None:
+                cooldowns = await self.read(sources.list_cooldowns, self.clock())
+            fetcher.cooldowns.update(cooldowns)
             # A copy, because the fetcher changes the mapping in place; usually there is nothing to write.
             before = dict(fetcher.cooldowns)
             try:

@@ -114,7 +114,7 @@ BUSY_TIMEOUT = 5.0
 # A few are enough: reads are short, and each open connection costs a thread and megabytes of cache.
 READER_COUNT = 4
 COMMIT_BATCH_SIZE = 50
-"""Units of `Database.write_batch`, or of `Database.write_durable`, in one transaction at most."""
+"""Units of `Database.write_groups`, or of `Database.write_durable`, in one transaction at most."""
 
 _PRAGMAS = """
 PRAGMA journal_mode = WAL;
@@ -246,29 +246,34 @@ class Database:
         """Let no later unit of `write_durable` join those that wait: it would overtake what is submitted now."""
         self._group = deque()
 
-    async def write_batch(self, work: Callable[[Connection, A], T], items: Sequence[A]) -> list[T | CopydeskError]:
-        """Run `work` for each of `items` in order in one thread crossing; return the results in the same order.
+    async def write_groups(
+        self, work: Callable[[Connection, Sequence[A]], list[T | CopydeskError]], items: Sequence[A]
+    ) -> list[T | CopydeskError]:
+        """Run `work` for groups of `items` in one thread crossing; return the results of all items in their order.
 
-        Each unit is atomic. If `work` raises a CopydeskError before its first write, the error takes the place of its
-        result. Units are committed in groups of COMMIT_BATCH_SIZE, because the commit is the expensive part; each group
-        is synced to disk. If a StoreError hits a group, the error takes the place of the results of that group and of
-        all later ones; none of them is written.
+        Each group of up to COMMIT_BATCH_SIZE items is one transaction, because the commit is the expensive part, and is
+        synced to disk. `work` returns a result, or the error in its place, for each item of its group. If a StoreError
+        hits a group, the error takes the place of the results of that group and of all later ones; none of them is
+        written.
         """
         self._check_writable()
         self._end_group()
         # Opening the connection may fail, too, before the first group.
         with translate_errors(self.path):
             return await self._writer.run(
-                lambda connection, work: write_groups(items, partial(self._write_group, connection, work)), work
+                lambda connection, work: in_groups(items, partial(self._write_group, connection, work)), work
             )
 
     def _write_group(
-        self, connection: Connection, work: Callable[[Connection, A], T], group: Sequence[A]
+        self,
+        connection: Connection,
+        work: Callable[[Connection, Sequence[A]], list[T | CopydeskError]],
+        group: Sequence[A],
     ) -> list[T | CopydeskError]:
         # Checked for each group: the file may be replaced while a long batch runs.
         self._identity.check()
         with self._translate_errors(writing=True):
-            return _in_durable_transaction(connection, partial(run_separately, work=work, items=group))
+            return _in_durable_transaction(connection, lambda connection: work(connection, group))
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work` without a transaction and return its result. It cannot write.
@@ -382,7 +387,7 @@ def _run_units(connection: Connection, units: Sequence[_Unit]) -> None:
         unit.run(connection)
 
 
-def write_groups(
+def in_groups(
     items: Sequence[A], write_group: Callable[[Sequence[A]], list[T | CopydeskError]]
 ) -> list[T | CopydeskError]:
     """Return the results of `write_group` for `items` in groups of COMMIT_BATCH_SIZE.
@@ -401,7 +406,10 @@ def write_groups(
 def run_separately(
     connection: Connection, work: Callable[[Connection, A], T], items: Sequence[A]
 ) -> list[T | CopydeskError]:
-    """Return the result of `work` for each of `items`, with the error in place of a result for those it refused."""
+    """Return the result of `work` for each of `items`, with the error in place of a result for those it refused.
+
+    A unit is refused by a CopydeskError, other than a StoreError, before its first write.
+    """
     driver = dbapi_connection(connection)
     results: list[T | CopydeskError] = []
     for item in items:

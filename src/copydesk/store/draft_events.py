@@ -56,10 +56,8 @@ _OF_BULK: Final = to_sql(_OWNED.where(draft_event.c.bulk_id == bindparam("bulk")
 # As text: SQLite uses a partial index only if the condition is written as in its definition.
 _LAST_CHANGE: Final = to_sql(_OWNED.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()))
 # Sequences rather than max(rid): numbers of deleted events are not used again.
-_NEXT_RID: Final = {
-    "sqlite": "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'draft_event'",
-    POSTGRESQL: "SELECT nextval('draft_event_rid_seq')",
-}
+_LAST_RID: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'draft_event'"
+_TAKE_RIDS: Final = "SELECT nextval('draft_event_rid_seq') FROM generate_series(1, ?)"
 MAX_RID = 2**63 - 1
 """Greater than or equal to any event's number."""
 FEEDBACK_SCAN_LIMIT = 5_000
@@ -84,9 +82,12 @@ _NEXT_REVERSIBLE: Final = {
 }
 
 
-def next_rid(conn: Connection) -> int:
-    """Return the number of the next event. Call it in a write transaction, where no other process can take it."""
-    return int(execute_sql(conn, _NEXT_RID[conn.dialect.name]).fetchone()[0])
+def next_rids(conn: Connection, count: int) -> Sequence[int]:
+    """Return the numbers of the next events. Call it in a write transaction, where no other process can take them."""
+    if conn.dialect.name == POSTGRESQL:
+        return [int(rid) for (rid,) in execute_sql(conn, _TAKE_RIDS, (count,)).fetchall()]
+    last = int(execute_sql(conn, _LAST_RID).fetchone()[0])
+    return range(last + 1, last + 1 + count)
 
 
 def add(execute: Callable[..., sqlite3.Cursor], user_id: str, rid: int, event: EventData) -> None:

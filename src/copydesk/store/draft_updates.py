@@ -4,10 +4,11 @@ Every change of a draft goes through here, the system's too: a change without an
 an earlier one would restore wrong values.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, literal_column, select, text, update
 
@@ -20,7 +21,7 @@ from copydesk.model.validation import MAX_ID_LENGTH
 from copydesk.store import draft_events
 from copydesk.store.column_types import from_microseconds, to_microseconds
 from copydesk.store.draft_events import EventData, EventRow
-from copydesk.store.raw_sql import DIALECT, chunked, execute_sql, raw_execute, to_sql
+from copydesk.store.raw_sql import DIALECT, chunked, execute_sql, placeholders, raw_execute, to_sql
 from copydesk.store.tables import draft, engagement
 
 SHORT_COLUMNS: Final = (
@@ -174,17 +175,89 @@ def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change
     Raise ConflictError if the draft is no longer at the version of `snapshot`, NotFoundError if it was deleted. Nothing
     is written then.
     """
-    # An undo or redo keeps all columns of its event, changed or not, so that it can itself be reverted exactly.
-    after = (
-        {name: stored_value for name, stored_value in change.after.items() if name != APPROVALS}
-        if change.target_event
-        else {
-            name: stored_value for name, stored_value in change.after.items() if snapshot.stored[name] != stored_value
-        }
-    )
-    approvals = _changed_approvals(conn, user_id, snapshot, change, after)
-    execute, event = raw_execute(conn), _event(snapshot, change, after, approvals)
-    rid = draft_events.next_rid(conn)
+    (prepared,) = _prepare(conn, user_id, [(snapshot, change)])
+    execute = raw_execute(conn)
+    if execute(prepared.update, prepared.values).rowcount == 0:
+        # Raises NotFoundError itself if the draft was deleted.
+        raise version_conflict(load_snapshot(conn, user_id, snapshot.id))
+    _record(execute, user_id, prepared)
+    return prepared.rid
+
+
+def find_conflicts(
+    conn: Connection, user_id: str, snapshots: Iterable[DraftSnapshot]
+) -> dict[str, ConflictError | DraftNotFoundError]:
+    """Return, by draft, the error that `apply_change` would raise; nothing for those that are as in their snapshots."""
+    errors: dict[str, ConflictError | DraftNotFoundError] = {}
+    seen = {snapshot.id: snapshot for snapshot in snapshots}
+    current = load_snapshots(conn, user_id, list(seen))
+    for draft_id, snapshot in seen.items():
+        if draft_id not in current:
+            errors[draft_id] = draft_not_found(draft_id)
+        elif _compared(current[draft_id]) != _compared(snapshot):
+            errors[draft_id] = version_conflict(current[draft_id])
+    return errors
+
+
+def _compared(snapshot: DraftSnapshot) -> tuple[Any, ...]:
+    """Return what the condition of an update compares."""
+    return snapshot.version, snapshot.status, snapshot.redo_rid
+
+
+def apply_changes(conn: Connection, user_id: str, changes: Sequence[tuple[DraftSnapshot, DraftChange]]) -> None:
+    """Apply a change to each of several drafts, for which `find_conflicts` found none in the same transaction.
+
+    A server is waited for a few times for all of them, and not for each.
+    """
+    execute = raw_execute(conn)
+    updates = []
+    for prepared in _prepare(conn, user_id, changes):
+        updates.append(execute(prepared.update, prepared.values))
+        _record(execute, user_id, prepared)
+    if any(update.rowcount != 1 for update in updates):
+        raise RuntimeError("A draft was changed that had no conflict in this transaction.")
+
+
+class _PreparedChange(NamedTuple):
+    """What is written for a change."""
+
+    rid: int
+    update: str
+    values: Mapping[str, Any]
+    """Those of the update."""
+    event: EventData
+    approvals: "tuple[_StoredApprovals, _StoredApprovals] | None"
+
+
+def _prepare(
+    conn: Connection, user_id: str, changes: Sequence[tuple[DraftSnapshot, DraftChange]]
+) -> list[_PreparedChange]:
+    # Most drafts have no approvals: those that are approved need no query.
+    changed = [
+        snapshot.id for snapshot, change in changes if _is_approved(snapshot) and _sets_approvals(snapshot, change)
+    ]
+    approvals = _list_approvals(conn, user_id, changed)
+    rids = draft_events.next_rids(conn, len(changes)) if changes else ()
+    return [
+        _prepare_change(user_id, snapshot, change, approvals.get(snapshot.id, ()), rid)
+        for (snapshot, change), rid in zip(changes, rids, strict=True)
+    ]
+
+
+def _columns_after(snapshot: DraftSnapshot, change: DraftChange) -> Mapping[str, Any]:
+    """Return the columns to set, with their stored values."""
+    if change.target_event:
+        # An undo or redo keeps all columns of its event, changed or not, so that it can itself be reverted exactly.
+        return {name: stored_value for name, stored_value in change.after.items() if name != APPROVALS}
+    return {name: stored_value for name, stored_value in change.after.items() if snapshot.stored[name] != stored_value}
+
+
+def _prepare_change(
+    user_id: str, snapshot: DraftSnapshot, change: DraftChange, approvals_before: "_StoredApprovals", rid: int
+) -> _PreparedChange:
+    after = _columns_after(snapshot, change)
+    approvals = _changed_approvals(snapshot, change, approvals_before)
+    event = _event(snapshot, change, after, approvals)
     undo_rid, redo_rid = _stacks_after(event, rid)
     values = {
         "owner": user_id,
@@ -197,40 +270,53 @@ def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change
         "to_redo": redo_rid,
         **{f"to_{name}": stored_value for name, stored_value in after.items()},
     }
-    if execute(_update_sql(tuple(after)), values).rowcount == 0:
-        # Raises NotFoundError itself if the draft was deleted.
-        raise version_conflict(load_snapshot(conn, user_id, snapshot.id))
-    draft_events.add(execute, user_id, rid, event)
-    if approvals is not None:
-        _save_approvals(execute, user_id, snapshot.id, *approvals)
-    return rid
+    return _PreparedChange(rid, _update_sql(tuple(after)), values, event, approvals)
+
+
+def _record(execute: Callable[..., sqlite3.Cursor], user_id: str, prepared: _PreparedChange) -> None:
+    """Insert the event of a change, and store the approvals."""
+    draft_events.add(execute, user_id, prepared.rid, prepared.event)
+    if prepared.approvals is not None:
+        _save_approvals(execute, user_id, prepared.event.draft_id, *prepared.approvals)
 
 
 _StoredApprovals = Sequence[Sequence[Any]]
 """The reviewer and the stored time of each approval."""
-_LIST_APPROVALS: Final = (
-    "SELECT reviewer, at FROM draft_approval WHERE user_id = ? AND draft_id = ? ORDER BY at, reviewer"
-)
 _REMOVE_APPROVALS: Final = "DELETE FROM draft_approval WHERE user_id = ? AND draft_id = ?"
 _ADD_APPROVAL: Final = """INSERT INTO draft_approval (draft_id, reviewer, user_id, at) VALUES (?, ?, ?, ?)
     ON CONFLICT (draft_id, reviewer) DO UPDATE SET at = excluded.at"""
 
 
+def _list_approvals(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> dict[str, _StoredApprovals]:
+    """Return the approvals of those drafts that have any."""
+    approvals: dict[str, list[tuple[Any, ...]]] = {}
+    # Most drafts that are approved have none yet, and need no query.
+    for chunk in chunked(draft_ids):
+        query = f"""SELECT draft_id, reviewer, at FROM draft_approval
+            WHERE user_id = ? AND draft_id IN ({placeholders(chunk)}) ORDER BY at, reviewer"""  # noqa: S608 - placeholders
+        for draft_id, *approval in execute_sql(conn, query, (user_id, *chunk)):
+            approvals.setdefault(draft_id, []).append(tuple(approval))
+    return dict(approvals)
+
+
+def _sets_approvals(snapshot: DraftSnapshot, change: DraftChange) -> bool:
+    """Return True if the change may set other approvals."""
+    restores = change.target_event is not None and APPROVALS in change.after
+    return restores or change.approved_by is not None or _ends_approvals(snapshot, change)
+
+
 def _changed_approvals(
-    conn: Connection, user_id: str, snapshot: DraftSnapshot, change: DraftChange, after: Mapping[str, Any]
+    snapshot: DraftSnapshot, change: DraftChange, before: _StoredApprovals
 ) -> tuple[_StoredApprovals, _StoredApprovals] | None:
     """Return the draft's approvals before and after the change; None if it leaves them as they are."""
-    target, ends = change.target_event, _ends_approvals(snapshot, change, after)
-    if not (ends or change.approved_by is not None or (target is not None and APPROVALS in change.after)):
+    if not _sets_approvals(snapshot, change):
         return None
-    # No other draft has approvals: most that are approved need no query.
-    rows = execute_sql(conn, _LIST_APPROVALS, (user_id, snapshot.id)) if _is_approved(snapshot) else ()
-    before = [tuple(row) for row in rows]
-    if target is not None:
+    if change.target_event is not None:
         # Events of earlier versions do not have them.
         approvals = [tuple(approval) for approval in change.after.get(APPROVALS, ())]
     else:
-        approvals = [] if ends else [approval for approval in before if approval[0] != change.approved_by]
+        ends = _ends_approvals(snapshot, change)
+        approvals = [] if ends else [tuple(approval) for approval in before if approval[0] != change.approved_by]
         approvals += [(change.approved_by, to_microseconds(change.at))] if change.approved_by is not None else []
         approvals.sort(key=lambda approval: (approval[1], approval[0]))
     # Also if they stay the same: the undo of an edit cannot tell otherwise whether it was approved before.
@@ -246,8 +332,9 @@ def _save_approvals(
         execute(_ADD_APPROVAL, (draft_id, reviewer, user_id, at))
 
 
-def _ends_approvals(snapshot: DraftSnapshot, change: DraftChange, after: Mapping[str, Any]) -> bool:
+def _ends_approvals(snapshot: DraftSnapshot, change: DraftChange) -> bool:
     """Return True if those who approved the draft have not approved the result of this change."""
+    after = _columns_after(snapshot, change)
     if "text" in after:
         return True
     # The system holds a draft that was approved as it stands: who decides on it ends that, not the system.

@@ -5,9 +5,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property
 from typing import Any, Final, TypeVar, cast
 
+import msgspec
 from sqlalchemy import Column, Connection, Executable, Table
 from sqlalchemy.dialects.sqlite import Insert, dialect, insert
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.types import TypeEngine
+
+from copydesk.store.column_types import JsonText
 
 T = TypeVar("T")
 DIALECT: Final = dialect(paramstyle="named")
@@ -54,6 +58,13 @@ def execute_sql(conn: Connection, statement: str, values: Mapping[str, Any] | Se
 def execute_many(conn: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> int:
     """Execute one statement for each of `rows` on the driver; return the number of rows changed."""
     return dbapi_connection(conn).executemany(statement, rows).rowcount
+
+
+def breaks_foreign_key(error: Exception) -> bool:
+    """Return True if a row refers to one that is not there, or not any more."""
+    cause = error.driver_exception if isinstance(error, DBAPIError) else error
+    codes = (getattr(cause, "sqlstate", None), getattr(cause, "sqlite_errorname", None))
+    return "23503" in codes or "SQLITE_CONSTRAINT_FOREIGNKEY" in codes
 
 
 def lock_name(conn: Connection, name: str) -> None:
@@ -125,13 +136,36 @@ class BulkInsert:
     """
 
     def __init__(self, table: Table, names: Sequence[str]) -> None:
+        self._names = tuple(names)
         self._columns = ColumnCodec(table.c[name] for name in names)
+        self._json = [index for index, name in enumerate(names) if isinstance(table.c[name].type, JsonText)]
         quoted = ", ".join(f'"{name}"' for name in names)
-        self._insert_clause = f"INSERT INTO {table.name} ({quoted}) VALUES "  # noqa: S608 - names of our own
+        self._insert_clause = f"INSERT INTO {table.name} ({quoted})"
         self._row_placeholders = f"({placeholders(names)})"
+        self._from_json = f"SELECT {quoted} FROM json_populate_recordset(CAST(NULL AS {table.name}), CAST(? AS json))"  # noqa: S608 - names of our own
 
     def insert(self, conn: Connection, rows: Sequence[list[Any]]) -> None:
         """Insert `rows`, whose values are in the order of the column names. The rows are converted in place."""
         for chunk in chunked(rows):
-            values = [value for row in chunk for value in self._columns.encode(row)]
-            execute_sql(conn, self._insert_clause + ", ".join([self._row_placeholders] * len(chunk)), values)
+            stored = [self._columns.encode(row) for row in chunk]
+            if conn.dialect.name == POSTGRESQL:
+                # As one value: to read a statement with hundreds takes longer than to carry it out.
+                execute_sql(conn, f"{self._insert_clause} {self._from_json}", (self._to_json(stored),))
+            else:
+                values = [value for row in stored for value in row]
+                rows_clause = ", ".join([self._row_placeholders] * len(stored))
+                execute_sql(conn, f"{self._insert_clause} VALUES {rows_clause}", values)
+
+    def _to_json(self, rows: Iterable[list[Any]]) -> str:
+        """Return the stored rows as a list of objects, for `json_populate_recordset`."""
+        objects = []
+        for row in rows:
+            for index in self._json:
+                row[index] = None if row[index] is None else msgspec.Raw(row[index].encode())
+            objects.append(
+                {
+                    name: f"\\x{value.hex()}" if isinstance(value, bytes) else value
+                    for name, value in zip(self._names, row, strict=True)
+                }
+            )
+        return msgspec.json.encode(objects).decode()

@@ -1,5 +1,6 @@
 """The users that everything in the database belongs to: their voice profiles and last trusted clock readings."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 import msgspec
@@ -12,7 +13,7 @@ from copydesk.model.user import User
 from copydesk.model.voice import Voice, VoiceProfile
 from copydesk.store import rules
 from copydesk.store.ids import new_id
-from copydesk.store.raw_sql import ColumnCodec, execute_sql, upsert
+from copydesk.store.raw_sql import POSTGRESQL, ColumnCodec, execute_sql, upsert
 from copydesk.store.tables import clock_check, user, voice
 
 OWNER_NAME = "owner"
@@ -34,9 +35,14 @@ def get(conn: Connection, user_id: str) -> User | None:
     return User(**row._mapping) if row else None
 
 
-def exists(conn: Connection, user_id: str) -> bool:
-    """Return True if there is a user with that id."""
-    return execute_sql(conn, 'SELECT 1 FROM "user" WHERE id = ?', (user_id,)).fetchone() is not None
+def look_up(conn: Connection, user_id: str) -> Callable[[], bool]:
+    """Send the query if there is a user with that id; return what waits for the answer."""
+    cursor = execute_sql(conn, 'SELECT 1 FROM "user" WHERE id = ?', (user_id,))
+    if conn.dialect.name != POSTGRESQL:
+        # Closed before anything is written.
+        found = cursor.fetchone()
+        return lambda: found is not None
+    return lambda: cursor.fetchone() is not None
 
 
 def get_by_name(conn: Connection, name: str) -> User | None:

@@ -133,16 +133,16 @@ async def test_invalid_request_names_field(desk, field, payload):
 
 async def test_full_disk_keeps_completed_parts(desk, tmp_path, monkeypatch):
     ids = await create_drafts(desk, 60)
-    apply_change, count = draft_updates.apply_change, 0
+    apply_changes, count = draft_updates.apply_changes, 0
 
-    def apply_until_full(*args):
+    def apply_until_full(conn, user_id, changes):
         nonlocal count
-        count += 1
-        if count == 55:
+        count += len(changes)
+        apply_changes(conn, user_id, changes)
+        if count > 55:
             raise StoreFullError
-        return apply_change(*args)
 
-    monkeypatch.setattr(draft_updates, "apply_change", apply_until_full)
+    monkeypatch.setattr(draft_updates, "apply_changes", apply_until_full)
     result = await desk.drafts.bulk({"action": "approve", "ids": ids})
 
     assert result.results.succeeded == tuple(ids[:50])
@@ -153,21 +153,21 @@ async def test_full_disk_keeps_completed_parts(desk, tmp_path, monkeypatch):
 
 async def test_full_disk_ends_an_action_on_all_drafts(desk, tmp_path, monkeypatch):
     ids = await create_drafts(desk, 250)
-    apply_change, count = draft_updates.apply_change, 0
+    apply_changes, count = draft_updates.apply_changes, 0
 
-    def apply_until_full(*args):
+    def apply_until_full(conn, user_id, changes):
         nonlocal count
-        count += 1
+        count += len(changes)
         if count >= 120:
             raise StoreFullError
-        return apply_change(*args)
+        apply_changes(conn, user_id, changes)
 
-    monkeypatch.setattr(draft_updates, "apply_change", apply_until_full)
+    monkeypatch.setattr(draft_updates, "apply_changes", apply_until_full)
     result = await desk.drafts.bulk_all(Action.APPROVE, ids)
 
     assert (result.succeeded, result.failed, result.stopped_by) == (100, 150, str(StoreFullError()))
     # The third batch was not tried.
-    assert count == 120
+    assert count == 150
     monkeypatch.undo()
     assert (await desk.drafts.undo()).succeeded == tuple(ids[:100][::-1])
 
@@ -179,7 +179,8 @@ async def test_read_that_fails_later_keeps_the_outcome(desk, monkeypatch):
     def load_once(*args):
         nonlocal count
         count += 1
-        if count == 2:
+        # Each batch of 100 reads once, and then in each of its two transactions.
+        if count == 4:
             raise StoreFullError
         return load_snapshots(*args)
 
@@ -196,7 +197,7 @@ async def test_full_disk_ends_an_undo(desk, monkeypatch):
     def fail(*_):
         raise StoreFullError
 
-    monkeypatch.setattr(draft_updates, "apply_change", fail)
+    monkeypatch.setattr(draft_updates, "apply_changes", fail)
     result = await desk.drafts.undo()
 
     assert (len(result.succeeded), len(result.failed), result.stopped_by) == (0, 250, str(StoreFullError()))

@@ -40,19 +40,19 @@ async def kill_in_second_batch(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, change: Awaitable[object]
 ) -> InterruptedBulk:
     """Run a bulk action that does not come to its second batch, as if its process had been killed there."""
-    write_batch, calls = desk._context.write_batch, 0
+    write_groups, calls = desk._context.write_groups, 0
 
     async def write_first(*args: object) -> object:
         nonlocal calls
         calls += 1
         if calls == 2:
             raise asyncio.CancelledError
-        return await write_batch(*args)
+        return await write_groups(*args)
 
-    monkeypatch.setattr(desk._context, "write_batch", write_first)
+    monkeypatch.setattr(desk._context, "write_groups", write_first)
     with pytest.raises(asyncio.CancelledError):
         await change
-    monkeypatch.setattr(desk._context, "write_batch", write_batch)
+    monkeypatch.setattr(desk._context, "write_groups", write_groups)
     monkeypatch.setattr(interrupted, "is_alive", lambda _: False)
     (bulk,) = await desk.drafts.interrupted_bulks()
     return bulk

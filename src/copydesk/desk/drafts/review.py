@@ -8,7 +8,7 @@ for; it stays until the draft is approved or rejected. The event log keeps all o
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -60,6 +60,7 @@ from copydesk.store.draft_updates import DraftChange, DraftSnapshot
 from copydesk.store.ids import new_id
 from copydesk.store.queue_window import load_states
 
+A = TypeVar("A")
 MINUTE = timedelta(minutes=1)
 _SCHEDULED_STATUSES = (Status.SCHEDULED, Status.MISSED, Status.POSTING)
 
@@ -233,7 +234,8 @@ class Review:
     ) -> list[CopydeskError | None]:
         # One read for the batch. Each write checks that its draft is still at the version read here.
         snapshots = await self._ctx.read(draft_updates.load_snapshots, ids)
-        return await self._ctx.write_batch(_BulkAction(request, snapshots, now, bulk_id, self._ctx.reviewer).apply, ids)
+        action = _BulkAction(request, snapshots, now, bulk_id, self._ctx.reviewer)
+        return await self._ctx.write_groups(action.apply, ids)
 
 
 async def prepare_change(
@@ -320,7 +322,7 @@ async def record_bulk(
 
 
 class _BulkAction:
-    """A bulk action, applied to one draft per transaction."""
+    """A bulk action, applied to a group of drafts per transaction."""
 
     def __init__(
         self, request: ChangeDraft, snapshots: Mapping[str, DraftSnapshot], now: datetime, bulk_id: str, reviewer: str
@@ -332,17 +334,50 @@ class _BulkAction:
         self._bulk_id = bulk_id
         self._last_slot: datetime | None = None
 
-    def apply(self, conn: Transaction, user_id: str, draft_id: str) -> None:
-        """Apply the action to one draft."""
+    def apply(self, conn: Transaction, user_id: str, draft_ids: Sequence[str]) -> list[CopydeskError | None]:
+        """Apply the action to the drafts; return the error or None of each."""
+        found = [self._snapshots[draft_id] for draft_id in draft_ids if draft_id in self._snapshots]
+        conflicts = draft_updates.find_conflicts(conn, user_id, found)
+
+        def plan(draft_id: str) -> tuple[DraftSnapshot, DraftChange]:
+            return self._plan(conn, user_id, draft_id, conflicts.get(draft_id))
+
+        return apply_separately(conn, user_id, plan, draft_ids)
+
+    def _plan(
+        self, conn: Transaction, user_id: str, draft_id: str, conflict: CopydeskError | None
+    ) -> tuple[DraftSnapshot, DraftChange]:
         snapshot = self._snapshots.get(draft_id)
         if snapshot is None:
             raise draft_updates.draft_not_found(draft_id)
         at = resolve_time(conn, user_id, snapshot, self._request, self._now, after_slot=self._last_slot)
-        change = PreparedChange(snapshot, self._request, self._now, None, self._reviewer)
-        write_change(conn, user_id, change, at=at, bulk_id=self._bulk_id)
+        prepared = PreparedChange(snapshot, self._request, self._now, None, self._reviewer)
+        change = to_draft_change(prepared, at=at, bulk_id=self._bulk_id)
+        if conflict is not None:
+            raise conflict
         if at and needs_slot(self._request):
             # Start the next search after this slot: all earlier ones are taken, and each draft gets a slot of its own.
             self._last_slot = at.at
+        return snapshot, change
+
+
+def apply_separately(
+    conn: Transaction, user_id: str, plan: Callable[[A], tuple[DraftSnapshot, DraftChange]], items: Sequence[A]
+) -> list[CopydeskError | None]:
+    """Apply the changes that `plan` returns for each of `items`; return the error of each for which it raised one."""
+    errors: list[CopydeskError | None] = []
+    changes = []
+    for item in items:
+        try:
+            changes.append(plan(item))
+        except StoreError:
+            raise
+        except CopydeskError as error:
+            errors.append(error)
+        else:
+            errors.append(None)
+    draft_updates.apply_changes(conn, user_id, changes)
+    return errors
 
 
 def to_bulk_outcome(action: Action, ids: Sequence[str], errors: Sequence[CopydeskError | None]) -> BulkOutcome:
@@ -362,12 +397,19 @@ def write_change(
     bulk_id: str | None = None,
 ) -> None:
     """Validate a change of a draft and write it, with its history event and the reviewer's approval."""
+    draft_updates.apply_change(conn, user_id, prepared.snapshot, to_draft_change(prepared, at=at, bulk_id=bulk_id))
+
+
+def to_draft_change(
+    prepared: PreparedChange, *, at: ScheduledTime | None = None, bulk_id: str | None = None
+) -> DraftChange:
+    """Return the change of the draft, with the reviewer's approval. Raise ConflictError as `changed_columns` does."""
     snapshot, request, now, edited, reviewer = prepared
     # To edit an approved draft, or to edit and schedule it, is to approve the new text.
     keeps_approved = request.action is None or request.action in (*TIME_ACTIONS, Action.CANCEL_SCHEDULE)
     edits_approved = request.text is not None and keeps_approved and snapshot.status in APPROVED_STATUSES
     new_values = draft_updates.to_column_values(changed_columns(snapshot, request, now, edited=edited, at=at))
-    change = DraftChange(
+    return DraftChange(
         kind=EventKind.CHANGE,
         action=change_name(request.action),
         after=new_values,
@@ -376,7 +418,6 @@ def write_change(
         bulk_id=bulk_id,
         approved_by=reviewer if request.action is Action.APPROVE or edits_approved else None,
     )
-    draft_updates.apply_change(conn, user_id, snapshot, change)
 
 
 def needs_slot(request: ChangeDraft) -> bool:

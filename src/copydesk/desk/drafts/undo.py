@@ -14,7 +14,7 @@ from datetime import datetime
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.history_text import describe_action
-from copydesk.desk.drafts.review import format_wall_time, record_bulk
+from copydesk.desk.drafts.review import apply_separately, format_wall_time, record_bulk
 from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, StoreError, UndoNotAllowedError
 from copydesk.model.draft import Action, Status
 from copydesk.model.requests import MAX_IDS
@@ -102,7 +102,7 @@ class UndoRedo:
         for start in range(0, len(plan.steps), MAX_IDS):
             if start and stopped():
                 break
-            errors += await self._ctx.write_batch(restorer.restore, plan.steps[start : start + MAX_IDS])
+            errors += await self._ctx.write_groups(restorer.restore, plan.steps[start : start + MAX_IDS])
             if isinstance(errors[-1], StoreError):
                 # A full disk or a locked database would fail every further batch too.
                 errors += [errors[-1]] * (len(plan.steps) - len(errors))
@@ -128,7 +128,7 @@ class _UndoPlan(Struct, frozen=True):
 
 
 class _Restorer:
-    """An undo or a redo, applied to one draft per transaction."""
+    """An undo or a redo, applied to a group of drafts per transaction."""
 
     def __init__(
         self, kind: EventKind, now: datetime, bulk_id: str | None, sent: Mapping[str, Sequence[tuple[datetime, str]]]
@@ -138,11 +138,24 @@ class _Restorer:
         self._now = now
         self._bulk_id = bulk_id
 
-    def restore(self, conn: Transaction, user_id: str, target: tuple[DraftSnapshot, EventRow]) -> None:
-        """Restore the values the draft had before the event."""
-        snapshot, event = target
+    def restore(
+        self, conn: Transaction, user_id: str, targets: Sequence[tuple[DraftSnapshot, EventRow]]
+    ) -> list[CopydeskError | None]:
+        """Restore the values that the drafts had before the events; return the error or None of each."""
+        conflicts = draft_updates.find_conflicts(conn, user_id, [snapshot for snapshot, _ in targets])
+
+        def plan(target: tuple[DraftSnapshot, EventRow]) -> tuple[DraftSnapshot, DraftChange]:
+            return self._plan(*target, conflicts.get(target[0].id))
+
+        return apply_separately(conn, user_id, plan, targets)
+
+    def _plan(
+        self, snapshot: DraftSnapshot, event: EventRow, conflict: CopydeskError | None
+    ) -> tuple[DraftSnapshot, DraftChange]:
         self._check_not_posted(snapshot, event, self._sent.get(snapshot.id, ()))
         self._check_not_past(snapshot, event)
+        if conflict is not None:
+            raise conflict
         change = DraftChange(
             kind=self._kind,
             action=event.action,
@@ -151,7 +164,7 @@ class _Restorer:
             bulk_id=self._bulk_id,
             target_event=event,
         )
-        draft_updates.apply_change(conn, user_id, snapshot, change)
+        return snapshot, change
 
     def _check_not_posted(
         self, snapshot: DraftSnapshot, event: EventRow, posts: Sequence[tuple[datetime, str]]

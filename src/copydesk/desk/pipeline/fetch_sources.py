@@ -7,7 +7,7 @@ nothing new are saved in batches, once a second.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -206,12 +206,18 @@ async def fetch_sources(ctx: DeskContext, request: RunRequest, progress: RunProg
 async def fetch_due(ctx: DeskContext, source_ids: Sequence[str]) -> int:
     """Fetch those of the sources that are due, and store their items; return their number."""
     now = ctx.clock()
-    stored = await ctx.read(sources.list_to_fetch, source_ids)
+    stored, cooldowns = await ctx.read(_load_group, source_ids, now)
     # Another process may have fetched them since the job was deferred, or the user may have disabled them.
     due = [source for source in stored if source.source.enabled and fetch_policy.is_due(source.state, now)]
     if due:
-        await _fetch_all(ctx, due, RunProgress(""))
+        await _fetch_all(ctx, due, RunProgress(""), cooldowns)
     return len(due)
+
+
+def _load_group(
+    conn: Transaction, user_id: str, source_ids: Sequence[str], now: datetime
+) -> tuple[tuple[StoredSource, ...], Mapping[str, datetime]]:
+    return sources.list_to_fetch(conn, user_id, source_ids), sources.list_cooldowns(conn, user_id, now)
 
 
 async def _fetch_elsewhere(
@@ -251,9 +257,14 @@ def _group_by_host(stored_sources: Sequence[StoredSource]) -> list[SourceGroup]:
     return [group for _, group in sorted(groups, key=itemgetter(0))]
 
 
-async def _fetch_all(ctx: DeskContext, due: Sequence[StoredSource], progress: RunProgress) -> "_FetchStage":
-    """Fetch the sources and store their items; return the stage with the results."""
-    async with ctx.network() as http:
+async def _fetch_all(
+    ctx: DeskContext,
+    due: Sequence[StoredSource],
+    progress: RunProgress,
+    cooldowns: Mapping[str, datetime] | None = None,
+) -> "_FetchStage":
+    """Fetch the sources and store their items; return the stage with the results. `cooldowns` as for `network`."""
+    async with ctx.network(cooldowns) as http:
         stage = _FetchStage(ctx, http, progress)
         flusher = asyncio.create_task(stage.flush_periodically())
         try:

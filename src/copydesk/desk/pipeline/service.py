@@ -72,6 +72,8 @@ class Pipeline:
         self._unsaved_results: dict[str, dict[str, object]] = {}
         self._saving: asyncio.Task[None] | None = None
         """Stores results for which that failed at first."""
+        self._fetch_due: Callable[[DeskContext, Sequence[str]], Awaitable[int]] | None = None
+        """Set by the first `fetch`."""
 
     @operation
     async def run(
@@ -131,9 +133,10 @@ class Pipeline:
 
         A part of a scheduled run, which any process can carry out: of two with the same part, the second does nothing.
         """
-        fetch_due = await asyncio.to_thread(_import_fetch)
+        if self._fetch_due is None:
+            self._fetch_due = await asyncio.to_thread(_import_fetch)
         with short_switch_interval():
-            return await fetch_due(self._ctx, source_ids)
+            return await self._fetch_due(self._ctx, source_ids)
 
     @operation
     async def stop(self) -> None:

@@ -29,7 +29,7 @@ from copydesk.errors import (
     StoreReadOnlyError,
 )
 from copydesk.store.connection_pool import ConnectionPool, ConnectionThread
-from copydesk.store.database import READER_COUNT, Database, encoding_error, run_separately, write_groups
+from copydesk.store.database import READER_COUNT, Database, encoding_error, in_groups
 from copydesk.store.database_file import HEAD_REVISION
 from copydesk.store.migrate import PreparedDatabase
 from copydesk.store.postgresql.connection import PostgresConnection, connect
@@ -211,19 +211,23 @@ class PostgresDatabase:
 
     write_durable = write
 
-    async def write_batch(self, work: Callable[[Connection, A], T], items: Sequence[A]) -> list[T | CopydeskError]:
-        """Run `work` for each of `items`, as `Database.write_batch` does."""
+    async def write_groups(
+        self, work: Callable[[Connection, Sequence[A]], list[T | CopydeskError]], items: Sequence[A]
+    ) -> list[T | CopydeskError]:
+        """Run `work` for groups of `items`, as `Database.write_groups` does."""
         with self._translate_errors():
             return await self._writer.run(
-                lambda connection, work: write_groups(items, partial(self._write_group, connection, work)), work
+                lambda connection, work: in_groups(items, partial(self._write_group, connection, work)), work
             )
 
     def _write_group(
-        self, connection: Connection, work: Callable[[Connection, A], T], group: Sequence[A]
+        self,
+        connection: Connection,
+        work: Callable[[Connection, Sequence[A]], list[T | CopydeskError]],
+        group: Sequence[A],
     ) -> list[T | CopydeskError]:
         with self._translate_errors():
-            unit = self._transaction(partial(run_separately, work=work, items=group))
-            return _with_connection(connection, unit)
+            return _with_connection(connection, self._transaction(lambda connection: work(connection, group)))
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work` without a transaction, as `Database.read` does."""
@@ -311,7 +315,7 @@ def _to_error(name: str, cause: BaseException) -> CopydeskError | None:  # noqa:
             return StoreReadOnlyError(f"{name} is read-only; nothing changed.")
         case errors.InsufficientPrivilege():
             return StoreError(f"Cannot use {name}: {_first_line(cause)}; nothing changed.")
-        case psycopg.DataError() if "NUL" in str(cause):
+        case psycopg.DataError() if "NUL" in str(cause) or "\\u0000" in str(cause):
             return InvalidError(FieldError("text", "must not contain NUL characters"))
         case psycopg.OperationalError():
             # While COMMIT was under way, the server may have carried it out.
