@@ -121,9 +121,17 @@ def test_needs_you_lists_what_is_known_and_the_answers(tmp_path, unknown):
         "Unknown whether it was posted. No response. Copydesk cannot check fake.",
         "Profile https://fake.example/you",
         f"It is there copydesk --sample delivery posted {unknown} --url URL",
-        f"Send again copydesk --sample delivery again {unknown}",
-        f"Drop copydesk --sample delivery drop {unknown}",
+        f"Send again copydesk --sample delivery resend {unknown}",
+        f"Discard copydesk --sample delivery discard {unknown}",
     ]
+
+
+def test_earlier_names_of_commands_still_work(tmp_path, unknown):
+    listed = run_in_process(tmp_path, "delivery", "--help").out
+    assert "discard" in listed
+    assert "drop" not in listed
+    assert run_in_process(tmp_path, "--sample", "delivery", "drop", unknown).code == 0
+    assert run_in_process(tmp_path, "--sample", "needs-you").err == "Nothing needs you.\n"
 
 
 def test_needs_you_names_a_missing_account(tmp_path):

@@ -54,10 +54,16 @@ class Group(_DocumentedCommand, click.Group):
     command_class = Command
     group_class = type
 
+    def __init__(self, *args: Any, aliases: Mapping[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._aliases = dict(aliases or {})
+        """Earlier names of commands, which scripts may still use."""
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first argument names. Suggest others if there is none."""
+        args = [self._aliases.get(args[0], args[0]), *args[1:]]
         names = self.list_commands(ctx)
         if args[0] not in names and not ctx.resilient_parsing:
             ctx.fail(f"There is no command {args[0]!r}. {suggest(args[0], names)}")

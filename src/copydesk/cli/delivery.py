@@ -1,4 +1,4 @@
-"""`copydesk delivery`: list, show, look, posted, again, drop; and `copydesk needs-you`."""
+"""`copydesk delivery`: list, show, check, posted, resend, discard; and `copydesk needs-you`."""
 
 from typing import TYPE_CHECKING
 
@@ -21,13 +21,18 @@ EXCERPT_LENGTH = 30
 ANSWER_LABELS = {
     DeliveryAnswer.POSTED: "It is there",
     DeliveryAnswer.AGAIN: "Send again",
-    DeliveryAnswer.DROP: "Drop",
+    DeliveryAnswer.DROP: "Discard",
     DeliveryAnswer.SIGN_IN: "Sign in",
+}
+ANSWER_COMMANDS = {
+    DeliveryAnswer.POSTED: "posted",
+    DeliveryAnswer.AGAIN: "resend",
+    DeliveryAnswer.DROP: "discard",
 }
 DELIVERY_ID = click.argument("delivery_id", type=DELIVERY, metavar="DELIVERY")
 
 
-@group()
+@group(aliases={"look": "check", "again": "resend", "drop": "discard"})
 def delivery() -> None:
     """Show deliveries to accounts and resolve uncertain ones."""
 
@@ -87,11 +92,11 @@ def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
     print_table([(format_time(event.at), event.what, event.says) for event in events], empty="")
 
 
-@delivery.command(examples=("copydesk delivery look 5b03d8",))
+@delivery.command(examples=("copydesk delivery check 5b03d8",))
 @DELIVERY_ID
 @json_options(DeliveryReport)
 @pass_context
-def look(context: Context, *, delivery_id: str, as_json: bool) -> None:
+def check(context: Context, *, delivery_id: str, as_json: bool) -> None:
     """Check the account for a delivery with an unknown outcome."""
     _print_report(context, context.run(lambda desk: desk.posting.check_delivery(delivery_id)), as_json=as_json)
 
@@ -106,12 +111,12 @@ def posted(context: Context, *, delivery_id: str, url: str, as_json: bool) -> No
     _print_report(context, context.run(lambda desk: desk.posting.mark_posted(delivery_id, url)), as_json=as_json)
 
 
-@delivery.command(examples=("copydesk delivery again 5b03d8",))
+@delivery.command(examples=("copydesk delivery resend 5b03d8",))
 @DELIVERY_ID
 @click.option("--yes", is_flag=True, help="Do not ask, even if it may be posted already.")
 @json_options(DeliveryReport)
 @pass_context
-def again(context: Context, *, delivery_id: str, yes: bool, as_json: bool) -> None:
+def resend(context: Context, *, delivery_id: str, yes: bool, as_json: bool) -> None:
     """Resend the missing posts, after checking your profile.
 
     Also allows a repeated text. If it is unknown whether it was posted, you are asked first.
@@ -124,11 +129,11 @@ def again(context: Context, *, delivery_id: str, yes: bool, as_json: bool) -> No
     _print_report(context, context.run(lambda desk: desk.posting.resend(delivery_id)), as_json=as_json)
 
 
-@delivery.command(examples=("copydesk delivery drop 5b03d8",))
+@delivery.command(examples=("copydesk delivery discard 5b03d8",))
 @DELIVERY_ID
 @json_options(DeliveryReport)
 @pass_context
-def drop(context: Context, *, delivery_id: str, as_json: bool) -> None:
+def discard(context: Context, *, delivery_id: str, as_json: bool) -> None:
     """Give up a delivery: it is not sent again, and no longer needs you."""
     _print_report(context, context.run(lambda desk: desk.posting.give_up(delivery_id)), as_json=as_json)
 
@@ -166,7 +171,8 @@ def needs_you(context: Context, *, as_json: bool) -> None:
 def _answer_command(answer: DeliveryAnswer, report: DeliveryReport) -> str:
     if answer is DeliveryAnswer.SIGN_IN:
         return f"copydesk account connect {report.account.partition(':')[0]}"
-    return f"copydesk delivery {answer} {report.id}{' --url URL' if answer is DeliveryAnswer.POSTED else ''}"
+    url = " --url URL" if answer is DeliveryAnswer.POSTED else ""
+    return f"copydesk delivery {ANSWER_COMMANDS[answer]} {report.id}{url}"
 
 
 def _print_report(context: Context, report: DeliveryReport, *, as_json: bool) -> None:

@@ -27,7 +27,7 @@ LATER, EXPIRES = NOW + MINUTE, NOW + 30 * MINUTE
 RUNS = "the console or `copydesk daemon` runs"
 NO_LOOKUP = DeliveryGuarantees(can_read_back=False)
 WITH_KEYS = DeliveryGuarantees(idempotency_window=HOUR, can_read_back=False)
-CHECK_PROFILE = "Check your profile, then run: copydesk delivery posted 1, or copydesk delivery again 1"
+CHECK_PROFILE = "Check your profile, then run: copydesk delivery posted 1, or copydesk delivery resend 1"
 S = DeliveryState
 
 
@@ -118,7 +118,7 @@ ROWS = [
         make_context(),
         (
             "No connection. The account was disconnected. Connect it again and post the draft, or run: "
-            "copydesk delivery drop 1"
+            "copydesk delivery discard 1"
         ),
     ),
     ("sending", make_row(Delivery(state=S.SENDING, last_sent_at=NOW)), make_context(), "Sending."),
@@ -176,7 +176,7 @@ ROWS = [
         make_context(),
         (
             "Unknown whether it was posted. No response. The account was disconnected. "
-            "Check your profile, then run: copydesk delivery posted 1, or copydesk delivery drop 1"
+            "Check your profile, then run: copydesk delivery posted 1, or copydesk delivery discard 1"
         ),
     ),
     (
@@ -191,7 +191,7 @@ ROWS = [
         make_context(guarantees=NO_LOOKUP),
         (
             "Unknown whether it was posted. No response. Copydesk cannot check Fake. "
-            "Check your profile, then run: copydesk delivery posted 1, or copydesk delivery drop 1"
+            "Check your profile, then run: copydesk delivery posted 1, or copydesk delivery discard 1"
         ),
     ),
     (

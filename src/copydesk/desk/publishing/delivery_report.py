@@ -295,9 +295,9 @@ def _values(row: DeliveryRow, context: DeliveryContext) -> Mapping[str, str]:
 
 def resolution_hint(row: DeliveryRow) -> str:
     """Return the commands with which the user resolves a delivery."""
-    commands = ["posted", "drop"] if row.progress.state is DeliveryState.UNKNOWN else ["posted", "again"]
+    commands = ["posted", "discard"] if row.progress.state is DeliveryState.UNKNOWN else ["posted", "resend"]
     if row.account_id is None:
-        commands = ["drop"] if row.progress.state is DeliveryState.PLANNED else ["posted", "drop"]
+        commands = ["discard"] if row.progress.state is DeliveryState.PLANNED else ["posted", "discard"]
     return ", or ".join(f"copydesk delivery {command} {row.id}" for command in commands)
 
 

@@ -316,7 +316,7 @@ class _DeliveryAttempt:
             if previous is not None:
                 message = f"The same text was posted there on {previous:%-d %B}; nothing was sent."
                 raise RefusedPostError(
-                    message, hint=f"Change the text, or send it anyway: copydesk delivery again {row.id}"
+                    message, hint=f"Change the text, or send it anyway: copydesk delivery resend {row.id}"
                 )
         intent = await run_in_article_thread(post, self._platform.render, post, account, row.seed)
         # After a restart with a shorter thread there may be nothing left to send.
