@@ -1,7 +1,5 @@
 """`copydesk daemon`: run the scheduled jobs without the console."""
 
-import asyncio
-import signal
 import sys
 from contextlib import suppress
 from datetime import timedelta
@@ -10,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.command import command
-from copydesk.cli.commands import INTERRUPTED
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
+from copydesk.cli.stop_signal import StopSignal
 from copydesk.model.job import JobState
 from copydesk.text import clean
 
@@ -66,25 +64,11 @@ async def _run_until_signal(desk: "Desk") -> int:
     """Run the jobs until a signal; a second signal cancels what is in progress."""
     from copydesk.jobs import run_jobs  # noqa: PLC0415
 
-    loop, stop_requested = asyncio.get_running_loop(), asyncio.Event()
-    main_task, exit_codes = asyncio.current_task(), {signal.SIGTERM: 0, signal.SIGINT: INTERRUPTED}
-    assert main_task is not None
-    received: list[signal.Signals] = []
-
-    def on_signal(number: signal.Signals) -> None:
-        received.append(number)
-        stop_requested.set()
-        if len(received) > 1:
-            main_task.cancel()
-
-    for number in exit_codes:
-        # Replaces the SIGTERM handler of `Context.run`, which would cancel at once.
-        loop.add_signal_handler(number, on_signal, number)
+    stop = StopSignal()
     async with run_jobs(desk, daemon=True, listener=print_message):
         click.echo("Running. Due jobs are checked every 30 seconds. Ctrl-C stops.", err=True)
-        await stop_requested.wait()
-        click.echo("Stopping after the jobs in progress. Ctrl-C again cancels them.", err=True)
-    return exit_codes[received[0]]
+        await stop.requested.wait()
+    return stop.exit_code
 
 
 def print_message(message: "JobMessage", *, of: str = "") -> None:

@@ -1,16 +1,14 @@
 """`copydesk worker`: run the scheduled jobs of all users, next to any number of other workers."""
 
-import asyncio
-import signal
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from copydesk.cli.command import command
-from copydesk.cli.commands import INTERRUPTED
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.daemon import print_message
+from copydesk.cli.stop_signal import StopSignal
 
 if TYPE_CHECKING:
     from copydesk.desk import Desks
@@ -48,21 +46,7 @@ async def _run_until_signal(desks: "Desks", context: Context, concurrency: int) 
             raise
         message = "Workers need an extra that is not installed. Install it: pip install 'copydesk[cluster]'"
         raise click.UsageError(message) from None
-    loop, stop_requested = asyncio.get_running_loop(), asyncio.Event()
-    main_task, exit_codes = asyncio.current_task(), {signal.SIGTERM: 0, signal.SIGINT: INTERRUPTED}
-    assert main_task is not None
-    received: list[signal.Signals] = []
-
-    def on_signal(number: signal.Signals) -> None:
-        received.append(number)
-        if len(received) > 1:
-            main_task.cancel()
-        stop_requested.set()
-        click.echo("Stopping after the jobs in progress. Ctrl-C again cancels them.", err=True)
-
-    for number in exit_codes:
-        # Replaces the SIGTERM handler of `Context.run`, which would cancel at once.
-        loop.add_signal_handler(number, on_signal, number)
+    stop = StopSignal()
     worker = Worker(
         desks,
         _print_message,
@@ -71,8 +55,8 @@ async def _run_until_signal(desks: "Desks", context: Context, concurrency: int) 
         password=options.password,
         queue_listener=print_message,
     )
-    await worker.run(stop_requested, lambda: click.echo("Running. Ctrl-C stops.", err=True))
-    return exit_codes[received[0]]
+    await worker.run(stop.requested, lambda: click.echo("Running. Ctrl-C stops.", err=True))
+    return stop.exit_code
 
 
 def _print_message(user: "User", message: "JobMessage") -> None:
