@@ -12,6 +12,7 @@ CopydeskError
 │   ├── EditedByOtherError    another reviewer is editing the draft
 │   ├── RequestInProgressError another process is carrying out the request with this idempotency key
 │   ├── ResponseLostError     the request with this idempotency key was carried out, its response is lost
+│   ├── RoleError             the reviewer's role does not allow it
 │   ├── StaleVersionError     the draft is not at the version that the caller expects
 │   └── UndoNotAllowedError   the last change cannot be undone
 ├── StoreError                the database cannot be used; nothing was changed
@@ -170,6 +171,12 @@ class ResponseLostError(ConflictError):
 
 class EditedByOtherError(ConflictError):
     """Another reviewer is editing this draft; nothing changed."""
+
+
+class RoleError(ConflictError):
+    """Your role does not allow this; nothing changed."""
+
+    category = "role"
 
 
 class StaleVersionError(ConflictError):

@@ -29,6 +29,7 @@ PROBLEM_TYPES: Final = {
     "key-reused": ProblemType("idempotency-key-reused", "Idempotency key reused", 422),
     "not-found": ProblemType("not-found", "Not found", 404),
     "conflict": ProblemType("conflict", "Not allowed in the current state", 409),
+    "role": ProblemType("insufficient-role", "Insufficient role", 403),
     "stale-version": ProblemType("stale-version", "The draft changed in the meantime", 412),
     "in-progress": ProblemType("request-in-progress", "The request is in progress", 409),
     "response-lost": ProblemType("response-lost", "The response was lost", 409),

@@ -94,6 +94,7 @@ def test_all_resources_are_found():
         "events",
         "webhooks",
         "tokens",
+        "reviewers",
         "idempotency",
         "learning",
         "ranking",

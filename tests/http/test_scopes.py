@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from copydesk.http.table import OPERATIONS
+from copydesk.model.role import Role
 from copydesk.model.serialization import format_iso
 from copydesk.model.token import Scope
 from desk_fixtures import NOW, URL_ONE, FakeWeb, Watch, entry, execute_sql, feed, query_db
 from draft_consistency import HOURLY_SLOTS, dump_tables, insert_drafts
 from http_service import run_service
-from posting_fixtures import connect_account, fake_platforms
+from posting_fixtures import connect_account, create_approved_draft, fake_platforms
 from reference_tables import APPROVED, MISSED, POSTED, POSTING, SCHEDULED, STATES
 from sampling import sample_size
 
@@ -143,6 +144,27 @@ async def test_token_below_the_scope_changes_nothing(service, tmp_path, name):
         options = {"json": operation.example} if operation.example is not None else {}
         response = await client.request(operation.method, operation.path.format(id=UNKNOWN), **options)
         assert (response.status_code, response.json()["type"]) == (403, "/problems/insufficient-scope")
+    assert dump_tables(tmp_path) == before
+
+
+DECISIONS = [
+    name for name, scope in OPERATION_SCOPES.items() if scope in {"review", "publish"} and not name.startswith("GET ")
+]
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+async def test_role_limits_a_token_below_its_scope(service, tmp_path, name):
+    """What the scopes say of tokens, the desk says of reviewers: no operation is left out."""
+    operation, client = BY_NAME[name], await service.client(Scope.PUBLISH)
+    desk = await service.desks.get(service.desks.owner)
+    await desk.reviewers.set_role("test 0", Role.WRITER)
+    draft_id = await create_approved_draft(desk)
+    before = dump_tables(tmp_path)
+    options = {"json": operation.example} if operation.example is not None else {}
+    if name == "POST /schedule/next":
+        options = {"json": {"draftId": draft_id}}
+    response = await client.request(operation.method, operation.path.format(id=draft_id), **options)
+    assert (response.status_code, response.json().get("type")) == (403, "/problems/insufficient-role"), response.text
     assert dump_tables(tmp_path) == before
 
 

@@ -18,6 +18,7 @@ from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from copydesk.desk.status import DeskStatus
 from copydesk.errors import CopydeskError, NotFoundError
 from copydesk.model.activity import DraftActivity, ReviewedDraft
 from copydesk.model.draft import (
@@ -32,7 +33,17 @@ from copydesk.model.draft import (
     Status,
     StorySource,
 )
-from copydesk.model.filters import DraftCounts, DraftPosition, DraftSlice, DraftView, SliceAround, Tab, tab_contains
+from copydesk.model.filters import (
+    DraftCounts,
+    DraftPosition,
+    DraftSlice,
+    DraftView,
+    LoadedView,
+    RefreshedDrafts,
+    SliceAround,
+    Tab,
+    tab_contains,
+)
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.job import ClockWarning
 from copydesk.model.run import Progress, Run, RunRequest, RunStats, RunStatus, Stage
@@ -211,6 +222,15 @@ class FakeDrafts:
         # In the order given by the test: their numbers, last one first.
         return DraftSlice(tuple(page), tuple(DraftPosition(None, draft.id) for draft in page), more)
 
+    async def load(self, view: DraftView, position: DraftPosition | None = None, *, limit: int = 200) -> LoadedView:
+        around = self.around(view, position, limit=limit) if position else None
+        rows = await around if around else SliceAround(await self.window(view, limit=limit), 0)
+        return LoadedView(await self.event_number(), await self.newest(), await self.counts(), rows, None)
+
+    async def refresh(self, view: DraftView, ids: Sequence[str], newest_id: str) -> RefreshedDrafts:
+        new_count = await self.newer_than(newest_id, view)
+        return RefreshedDrafts(await self.by_ids(ids), await self.counts(), new_count, None)
+
     async def around(self, view: DraftView, place: DraftPosition, *, limit: int = 200) -> SliceAround:
         above = await self.window(view, limit=limit // 2, before=place)
         ids = [draft.id for draft in self.all if tab_contains(view.tab, draft)]
@@ -277,10 +297,6 @@ class FakePipeline:
         self.cancelled: list[str] = []
         self.task_cancelled = False
 
-    async def list_failing_sources(self) -> tuple[()]:
-        """Return no source."""
-        return ()
-
     async def queue(self, request: RunRequest | None = None) -> Run:
         return make_run(RunStatus.QUEUED)
 
@@ -339,9 +355,6 @@ class FakeSchedule:
     def __init__(self) -> None:
         self.warning: ClockWarning | None = None
 
-    async def peek_clock_warning(self) -> ClockWarning | None:
-        return self.warning
-
 
 class FakePosting:
     """A desk without connected accounts and previews."""
@@ -390,11 +403,10 @@ class FakeDesk:
         """There is no memory to release."""
         return False
 
-    async def most_approvals(self) -> int:
-        return 1
-
-    async def count_needing_user(self) -> int:
-        return 0
+    async def status(self) -> DeskStatus:
+        """Nothing is wrong but the clock, if the test says so."""
+        paused = self.schedule.warning is not None
+        return DeskStatus(failing_sources=(), is_posting_paused=paused, needing_user=0, most_approvals=1, role=None)
 
     async def change_counter(self) -> int:
         """No other process writes to the desk."""

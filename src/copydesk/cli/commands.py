@@ -35,6 +35,7 @@ COMMANDS = {
     "experiment": ("copydesk.cli.experiment", "Run experiments."),
     "engagement": ("copydesk.cli.engagement", "Show and record how posts perform."),
     "user": ("copydesk.cli.user", "List, add and remove users of the desk."),
+    "reviewer": ("copydesk.cli.reviewer", "Show and change the roles of the reviewers of your desk."),
     "token": ("copydesk.cli.token", "Create, list and revoke API tokens."),
     "webhook": ("copydesk.cli.webhook", "Send events to other servers."),
     "daemon": ("copydesk.cli.daemon", "Run scheduled jobs without the console."),

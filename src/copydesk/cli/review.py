@@ -274,9 +274,9 @@ COLOURS = {"removed": "red", "added": "green"}
 @json_options(Draft, BulkOutcome)
 @pass_context
 def undo(context: Context, *, id: str | None, bulk: bool, as_json: bool) -> None:
-    """Undo a draft's last change, or your own.
+    """Undo a draft's last change, or that of the desk.
 
-    Without ID, your own last change is undone; a bulk action counts as one.
+    Without ID the last change of any draft is undone, whoever made it; a bulk action counts as one.
     """
     _undo_or_redo(context, EventKind.UNDO, id, bulk=bulk, as_json=as_json)
 

@@ -79,7 +79,10 @@ class ClockGuard:
 
     async def peek(self) -> ClockWarning | None:
         """Return the warning as `check` does, without storing the readings."""
-        previous = await self._ctx.read(users.load_clock_reading)
+        return self.evaluate(await self._ctx.read(users.load_clock_reading))
+
+    def evaluate(self, previous: SavedClockReading | None) -> ClockWarning | None:
+        """Return the warning after the reading that was stored last."""
         return _to_warning(evaluate(previous, self._ctx.clock(), self.monotonic()))
 
     async def accept(self) -> ClockWarning | None:

@@ -16,10 +16,13 @@ from msgspec.structs import replace
 
 from copydesk.desk.authentication import confirmed, current_token_name
 from copydesk.desk.event_watcher import EventWatcher
-from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError, NotFoundError
+from copydesk.desk.permissions import current_requirement
+from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError, NotFoundError, RoleError
 from copydesk.model.delivery import ConnectedAccount, select_accounts
 from copydesk.model.draft import Format
+from copydesk.model.role import Caller, check_role
 from copydesk.model.source import SourceGroup
+from copydesk.model.token import Scope
 from copydesk.model.user import User
 from copydesk.network import user_agent
 from copydesk.settings import Network, Settings
@@ -298,6 +301,16 @@ class DeskContext:
         """The name under which the other reviewers of this desk see the caller."""
         return current_token_name() or self.settings.console.reviewer or _login_name() or self.user.name
 
+    @property
+    def caller(self) -> Caller:
+        """The reviewer, and whether a token identifies them."""
+        return Caller(self.reviewer, has_token=current_token_name() is not None)
+
+    async def require(self, scope: Scope) -> None:
+        """Raise RoleError unless the caller's role covers `scope`."""
+        self.check_open()
+        check_role(await self.read(users.load_roles), self.caller, scope)
+
     async def read(self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work(connection, user_id, ...)` in a read transaction and return its result."""
         self.check_open()
@@ -340,34 +353,50 @@ class DeskContext:
         self, work: Callable[[Transaction, str, Sequence[A]], list[T | CopydeskError]], items: Sequence[A]
     ) -> list[T | CopydeskError]:
         """Run `work` for groups of the elements, each as an atomic unit; see `Database.write_groups`."""
-        guarded = confirmed(_guarded(work))
+        guarded, requirement, caller = confirmed(_guarded(work)), current_requirement(), self.caller
 
         def run_for_user(conn: Transaction, group: Sequence[A]) -> list[T | CopydeskError]:
-            if not users.look_up(conn, self.user_id)():
+            roles = users.look_up(conn, self.user_id)()
+            if roles is None:
                 return [self._removed_error()] * len(group)
+            try:
+                if requirement is not None:
+                    requirement.check(roles, caller)
+            except RoleError as error:
+                return [error] * len(group)
             return guarded(conn, self.user_id, group)
 
         self.check_open()
-        return await self.database.write_groups(run_for_user, items)
+        results = await self.database.write_groups(run_for_user, items)
+        # What the caller may not do is an error of the whole request, not of each element.
+        if refusal := next((result for result in results if isinstance(result, RoleError)), None):
+            raise refusal
+        return results
 
     def _unless_removed(
         self, work: Callable[Concatenate[Transaction, str, P], T]
     ) -> Callable[Concatenate[Transaction, str, P], T]:
-        """Return `work`, which raises NotFoundError if another process has removed the user."""
+        """Return `work`, which raises NotFoundError if another process has removed the user, and RoleError if the
+        caller's role does not cover what the operation needs.
+        """
+        requirement, caller = current_requirement(), self.caller
 
         @wraps(work)
         def guarded(conn: Transaction, user_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
             # Looked at last: a server's answer comes together with that to the first query of `work`.
-            is_there = users.look_up(conn, user_id)
+            find_roles = users.look_up(conn, user_id)
             try:
                 result = work(conn, user_id, *args, **kwargs)
             except Exception as error:
                 # Nothing that belonged to the user is found, and nothing can be added.
-                if (isinstance(error, CopydeskError) or breaks_foreign_key(error)) and not is_there():
+                if (isinstance(error, CopydeskError) or breaks_foreign_key(error)) and find_roles() is None:
                     raise self._removed_error() from error
                 raise
-            if not is_there():
+            roles = find_roles()
+            if roles is None:
                 raise self._removed_error()
+            if requirement is not None:
+                requirement.check(roles, caller)
             return result
 
         return guarded

@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING
 
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import Clock, DeskContext
-from copydesk.desk.drafts.approvals import count_missing_approvals
 from copydesk.desk.drafts.review import Review
 from copydesk.desk.drafts.service import Drafts
 from copydesk.desk.pipeline.service import Pipeline
-from copydesk.desk.publishing.missing_accounts import count_missing_accounts
 from copydesk.desk.voice import Voices
 from copydesk.errors import StoreError
 from copydesk.model.user import User
 from copydesk.settings import Settings
-from copydesk.store import accounts, deliveries
 
 if TYPE_CHECKING:
     from copydesk.credentials.vault import PassphrasePrompt
@@ -32,9 +29,11 @@ if TYPE_CHECKING:
     from copydesk.desk.publishing.service import Posting
     from copydesk.desk.ranking import Rankings
     from copydesk.desk.retention import Retention
+    from copydesk.desk.reviewers import Reviewers
     from copydesk.desk.rules import Rules
     from copydesk.desk.schedule import Schedule
     from copydesk.desk.sources.service import Sources
+    from copydesk.desk.status import DeskStatus
     from copydesk.desk.stories import Stories
     from copydesk.desk.tokens import Tokens
     from copydesk.desk.webhooks.service import Webhooks
@@ -151,6 +150,13 @@ class Desk:
         return Tokens(self._context)
 
     @cached_property
+    def reviewers(self) -> "Reviewers":
+        """The roles of the reviewers."""
+        from copydesk.desk.reviewers import Reviewers  # noqa: PLC0415
+
+        return Reviewers(self._context)
+
+    @cached_property
     def events(self) -> "Events":
         """Events: read them, wait for the next ones."""
         from copydesk.desk.events import Events  # noqa: PLC0415
@@ -219,16 +225,16 @@ class Desk:
         return await self._context.database.change_counter()
 
     async def count_needing_user(self) -> int:
-        """Return how many deliveries, accounts and drafts `posting.needs_you` lists; cheap enough for every change."""
-        waiting = await count_missing_accounts(self._context) + await count_missing_approvals(self._context)
-        return await self._context.read(deliveries.count_needing_user) + waiting
+        """Return how many deliveries, accounts and drafts `posting.needs_you` lists."""
+        from copydesk.desk.status import count_needing_user  # noqa: PLC0415
 
-    async def most_approvals(self) -> int:
-        """Return the largest number of approvals that an account asks for; 0 if none is connected.
+        return await self._context.read(count_needing_user, self._context)
 
-        It is cheap enough for every change.
-        """
-        return await self._context.read(accounts.most_approvals)
+    async def status(self) -> "DeskStatus":
+        """Return the state of the desk beside its drafts; cheap enough for every change."""
+        from copydesk.desk.status import load_status  # noqa: PLC0415
+
+        return await self._context.read(load_status, self._context, self._clock_guard)
 
     async def release_memory(self) -> bool:
         """Release cached memory while the desk is idle; return True if there was any to release."""

@@ -17,6 +17,7 @@ import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.engagement.best_time import MAX_POSTS as MAX_TESTED_POSTS
 from copydesk.engagement.best_time import TimedValue, find_best_time
 from copydesk.engagement.trends import (
@@ -50,6 +51,7 @@ from copydesk.model.engagement import (
 )
 from copydesk.model.experiment import METRICS_AGE_HOURS
 from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
+from copydesk.model.token import Scope
 from copydesk.store import engagement, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.engagement import EngagementTotal, Kind, MeasuredPost
@@ -69,6 +71,7 @@ class Engagements:
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
 
+    @needs(Scope.REVIEW)
     @operation
     async def record(self, values: RecordEngagement | Mapping[str, object]) -> EngagementRecord:
         """Create or update the record of a draft on a platform; fields that are not given keep their values.

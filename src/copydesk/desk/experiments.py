@@ -10,6 +10,7 @@ import msgspec
 from copydesk.desk.assignments import variant_value
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.desk.voice import empty_profile
 from copydesk.desk.writers.open_writer import find_refusing_model
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
@@ -41,6 +42,7 @@ from copydesk.model.experiment import (
     VoiceSettingChange,
 )
 from copydesk.model.serialization import Struct, to_json_value
+from copydesk.model.token import Scope
 from copydesk.model.validation import convert
 from copydesk.model.voice import Voice, VoiceProfile
 from copydesk.store import experiments, users
@@ -59,6 +61,7 @@ class Experiments:
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
 
+    @needs(Scope.REVIEW)
     @operation
     async def create(self, values: NewExperiment | Mapping[str, object]) -> Experiment:
         """Create an experiment, active at once, with its plan.
@@ -119,6 +122,7 @@ class Experiments:
         """Return one experiment with its results. Raise NotFoundError if the user has none with this id."""
         return await self._with_results(await self._ctx.read(_get_experiment, experiment_id))
 
+    @needs(Scope.REVIEW)
     @operation
     async def change(self, experiment_id: str, values: ChangeExperiment | Mapping[str, object]) -> Experiment:
         """Conclude, with or without a winner, or archive an experiment.
@@ -137,6 +141,7 @@ class Experiments:
         await self._ctx.write_durable(_change, experiment_id, request, conclusion, now)
         return await self.get(experiment_id)
 
+    @needs(Scope.REVIEW)
     @operation
     async def conclude(
         self, experiment_id: str, winner: str | None = None, reason: str | None = None, *, apply_to_voice: bool = False
@@ -146,6 +151,7 @@ class Experiments:
         change = ChangeExperiment(action=action, winner=winner, reason=reason, apply_to_voice=apply_to_voice)
         return await self.change(experiment_id, change)
 
+    @needs(Scope.REVIEW)
     @operation
     async def archive(self, experiment_id: str) -> Experiment:
         """Archive a concluded experiment. Raises as `change` does."""

@@ -7,9 +7,11 @@ import msgspec
 from copydesk.desk import confidence
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.errors import ConflictError
 from copydesk.model.confidence import DecisionProgress
 from copydesk.model.learning import LearningReport, LearningReset
+from copydesk.model.token import Scope
 from copydesk.store import drafts, learning
 from copydesk.store.database import Transaction
 from copydesk.store.drafts import DraftDecision
@@ -47,6 +49,7 @@ class Learning:
         """Return how many of the decisions that the confidence needs were made. Much cheaper than the report."""
         return await confidence.load_progress(self._ctx)
 
+    @needs(Scope.REVIEW)
     @operation
     async def reset(self) -> LearningReset:
         """Forget what is learnt: from now on only later decisions count. Drafts, posts and the voice stay."""
@@ -54,6 +57,7 @@ class Learning:
         await confidence.refresh(self._ctx)
         return _to_reset(state)
 
+    @needs(Scope.REVIEW)
     @operation
     async def undo_reset(self) -> LearningReset:
         """Take the last reset back: earlier decisions count again. Raise ConflictError if there is none."""

@@ -13,6 +13,7 @@ import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.desk.pipeline.item_rules import ItemRules, compile_item_rules, detect_source_languages
 from copydesk.desk.pipeline.ranking_inputs import (
     NOVELTY_WINDOW,
@@ -36,6 +37,7 @@ from copydesk.model.rehearsal import (
     StoryDraft,
 )
 from copydesk.model.source import Source
+from copydesk.model.token import Scope
 from copydesk.ranking.canonical_url import canonical_url
 from copydesk.ranking.rank import RankedStory, Ranking, rank
 from copydesk.ranking.rehearsal import (
@@ -80,6 +82,7 @@ class Rankings:
         """Return the interests, filters and weights that runs use."""
         return build_profile(self._ctx.settings, await self._ctx.read(users.load_ranking))
 
+    @needs(Scope.REVIEW)
     @operation
     async def change(self, request: ChangeRanking) -> RankingProfile:
         """Save interests, filters and weights in place of those in the settings file; null leaves a setting as it is.
@@ -91,6 +94,7 @@ class Rankings:
         await asyncio.to_thread(compile_item_rules, changed.pipeline, ())
         return build_profile(self._ctx.settings, await self._ctx.write_durable(_save_change, request))
 
+    @needs(Scope.REVIEW)
     @operation
     async def reset(self) -> RankingProfile:
         """Forget the saved interests, filters and weights: those in the settings file are used again."""

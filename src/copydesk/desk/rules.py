@@ -7,6 +7,7 @@ import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.model.draft import Status
 from copydesk.model.rule import (
@@ -18,6 +19,7 @@ from copydesk.model.rule import (
     validate_new_rule,
     validate_rule_change,
 )
+from copydesk.model.token import Scope
 from copydesk.model.validation import MAX_ID_LENGTH
 from copydesk.store import draft_queries, items, rules
 from copydesk.store.database import Transaction
@@ -45,6 +47,7 @@ class Rules:
         """
         return await self._ctx.read(_suggest, draft_id)
 
+    @needs(Scope.REVIEW)
     @operation
     async def add(self, request: NewRule | Mapping[str, object]) -> Rule:
         """Make a rule and return it. Items that it excludes are left out from the next run on.
@@ -54,11 +57,13 @@ class Rules:
         """
         return await self._ctx.write_durable(_add, validate_new_rule(request), self._ctx.clock())
 
+    @needs(Scope.REVIEW)
     @operation
     async def change(self, rule_id: str, request: ChangeRule | Mapping[str, object]) -> Rule:
         """Change a rule, switch it off or on. Raise InvalidError, NotFoundError, or ConflictError as `add` does."""
         return await self._ctx.write_durable(_change, rule_id, validate_rule_change(request), self._ctx.clock())
 
+    @needs(Scope.REVIEW)
     @operation
     async def remove(self, rule_id: str) -> None:
         """Delete a rule. Raise NotFoundError."""

@@ -15,6 +15,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.approvals import list_lacking
 from copydesk.desk.drafts.review import PreparedChange, Review, record_bulk, write_change
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.desk.publishing.due_drafts import DueDrafts
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, StoreError
 from copydesk.model.draft import Action, Draft, Status
@@ -36,6 +37,7 @@ from copydesk.model.schedule import (
     validate_draft_ids,
 )
 from copydesk.model.serialization import Struct
+from copydesk.model.token import Scope
 from copydesk.scheduling.slots import ApprovedDraft, PlannedDraft, occurrences, plan_drafts, validate_slots
 from copydesk.scheduling.time_text import format_slot, format_time, parse_slot, parse_time
 from copydesk.scheduling.wall_time import ScheduledTime, describe_clock_change, get_zone, instant_of_wall
@@ -222,6 +224,7 @@ class Schedule:
         """Return the user's weekly slots, Sunday first."""
         return await self._ctx.read(schedule.list_slots)
 
+    @needs(Scope.PUBLISH)
     @operation
     async def set_slots(self, slots: Sequence[Slot | Mapping[str, object]]) -> tuple[Slot, ...]:
         """Replace all slots and return them. Times are wall times in the user's zone.
@@ -247,6 +250,7 @@ class Schedule:
         """Return the IANA name of the user's time zone."""
         return (await self._ctx.read(schedule.get_time_zone)).key
 
+    @needs(Scope.PUBLISH)
     @operation
     async def set_zone(self, name: str) -> str:
         """Set the time zone for slots and for times entered from now on; return its IANA name.
@@ -305,6 +309,7 @@ class Schedule:
         """
         return await self._ctx.read(_load_week, day, self._ctx.clock())
 
+    @needs(Scope.PUBLISH)
     @operation
     async def auto_schedule(self, draft_ids: Sequence[str] | None = None, *, dry_run: bool = False) -> AutoSchedule:
         """Schedule approved drafts, or those with these ids, in free slots, best score first, then oldest first.
@@ -324,6 +329,7 @@ class Schedule:
         """Return the same as `clock_warning` without writing anything, for displays and diagnoses."""
         return await self._clock_guard.peek()
 
+    @needs(Scope.PUBLISH)
     @operation
     async def accept_clock(self) -> ClockWarning | None:
         """Trust the wall clock as it is now; return the warning this dismisses, if any."""

@@ -8,8 +8,10 @@ from datetime import datetime
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.model.item import Item, StoryChange
+from copydesk.model.token import Scope
 from copydesk.store import drafts, items
 from copydesk.store.database import Transaction
 from copydesk.store.ids import new_id
@@ -29,6 +31,7 @@ class Stories:
         """
         return await self._ctx.read(_load_story, item_id)
 
+    @needs(Scope.REVIEW)
     @operation
     async def merge(self, item_id: str, other_id: str) -> StoryChange:
         """Merge the stories of two items; return the items that moved. Drafts stay as they are.
@@ -37,6 +40,7 @@ class Stories:
         """
         return await self._ctx.write_durable(_merge, item_id, other_id)
 
+    @needs(Scope.REVIEW)
     @operation
     async def split(self, item_ids: Sequence[str]) -> StoryChange:
         """Make a story of its own from some items of one; return them. The next run may draft the one without a draft.
@@ -45,6 +49,7 @@ class Stories:
         """
         return await self._ctx.write_durable(_split, item_ids, self._ctx.clock())
 
+    @needs(Scope.REVIEW)
     @operation
     async def undo(self, change: StoryChange) -> StoryChange:
         """Move the items of a change back; return that change. Raise ConflictError if one has moved since."""

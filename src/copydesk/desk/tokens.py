@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
 from copydesk.model.ids import MIN_END_LENGTH, parse_end
 from copydesk.model.token import (
@@ -27,6 +28,7 @@ class Tokens:
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
 
+    @needs(Scope.PUBLISH)
     @operation
     async def create(self, name: str, scope: Scope, expires_at: datetime | None = None) -> CreatedToken:
         """Create a token and return it with its secret, which cannot be read later.
@@ -58,6 +60,7 @@ class Tokens:
         """Return the tokens, oldest first, with those that are expired or revoked."""
         return await self._ctx.read(tokens.list_all)
 
+    @needs(Scope.PUBLISH)
     @operation
     async def revoke(self, name: str) -> Token:
         """Revoke the token with this name, id or end of an id, and return it; a revoked one stays as it is.

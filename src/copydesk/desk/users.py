@@ -12,6 +12,7 @@ from copydesk.desk.context import SharedContext
 from copydesk.desk.desk import Desk
 from copydesk.desk.operation import operation
 from copydesk.errors import ConflictError, NotFoundError
+from copydesk.model.token import Scope
 from copydesk.model.user import MAX_USER_NAME_LENGTH, User
 from copydesk.model.validation import parse_line
 from copydesk.store import deliveries, drafts, runs, stored_images, users
@@ -95,6 +96,7 @@ async def delete_user(desk: Desk, ctx: SharedContext) -> None:
     """
     # The time protects images that are stored while this runs: only files that are older are deleted.
     user, database, started_at = desk.user, ctx.database.of_user(desk.user.id), ctx.clock()
+    await desk.reviewers.require(Scope.PUBLISH)
     await database.read(_raise_if_posting, user)
     await desk.pipeline.stop()
     # A run of a process that died would otherwise count as in progress, and block the removal for ever.

@@ -11,10 +11,12 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.check_draft import platforms_of_draft
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.errors import DeclinedError, NotFoundError
 from copydesk.ingest.registry import get_source_type
 from copydesk.model.draft import Format
 from copydesk.model.item import Item
+from copydesk.model.token import Scope
 from copydesk.model.validation import wire_fields
 from copydesk.model.voice import (
     MAX_EXAMPLES,
@@ -56,6 +58,7 @@ class Voices:
         """Return the voice profile; an empty one, the same each time, if none is stored yet."""
         return await self._ctx.read(users.load_voice) or empty_profile(self._ctx.user_id)
 
+    @needs(Scope.REVIEW)
     @operation
     async def update(self, changes: ChangeVoice | Mapping[str, object], *, merge_formats: bool = False) -> VoiceProfile:
         """Replace the given fields of the profile, creating it if needed; fields that are absent or null stay. Return
@@ -111,6 +114,7 @@ class Voices:
             pairs = await _write_pairs(partial(write_recorded, self._ctx, writer), briefs)
         return tuple(_comparison(item, *pair, writer.name) for item, pair in zip(recent, pairs, strict=True))
 
+    @needs(Scope.REVIEW)
     @operation
     async def import_posts(self, content: str) -> ImportedPosts:
         """Add posts that the user wrote elsewhere to the examples, as far as there is room; see `parse_posts`.

@@ -12,7 +12,7 @@ from copydesk.desk.idempotency import MAX_KEY_LENGTH, is_key
 from copydesk.http.idempotency import HEADER
 from copydesk.http.openapi import build_document
 from copydesk.http.operations import Operation
-from copydesk.http.resources.drafts import ACTION_SCOPES
+from copydesk.model.role import ACTION_SCOPES
 from copydesk.model.token import Scope
 
 Json = dict[str, Any]

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Final, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +19,9 @@ from copydesk.errors import FieldError, InvalidError
 from copydesk.model.draft import MANUAL, TO_REVIEW, Format, ListedDraft, Status
 from copydesk.model.serialization import Struct
 from copydesk.model.validation import FieldReader, storage_problem
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 MAX_TAGS, MAX_TAG_LENGTH, MAX_ID_LENGTH = 20, 50, 100
 
@@ -296,6 +299,34 @@ class SliceAround(NamedTuple):
     slice: DraftSlice
     before: int
     """Number of drafts before the first one of the slice."""
+
+
+TIMED_TABS = frozenset({Tab.SCHEDULED, Tab.MISSED, Tab.POSTED})
+"""Tabs whose rows show the time at which a draft is or was published; the others show its age."""
+
+
+class LoadedView(NamedTuple):
+    """The first drafts of a view or those around a position, and what is known about all drafts at that time."""
+
+    event_number: int
+    """Number of draft events so far."""
+    newest_id: str
+    """The newest draft; empty without drafts."""
+    counts: DraftCounts
+    rows: SliceAround
+    zone: "ZoneInfo | None"
+    """The user's time zone, for the tabs of TIMED_TABS."""
+
+
+class RefreshedDrafts(NamedTuple):
+    """Drafts as they are now, and what is known about the others."""
+
+    drafts: tuple[ListedDraft, ...]
+    counts: DraftCounts
+    new_count: int
+    """Number of drafts of the view that are newer than the one that was the newest."""
+    zone: "ZoneInfo | None"
+    """The user's time zone, for the tabs of TIMED_TABS."""
 
 
 def precedes(order: Order, one: DraftPosition, other: DraftPosition) -> bool:

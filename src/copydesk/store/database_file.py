@@ -38,6 +38,7 @@ FINGERPRINTS: Final = {
     "0019": "2d9147e9eb9bef24",
     "0020": "42b951f2d1753c13",
     "0021": "756bc52d3d7845b9",
+    "0022": "6825de7f42675e6c",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

@@ -9,7 +9,22 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exists, func, insert, literal, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+    type_coerce,
+    update,
+)
 
 from copydesk.model.draft import (
     Draft,
@@ -60,6 +75,12 @@ _APPROVED_TARGETS = (
     .order_by(draft.c.id.desc())
     .limit(bindparam("most"))
 )
+_NEWEST_APPROVED = _APPROVED_TARGETS.subquery()
+# As text: PostgreSQL compares no JSON.
+_KIND = (_NEWEST_APPROVED.c.format, cast(_NEWEST_APPROVED.c.target_platforms, Text))
+_APPROVED_KINDS = select(
+    func.max(_NEWEST_APPROVED.c.id), _KIND[0], type_coerce(_KIND[1], draft.c.target_platforms.type)
+).group_by(*_KIND)
 
 _COUNTS = draft_count.c
 _BY_STATUS = (
@@ -98,6 +119,11 @@ def list_targets(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> tu
 def list_approved_targets(conn: Connection, user_id: str, limit: int) -> tuple[DraftTargets, ...]:
     """Return the targets of the newest approved drafts, newest first."""
     return tuple(DraftTargets(*row) for row in conn.execute(_APPROVED_TARGETS, {"user": user_id, "most": limit}))
+
+
+def list_approved_kinds(conn: Connection, user_id: str, limit: int) -> tuple[DraftTargets, ...]:
+    """Return one of each kind of the newest approved drafts, which differ in their formats and targets."""
+    return tuple(DraftTargets(*row) for row in conn.execute(_APPROVED_KINDS, {"user": user_id, "most": limit}))
 
 
 def list_held_reasons(conn: Connection, user_id: str) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from copydesk.model.experiment import ExperimentPlan, ExperimentStatus
 from copydesk.model.item import ItemState
 from copydesk.model.ranking import ChangeRanking
 from copydesk.model.requests import ChangeDraft, CountedChange
+from copydesk.model.role import Role
 from copydesk.model.rule import RuleKind
 from copydesk.model.run import RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import FetchState, Health, SourceConfig
@@ -86,6 +87,8 @@ user = Table(
     required_column("writers", JsonText(tuple[str, ...]), server_default='["offline"]'),
     # Interests, filters and weights in place of those in the settings file.
     required_column("ranking", JsonText(ChangeRanking), server_default="{}"),
+    # Reviewers of the desk by name.
+    required_column("roles", JsonText(dict[str, Role]), server_default="{}"),
 )
 
 # Endpoints of language models. Their keys are in the vault.

@@ -7,6 +7,7 @@ import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from copydesk.model.ranking import ChangeRanking
+from copydesk.model.role import Roles
 from copydesk.model.rule import RuleKind
 from copydesk.model.serialization import Struct
 from copydesk.model.user import User
@@ -17,6 +18,7 @@ from copydesk.store.raw_sql import POSTGRESQL, ColumnCodec, execute_sql, upsert
 from copydesk.store.tables import clock_check, user, voice
 
 OWNER_NAME = "owner"
+_ROLES = ColumnCodec([user.c.roles])
 
 
 _FIRST = select(func.min(user.c.id)).scalar_subquery()
@@ -35,14 +37,34 @@ def get(conn: Connection, user_id: str) -> User | None:
     return User(**row._mapping) if row else None
 
 
-def look_up(conn: Connection, user_id: str) -> Callable[[], bool]:
-    """Send the query if there is a user with that id; return what waits for the answer."""
-    cursor = execute_sql(conn, 'SELECT 1 FROM "user" WHERE id = ?', (user_id,))
+def look_up(conn: Connection, user_id: str) -> Callable[[], Roles | None]:
+    """Send the query for the roles of the reviewers of a user's desk; return what waits for the answer, once.
+
+    It returns None if there is no such user.
+    """
+    cursor = execute_sql(conn, 'SELECT roles FROM "user" WHERE id = ?', (user_id,))
     if conn.dialect.name != POSTGRESQL:
         # Closed before anything is written.
         found = cursor.fetchone()
-        return lambda: found is not None
-    return lambda: cursor.fetchone() is not None
+        return lambda: _decode_roles(found)
+    return lambda: _decode_roles(cursor.fetchone())
+
+
+def _decode_roles(row: tuple[str] | None) -> Roles | None:
+    if row is None:
+        return None
+    # With each write of a desk, most of which have no roles.
+    return {} if row[0] == "{}" else next(_ROLES.decode([row]))[0]
+
+
+def load_roles(conn: Connection, user_id: str) -> Roles:
+    """Return the roles of the reviewers of a user's desk."""
+    return look_up(conn, user_id)() or {}
+
+
+def save_roles(conn: Connection, user_id: str, roles: Roles) -> None:
+    """Store the roles of the reviewers, in place of those stored."""
+    conn.execute(update(user).where(user.c.id == user_id).values(roles=dict(roles)))
 
 
 def get_by_name(conn: Connection, name: str) -> User | None:

@@ -10,6 +10,9 @@ from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from textual.actions import ActionParseResult
+from textual.binding import Binding
+from textual.dom import DOMNode
 from textual.events import Event, InputEvent, Paste
 from textual.events import Key as KeyPress
 from textual.message import Message
@@ -30,9 +33,12 @@ from copydesk.tui.runtime.notifications import NotifyingApp
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.desk.sources.overview import FailingSource
     from copydesk.jobs import JobMessage
     from copydesk.model.draft import ListedDraft
+    from copydesk.model.role import Role
     from copydesk.model.run import Run
+    from copydesk.model.token import Scope
     from copydesk.tui.runtime.pipeline_run import PipelineRun, RunView
     from copydesk.tui.terminal.images import ImageCache
 
@@ -43,9 +49,8 @@ class SourceFailures:
     def __init__(self) -> None:
         self._failing_ids: frozenset[str] | None = None
 
-    async def load_new(self, desk: "Desk") -> list[str]:
-        """Return a sentence for each source that started to fail since the last call."""
-        failing = await desk.pipeline.list_failing_sources()
+    def find_new(self, failing: "Sequence[FailingSource]") -> list[str]:
+        """Return a sentence for each of these failing sources that did not fail at the last call."""
         previous, self._failing_ids = self._failing_ids, frozenset(source.id for source in failing)
         if previous is None:
             return []
@@ -57,6 +62,8 @@ OpenDesk = Callable[[], "AbstractAsyncContextManager[Desk]"]
 """Returns the unopened desk; called in a thread after the first paint."""
 LoadFirstPage = Callable[[], "Sequence[ListedDraft]"]
 """Loads the first drafts awaiting review, faster than the desk can be opened; called in a thread."""
+EXIT_WORK_TIMEOUT = 2.0
+"""Seconds that the console waits on exit for a database that does not respond."""
 _DESK_GROUP = "holding"
 JOBS_START_DELAY = 2.0
 """Seconds before jobs start: due work can wait that long, the first rows cannot."""
@@ -107,6 +114,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         self.open_error: CopydeskError | None = None
         """The reason why the desk could not be opened; None while it is opening or open."""
         self.desk_tasks = DeskTasks(self)
+        self.exit_work: set[DeskWork] = set()
+        """What is done with the desk last, when the console exits."""
         self.exit_message = ""
         """Printed on the terminal after the console has exited."""
         self.keys = tuple(self.preferences.keys)
@@ -119,6 +128,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         self._load_first_page = load_first_page
         self.needs_approvals = False
         """True if an account asks for the approvals of several reviewers."""
+        self.role: Role | None = None
+        """The user's role; None for one who may do everything."""
         self.change_count = 0
         """Incremented when something was written to the desk."""
         self._last_run: PipelineRun | None = None
@@ -219,11 +230,19 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                     await self.desk_tasks.finish_writes()
                     self.desk = None
                     await self.desk_tasks.cancel()
+                    await self._run_exit_work(desk)
         except Exception as error:
             self.open_error = to_copydesk_error(error)
             self.type_ahead.wake()
             self.log_problem(str(self.open_error))
             self._post_to_screen(DeskClosed(self.open_error))
+
+    async def _run_exit_work(self, desk: "Desk") -> None:
+        """Let the other reviewers see at once that this console has closed. Leases expire in any case."""
+        with suppress(CopydeskError, TimeoutError):
+            async with asyncio.timeout(EXIT_WORK_TIMEOUT):
+                for work in self.exit_work:
+                    await work(desk)
 
     async def _notify_interrupted(self, desk: "Desk") -> None:
         """Notify about bulk actions whose process was killed."""
@@ -245,13 +264,14 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
             try:
                 current = await desk.change_counter()
                 if current != previous:
-                    for message in await source_failures.load_new(desk):
+                    status = await desk.status()
+                    for message in source_failures.find_new(status.failing_sources):
                         self.log_problem(message)
                     # A jump is a change: the jobs store it when they notice it, and its end.
-                    self.posting_paused = await desk.schedule.peek_clock_warning() is not None
-                    self.needs_user = await desk.count_needing_user()
-                    most_approvals = await desk.most_approvals()
-                    self.has_account, self.needs_approvals = most_approvals > 0, most_approvals > 1
+                    self.posting_paused = status.is_posting_paused
+                    self.needs_user = status.needing_user
+                    self.role = status.role
+                    self.has_account, self.needs_approvals = status.most_approvals > 0, status.most_approvals > 1
                     if previous is not None:
                         self.change_count += 1
                         self._post_to_screen(DeskChanged())
@@ -339,6 +359,29 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
             if self.type_ahead.intercept(event):
                 return
         await super().on_event(event)
+
+    async def run_action(
+        self,
+        action: "str | ActionParseResult",
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Run the action of a key; say so instead if the user's role does not allow it."""
+        if self.role is not None and default_namespace is not None:
+            bound = [binding for binding in default_namespace.BINDINGS if isinstance(binding, Binding)]
+            key_id = next((binding.id for binding in bound if binding.action == action), None)
+            if key_id and (reason := self.role_refusal(key_id)):
+                self.notify(reason, severity="warning")
+                return True
+        return await super().run_action(action, default_namespace, namespaces)
+
+    def role_refusal(self, key_id: str, needed: "Scope | None" = None) -> str:
+        """Return why the user's role does not allow a key; empty if it does. `needed` is the scope if that varies."""
+        if self.role is None:
+            return ""
+        from copydesk.tui.key_scopes import key_problem  # noqa: PLC0415 - most desks have no roles
+
+        return key_problem(key_id, self.role, needed)
 
     def key_label(self, action_id: str) -> str:
         """Return the label of the first key of an action."""

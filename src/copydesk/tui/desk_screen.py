@@ -81,8 +81,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     def refusal(self, key_id: str) -> str:
         """Return why a key does nothing to what the screen shows now; empty if it does something."""
-        del key_id
-        return ""
+        return self.app.role_refusal(key_id)
 
     def selected_draft_id(self) -> str | None:
         """Return the id of the draft under the cursor; None where there is none."""

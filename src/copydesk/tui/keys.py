@@ -101,7 +101,7 @@ KEYS = (
     Key("review.post", KeyContext.REVIEW, "p", "post", "Post now; asks for confirmation"),
     Key("review.archive", KeyContext.REVIEW, "x", "archive", "Archive"),
     Key("review.restore", KeyContext.REVIEW, "Z", "restore", "Restore from the archive"),
-    Key("review.undo", KeyContext.REVIEW, "u", "undo", "Undo your last change", "undo"),
+    Key("review.undo", KeyContext.REVIEW, "u", "undo", "Undo the last change", "undo"),
     Key("review.redo", KeyContext.REVIEW, "ctrl+r", "redo", "Redo the last undone change"),
     Key("review.merge_stories", KeyContext.REVIEW, "M", "merge_stories", "Merge the stories of the marked drafts"),
     Key("review.split_story", KeyContext.REVIEW, "B", "split_story", "Split the draft's item from its story"),

@@ -265,7 +265,7 @@ async def test_system_changes_cannot_be_undone(desk):
         await desk.drafts.undo(first)
     # An older change must not be undone instead.
     with pytest.raises(
-        ConflictError, match=r"Your last change \(it was scheduled\) cannot be undone: since then it missed its time"
+        ConflictError, match=r"The last change \(it was scheduled\) cannot be undone: since then it missed its time"
     ):
         await desk.drafts.undo()
     await desk.drafts.reschedule(first, LATER)

@@ -116,7 +116,7 @@ async def test_compose_waits_for_open_desk() -> None:
 
 async def test_screen_switch_does_not_wait_for_reads(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=TEXTS[:2]) as review:
-        held = DelayedResponse(review.desk.drafts.views, "window")
+        held = DelayedResponse(review.desk.drafts.views, "load")
         review.app.simulate_key("full_stop")
         await held.wait_until_called()
         review.app.simulate_key("3")

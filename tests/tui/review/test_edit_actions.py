@@ -10,10 +10,11 @@ import pytest
 
 from copydesk.desk import Desk
 from copydesk.editor import Autosave
-from copydesk.errors import EditedByOtherError
+from copydesk.errors import ConflictError, EditedByOtherError, InvalidError
 from copydesk.tui.app import Console
 from copydesk.tui.dialogs import autosaved_form
 from copydesk.tui.review import presence
+from copydesk.tui.review.presence import EditLease
 from copydesk.tui.widgets.inputs import SafeTextArea
 from desk_fixtures import open_desk_at
 from posting_fixtures import connect_account
@@ -105,6 +106,59 @@ async def test_typing_keeps_other_reviewers_from_saving(tmp_path: Path, monkeypa
         await review.press("escape", "y")
         await wait_for_editor(ben, first.id, present=False)
         assert (await ben.drafts.edit(first.id, "By Ben.")).text == "By Ben."
+
+
+@pytest.mark.parametrize("end", ["saved", "discarded"])
+async def test_lease_ends_with_the_edit_also_during_a_renewal(tmp_path: Path, end: str) -> None:
+    """The first renewal, which takes the lease, is held up until the end of the edit has been asked for."""
+    async with open_desk_at(tmp_path) as desk, open_desk_at(tmp_path, console__reviewer="ben") as ben:
+        draft = (await desk.drafts.create({"text": "The ferry sails."})).drafts[0]
+        conflicts: list[ConflictError] = []
+        lease = EditLease(desk, draft.id, conflicts.append)
+        entered, go_on = asyncio.Event(), asyncio.Event()
+        start_edit = desk.drafts.activity.start_edit
+
+        async def start_late(draft_id: str) -> object:
+            entered.set()
+            await go_on.wait()
+            return await start_edit(draft_id)
+
+        desk.drafts.activity.start_edit = start_late  # type: ignore[assignment, method-assign]
+        renewal = asyncio.create_task(lease.renew("The ferry sails late."))
+        await entered.wait()
+        if end == "saved":
+            ending = asyncio.create_task(lease.end_by(lambda: desk.drafts.edit(draft.id, "The ferry sails late.")))
+        else:
+            ending = asyncio.create_task(lease.end())
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.gather(renewal, ending)
+        # A renewal that was waiting all along, or comes after the end.
+        await lease.renew("The ferry sails late.")
+
+        assert (await ben.drafts.activity.get(draft.id)).editing is None
+        await ben.drafts.edit(draft.id, "By Ben.")
+        assert conflicts == []
+
+
+async def test_edit_goes_on_if_saving_failed(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        draft = (await desk.drafts.create({"text": "The ferry sails."})).drafts[0]
+        lease = EditLease(desk, draft.id, lambda _: None)
+        with pytest.raises(InvalidError):
+            await lease.end_by(lambda: desk.drafts.edit(draft.id, ""))
+        await lease.renew("The ferry sails late.")
+        assert (await desk.drafts.activity.get(draft.id)).editing is not None
+
+
+async def test_quitting_ends_the_lease_of_an_open_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(autosaved_form, "AUTOSAVE_DELAY", 0.01)
+    async with open_desk_at(tmp_path, console__reviewer="ben") as ben:
+        async with open_review(tmp_path) as review:
+            first = review.current
+            await review.press("e", "ctrl+end", "z")
+            await wait_for_editor(ben, first.id, present=True)
+        assert (await ben.drafts.activity.get(first.id)).editing is None
 
 
 async def wait_for_editor(desk: Desk, draft_id: str, *, present: bool) -> None:

@@ -72,7 +72,7 @@ async def test_late_refresh_keeps_second_decision(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         first = review.current.id
         await review.press("a", "k")
-        held_refresh = DelayedResponse(review.desk.drafts.views, "by_ids")
+        held_refresh = DelayedResponse(review.desk.drafts.views, "refresh")
         review.screen.refresh_data()
         await held_refresh.wait_until_called()
         held_write = DelayedResponse(review.desk.drafts, "change")
@@ -89,7 +89,7 @@ async def test_refresh_from_before_undo_is_ignored(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         before = review.current
         await review.press("a", "k")
-        held_refresh = DelayedResponse(review.desk.drafts.views, "by_ids")
+        held_refresh = DelayedResponse(review.desk.drafts.views, "refresh")
         review.screen.refresh_data()
         await held_refresh.wait_until_called()
         await press_without_waiting(review, "u")
@@ -102,7 +102,7 @@ async def test_list_loaded_before_decision_shows_decision(tmp_path: Path) -> Non
     async with open_review(tmp_path) as review:
         first = review.current.id
         await review.press("j", "k")
-        held_list = DelayedResponse(review.desk.drafts.views, "window")
+        held_list = DelayedResponse(review.desk.drafts.views, "load")
         await press_without_waiting(review, "full_stop")
         await held_list.wait_until_called()
         held_write = DelayedResponse(review.desk.drafts, "change")

@@ -36,7 +36,7 @@ async def test_bulk_finishing_late_keeps_marks_of_other_tab(tmp_path: Path) -> N
 async def test_rows_arriving_while_console_exits_are_dropped(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 12) as (ui, _):
         assert ui.app.desk is not None
-        pane, held = review_screen(ui).queue_pane, DelayedResponse(ui.app.desk.drafts, "counts")
+        pane, held = review_screen(ui).queue_pane, DelayedResponse(ui.app.desk.drafts.views, "refresh")
         pane.refresh_rows()
         await held.wait_until_called()
         # An exiting console removes its widgets, the innermost first.
@@ -65,7 +65,7 @@ async def test_late_show_draft_does_not_change_tab(tmp_path: Path) -> None:
         ids = await other.drafts.views.between(review_screen(ui).queue_pane.view)
         await other.drafts.bulk_all(Action.APPROVE, ids[9:])
         await ui.press("full_stop")
-        held = DelayedResponse(ui.app.desk.drafts.views, "event_number")
+        held = DelayedResponse(ui.app.desk.drafts.views, "load")
         ui.app.show_draft(ids[11])
         await held.wait_until_called()
         review_screen(ui).queue_pane.show_tab("rejected")
@@ -81,7 +81,7 @@ async def test_last_requested_draft_is_displayed(tmp_path: Path) -> None:
         await other.drafts.bulk_all(Action.APPROVE, ids[8:10])
         await other.drafts.bulk_all(Action.REJECT, ids[10:])
         await ui.press("full_stop")
-        held = DelayedResponse(ui.app.desk.drafts.views, "event_number")
+        held = DelayedResponse(ui.app.desk.drafts.views, "load")
         review_screen(ui).show_draft(ids[11])
         await held.wait_until_called()
         review_screen(ui).show_draft(ids[9])

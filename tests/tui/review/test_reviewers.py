@@ -1,5 +1,6 @@
 """Tests for several reviewers of one desk, as one of them sees the others in the console."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
@@ -11,6 +12,7 @@ from console_driver import make_draft
 from copydesk.desk import Desk
 from copydesk.model.activity import Approval, Comment, DraftActivity, ReviewedDraft, Viewer
 from copydesk.model.draft import Status
+from copydesk.model.role import Role
 from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.review.comments import completions
 from copydesk.tui.review.pages import DraftDetails, draft_page
@@ -164,6 +166,100 @@ async def test_console_tells_which_draft_it_shows(tmp_path: Path) -> None:
         presence.update()
         presence.update()
         assert (await seen(second.id), await seen(first.id)) == (["anna"], [])
+
+
+async def test_quitting_is_seen_at_once(tmp_path: Path) -> None:
+    async with as_ben(tmp_path) as ben:
+        async with open_team(tmp_path, 1) as (review, _):
+            first = review.current
+            await review.press("j", "k")
+            for _ in range(2):
+                review.screen.review_actions.presence.update()
+            await review.wait()
+            assert [viewer.reviewer for viewer in (await ben.drafts.activity.get(first.id)).viewers] == ["anna"]
+        assert (await ben.drafts.activity.get(first.id)).viewers == ()
+
+
+async def test_exit_does_not_wait_for_a_database_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copydesk.tui.desk_app.EXIT_WORK_TIMEOUT", 0.01)
+    async with open_team(tmp_path, 1) as (review, _):
+        stopped = []
+
+        async def wait_for_ever(_: Desk) -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.append(True)
+
+        review.app.exit_work.add(wait_for_ever)
+    assert stopped == [True]
+
+
+@pytest.mark.parametrize(
+    ("keys", "refusal"),
+    [
+        (("a",), "“Approve” needs the role reviewer; yours is writer."),
+        (("r",), "“Reject” needs the role reviewer; yours is writer."),
+        (("S",), "“Schedule at a time” needs the role publisher; yours is writer."),
+        (("p",), "“Post now” needs the role publisher; yours is writer."),
+        (("3", "A"), "“Add a source” needs the role reviewer; yours is writer."),
+        (("2", "A"), "“Add a weekly slot” needs the role publisher; yours is writer."),
+        (("5", "m"), "“Record metrics by hand” needs the role reviewer; yours is writer."),
+    ],
+)
+async def test_key_beyond_the_role_says_so_and_opens_nothing(
+    tmp_path: Path, keys: tuple[str, ...], refusal: str
+) -> None:
+    async with open_as_writer(tmp_path) as review:
+        first = review.current
+        await review.press(*keys)
+        assert review.toasts == [refusal]
+        assert len(review.app.screen_stack) == 1
+        assert await review.get_status(first.id) is first.status
+
+
+@asynccontextmanager
+async def open_as_writer(home: Path) -> AsyncIterator[ReviewDriver]:
+    """Open the console of a writer, once it knows the role."""
+    async with as_ben(home) as ben:
+        await ben.reviewers.set_role("anna", Role.WRITER)
+    async with open_review(home, console__reviewer="anna") as review:
+        await review.wait_for(lambda: review.app.role is Role.WRITER)
+        yield review
+
+
+async def test_writer_edits_and_comments_but_not_what_is_approved(tmp_path: Path) -> None:
+    async with open_as_writer(tmp_path) as review, as_ben(tmp_path) as ben:
+        first = review.current
+        await review.press("e", "ctrl+end", "z", "ctrl+s")
+        assert (await ben.drafts.get(first.id)).text == f"{first.text}z"
+        await review.press("u")
+        assert (await ben.drafts.get(first.id)).text == first.text
+        await ben.drafts.approve(first.id)
+        await review.press("right_square_bracket")
+        assert review.current.id == first.id
+        await review.press("e")
+        assert review.toasts[-1] == "“Edit here” needs the role reviewer; yours is writer."
+        assert len(review.app.screen_stack) == 1
+
+
+async def test_reviewer_connects_no_account(tmp_path: Path) -> None:
+    async with as_ben(tmp_path) as ben:
+        await ben.reviewers.set_role("anna", Role.REVIEWER)
+    async with open_review(tmp_path, console__reviewer="anna") as review:
+        await review.wait_for(lambda: review.app.role is Role.REVIEWER)
+        await review.press("6", "A")
+        assert "needs the role publisher; yours is reviewer" in review.toasts[-1]
+        assert len(review.app.screen_stack) == 1
+
+
+async def test_change_of_the_role_reaches_the_console(tmp_path: Path) -> None:
+    async with open_as_writer(tmp_path) as review, as_ben(tmp_path) as ben:
+        first = review.current
+        await ben.reviewers.set_role("anna", Role.REVIEWER)
+        await review.wait_for(lambda: review.app.role is Role.REVIEWER)
+        await review.press("a")
+        assert await review.get_status(first.id) is Status.APPROVED
 
 
 async def test_comment_is_added_on_words_resolved_and_deleted(tmp_path: Path) -> None:

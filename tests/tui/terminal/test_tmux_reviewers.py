@@ -1,7 +1,13 @@
 """Tests for two reviewers, each on a console in a terminal of their own, on one desk."""
 
+import os
+import signal
+import time
 from pathlib import Path
 
+import pytest
+
+from copydesk.model.activity import VIEW_DURATION
 from tmux_terminal import Terminal, open_terminal
 
 
@@ -37,6 +43,25 @@ def test_reviewers_see_each_other_and_take_an_edit_over(sample_home: Path) -> No
         # It saves nothing over the other text unasked.
         ben.press("C-s")
         ben.wait_for("overwrites it with your text")
+
+
+@pytest.mark.parametrize("how", ["quit", "SIGTERM", "SIGHUP"])
+def test_console_that_exits_is_not_seen_any_more(sample_home: Path, how: str) -> None:
+    with (
+        open_terminal((120, 40), COPYDESK_CONSOLE__REVIEWER="ada") as ada,
+        open_terminal((120, 40), COPYDESK_CONSOLE__REVIEWER="ben") as ben,
+    ):
+        open_first_draft(ada, sample_home)
+        open_first_draft(ben, sample_home)
+        ada.wait_for("ben is viewing")
+        started = time.monotonic()
+        if how == "quit":
+            ben.quit_console()
+        else:
+            os.kill(ben.process_id, getattr(signal, how))
+        ada.wait_for(r"^(?![\s\S]*ben is viewing)")
+        # Not because the record expired, which takes a minute.
+        assert time.monotonic() - started < VIEW_DURATION.total_seconds() / 2
 
 
 def test_comment_reaches_the_other_console_at_80_columns(sample_home: Path) -> None:

@@ -11,10 +11,12 @@ from copydesk.desk.accounts.credentials import login_error_hint, secret_name
 from copydesk.desk.context import DeskContext
 from copydesk.desk.leases import account_lease
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.activity import MAX_APPROVALS
 from copydesk.model.delivery import Account, ConnectedAccount, select_accounts
 from copydesk.model.serialization import Struct
+from copydesk.model.token import Scope
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     BrowserPlatform,
@@ -91,6 +93,7 @@ class Accounts:
             manual_redirect_uri=info.manual_redirect_uri,
         )
 
+    @needs(Scope.PUBLISH)
     @operation
     async def connect(self, platform: str, credentials: Mapping[str, str], server: str = "") -> ConnectedAccount:
         """Log in with the given fields, store the credentials and return the account.
@@ -110,6 +113,7 @@ class Accounts:
             connected = replace(connected, credentials={})
         return await self._save(connected)
 
+    @needs(Scope.PUBLISH)
     @operation
     async def start_sign_in(
         self, platform: str, credentials: Mapping[str, str], redirect_uri: str, server: str = ""
@@ -118,6 +122,7 @@ class Accounts:
         adapter, server_url = self._resolve_request(platform, credentials, server)
         return await _browser_platform(adapter).start_sign_in(server_url, credentials, redirect_uri)
 
+    @needs(Scope.PUBLISH)
     @operation
     async def finish_sign_in(self, platform: str, sign_in: SignIn, code: str, server: str = "") -> ConnectedAccount:
         """Complete a sign-in with the code from the redirect and return the account. Raises as `connect` does."""
@@ -164,6 +169,7 @@ class Accounts:
         posts = await platform.list_posts(account.details, MAX_LISTED_POSTS)
         return await asyncio.to_thread(select_examples, posts[:MAX_LISTED_POSTS])
 
+    @needs(Scope.PUBLISH)
     @operation
     async def require_approvals(self, name: str, count: int) -> ConnectedAccount:
         """Let the account take only drafts that `count` different reviewers have approved, 1 or 2; return it.
@@ -176,6 +182,7 @@ class Accounts:
         await self._ctx.write_durable(accounts.set_approvals, account.id, count)
         return replace(account, approvals=count)
 
+    @needs(Scope.PUBLISH)
     @operation
     async def remove(self, name: str) -> ConnectedAccount:
         """Delete an account and its credentials and return it. Published posts stay, there and in the history.

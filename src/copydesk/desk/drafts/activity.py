@@ -15,6 +15,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.approvals import AccountResolver, list_lacking, required_approvals
 from copydesk.desk.drafts.versions import Difference, compare_texts
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs, requiring
 from copydesk.errors import ConflictError, EditedByOtherError, FieldError, InvalidError, NotFoundError
 from copydesk.model.activity import (
     EDIT_DURATION,
@@ -32,6 +33,7 @@ from copydesk.model.activity import (
 )
 from copydesk.model.draft import APPROVED_STATUSES, STATUS_LABELS
 from copydesk.model.requests import MAX_TEXT_LENGTH
+from copydesk.model.token import Scope
 from copydesk.model.transitions import COUNTERSIGN, EventKind, allowed_actions, status_after_edit
 from copydesk.store import activity, draft_queries, draft_updates
 from copydesk.store.activity import OpenEdit
@@ -93,7 +95,10 @@ class Activity:
         another reviewer edits it, or if its status does not allow an edit; NotFoundError.
         """
         now = self._ctx.clock()
-        return await self._ctx.write(_start_edit, draft_id, self._ctx.reviewer, now, new_id(now), take_over=take_over)
+        with requiring(Scope.REVIEW if take_over else Scope.DRAFT):
+            return await self._ctx.write(
+                _start_edit, draft_id, self._ctx.reviewer, now, new_id(now), take_over=take_over
+            )
 
     @operation
     async def renew_edit(self, draft_id: str, lease_id: str, text: TypedText | None = None) -> EditLease:
@@ -114,6 +119,7 @@ class Activity:
         """End the caller's edit without saving; nothing happens if somebody else took it over."""
         await self._ctx.write(_end_edit, draft_id, self._ctx.reviewer)
 
+    @needs(Scope.REVIEW)
     @operation
     async def countersign(self, draft_id: str) -> DraftActivity:
         """Add the caller's approval to those of an approved draft, for accounts that ask for several.
@@ -123,6 +129,7 @@ class Activity:
         """
         return await self._ctx.write_durable(_countersign, draft_id, self._ctx.reviewer, self._ctx.clock())
 
+    @needs(Scope.REVIEW)
     @operation
     async def countersign_all(self, draft_ids: Sequence[str]) -> CountersignedDrafts:
         """Countersign those of the drafts that lack an approval, undone as one; return them, and the others with why.
@@ -146,6 +153,7 @@ class Activity:
         edit, text = await self._ctx.read(_load_unsaved, edit_id)
         return await asyncio.to_thread(compare_texts, edit.draft_id, text, edit.text)
 
+    @needs(Scope.REVIEW)
     @operation
     async def discard_unsaved(self, edit_id: str) -> None:
         """Delete a text that was typed and not saved. Raise NotFoundError."""
@@ -181,6 +189,7 @@ class Comments:
         )
         return await self._ctx.write_durable(_add_comment, comment)
 
+    @needs(Scope.REVIEW)
     @operation
     async def resolve(self, comment_id: str, *, resolved: bool = True) -> Comment:
         """Mark a comment as resolved, or open it again. Raise NotFoundError."""
@@ -189,6 +198,7 @@ class Comments:
             _resolve, comment_id, now if resolved else None, reviewer if resolved else None
         )
 
+    @needs(Scope.REVIEW)
     @operation
     async def remove(self, comment_id: str) -> None:
         """Delete a comment. Raise NotFoundError."""

@@ -53,9 +53,9 @@ def list_lacking(
     )
 
 
-async def count_missing_approvals(ctx: DeskContext) -> int:
+def count_missing_approvals(conn: Transaction, user_id: str, ctx: DeskContext) -> int:
     """Return the number of questions that `list_missing_approvals` returns, without loading a draft."""
-    return len(await ctx.read(_find_scheduled, ctx))
+    return len(_find_scheduled(conn, user_id, ctx))
 
 
 async def list_missing_approvals(ctx: DeskContext) -> tuple[ApprovalQuestion, ...]:

@@ -16,6 +16,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.activity import settle_edit
 from copydesk.desk.drafts.check_draft import check_edited_draft
 from copydesk.desk.leases import current_owner
+from copydesk.desk.permissions import requiring
 from copydesk.errors import ConflictError, CopydeskError, DeskClosedError, FieldError, InvalidError, StoreError
 from copydesk.model.draft import (
     APPROVED_STATUSES,
@@ -39,8 +40,10 @@ from copydesk.model.requests import (
     validate_bulk,
     validate_change,
 )
+from copydesk.model.role import ACTION_SCOPES, scope_of_change
 from copydesk.model.schedule import SET_SLOTS_COMMAND
 from copydesk.model.serialization import Struct
+from copydesk.model.token import Scope
 from copydesk.model.transitions import (
     ACTIONS,
     BulkFailure,
@@ -85,6 +88,16 @@ class PreparedChange(NamedTuple):
     edited: EditedText | None
     reviewer: str
 
+    @property
+    def scope(self) -> Scope:
+        """The scope that the change needs."""
+        return scope_of_change(
+            self.request.action,
+            edits=self.request.text is not None,
+            status=self.snapshot.status,
+            last_error=self.snapshot.value("last_error"),
+        )
+
 
 class Review:
     """Changes to drafts.
@@ -108,16 +121,18 @@ class Review:
         # The checks run here, outside the transaction: they take milliseconds in which nobody else could write.
         change = await prepare_change(self._ctx, draft_id, request, now, expected_version=expected_version)
         # Synced to disk before the response: a power cut must not take back an approval unnoticed.
-        return await self._ctx.write_durable(_apply_request, change, expected_version)
+        with requiring(change.scope):
+            return await self._ctx.write_durable(_apply_request, change, expected_version)
 
     async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
         """Implement `Drafts.bulk`, which documents it."""
         now = self._ctx.clock()
         request = validate_bulk(request, now)
         bulk_id, change = new_id(now), request.change_per_draft
-        # Recorded before the first draft: a killed process leaves a bulk that can be resumed or undone as one.
-        async with record_bulk(self._ctx, bulk_id, now, change, request.ids):
-            errors = await self._apply_to_each(change, request.ids, now, bulk_id)
+        with requiring(ACTION_SCOPES[request.action]):
+            # Recorded before the first draft: a killed process leaves a bulk that can be resumed or undone as one.
+            async with record_bulk(self._ctx, bulk_id, now, change, request.ids):
+                errors = await self._apply_to_each(change, request.ids, now, bulk_id)
         return to_bulk_outcome(request.action, request.ids, errors)
 
     async def bulk_all(
@@ -175,7 +190,8 @@ class Review:
         """
         now = self._ctx.clock()
         parts = [BulkPart(validate_change(part.request, now), part.draft_ids) for part in parts]
-        errors = await self._apply_in_batches(parts, now, bulk_id)
+        with requiring(ACTION_SCOPES[action]):
+            errors = await self._apply_in_batches(parts, now, bulk_id)
         return to_bulk_outcome(action, [draft_id for part in parts for draft_id in part.draft_ids], errors)
 
     async def _apply_parts(
@@ -191,8 +207,9 @@ class Review:
         counted = tuple(CountedChange(part.request, len(part.draft_ids)) for part in parts if part.draft_ids)
         # One request is stored as ever, so that an older version can finish it, too.
         request = counted[0].request if len(counted) == 1 else counted
-        async with record_bulk(self._ctx, bulk_id, now, request, ids, action=action):
-            errors = await self._apply_in_batches(parts, now, bulk_id, on_progress, is_cancelled)
+        with requiring(ACTION_SCOPES[action]):
+            async with record_bulk(self._ctx, bulk_id, now, request, ids, action=action):
+                errors = await self._apply_in_batches(parts, now, bulk_id, on_progress, is_cancelled)
         return to_bulk_outcome(action, ids[: len(errors)], errors)
 
     async def _apply_in_batches(

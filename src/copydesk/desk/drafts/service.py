@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import TYPE_CHECKING, Annotated, TypeVar, Unpack
+from zoneinfo import ZoneInfo
 
 from msgspec import Meta
 
@@ -24,11 +25,14 @@ from copydesk.model.decision_stats import DecisionStats
 from copydesk.model.delivery import PostResult
 from copydesk.model.draft import TO_REVIEW, Action, Checks, Draft, Format, ListedDraft, Status
 from copydesk.model.filters import (
+    TIMED_TABS,
     DraftCounts,
     DraftPosition,
     DraftSlice,
     DraftView,
     FilterParams,
+    LoadedView,
+    RefreshedDrafts,
     SliceAround,
     Tab,
     parse_query,
@@ -60,6 +64,7 @@ from copydesk.store import (
     schedule,
     search,
 )
+from copydesk.store.database import Transaction
 from copydesk.store.draft_queries import DraftPage
 
 if TYPE_CHECKING:
@@ -114,16 +119,25 @@ class DraftViews:
         )
 
     @operation
+    async def load(self, view: DraftView, position: DraftPosition | None = None, *, limit: int = 200) -> LoadedView:
+        """Return the first `limit` drafts of the view, or those on both sides of a position, with the number of draft
+        events, the newest draft, the counts and the time zone, in one read.
+        """
+        return await self._ctx.read(_load_view, view, position, limit)
+
+    @operation
+    async def refresh(self, view: DraftView, ids: tuple[str, ...], newest_id: str) -> RefreshedDrafts:
+        """Return the drafts with these ids, the counts, the number of drafts of the view that are newer than
+        `newest_id` and the time zone, in one read.
+        """
+        return await self._ctx.read(_refresh_view, view, ids, newest_id)
+
+    @operation
     async def around(self, view: DraftView, position: DraftPosition, *, limit: int = 200) -> SliceAround:
         """Return drafts on both sides of a position, and the number before them. The draft at the
         position may be gone.
         """
-        above = await self.window(view, limit=limit // 2, before=position)
-        below = await self.window(view, limit=limit, after=above.positions[-1] if above.positions else None)
-        # Nothing is above the first draft of the view, so counting is only needed if there are more.
-        start = await self._ctx.read(queue_window.count_before, view, above.positions[0]) if above.has_more else 0
-        both = DraftSlice((*above.drafts, *below.drafts), (*above.positions, *below.positions), below.has_more)
-        return SliceAround(both, start)
+        return await self._ctx.read(_load_around, view, position, limit)
 
     @operation
     async def total(self, view: DraftView) -> int:
@@ -595,3 +609,41 @@ class Drafts:
         found = await self._ctx.read(query, *parameters, limit=limit, before=before)
         next_cursor = encode_cursor(found.position, *scope) if found.position is not None else None
         return found.drafts, next_cursor
+
+
+def _load_view(
+    conn: Transaction, user_id: str, view: DraftView, position: DraftPosition | None, limit: int
+) -> LoadedView:
+    # Taken before the rows are read: a draft that arrives in between then counts as new, and is not lost.
+    event_number = queue_window.latest_event_rid(conn, user_id)
+    newest_id, counts = queue_window.newest_id(conn, user_id), drafts.count_by_status(conn, user_id)
+    if position is None:
+        rows = SliceAround(queue_window.load_slice(conn, user_id, view, limit=limit), 0)
+    else:
+        rows = _load_around(conn, user_id, view, position, limit)
+    return LoadedView(event_number, newest_id, counts, rows, _load_zone(conn, user_id, view))
+
+
+def _load_zone(conn: Transaction, user_id: str, view: DraftView) -> ZoneInfo | None:
+    return schedule.get_time_zone(conn, user_id) if view.tab in TIMED_TABS else None
+
+
+def _load_around(conn: Transaction, user_id: str, view: DraftView, position: DraftPosition, limit: int) -> SliceAround:
+    above = queue_window.load_slice(conn, user_id, view, limit=limit // 2, position=position, backwards=True)
+    last = above.positions[-1] if above.positions else None
+    below = queue_window.load_slice(conn, user_id, view, limit=limit, position=last)
+    # Nothing is above the first draft of the view, so counting is only needed if there are more.
+    start = queue_window.count_before(conn, user_id, view, above.positions[0]) if above.has_more else 0
+    both = DraftSlice((*above.drafts, *below.drafts), (*above.positions, *below.positions), below.has_more)
+    return SliceAround(both, start)
+
+
+def _refresh_view(
+    conn: Transaction, user_id: str, view: DraftView, ids: tuple[str, ...], newest_id: str
+) -> RefreshedDrafts:
+    return RefreshedDrafts(
+        new_count=queue_window.count_newer(conn, user_id, view, newest_id, MAX_NEW_COUNT),
+        drafts=queue_window.by_ids(conn, user_id, ids),
+        counts=drafts.count_by_status(conn, user_id),
+        zone=_load_zone(conn, user_id, view),
+    )

@@ -15,10 +15,13 @@ from datetime import datetime
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.history_text import describe_action
 from copydesk.desk.drafts.review import apply_separately, format_wall_time, record_bulk
+from copydesk.desk.permissions import requiring
 from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, StoreError, UndoNotAllowedError
 from copydesk.model.draft import Action, Status
 from copydesk.model.requests import MAX_IDS
+from copydesk.model.role import scope_of_undo
 from copydesk.model.serialization import Struct, format_iso
+from copydesk.model.token import Scope
 from copydesk.model.transitions import BulkFailure, EventKind, HistoryPosition, UndoResult, allowed_actions
 from copydesk.store import bulk_actions, draft_events, draft_updates
 from copydesk.store.database import Transaction
@@ -77,10 +80,11 @@ class UndoRedo:
         bulk_id = new_id(now) if plan.bulk else None
         restorer = _Restorer(kind, now, bulk_id, plan.sent)
         ids = [snapshot.id for snapshot, _ in plan.steps]
-        async with record_bulk(
-            self._ctx, bulk_id or "", now, None, ids, kind=kind, action=plan.action, of_bulk_id=plan.of_bulk_id
-        ):
-            errors = await self._apply_in_batches(plan, restorer, stopped)
+        with requiring(plan.scope):
+            async with record_bulk(
+                self._ctx, bulk_id or "", now, None, ids, kind=kind, action=plan.action, of_bulk_id=plan.of_bulk_id
+            ):
+                errors = await self._apply_in_batches(plan, restorer, stopped)
         # Of one draft the reason is raised; of a bulk, each draft's reason is part of the result.
         if not plan.bulk and errors[0]:
             raise errors[0]
@@ -125,6 +129,15 @@ class _UndoPlan(Struct, frozen=True):
     """True if that one was not complete."""
     failed: tuple[BulkFailure, ...] = ()
     """Drafts that cannot be undone, with the reason."""
+
+    @property
+    def scope(self) -> Scope:
+        """The scope that it needs."""
+        scopes = [
+            scope_of_undo(event.action, snapshot.status, Status(event.before.get("status", snapshot.status)))
+            for snapshot, event in self.steps
+        ]
+        return max(scopes, key=lambda scope: scope.rank, default=Scope.DRAFT)
 
 
 class _Restorer:
@@ -340,7 +353,7 @@ def _check_newest_change(conn: Transaction, user_id: str, newest: EventRow, even
     )
     if blocking and newest.rid not in draft_events.reverted_rids(history):
         own, later_change = describe_action(newest.action), describe_action(blocking.action)
-        message = f"Your last change ({own}) cannot be undone: since then {later_change}."
+        message = f"The last change ({own}) cannot be undone: since then {later_change}."
         raise UndoNotAllowedError(message, newest.rid, hint="Pass a draft id to undo the last change of that draft.")
 
 
@@ -351,7 +364,7 @@ def _check_any_succeeded(plan: _UndoPlan, errors: Sequence[CopydeskError | None]
     if refused and len(refused) == len(plan.steps):
         drafts = "its draft" if len(refused) == 1 else f"any of its {len(refused):,} drafts"
         raise UndoNotAllowedError(
-            f"Your last change ({describe_action(plan.action)}) cannot be undone on {drafts}. {refused[0].message}",
+            f"The last change ({describe_action(plan.action)}) cannot be undone on {drafts}. {refused[0].message}",
             plan.steps[0][1].rid,
             hint="Pass a draft id to undo the last change of that draft.",
         )

@@ -9,10 +9,13 @@ from pathlib import Path
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs, requiring
 from copydesk.errors import FieldError, ImageError, InvalidError
 from copydesk.model.draft import Draft, DraftImage, ImageSource, Thumbnail, stored_image_digest, without_item
 from copydesk.model.requests import MAX_ALT_LENGTH, AttachImage, validate_attach
+from copydesk.model.role import scope_of_edit
 from copydesk.model.serialization import Struct
+from copydesk.model.token import Scope
 from copydesk.model.transitions import status_after_edit
 from copydesk.store import draft_queries, draft_updates, drafts
 from copydesk.store.database import Transaction
@@ -64,8 +67,11 @@ class DraftImages:
         """
         if alt is not None and not 1 <= len(alt.strip()) <= MAX_ALT_LENGTH:
             raise InvalidError(FieldError("alt", f"takes 1 to {MAX_ALT_LENGTH:,} characters"))
-        return await self._ctx.write_durable(_set_alt, draft_id, alt and alt.strip(), position)
+        snapshot = await self._ctx.read(draft_updates.load_snapshot, draft_id)
+        with requiring(scope_of_edit(snapshot.status, snapshot.value("last_error"))):
+            return await self._ctx.write_durable(_set_alt, draft_id, alt and alt.strip(), position)
 
+    @needs(Scope.REVIEW)
     @operation
     async def attach(self, draft_id: str, request: AttachImage | Mapping[str, object]) -> Draft:
         """Attach an image that is proposed for the draft. Raises as `describe`."""

@@ -12,6 +12,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.approvals import AccountResolver, list_lacking, list_missing_approvals
 from copydesk.desk.drafts.review import prepare_change
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.desk.publishing.delivery_report import (
     DeliveryContext,
     describe,
@@ -56,6 +57,7 @@ from copydesk.model.delivery import (
 )
 from copydesk.model.draft import Action, Format, ListedDraft, Status, without_item
 from copydesk.model.requests import ChangeDraft, validate_change
+from copydesk.model.token import Scope
 from copydesk.model.transitions import allowed_actions
 from copydesk.model.validation import web_address_problem
 from copydesk.posting import delivery_states
@@ -144,6 +146,7 @@ class Posting:
         self._sender = Sender(ctx)
         self._tasks: set[asyncio.Task[Any]] = set()
 
+    @needs(Scope.PUBLISH)
     @operation
     async def post(
         self,
@@ -309,6 +312,7 @@ class Posting:
         await self.send_due()
         return (await self.get_delivery(delivery_id))[0]
 
+    @needs(Scope.PUBLISH)
     @operation
     async def mark_posted(self, delivery_id: str, url: str = "") -> DeliveryReport:
         """Record the user's confirmation that the delivery is live, at `url` if given; return its report.
@@ -322,6 +326,7 @@ class Posting:
         await self._decide(delivery_id, Decision("you marked it as posted", DOUBTFUL | UNSUCCESSFUL, transition))
         return (await self.get_delivery(delivery_id))[0]
 
+    @needs(Scope.PUBLISH)
     @operation
     async def resend(self, delivery_id: str, *, wait: float = POST_TIMEOUT) -> DeliveryReport:
         """Send the missing posts of a delivery after the user has checked the account or wants the same text twice.
@@ -343,6 +348,7 @@ class Posting:
             await self._send_until_ended(row.draft_id, (delivery_id,), wait)
             return (await self.get_delivery(delivery_id))[0]
 
+    @needs(Scope.PUBLISH)
     @operation
     async def give_up(self, delivery_id: str) -> DeliveryReport:
         """Abandon a delivery as it is; return its report. One that ended is no longer listed as needing the user."""

@@ -9,6 +9,7 @@ import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.desk.sources import feed_import, overview, preview_fetch
 from copydesk.desk.sources.feed_import import (
     DuplicateSourceError,
@@ -30,6 +31,7 @@ from copydesk.model.source import (
     SourceConfig,
     SourceSpec,
 )
+from copydesk.model.token import Scope
 from copydesk.model.validation import FieldReader, convert, parse_line, wire_fields, wire_names
 from copydesk.store import sources
 from copydesk.store.database import Transaction
@@ -90,6 +92,7 @@ class Sources:
     def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
 
+    @needs(Scope.REVIEW)
     @operation
     async def create(self, request: NewSource | Mapping[str, object], *, test: bool = True) -> Source:
         """Create a source after a test fetch has succeeded, and return it.
@@ -126,6 +129,7 @@ class Sources:
             raise _source_not_found(source_id)
         return source
 
+    @needs(Scope.REVIEW)
     @operation
     async def update(
         self, source_id: str, changes: ChangeSource | Mapping[str, object], *, test: bool = True
@@ -178,6 +182,7 @@ class Sources:
             {"fetch": msgspec.structs.replace(stored[0].state, gone=False)} if stored and stored[0].state.gone else {}
         )
 
+    @needs(Scope.REVIEW)
     @operation
     async def delete(self, source_id: str) -> None:
         """Delete a source with its items and drafts.
@@ -223,6 +228,7 @@ class Sources:
         """Return the source's most recent items, newest first; empty if the source does not exist."""
         return await self._ctx.read(overview.list_recent_items, source_id, limit)
 
+    @needs(Scope.REVIEW)
     @operation
     async def import_feeds(
         self, feeds: Sequence[feed_import.Outline], on_result: Callable[[FeedImportResult], None], *, test: bool = True
@@ -241,6 +247,7 @@ class Sources:
         """Return the feeds of an OPML file. Raise InvalidError if it is not one."""
         return await feed_import.parse_opml(body)
 
+    @needs(Scope.REVIEW)
     @operation
     async def import_opml(self, body: bytes, on_progress: Callable[[int, int], None] = lambda *_: None) -> ImportResult:
         """Add the feeds of an OPML file without fetching them. Existing sources are not changed.

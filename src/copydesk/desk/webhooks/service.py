@@ -7,11 +7,13 @@ from msgspec.structs import asdict
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.desk.webhooks.sender import EventSender, SendReport, vault_name
 from copydesk.desk.webhooks.signature import new_secret
 from copydesk.errors import ConflictError, CopydeskError, CredentialsError, NotFoundError
 from copydesk.model.event import EventType
 from copydesk.model.page import Page, PageSize, decode_whole_number, encode_cursor
+from copydesk.model.token import Scope
 from copydesk.model.validation import MAX_ID_LENGTH, FieldReader
 from copydesk.model.webhook import CreatedWebhook, NewWebhook, Webhook, WebhookDelivery
 from copydesk.store import webhooks
@@ -30,6 +32,7 @@ class Webhooks:
         self._ctx = ctx
         self._sender = EventSender(ctx)
 
+    @needs(Scope.PUBLISH)
     @operation
     async def create(self, request: NewWebhook | Mapping[str, object]) -> CreatedWebhook:
         """Create a webhook and return it with its secret, which cannot be read later.
@@ -81,6 +84,7 @@ class Webhooks:
             raise _not_found(webhook_id)
         return CreatedWebhook(**asdict(webhook), secret=await self._sender.load_secret(target))
 
+    @needs(Scope.PUBLISH)
     @operation
     async def remove(self, webhook_id: str) -> None:
         """Delete a webhook with its log; nothing more is sent to it. Raise NotFoundError."""

@@ -7,8 +7,10 @@ import msgspec
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
+from copydesk.desk.permissions import needs
 from copydesk.desk.writers.open_writer import KEY, load_prices, open_endpoint, secret_name, write_recorded
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.model.token import Scope
 from copydesk.model.writer import (
     MAX_WRITERS,
     OFFLINE,
@@ -50,6 +52,7 @@ class WriterSettings:
             writers=tuple(infos), spending=spending, monthly_budget=self._ctx.settings.writing.monthly_budget
         )
 
+    @needs(Scope.REVIEW)
     @operation
     async def add(self, values: NewEndpoint | Mapping[str, object], key: str = "") -> WriterInfo:
         """Add an endpoint, or replace the one of the same name, and return it. It is not asked before it is chosen.
@@ -77,6 +80,7 @@ class WriterSettings:
             await self._ctx.vault.remove(secret_name(old, self._ctx.user))
         return await self._get(endpoint.name)
 
+    @needs(Scope.REVIEW)
     @operation
     async def remove(self, name: str) -> WriterInfo:
         """Delete an endpoint and its key, and return it. It is asked no more."""
@@ -88,6 +92,7 @@ class WriterSettings:
         await self._ctx.write_durable(_remove, name)
         return info
 
+    @needs(Scope.REVIEW)
     @operation
     async def use(self, names: Sequence[str]) -> Writers:
         """Let the named writers be asked for each draft, in this order until one has written it.

@@ -13,14 +13,12 @@ from copydesk.http.call import Call
 from copydesk.http.operations import Operations
 from copydesk.model.delivery import NeedsYou, PostResult
 from copydesk.model.draft import (
-    APPROVED_STATUSES,
     Action,
     Checks,
     Draft,
     Format,
     ListedDraft,
     Status,
-    is_held,
     without_item,
 )
 from copydesk.model.filters import Archived
@@ -34,6 +32,7 @@ from copydesk.model.requests import (
     CreateDraft,
     CreationMode,
 )
+from copydesk.model.role import ACTION_SCOPES, scope_of_edit
 from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope
 from copydesk.model.transitions import BulkFailure
@@ -41,19 +40,6 @@ from copydesk.model.transitions import BulkFailure
 operations = Operations("Drafts")
 LOG = logging.getLogger("copydesk.http")
 STORE_FAILED: Final = "The database could not be written. The reason is in the server's log."
-
-ACTION_SCOPES: Final[Mapping[Action, Scope]] = {
-    Action.APPROVE: Scope.REVIEW,
-    Action.REJECT: Scope.REVIEW,
-    Action.REGENERATE: Scope.DRAFT,
-    Action.ARCHIVE: Scope.REVIEW,
-    Action.UNAPPROVE: Scope.REVIEW,
-    Action.SCHEDULE: Scope.PUBLISH,
-    Action.RESCHEDULE: Scope.PUBLISH,
-    Action.CANCEL_SCHEDULE: Scope.PUBLISH,
-    Action.POST: Scope.PUBLISH,
-}
-"""The scope that each action needs."""
 
 
 def scope_of_action(fields: Mapping[str, object]) -> Scope:
@@ -175,9 +161,7 @@ async def change_draft(call: Call) -> Draft | PostResult:
     fields, version = call.body, await _expected_version(call)
     if "text" in fields and not call.access.scope.covers(Scope.REVIEW):
         current = await call.desk.drafts.get(call.id)
-        # An edit of a held draft confirms its approval.
-        if current.status in APPROVED_STATUSES or is_held(current.status, current.last_error):
-            call.require(Scope.REVIEW)
+        call.require(scope_of_edit(current.status, current.last_error))
         if version not in {None, current.version}:
             raise StaleVersionError
         # If somebody approves it before the edit, nothing is written.

@@ -60,6 +60,7 @@ FINGERPRINTS: Final = {
     "0019": "ec02813581617d99",
     "0020": "546bec1b05651e95",
     "0021": "60580fc39dd602a0",
+    "0022": "500fc2f8d8d60ca7",
 }
 """The revisions that this version can read, oldest first, with the fingerprint of the statements that create them.
 
@@ -143,6 +144,9 @@ CREATE INDEX ix_delivery_not_before_open ON delivery (not_before NULLS FIRST, us
 CREATE INDEX ix_delivery_due_at_planned ON delivery (due_at, user_id) WHERE state = 'planned';
 CREATE INDEX ix_delivery_figures_at ON delivery (figures_at NULLS FIRST, user_id) WHERE figures_at IS NOT NULL;
 CREATE INDEX ix_webhook_delivery_next_at ON webhook_delivery (next_at NULLS FIRST, user_id) WHERE next_at IS NOT NULL;
+""",
+    "0022": """
+ALTER TABLE "user" ADD COLUMN roles JSON DEFAULT '{}' NOT NULL;
 """,
 }
 """By revision: the statements that make it from the one before, without those of triggers, which are created anew."""

@@ -15,6 +15,7 @@ from textual.timer import Timer
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.draft import APPROVED_STATUSES, TO_REVIEW, Action, Draft, ListedDraft, Status
 from copydesk.model.requests import TIME_ACTIONS, ChangeDraft
+from copydesk.model.role import scope_of_edit
 from copydesk.model.transitions import (
     ACTIONS,
     COUNTERSIGN,
@@ -33,7 +34,7 @@ from copydesk.tui.messages import WorkStatusChanged
 from copydesk.tui.review.local_changes import DraftState, LocalChanges
 from copydesk.tui.review.marks import ResolvedDrafts, Selection
 from copydesk.tui.review.queue_pane import QueuePane
-from copydesk.tui.review.refusals import refusal, split
+from copydesk.tui.review.refusals import EDIT_KEYS, refusal, split
 from copydesk.tui.runtime.desk_tasks import DRAFT_DELETED_MESSAGE, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.runtime.notifications import is_refusal
@@ -260,7 +261,8 @@ class ActionRunner:
     def refusal(self, key_id: str, draft: ListedDraft) -> str:
         """Return why a key does nothing to the draft, and which keys do; empty if it does something."""
         state = self.changes.current_state(draft)
-        return refusal(key_id, state.status, archived=state.archived)
+        needed = scope_of_edit(state.status, draft.last_error) if key_id in EDIT_KEYS else None
+        return self.app.role_refusal(key_id, needed) or refusal(key_id, state.status, archived=state.archived)
 
     def ask_if_possible(
         self, key_id: str, actions: Sequence[Action], ask: Callable[[Selection, int, str], object]

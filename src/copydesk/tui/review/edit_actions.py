@@ -48,6 +48,7 @@ class _EditSession:
         self._autosave = editing.texts(desk)
         self._write_lock = asyncio.Lock()
         self._lease = EditLease(desk, draft.id, lambda error: self._app.notify(error.message, severity="warning"))
+        self._app.exit_work.add(self._end_lease)
         self._takes_over = False
         """True if the user agreed to end the edit of another reviewer."""
 
@@ -79,6 +80,10 @@ class _EditSession:
     async def _forget(self) -> None:
         async with self._write_lock:
             await asyncio.to_thread(self._autosave.delete, self._draft.id)
+        self._app.exit_work.discard(self._end_lease)
+        await self._lease.end()
+
+    async def _end_lease(self, _: "Desk") -> None:
         await self._lease.end()
 
     async def _save(self, text: str) -> str:
@@ -89,8 +94,8 @@ class _EditSession:
                 self._takes_over = False
                 await self._lease.take_over()
                 self._editing.taken_over_id = self._draft.id
-            await self._editing.save(self._desk, self._draft, text, self._version)
-            await self._lease.end(saved=True)
+            await self._lease.end_by(lambda: self._editing.save(self._desk, self._draft, text, self._version))
+            self._app.exit_work.discard(self._end_lease)
         except EditedByOtherError as error:
             self._dialog.call_later(self._confirm_takeover, error.message)
             return error.message
@@ -277,10 +282,9 @@ class EditActions:
             self.app.notify(labels.NO_CHANGES)
         else:
             try:
-                await self.save(desk, draft, text, version)
+                await lease.end_by(lambda: self.save(desk, draft, text, version))
             except CopydeskError as error:
                 raise ConflictError(str(error), hint=labels.text_saved_hint(path)) from error
-            await lease.end(saved=True)
         await asyncio.to_thread(autosave.delete, draft.id)
 
     async def _run_editor(self, editor_command: tuple[str, ...], path: Path) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ class Presence:
         self._recorded = ""
         """The draft that the others see; "" for none."""
         self._recorded_at = -math.inf
+        screen.app.exit_work.add(self._leave)
 
     def start(self) -> None:
         """Record what is displayed from now on."""
@@ -63,6 +64,10 @@ class Presence:
         is_current = bool(app.screen_stack) and app.screen_stack[0] is self._screen
         return self._screen.selected_draft_id() if is_current and app.idle_time < AWAY_AFTER else None
 
+    async def _leave(self, desk: "Desk") -> None:
+        if self._recorded:
+            await desk.drafts.activity.leave(self._recorded)
+
     async def _record(self, desk: "Desk", before: str, draft_id: str) -> None:
         # The draft may be deleted by now, and nothing depends on this.
         with suppress(CopydeskError):
@@ -81,6 +86,9 @@ class EditLease:
         self._on_conflict = on_conflict
         self._id: str | None = None
         self._renewed_at: float | None = None
+        self._has_ended = False
+        self._lock = asyncio.Lock()
+        """Held by what changes the lease: a renewal that was begun before the end must not take it after that."""
 
     async def renew(self, text: str) -> None:
         """Take or renew the lease, unless that was done just now. Report once that somebody else has it."""
@@ -89,6 +97,11 @@ class EditLease:
             return
         # Before the first await: the next autosave may come while this one waits for the database.
         self._renewed_at = now
+        async with self._lock:
+            if not self._has_ended:
+                await self._renew(text)
+
+    async def _renew(self, text: str) -> None:
         try:
             if self._id is None:
                 self._id = (await self._desk.drafts.activity.start_edit(self._draft_id)).id
@@ -115,12 +128,18 @@ class EditLease:
         """End the edit of another reviewer, whose text is kept."""
         self._id = (await self._desk.drafts.activity.start_edit(self._draft_id, take_over=True)).id
 
-    async def end(self, *, saved: bool = False) -> None:
-        """End the edit, if it has the lease; saving has ended it already."""
-        lease, self._id = self._id, None
-        # A renewal in the background that has not begun yet must not take the lease again.
-        self._renewed_at = math.inf
-        if lease is not None and not saved:
-            # It expires anyway.
-            with suppress(CopydeskError):
-                await self._desk.drafts.activity.end_edit(self._draft_id)
+    async def end_by(self, save: Callable[[], Awaitable[object]]) -> None:
+        """Save the text, which ends the edit unless it fails."""
+        async with self._lock:
+            await save()
+            self._has_ended, self._id = True, None
+
+    async def end(self) -> None:
+        """End the edit, if it has the lease."""
+        self._has_ended = True
+        async with self._lock:
+            lease, self._id = self._id, None
+            if lease is not None:
+                # It expires anyway.
+                with suppress(CopydeskError):
+                    await self._desk.drafts.activity.end_edit(self._draft_id)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, NamedTuple
-from zoneinfo import ZoneInfo
 
 from copydesk.model.draft import ListedDraft
 from copydesk.model.filters import (
@@ -24,10 +23,6 @@ from copydesk.tui.terminal.cells import safe_line
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-
-
-TIMED_TABS = frozenset({Tab.SCHEDULED, Tab.MISSED, Tab.POSTED})
-"""Tabs whose rows show the time at which a draft is or was published; the others show its age."""
 
 
 class MarkPositions(NamedTuple):
@@ -92,30 +87,28 @@ class QueueLoader:
         self.zone: tzinfo | None = None
         """The user's time zone, if the rows show times."""
 
-    async def load_zone(self, desk: "Desk") -> None:
-        """Load the user's time zone if the rows show times."""
-        if self._view.tab in TIMED_TABS:
-            self.zone = ZoneInfo(await desk.schedule.zone())
-
     async def load(self, desk: "Desk", position: DraftPosition | None, marks: Marks) -> LoadedQueue:
         """Load the list from its start, or around `position`, and the current positions of `marks`."""
-        # Taken before the rows are read: a draft that arrives in between then counts as new, and is not lost.
-        event_count = await desk.drafts.views.event_number()
-        newest, counts = await desk.drafts.views.newest(), await desk.drafts.counts()
+        loaded = await desk.drafts.views.load(self._view, position, limit=PAGE_SIZE)
         # The counts ignore filters, so the length of a filtered list is unknown.
-        window = Window(None if self._view.is_filtered else count_in_tab(self._view.tab, counts))
+        window = Window(None if self._view.is_filtered else count_in_tab(self._view.tab, loaded.counts))
         if position is None:
-            window.merge(RowRequest(RowOrigin.START), await desk.drafts.views.window(self._view, limit=PAGE_SIZE))
+            window.merge(RowRequest(RowOrigin.START), loaded.rows.slice)
         else:
-            around = await desk.drafts.views.around(self._view, position, limit=PAGE_SIZE)
-            window.load_around(around.before, around.slice)
+            window.load_around(loaded.rows.before, loaded.rows.slice)
         self.filter_text = await self._describe_filters(desk)
-        await self.load_zone(desk)
-        self.event_count = event_count
+        self.zone = loaded.zone
+        self.event_count = loaded.event_number
         # Only the note of an empty list depends on whether there are sources.
         has_sources = bool(window.rows) or bool(await desk.sources.list())
         return LoadedQueue(
-            window, counts, newest, has_sources, self._view, position, await self._mark_positions(desk, marks)
+            window,
+            loaded.counts,
+            loaded.newest_id,
+            has_sources,
+            self._view,
+            position,
+            await self._mark_positions(desk, marks),
         )
 
     async def _mark_positions(self, desk: "Desk", marks: Marks) -> MarkPositions:
@@ -172,9 +165,9 @@ class QueueLoader:
 
     async def refresh_rows(self, desk: "Desk", ids: tuple[str, ...], newest_id: str) -> RefreshedRows:
         """Return the current state of these drafts."""
-        new = await desk.drafts.views.newer_than(newest_id, self._view)
-        await self.load_zone(desk)
-        return RefreshedRows(ids, await desk.drafts.views.by_ids(ids), await desk.drafts.counts(), new)
+        found = await desk.drafts.views.refresh(self._view, ids, newest_id)
+        self.zone = found.zone
+        return RefreshedRows(ids, found.drafts, found.counts, found.new_count)
 
     async def _describe_filters(self, desk: "Desk") -> str:
         view = self._view
@@ -202,12 +195,9 @@ async def locate_draft(desk: "Desk", draft_id: str, tab: Tab, sorts: Mapping[str
     draft = await desk.drafts.get(draft_id)
     tab = tab if tab_contains(tab, draft) else next(other for other in Tab if tab_contains(other, draft))
     view = DraftView(tab=tab, sort=sorts.get(tab.value))
-    loader, newest_id = QueueLoader(view, await desk.drafts.views.event_number()), await desk.drafts.views.newest()
-    await loader.load_zone(desk)
     positions = await desk.drafts.views.positions_of(view, (draft_id,))
     # It may have left the tab since; then the nearest one takes its place.
     position = positions[0] if positions else DraftPosition(None, draft_id)
-    around = await desk.drafts.views.around(view, position, limit=PAGE_SIZE)
-    window = Window(count_in_tab(view.tab, await desk.drafts.counts()))
-    window.load_around(around.before, around.slice)
-    return view, SavedTab(window, window.find_index(draft_id) or 0, newest_id, loader)
+    loader = QueueLoader(view)
+    loaded = await loader.load(desk, position, Marks(lambda *_: False))
+    return view, SavedTab(loaded.window, loaded.window.find_index(draft_id) or 0, loaded.newest_id, loader)

@@ -36,6 +36,7 @@ RULES: Mapping[str, _Rule] = {
     "review.edit_outside": _EDIT,
 }
 """The keys that change a draft."""
+EDIT_KEYS = frozenset(key_id for key_id, rule in RULES.items() if rule is _EDIT)
 
 
 def refusal(key_id: str, status: Status, *, archived: bool) -> str:

@@ -140,8 +140,8 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
 
     def refusal(self, key_id: str) -> str:
         """Return why a key does nothing to the draft under the cursor; of marked drafts each may differ."""
-        if self._acting_on is None:
-            return ""
+        if (reason := super().refusal(key_id)) or self._acting_on is None:
+            return reason
         from copydesk.tui.review.refusals import refusal  # noqa: PLC0415 - not needed for the first paint
 
         if key_id == "review.approve" and self.preview_pane.lacks_own_approval:

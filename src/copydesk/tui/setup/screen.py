@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from copydesk.errors import CopydeskError, FieldError, InvalidError
 from copydesk.model.delivery import ConnectedAccount
+from copydesk.model.token import Scope
 from copydesk.model.writer import OFFLINE, WriterInfo
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_screen import DeskScreen
@@ -380,6 +381,9 @@ class SetupScreen(DeskScreen):
         """Choose a platform, then open its form; add a language model in the section of writers."""
         if self.section is Section.WRITER:
             WriterActions(self).add()
+            return
+        if reason := self.app.role_refusal("setup.connect", Scope.PUBLISH):
+            self.app.notify(reason, severity="warning")
             return
         self.app.run_desk_task(self._choose_platform, hold_keys=Hold.SCREEN)
 

@@ -1,0 +1,47 @@
+"""What a console shows of its desk beside the drafts, in one read: it is looked at after every change."""
+
+from typing import TYPE_CHECKING
+
+from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.approvals import count_missing_approvals
+from copydesk.desk.publishing.missing_accounts import count_missing_accounts
+from copydesk.desk.sources.overview import FailingSource, list_failing
+from copydesk.model.role import Role, find_role
+from copydesk.model.serialization import Struct
+from copydesk.store import accounts, deliveries, users
+from copydesk.store.database import Transaction
+
+if TYPE_CHECKING:
+    from copydesk.desk.clock_guard import ClockGuard
+
+
+class DeskStatus(Struct, frozen=True):
+    """The state of a desk."""
+
+    failing_sources: tuple[FailingSource, ...]
+    """The enabled sources whose last fetch failed."""
+    is_posting_paused: bool
+    """True if the wall clock is in doubt."""
+    needing_user: int
+    """Number of deliveries, accounts and drafts that `posting.needs_you` lists."""
+    most_approvals: int
+    """The largest number of approvals that an account asks for; 0 if none is connected."""
+    role: Role | None
+    """The caller's role; None for one who may do everything."""
+
+
+def load_status(conn: Transaction, user_id: str, ctx: DeskContext, clock: "ClockGuard") -> DeskStatus:
+    """Return the state of the desk."""
+    return DeskStatus(
+        failing_sources=list_failing(conn, user_id),
+        is_posting_paused=clock.evaluate(users.load_clock_reading(conn, user_id)) is not None,
+        needing_user=count_needing_user(conn, user_id, ctx),
+        most_approvals=accounts.most_approvals(conn, user_id),
+        role=find_role(users.load_roles(conn, user_id), ctx.caller),
+    )
+
+
+def count_needing_user(conn: Transaction, user_id: str, ctx: DeskContext) -> int:
+    """Return how many deliveries, accounts and drafts `posting.needs_you` lists."""
+    waiting = count_missing_accounts(conn, user_id, ctx) + count_missing_approvals(conn, user_id, ctx)
+    return deliveries.count_needing_user(conn, user_id) + waiting
