@@ -385,18 +385,22 @@ class DeskContext:
         def guarded(conn: Transaction, user_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
             # Looked at last: a server's answer comes together with that to the first query of `work`.
             find_roles = users.look_up(conn, user_id)
+
+            def check() -> None:
+                roles = find_roles()
+                if roles is None:
+                    raise self._removed_error()
+                if requirement is not None:
+                    requirement.check(roles, caller)
+
             try:
                 result = work(conn, user_id, *args, **kwargs)
             except Exception as error:
-                # Nothing that belonged to the user is found, and nothing can be added.
-                if (isinstance(error, CopydeskError) or breaks_foreign_key(error)) and find_roles() is None:
-                    raise self._removed_error() from error
+                # Of a user who is gone nothing is found, and nothing can be added. A role refuses before anything else.
+                if isinstance(error, CopydeskError) or breaks_foreign_key(error):
+                    check()
                 raise
-            roles = find_roles()
-            if roles is None:
-                raise self._removed_error()
-            if requirement is not None:
-                requirement.check(roles, caller)
+            check()
             return result
 
         return guarded
