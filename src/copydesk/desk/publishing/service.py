@@ -364,11 +364,10 @@ class Posting:
     @operation
     async def blockers(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[PostingBlocker, ...]:
         """Return the reasons that would prevent posting a draft as it is. Nothing is sent over the network."""
-        draft, targets = await self._ctx.read(
-            _load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.resolve_accounts
+        draft, targets, rows = await self._ctx.read(
+            _load_posting_state, draft_id, tuple(platforms), self._ctx.resolve_accounts
         )
         post, digest = to_post(draft, self._ctx.clock()), text_digest(draft.text)
-        rows = await self._ctx.read(_load_deliveries, draft_id)
         blockers: list[PostingBlocker] = []
         for account in targets:
             platform = self._ctx.platform(account.details.platform)
@@ -582,6 +581,14 @@ def _load_draft_and_accounts(
     if draft is None:
         raise draft_updates.draft_not_found(draft_id)
     return draft, select_accounts(accounts.list_all(conn, user_id), platforms or draft.target_platforms, draft.format)
+
+
+def _load_posting_state(
+    conn: Transaction, user_id: str, draft_id: str, platforms: tuple[str, ...], select_accounts: AccountResolver
+) -> tuple[ListedDraft, tuple[ConnectedAccount, ...], tuple[DeliveryRow, ...]]:
+    """Return the draft, the accounts that it would go to, and its deliveries."""
+    draft, targets = _load_draft_and_accounts(conn, user_id, draft_id, platforms, select_accounts)
+    return draft, targets, deliveries.list_by_draft(conn, user_id, draft_id) if targets else ()
 
 
 def _is_ready_within(row: DeliveryRow, now: datetime, within: float) -> bool:

@@ -257,8 +257,10 @@ class PublishActions:
             self._scheduled_ids.difference_update(timed)
             if self.app.needs_approvals and (lacking := await desk.posting.list_lacking_approvals(timed)):
                 warnings.append(labels.lacking_approvals(len(lacking), len(timed)))
+            # Without an account there is nothing else to check.
             for draft_id in checked:
-                warnings += await self._first_blocker(desk, draft_id)
+                if draft_id not in without_account:
+                    warnings += await self._first_blocker(desk, draft_id)
         if warnings:
             remaining = labels.and_more(len(warnings) - MAX_LISTED)
             self.app.notify(" ".join(warnings[:MAX_LISTED]) + remaining, severity="warning")
