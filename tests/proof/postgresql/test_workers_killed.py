@@ -12,7 +12,7 @@ import pytest
 from feed_server import FeedServer
 from sampling import EXHAUSTIVE
 from store_fixtures import postgresql_server
-from worker_load import Load, check_end, kill_one, run_to_the_end
+from worker_load import Load, check_end, kill_one, resend_asking, run_to_the_end
 from worker_process import PostsFile, WorkerProcess
 
 PART = int(os.environ.get("COPYDESK_CLUSTER_PROOF", "0"))
@@ -50,7 +50,8 @@ async def test_nothing_is_lost_or_posted_twice(
             process.wait_until_started()
         seconds = await run_to_the_end(tmp_path, running, LIMIT, kill if kills else None)
 
-    asking = check_end(tmp_path, PostsFile(posts), load)
+    asking = await resend_asking(tmp_path, PostsFile(posts))
+    check_end(tmp_path, PostsFile(posts), load)
     rates = f"{load.sources / seconds:.1f} sources and {load.deliveries / seconds:.1f} deliveries a second"
     print(f"{workers} workers{', one killed each second' if kills else ''}: {seconds:.1f} s, {rates}, {asking} ask you")
     assert kills or not asking
