@@ -6,16 +6,24 @@ the README uses the PNG. The recording is an animated SVG.
 """
 
 import asyncio
+import os
 import re
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
+from unittest.mock import patch
 
 from console_driver import wait_until_idle
+from copydesk.desk.context import DeskContext
+from copydesk.desk.pipeline import progress
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import Settings, load
+from copydesk.store.ids import new_id
 from copydesk.tui.app import Console
 from copydesk.tui.themes import DARK, LIGHT
 from recording import Frame, animate
@@ -75,9 +83,27 @@ RECORDING = (
 """Keys, and the seconds for which their result is shown: twenty in all."""
 
 
+@contextmanager
+def repeatable() -> Iterator[None]:
+    """Remove what makes a desk differ from run to run, besides the clock.
+
+    Ids seed the assignment to the variants of an experiment, which decides what is written; jitter moves the next
+    fetches; the stages of a run are timed; and a terminal may have few colours.
+    """
+    bits = Random(17).getrandbits
+    seconds = count()
+    with (
+        patch.dict(os.environ, TERM="xterm-256color"),
+        patch.multiple(new_id, _random_bits=bits, _steps=bits, _last_millisecond=-1),
+        patch.object(DeskContext, "jitter", lambda _: 0.0),
+        patch.object(progress, "monotonic", lambda: next(seconds) / 5),
+    ):
+        yield
+
+
 async def record() -> str:
     """Return a review as an animated SVG."""
-    with TemporaryDirectory() as home:
+    with TemporaryDirectory() as home, repeatable():
         settings = sample_settings(load({}, Path(home)))
         await furnish(settings)
         app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW)
@@ -94,7 +120,7 @@ async def record() -> str:
 
 async def render(screenshot: Screenshot) -> str:
     """Return the screenshot as SVG."""
-    with TemporaryDirectory() as home:
+    with TemporaryDirectory() as home, repeatable():
         settings = sample_settings(load({}, Path(home)))
         await screenshot.setup(settings)
         app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW)

@@ -18,9 +18,10 @@ from sample_desks import SAMPLE_DRAFTS
 
 @pytest.fixture(autouse=True)
 def default_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the machine's settings of colours and theme."""
+    """Remove the machine's settings of colours and theme; have 256 colours."""
     for variable in ("NO_COLOR", "TEXTUAL_THEME", "COLORFGBG", "COLORTERM"):
         monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
 
 
 @pytest.fixture(autouse=True)

@@ -144,6 +144,8 @@ class Console(DeskApp, inherit_bindings=False):
             stored_theme = themes.load_theme(self._theme_file) if self._theme_file else ""
             self._set_initial_theme(stored_theme if stored_theme in self.available_themes else theme)
         self._saved_theme = self.theme
+        has_few_colours = self.no_color or self.console.color_system not in {"256", "truecolor"}
+        self.set_class(has_few_colours, "-few-colours", update=False)
 
     def get_driver_class(self) -> "type[Driver]":
         """Return the driver for this terminal, unless another one is configured.

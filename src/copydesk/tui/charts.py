@@ -24,7 +24,7 @@ MIN_BAR_WIDTH, MAX_BAR_WIDTH = 6, 30
 MIN_SCALE_WIDTH, MAX_SCALE_WIDTH = 12, 60
 LIFT_STEPS = (-0.1, 0.1, 0.3)
 """Differences from the mean at which the shade of an hour changes."""
-MIN_TILE_WIDTH = 17
+MIN_TILE_WIDTH = 15
 MAX_COURSE_WIDTH = 16
 _AXIS_STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 

@@ -1538,8 +1538,7 @@ def draft_unscheduled() -> str:
 def draft_picker_title(time: str, limit: int) -> str:
     """Return the title of the list of approved drafts; `limit` is 0 unless there are more than are listed."""
     newest = f" · newest {limit:,}" if limit else ""
-    keys = f"{key_label('list.open')} schedule · {key_label('pick.narrow')} narrow · {key_label('pick.leave')} cancel"
-    return f"{time} · {keys}{newest}"
+    return f"{time} · {key_label('list.open')} schedule{newest}"
 
 
 def plan_title(drafts: int) -> str:
@@ -2090,6 +2089,8 @@ NOT_RECORDED = "not recorded"
 POST = "Post"
 POSTS = "Posts"
 POST_WITHOUT_METRICS = "No metrics yet"
+POST_COLUMNS = {"rate": "rate", "interactions": "total", "impressions": "impr", "likes": "likes", "post": "post"}
+"""Headings of the list of posts: its metric, other metrics, and what follows."""
 TILE_INTERACTIONS = "interactions"
 TILE_PER_POST = "per post"
 TILE_POSTS = "posts"
@@ -2166,17 +2167,19 @@ def posts_behind(posts: int, known: int, metric: "EngagementMetric") -> str:
     return plural(posts, "post") if known == posts else f"{plural(posts, 'post')}, {known or 'none'} with {name}"
 
 
-def totals_line(totals: Sequence[tuple[str, int]]) -> str:
+def totals(metrics: Sequence[tuple[str, int]]) -> list[str]:
     """Return the sum of each reported metric."""
-    return " · ".join(f"{total:,} {METRIC_NAMES[name]}" for name, total in totals)
+    return [f"{total:,} {METRIC_NAMES[name]}" for name, total in metrics]
 
 
-def coverage(measured: int, posts: int, missing: Sequence[tuple[str, Sequence[str]]], without: Sequence[str]) -> str:
+def coverage(
+    measured: int, posts: int, missing: Sequence[tuple[str, Sequence[str]]], without: Sequence[str]
+) -> list[str]:
     """Return how many posts have metrics, which metrics the platforms in `missing` lack, and who reports nothing."""
     parts = [f"{measured:,} of {plural(posts, 'post')} measured"]
     parts += [f"{', '.join(platforms)}: no {' or '.join(metrics.split())}" for metrics, platforms in missing]
     parts += [f"{', '.join(without)}: no metrics yet"] if without else []
-    return " · ".join(parts)
+    return parts
 
 
 def change(difference: float) -> str:
@@ -2215,11 +2218,6 @@ def hours_hint(posts: int, zone: str) -> str:
 def not_reported_by(platform: str) -> str:
     """Return that a platform does not report a metric."""
     return f"not reported by {platform}"
-
-
-def post_counts(impressions: str, likes: str) -> str:
-    """Return the metrics in the row of a post."""
-    return f"{impressions} impr {likes} likes "
 
 
 def posts_by(metric: "EngagementMetric") -> str:

@@ -12,6 +12,8 @@ from textual.content import Content
 
 COLUMN_GAP = 2
 """Cells between two columns."""
+SEPARATOR = Content.styled(" · ", "dim")
+"""Between two facts."""
 MIN_LAST_COLUMN = 12
 """Minimum cells of a table's last column; the other columns are truncated to provide them."""
 MIN_TEXT_COLUMN = 36
@@ -39,6 +41,24 @@ class Paragraph(NamedTuple):
             return [self.content]
         room = max(width - self.indent, 1)
         return [line.pad_left(self.indent) for line in self.content.wrap(room)]
+
+
+class Facts(NamedTuple):
+    """Short facts one after another, separated by dots. A line ends between two of them, where one fits into a line."""
+
+    facts: Sequence[Content]
+    indent: int = 0
+
+    def lines(self, width: int) -> list[Content]:
+        """Render the facts in lines of at most `width` cells."""
+        room = max(width - self.indent, 1)
+        lines: list[Content] = []
+        for fact in self.facts:
+            if lines and lines[-1].cell_length + SEPARATOR.cell_length + fact.cell_length <= room:
+                lines[-1] += SEPARATOR + fact
+            else:
+                lines += fact.wrap(room) if fact else []
+        return [line.pad_left(self.indent) for line in lines]
 
 
 class Table(NamedTuple):
@@ -96,6 +116,11 @@ class Columns(NamedTuple):
 def paragraph(text: str = "", role: str = "") -> Paragraph:
     """Return a paragraph in one role; without text, a blank line."""
     return Paragraph(Content.styled(text, role) if role else Content(text))
+
+
+def facts(texts: Iterable[str], role: str = "") -> Facts:
+    """Return facts in one role."""
+    return Facts([Content.styled(text, role) if role else Content(text) for text in texts])
 
 
 def lay_out_blocks(blocks: Iterable[Block], width: int) -> list[Content]:

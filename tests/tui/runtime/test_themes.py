@@ -14,6 +14,7 @@ from copydesk.settings import load
 from copydesk.tui.app import Console
 from copydesk.tui.preferences import Preferences, load_preferences
 from copydesk.tui.themes import DARK, LIGHT, initial_theme, load_user_themes
+from copydesk.tui.widgets.line_list import LineList
 from delayed_responses import wait_until
 
 
@@ -41,6 +42,14 @@ def test_theme_contrast_is_readable(theme: Theme, background: str) -> None:
     background_colour = Color.parse(theme.variables.get(background) or getattr(theme, background))
     colours = [getattr(theme, colour) for colour in TEXT_COLOURS] + [theme.variables["foreground-muted"]]
     assert min(contrast(Color.parse(colour), background_colour) for colour in colours) >= 4.5
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+def test_row_under_cursor_stands_out(theme: Theme) -> None:
+    assert theme.background
+    background = Color.parse(theme.background)
+    for name, least in (("block-cursor-background", 1.5), ("block-cursor-blurred-background", 1.2)):
+        assert contrast(Color.parse(theme.variables[name]), background) >= least
 
 
 @pytest.mark.parametrize(
@@ -131,10 +140,39 @@ async def test_theme_change_repaints_screen() -> None:
         )
 
 
-async def test_cursor_is_visible_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "linux"}], ids=["no colours", "sixteen colours"])
+async def test_cursor_is_visible_without_colours(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     async with open_console(FakeDesk(3)) as ui:
         assert ui.lines[3].startswith("▌")
+        assert [is_reversed(ui, row) for row in (0, 2)] == [True, False]
+        await ui.press("j")
+        assert [is_reversed(ui, row) for row in (0, 2)] == [False, True]
+
+
+def is_reversed(ui: ConsoleDriver, row: int) -> bool:
+    """Return True if this line of the queue has the colours of its text and its background exchanged."""
+    theme, queue = ui.app.current_theme, ui.app.screen.query_one("#queue", LineList)
+    styles = {style for text, style, _ in queue.render_line(row) if text.strip(" ·") and style is not None}
+    shown = {(style.bgcolor and Color.from_rich_color(style.bgcolor).hex.lower()) for style in styles}
+    return shown == {theme.foreground}
+
+
+async def test_row_under_cursor_is_readable_in_every_theme() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        queue = ui.app.screen.query_one("#queue", LineList)
+        for theme in ui.app.available_themes.values():
+            ui.app.theme = theme.name
+            await ui.wait()
+            for part in (0, 1):
+                for text, style, _ in queue.render_line(part):
+                    if theme.ansi or not text.strip(" ·") or style is None:
+                        continue
+                    assert style.color is not None
+                    assert style.bgcolor is not None
+                    shown, behind = (Color.from_rich_color(color) for color in (style.color, style.bgcolor))
+                    assert contrast(shown, behind) >= 2, (theme.name, text)
 
 
 # The user's own themes

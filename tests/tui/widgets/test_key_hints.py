@@ -38,7 +38,7 @@ from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
 from copydesk.tui.widgets.key_hints import KeyLine
 from sources_driver import make_source
 
-REVIEW = "j k move  Enter open  a approve  r reject  e edit  s schedule  u undo  ? help  q quit"
+REVIEW = "j k move  Enter open  a approve  r reject  e edit  s schedule  u undo  : commands  ; jump  ? help  q quit"
 
 
 async def _parse_time(_: str) -> ParsedTime:

@@ -27,13 +27,13 @@ from copydesk.tui.browser import is_link
 from copydesk.tui.charts import Bar, BarChart, ColumnChart, HeatMap, Point, Tile, Tiles, format_percent
 from copydesk.tui.keys import key_label
 from copydesk.tui.labels import FORMAT
-from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.layout import Block, Paragraph, Table, facts, paragraph
 from copydesk.tui.review.draft_row import first_line
 from copydesk.tui.terminal.cells import fit, safe_line
 
 MIN_WHOLE_MEAN = 100
 """Means from here on are shown without a decimal."""
-PLATFORM_WIDTH = 9
+METRIC_WIDTH, PLATFORM_WIDTH = 7, 9
 MIN_WIDTH_FOR_METRICS = 60
 """Rows of at least this many cells show impressions and likes."""
 
@@ -98,8 +98,8 @@ def _totals(trends: EngagementTrends) -> Iterator[Block]:
         yield paragraph(labels.period_before(trends.before, is_compared=trends.compared is not None), "dim")
     totals = [(name, total) for name in labels.METRIC_NAMES if (total := getattr(trends.figures, name)) is not None]
     if totals:
-        yield paragraph(labels.totals_line(totals), "dim")
-    yield paragraph(_coverage(trends), "dim")
+        yield facts(labels.totals(totals), "dim")
+    yield facts(_coverage(trends), "dim")
 
 
 def _tile(
@@ -128,7 +128,7 @@ def _format_mean(value: float) -> str:
 VALUE_UNITS = {EngagementMetric.INTERACTIONS: _format_mean, EngagementMetric.RATE: format_percent}
 
 
-def _coverage(trends: EngagementTrends) -> str:
+def _coverage(trends: EngagementTrends) -> list[str]:
     """Return which posts have metrics, with platforms that lack the same ones named together."""
     missing: dict[str, list[str]] = {}
     for group in trends.by_platform:
@@ -190,19 +190,23 @@ def _section_title(title: str, subtitle: str) -> Block:
 def post_row(post: LivePost, metric: EngagementMetric, now: datetime, width: int) -> Content:
     """Return the row in `width` cells: the metric, others, platform, format, age and first line."""
     value = _row_value(post, metric)
-    metrics = (
-        labels.post_counts(_format_metric(post.impressions), _format_metric(post.likes))
-        if width >= MIN_WIDTH_FOR_METRICS
-        else ""
-    )
+    others = (post.impressions, post.likes) if width >= MIN_WIDTH_FOR_METRICS else ()
     head = Content.assemble(
-        (f"{value or labels.UNKNOWN_VALUE:>7} ", "" if value else "dim"),
-        (metrics, "dim"),
+        (f"{value or labels.UNKNOWN_VALUE:>{METRIC_WIDTH}} ", "" if value else "dim"),
+        ("".join(f"{_format_metric(count)} " for count in others), "dim"),
         f"{fit(safe_line(labels.platform_name(post.platform)), PLATFORM_WIDTH)} ",
         (FORMAT[post.format].letter, FORMAT[post.format].role),
         (f" {format_age(post.published_at, now) if post.published_at else '':>3} ", "dim"),
     )
     return head + fit(first_line(post.text), width - head.cell_length)
+
+
+def post_header(metric: EngagementMetric, width: int) -> str:
+    """Return the column headings for `post_row`."""
+    names = labels.POST_COLUMNS
+    others = f"{names['impressions']:>5} {names['likes']:>5} " if width >= MIN_WIDTH_FOR_METRICS else ""
+    # Platforms, formats and ages need no heading.
+    return f"{names[metric]:>{METRIC_WIDTH}} {others}{'':{PLATFORM_WIDTH + 7}}{names['post']}"
 
 
 def _row_value(post: LivePost, metric: EngagementMetric) -> str:

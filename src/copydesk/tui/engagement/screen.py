@@ -17,13 +17,21 @@ from copydesk.tui import empty_states, labels
 from copydesk.tui.browser import is_link, open_or_show_link
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
-from copydesk.tui.engagement.pages import PERIODS, EngagementReport, Period, engagement_page, post_page, post_row
+from copydesk.tui.engagement.pages import (
+    PERIODS,
+    EngagementReport,
+    Period,
+    engagement_page,
+    post_header,
+    post_page,
+    post_row,
+)
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.review.draft_row import first_line
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.line_list import LineList
+from copydesk.tui.widgets.line_list import LineList, ListPane
 from copydesk.tui.widgets.lines import TooSmall, set_title
 from copydesk.tui.widgets.page import Page
 
@@ -43,11 +51,12 @@ class EngagementScreen(DeskScreen):
     NAME = labels.ENGAGEMENT
     WHERE = (KeyContext.PAGE, KeyContext.ENGAGEMENT)
     BINDINGS = bindings(KeyContext.ENGAGEMENT)
-    CSS_PATH = stylesheet_path("engagement.tcss")
+    CSS_PATH = [stylesheet_path("list_pane.tcss"), stylesheet_path("engagement.tcss")]
     AUTO_FOCUS = "#metrics"
 
     metrics_pane = getters.query_one("#metrics", Page)
-    posts_pane: getters.query_one[LineList[LivePost]] = getters.query_one("#posts", LineList)
+    posts_pane = getters.query_one("#posts-pane", ListPane)
+    posts_list: getters.query_one[LineList[LivePost]] = getters.query_one("#posts", LineList)
     post_pane = getters.query_one("#post", Page)
 
     class Loaded(Message, bubble=False):
@@ -69,7 +78,11 @@ class EngagementScreen(DeskScreen):
     def body(self) -> Iterable[Widget]:
         with Container(id="body"):
             yield Page(empty_states.OPENING, id="metrics")
-            yield Vertical(LineList(self._draw_post, shows_times=True, id="posts"), Page(id="post"), id="right")
+            posts = LineList(self._draw_post, shows_times=True, id="posts")
+            yield Vertical(ListPane(self._format_headings, posts, id="posts-pane"), Page(id="post"), id="right")
+
+    def _format_headings(self, width: int) -> str:
+        return post_header(self.metric, width)
 
     def _draw_post(self, post: LivePost, width: int) -> Content:
         return post_row(post, self.metric, self.app.clock(), width)
@@ -112,9 +125,9 @@ class EngagementScreen(DeskScreen):
         # A refresh keeps the scroll position; another period starts at the top.
         show = pane.show_more if previous and previous.period == self.period else pane.show
         show(engagement_page(message.report))
-        current = self.posts_pane.current
+        current = self.posts_list.current
         positions = {post.id: index for index, post in enumerate(message.report.posts)}
-        self.posts_pane.show(message.report.posts, positions.get(current.id, 0) if current else 0)
+        self.posts_list.show(message.report.posts, positions.get(current.id, 0) if current else 0)
         self._update_titles()
 
     def show_error(self, error: CopydeskError) -> None:
@@ -123,13 +136,14 @@ class EngagementScreen(DeskScreen):
     def _update_titles(self) -> None:
         set_title(self.metrics_pane, labels.metrics_title(self.period.label))
         posts = self._report.posts if self._report else ()
+        self.posts_pane.show_headings(visible=bool(posts))
         title = labels.posts_title(len(posts), self.metric, is_limited=len(posts) >= MAX_POSTS)
         self.posts_pane.legend_title.set(title, labels.legend(labels.FORMAT[post.format] for post in posts))
 
     @on(LineList.Moved)
     def _show_current(self) -> None:
         """Show the post under the cursor; an unchanged post keeps its scroll position."""
-        post = self.posts_pane.current
+        post = self.posts_list.current
         if post is not None and post == self._displayed_post:
             return
         self._displayed_post = post
@@ -201,7 +215,7 @@ class EngagementScreen(DeskScreen):
 
     def action_open_link(self) -> None:
         """Open the post in the browser."""
-        post = self.posts_pane.current
+        post = self.posts_list.current
         if post is None or not is_link(post.url):
             self.app.notify(labels.NO_LINK_TO_OPEN, severity="warning")
         else:
@@ -211,7 +225,7 @@ class EngagementScreen(DeskScreen):
         """Fetch the metrics of the listed posts from the platforms."""
         # Posts without an account were recorded by hand: there is no platform to fetch from. A draft on several
         # accounts has several posts.
-        draft_ids = list(dict.fromkeys(post.draft_id for post in self.posts_pane.rows if post.account))
+        draft_ids = list(dict.fromkeys(post.draft_id for post in self.posts_list.rows if post.account))
         if not draft_ids:
             self.app.notify(labels.no_posts_to_fetch(), severity="warning")
             return
@@ -229,7 +243,7 @@ class EngagementScreen(DeskScreen):
 
     def action_record(self) -> None:
         """Prompt for the post's metrics, to record them by hand."""
-        post = self.posts_pane.current
+        post = self.posts_list.current
         if post is None:
             self.app.notify(labels.NO_POSTS, severity="warning")
             return

@@ -21,7 +21,7 @@ from copydesk.tui import labels
 from copydesk.tui.charts import Estimate, EstimateChart, format_percent
 from copydesk.tui.keys import key_label
 from copydesk.tui.labels import Badge
-from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.layout import Block, Facts, Paragraph, Table, paragraph
 from copydesk.tui.terminal.cells import fit, safe_line
 
 NAME_COLUMN_WIDTH = 22
@@ -80,7 +80,7 @@ def experiment_page(view: ExperimentView, now: datetime) -> list[Block]:
     comparisons = [comparison.posts for comparison in results.comparisons]
     return [
         Paragraph(Content.styled(safe_line(experiment.name), "strong")),
-        Paragraph(_status_line(view, now)),
+        Facts(list(_status(view, now))),
         *(Paragraph(line) for line in _remarks(view)),
         paragraph(),
         *_conclusion(view),
@@ -120,20 +120,17 @@ def _message(warning: ResultWarning) -> str:
     return labels.missing_impressions(warning.message) if is_about_platforms else warning.message
 
 
-def _status_line(view: ExperimentView, now: datetime) -> Content:
+def _status(view: ExperimentView, now: datetime) -> Iterator[Content]:
+    """Yield the facts of the line below the name."""
     experiment, sign = view.experiment, view.sign
-    line = Content.styled(" · ", "dim").join(
-        [
-            Content.styled(sign.text, sign.role),
-            Content(labels.experiment_parameter(safe_line(experiment.parameter))),
-            Content(labels.decided_by(experiment.plan.metric)),
-            *([Content(labels.AA_TEST)] if experiment.aa_test else ()),
-            Content.styled(labels.started(format_relative(experiment.started_at, now)), "dim"),
-        ]
-    )
-    if experiment.ended_at is None:
-        return line
-    return line + Content.styled(f" · {labels.ended(format_relative(experiment.ended_at, now))}", "dim")
+    yield Content.styled(sign.text, sign.role)
+    yield Content(labels.experiment_parameter(safe_line(experiment.parameter)))
+    yield Content(labels.decided_by(experiment.plan.metric))
+    if experiment.aa_test:
+        yield Content(labels.AA_TEST)
+    yield Content.styled(labels.started(format_relative(experiment.started_at, now)), "dim")
+    if experiment.ended_at is not None:
+        yield Content.styled(labels.ended(format_relative(experiment.ended_at, now)), "dim")
 
 
 def _remarks(view: ExperimentView) -> Iterator[Content]:

@@ -39,7 +39,7 @@ from copydesk.text.formatting import format_cost, format_relative, format_utc, p
 from copydesk.tui import labels
 from copydesk.tui.browser import is_link
 from copydesk.tui.labels import CLAIM, SEVERITY, source_type_label
-from copydesk.tui.layout import Block, Columns, Paragraph, Table, paragraph, progress_bar
+from copydesk.tui.layout import Block, Columns, Facts, Paragraph, Table, paragraph, progress_bar
 from copydesk.tui.review.draft_row import worst_finding_sign
 from copydesk.tui.terminal.cells import safe_line
 
@@ -293,7 +293,7 @@ def _headline(draft: ListedDraft, now: datetime, details: DraftDetails) -> Block
         *([Content.styled(check_sign.text, check_sign.role)] if (check_sign := worst_finding_sign(draft)) else []),
         Content.styled(origin, "dim"),
     ]
-    return Paragraph(Content.styled(" · ", "dim").join(parts))
+    return Facts(parts)
 
 
 def _reviewers(draft: ListedDraft, details: DraftDetails, now: datetime) -> Iterator[Block]:
@@ -311,14 +311,14 @@ def _reviewers(draft: ListedDraft, details: DraftDetails, now: datetime) -> Iter
     if viewing := [name for name in names if editing is None or name != safe_line(editing.reviewer)]:
         present.append(Content.styled(labels.are_viewing(viewing), "accent"))
     if present:
-        yield Paragraph(Content.styled(" · ", "dim").join(present))
+        yield Facts(present)
     if reviewed.required > 1 and labels.counts_approvals(draft.status):
         approved_by = [safe_line(approval.reviewer) for approval in reviewed.activity.approvals]
         text = labels.approvals(approved_by, reviewed.required)
         parts = [Content.styled(text, "warn" if reviewed.lacks_approvals else "good")]
         if reviewed.lacks_approvals and approved_by and not draft.archived_at:
             parts.append(Content.styled(labels.next_approval(is_own=reviewed.is_approved_by_caller), "dim"))
-        yield Paragraph(Content.styled(" · ", "dim").join(parts))
+        yield Facts(parts)
     for edit in reviewed.activity.unsaved:
         age = format_relative(edit.at, now)
         yield paragraph(labels.unsaved_text_of(safe_line(edit.reviewer), age), "dim")
@@ -374,7 +374,7 @@ def _proposed_images(images: Sequence[DraftImage]) -> Iterator[Block]:
             *([Content.styled(labels.may_need_licence(image.agency), "warn")] if image.agency else []),
             Content.styled(labels.attach_hint(), "dim"),
         ]
-        yield Paragraph(Content.styled(" · ", "dim").join(parts), indent=INDENT)
+        yield Facts(parts, indent=INDENT)
 
 
 def _items(items: Sequence[DraftSource]) -> Iterator[Block]:

@@ -83,7 +83,7 @@ class TabsLine(StaticLines):
         name = long if full_name or is_current else short
         count = self.app.needs_user if tab == NEEDS_YOU_TAB else self._counts.get(tab, 0)
         number = f" {format_count(count)}{'+' if own and count >= MAX_TAB_COUNT else ''}" if count else ""
-        return Content.assemble((name, "strong" if is_current else "dim"), (number, "accent" if is_current else "dim"))
+        return Content.assemble((name, "current" if is_current else "dim"), (number, "accent" if is_current else "dim"))
 
     def _join_tabs(self, tabs: list[str], labels: list[Content]) -> Content:
         # Clicks are resolved with the ends of the tabs as last drawn.

@@ -28,7 +28,6 @@ class ScheduleScreen(DeskScreen):
     WHERE = (KeyContext.SCHEDULE,)
     CSS_PATH = stylesheet_path("schedule.tcss")
     BINDINGS = bindings(KeyContext.SCHEDULE)
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (10, "-tall"), (40, "-high")]
 
     def __init__(self) -> None:
         super().__init__()

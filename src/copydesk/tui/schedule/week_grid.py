@@ -216,16 +216,12 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
     def _render_cell(self, cell: HourCell, now: datetime, *, is_selected: bool) -> Content:
         line = cell_line(cell, self._day_width, now=now, selected=self.entry if is_selected else None)
         if is_selected:
-            return (Content.styled(SELECTION_MARK, "accent") + line[1:]).stylize(
-                self._background_style("week-grid--cursor")
-            )
+            style = self.get_visual_style("week-grid--cursor")
+            # In one colour, which every theme has for this background; the letters tell the states apart.
+            return Content(SELECTION_MARK + line.plain[1:]).stylize(style)
         has_draft = any(entry.draft for entry in cell.entries[:1])
-        return line[:1] + line[1:].stylize(self._background_style("week-grid--block")) if has_draft else line
-
-    def _background_style(self, component: str) -> Style:
-        """Return the component's background and weight, which leave the text's colours unchanged."""
-        style = self.get_visual_style(component)
-        return Style(background=style.background, bold=style.bold or None)
+        block = Style(background=self.get_visual_style("week-grid--block").background)
+        return line[:1] + line[1:].stylize(block) if has_draft else line
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked cell; a double click opens it."""

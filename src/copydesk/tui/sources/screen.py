@@ -59,7 +59,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
 
     NAME = "Sources"
     WHERE = (KeyContext.LIST, KeyContext.SOURCES)
-    CSS_PATH = stylesheet_path("sources.tcss")
+    CSS_PATH = [stylesheet_path("list_pane.tcss"), stylesheet_path("sources.tcss")]
     BINDINGS = bindings(KeyContext.SOURCES)
     AUTO_FOCUS = "#sources"
     VERTICAL_BREAKPOINTS = [(0, "-low"), (10, "-short"), (20, "-tall")]

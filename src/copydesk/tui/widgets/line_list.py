@@ -242,5 +242,6 @@ class ListPane(Vertical):
         self.legend_title.fit()
 
     def show_headings(self, *, visible: bool) -> None:
-        """Show or hide the headings; without rows there are no columns."""
+        """Show or hide the headings, as they are now; without rows there are no columns."""
         self._headings.display = visible
+        self._headings.refresh()

@@ -3,8 +3,10 @@
 A line is a Content whose styles are role names. A `LinePainter` paints it, and again only if it has changed.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache, partial
 from typing import ClassVar, NamedTuple, Self
 
 from rich.segment import Segment
@@ -27,8 +29,9 @@ from copydesk.tui.layout import lay_out_blocks, paragraph
 _PLAIN, _BOLD, _UNDERLINED = Style(), Style(bold=True), Style(underline=True)
 _ROLES = {
     "dim": ("foreground-muted", _PLAIN),
-    "faint": ("border-blurred", _PLAIN),
+    "faint": ("foreground-disabled", _PLAIN),
     "strong": (None, _BOLD),
+    "current": (None, Style(bold=True, underline=True)),
     "accent": ("accent", _PLAIN),
     "good": ("success", _PLAIN),
     "warn": ("warning", _PLAIN),
@@ -47,6 +50,8 @@ No components of style sheets: Textual would compute the styles of each of them 
 """
 THUMB = "▐"
 """The part of the scroll bar that can be dragged."""
+MIN_CONTRAST = 3.0
+"""Contrast ratio below which text takes the colour of its background's own text instead of that of its role."""
 _MAX_CACHED_STRIPS = 120
 """Cached lines: a few screens of them."""
 
@@ -223,19 +228,42 @@ class LinePainter:
         )
 
     def _draw_content(self, line: Content, base: Style) -> Strip:
+        parse_style = partial(self._style_of, base)
         segments = [
-            Segment(text, style.rich_style) for text, style in line.render(base, end="", parse_style=self._style_of)
+            Segment(text, style.rich_style) for text, style in line.render(base, end="", parse_style=parse_style)
         ]
         return Strip(segments).adjust_cell_length(self._widget.drawable_size.width, base.rich_style)
 
-    def _style_of(self, role: str | Style) -> Style:
+    def _style_of(self, base: Style, role: str | Style) -> Style:
         if isinstance(role, Style):
             return role
         # An unknown role is no error: a Content may come from Textual, with styles of its own.
         variable, text_style = _ROLES.get(role, (None, _PLAIN))
         if variable is None:
             return text_style
-        return text_style + Style(foreground=_parse_colour(self._widget.app.theme_variables[variable]))
+        variables = self._widget.app.theme_variables
+        # The themes of ANSI colours have a single muted one.
+        colour = _parse_colour(variables.get(variable) or variables["foreground-muted"])
+        # Faint is what may be overlooked.
+        if role != "faint" and base.background is not None and not _is_readable(colour, base.background):
+            return text_style
+        return text_style + Style(foreground=colour)
+
+
+@lru_cache(256)
+def _is_readable(colour: Color, background: Color) -> bool:
+    """Return False if the colour is too close to the background: in many themes the cursor's row has the accent's."""
+    # How a terminal shows its own colours is not known.
+    if colour.ansi is not None or background.ansi is not None:
+        return True
+    darker, lighter = sorted(map(_luminance, (background + colour, background)))
+    return (lighter + 0.05) / (darker + 0.05) >= MIN_CONTRAST
+
+
+def _luminance(colour: Color) -> float:
+    """Return the relative luminance of WCAG 2, approximately."""
+    red, green, blue = (math.pow(part, 2.2) for part in colour.normalized)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def _parse_colour(text: str) -> Color:
@@ -247,7 +275,18 @@ def _parse_colour(text: str) -> Color:
 
 def set_title(widget: Widget, title: str) -> None:
     """Set the title in a widget's border, which may be untrusted text: as a Content it is not parsed as markup."""
-    widget.border_title = Content(f" {title} ")
+    widget.border_title = _title_line(widget, title)
+
+
+def _title_line(widget: Widget, title: str) -> Content:
+    """Return the title: the name as the style sheet has it, and without emphasis what follows its first dot."""
+    name, dot, rest = title.partition(" · ")
+    return Content.assemble(f" {name} ", (f"· {rest} ", _title_style(widget)) if dot else "")
+
+
+def _title_style(widget: Widget) -> str:
+    # The name of the focused pane is a block; a dialog has one pane only.
+    return "not bold $foreground-muted" if widget.screen.is_modal else "not bold $foreground-muted on $background"
 
 
 class LegendTitle:
@@ -275,11 +314,11 @@ class LegendTitle:
             self._show()
 
     def _show(self) -> None:
-        line = Content(f" {self._title} ")
+        line, style = _title_line(self._widget, self._title), _title_style(self._widget)
         # A widget that is not laid out yet has no width.
         width = self._widget.size.width or self._widget.app.size.width
         for letter, meaning in self._legend:
-            entry = Content(f"· {letter} {meaning} ")
+            entry = Content.styled(f"· {letter} {meaning} ", style)
             # The border has a cell on either side of the title.
             if line.cell_length + entry.cell_length > width - 2:
                 break

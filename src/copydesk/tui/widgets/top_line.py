@@ -183,7 +183,7 @@ class TopLine(StaticLines):
             is_current = screen == self._screen
             name = screen.capitalize() if is_current else names.get(screen, "")
             label = f"{number} {name}".rstrip()
-            tabs.append(Content.styled(label, "strong" if is_current else "dim"))
+            tabs.append(Content.styled(label, "current" if is_current else "dim"))
         return Content("  ").join(tabs)
 
 
