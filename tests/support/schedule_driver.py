@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from textual.content import Content
+
 from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.desk import Desk
 from copydesk.model.schedule import Slot
@@ -52,13 +54,16 @@ class ScheduleDriver(ConsoleDriver):
     @property
     def title(self) -> str:
         """The title above the week."""
-        return str(self.pane.grid.border_title)
+        return Content.from_markup(str(self.pane.grid.border_title)).plain
 
     @property
     def cell_lines(self) -> list[str]:
         """The lines about the cell under the cursor, the title first."""
         under = self.pane.detail_pane
-        return [str(under.border_title).strip(), *(line.plain.strip() for line in under.lines(200))]
+        return [
+            Content.from_markup(str(under.border_title)).plain.strip(),
+            *(line.plain.strip() for line in under.lines(200)),
+        ]
 
     async def move_to(self, wall: str) -> None:
         """Move the cursor to a day and hour like `03-25 14`."""

@@ -113,6 +113,9 @@ async def record() -> str:
             for keys, seconds in RECORDING:
                 await pilot.press(*keys)
                 await wait_until_idle(pilot)
+                # What was changed is written in the background, and then shown.
+                await app.desk_tasks.wait_for_writes()
+                await wait_until_idle(pilot)
                 frames.append(Frame(app.export_screenshot(title=" ", simplify=True), seconds))
             background = app.theme_variables["background"]
         return animate(frames, RECORDING_SIZE, background, ", ".join(FONTS))

@@ -154,7 +154,7 @@ def test_headline_tells_when_confidence_will_be_known() -> None:
         draft = make_draft(0, confidence_known=False)
         return render(draft_page(draft, NOW, details=DraftDetails(progress=progress))).split("\n")[0]
 
-    assert " · confidence not known yet (7 of 20 decisions) · " in headline(DecisionProgress(decisions=7, needed=20))
+    assert " · confidence not known yet (7 of 20 decisions)" in headline(DecisionProgress(decisions=7, needed=20))
     # All are made, and the next refresh computes it.
     assert " · confidence not known yet · " in headline(DecisionProgress(decisions=20, needed=20))
     assert " · confidence not known yet · " in headline(None)
