@@ -8,7 +8,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from textual.command import CommandPalette
 from textual.screen import ModalScreen, Screen
 
 import copydesk.tui
@@ -27,6 +26,7 @@ from copydesk.tui.experiments.screen import ParameterDialog
 from copydesk.tui.help.screen import HelpDialog
 from copydesk.tui.jump import JumpDialog
 from copydesk.tui.layout import paragraph
+from copydesk.tui.palette import Palette
 from copydesk.tui.review.comments import CommentsDialog
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog, ParsedTime, PostDialog, PostPlan, TimePrompt
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
@@ -88,7 +88,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: ImportDialog(["A post."], "Add"): "j k scroll  Ctrl+S add  q cancel",
     lambda: RehearsalDialog(NO_REHEARSAL): "j k scroll  Ctrl+S save  q back",
     HelpDialog: "j k move  q close  / filter",
-    CommandPalette: "",
+    Palette: "",
 }
 
 
