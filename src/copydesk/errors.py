@@ -58,6 +58,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
+SYSTEM_LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+"""Too many open files or processes, or too little memory."""
+OUT_OF_MEMORY = "Out of memory. End other programs and try again."
+
 
 class FieldError(NamedTuple):
     """A problem with one field of a request."""
@@ -407,11 +411,6 @@ class ImageError(CopydeskError):
         self.retry_after = retry_after
         """Seconds to wait as requested by the server, or None."""
         super().__init__(message, hint=hint)
-
-
-SYSTEM_LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""Too many open files or processes, or too little memory."""
-OUT_OF_MEMORY = "Out of memory. End other programs and try again."
 
 
 def describe_system_error(error: Exception) -> str | None:

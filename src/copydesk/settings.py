@@ -36,6 +36,13 @@ Dollars = Annotated[float, msgspec.Meta(ge=0)]
 UnitFraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Named = TypeVar("Named", bound=msgspec.Struct)
 
+QueueColumn = Literal[
+    "state", "check", "confidence", "format", "age", "source", "score", "tags", "agent", "writer", "length"
+]
+"""A fact about a draft in its row."""
+
+Days = Annotated[int, msgspec.Meta(ge=0, le=36_500)]
+
 
 class Secret(str):
     """A string whose repr hides its value, so that it does not end up in logs and tracebacks."""
@@ -154,12 +161,6 @@ class Jobs(_Section, frozen=True, kw_only=True):
     """The process that fetches due sources: `daemon`, `always` (the console too), or `never`."""
     pipeline_minutes: Annotated[int, msgspec.Meta(ge=1, le=10_080)] = 15
     """Minimum minutes between two scheduled runs."""
-
-
-QueueColumn = Literal[
-    "state", "check", "confidence", "format", "age", "source", "score", "tags", "agent", "writer", "length"
-]
-"""A fact about a draft in its row."""
 
 
 class Console(_Section, frozen=True, kw_only=True):
@@ -306,9 +307,6 @@ class Backup(_Section, frozen=True, kw_only=True):
     """Hours between two automatic backups of the database file; 0 disables them. On PostgreSQL none are made."""
     keep: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 7
     """Automatic backups to keep. When one was made, older ones are deleted."""
-
-
-Days = Annotated[int, msgspec.Meta(ge=0, le=36_500)]
 
 
 class Retention(_Section, frozen=True, kw_only=True):

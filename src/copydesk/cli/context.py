@@ -48,6 +48,9 @@ EXIT_CODES = (
 )
 """The exit codes of errors; FAILED for all others."""
 
+MAX_FILE_SIZE = 20 * 2**20
+"""Bytes of a file that an argument names; devices such as /dev/zero never end."""
+
 
 class Context:
     """One call of the command line."""
@@ -275,10 +278,6 @@ def parse_config(text: str | None) -> dict[str, object] | None:
         return msgspec.json.decode(text, type=dict[str, object])
     except (msgspec.DecodeError, RecursionError) as error:
         raise click.BadParameter(f"not a JSON object: {error}", param_hint="--config") from None
-
-
-MAX_FILE_SIZE = 20 * 2**20
-"""Bytes of a file that an argument names; devices such as /dev/zero never end."""
 
 
 def read_limited(file: BinaryIO) -> bytes:

@@ -67,21 +67,6 @@ MAX_READ = 2 * MAX_TEXT_LENGTH
 PAGE_SIZE = 25
 """Drafts per page by default."""
 
-
-class DraftPage(NamedTuple):
-    """A page of drafts, and how it is printed."""
-
-    page: Page[ListedDraft]
-    zone: str
-    """The time zone of its times."""
-    short_ids: dict[str, str]
-
-
-@group()
-def draft() -> None:
-    """Create, review and schedule drafts."""
-
-
 PROVIDERS = {"a": ImageSource.AI_PROVIDER_A, "b": ImageSource.AI_PROVIDER_B}
 IMAGE_OPTIONS = (
     click.option(
@@ -111,6 +96,20 @@ IMAGE_OPTIONS = (
 )
 _PLACEHOLDER_URL = stored_image_url("0" * 64)
 """Placeholder for the generated image while everything else is validated."""
+
+
+class DraftPage(NamedTuple):
+    """A page of drafts, and how it is printed."""
+
+    page: Page[ListedDraft]
+    zone: str
+    """The time zone of its times."""
+    short_ids: dict[str, str]
+
+
+@group()
+def draft() -> None:
+    """Create, review and schedule drafts."""
 
 
 def with_image_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -42,6 +42,24 @@ FILTER_NAMES = (
 )
 _TIMES = {"scheduled_after": "--scheduled-after", "scheduled_before": "--scheduled-before"}
 
+ARCHIVED = click.option(
+    "--archived",
+    type=click.Choice([member.value for member in Archived]),
+    help="Include, exclude or show only archived drafts; included by default.",
+)
+BULK = click.option("--bulk", is_flag=True, help="Print the outcome in the shape for several drafts, for one too.")
+NO_WAIT = click.option(
+    "--no-wait", is_flag=True, help="Do not wait: `copydesk daemon` or the open console generates the text."
+)
+# More would push the totals off the screen.
+MAX_PRINTED_FAILURES = 20
+WRITER_RULE = "writer"
+"""The rule name under which a draft's checks hold the writer's own notes."""
+FollowUp = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
+"""Continues after an action with the ids of its drafts; returns the drafts as they are then."""
+PrintNotes = Callable[[Context, "Desk", Sequence[str]], Awaitable[None]]
+"""Prints additional information about the drafts of an action."""
+
 
 class StatusChoice(click.Choice[str]):
     """The statuses by value; the labels are accepted too."""
@@ -75,23 +93,6 @@ OPTIONS = (
     click.option("--scheduled-after", metavar="TIME", help="Scheduled at or after: 2026-11-30, fri 9, ISO."),
     click.option("--scheduled-before", metavar="TIME", help="Scheduled before this time."),
 )
-ARCHIVED = click.option(
-    "--archived",
-    type=click.Choice([member.value for member in Archived]),
-    help="Include, exclude or show only archived drafts; included by default.",
-)
-BULK = click.option("--bulk", is_flag=True, help="Print the outcome in the shape for several drafts, for one too.")
-NO_WAIT = click.option(
-    "--no-wait", is_flag=True, help="Do not wait: `copydesk daemon` or the open console generates the text."
-)
-# More would push the totals off the screen.
-MAX_PRINTED_FAILURES = 20
-WRITER_RULE = "writer"
-"""The rule name under which a draft's checks hold the writer's own notes."""
-FollowUp = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
-"""Continues after an action with the ids of its drafts; returns the drafts as they are then."""
-PrintNotes = Callable[[Context, "Desk", Sequence[str]], Awaitable[None]]
-"""Prints additional information about the drafts of an action."""
 _OPTIONS = (
     click.argument("ids", nargs=-1, type=DRAFT, metavar="[ID]..."),
     click.option("--all-matching", is_flag=True, help="All drafts that match the filters below, after a confirmation."),

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 EXPORT_FORMATS: Final = ("csv", "json")
 FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 
+days_option = click.option(
+    "--days", type=int, default=30, show_default=True, help="Days of the period, today included; 0 is all time."
+)
+
 
 @group()
 def engagement() -> None:
@@ -75,11 +79,6 @@ def show(context: Context, *, top: int, as_json: bool) -> None:
     _print_groups("format", summary.by_format)
     _print_groups("platform", summary.by_platform)
     _print_top(summary.top_posts, short_ids)
-
-
-days_option = click.option(
-    "--days", type=int, default=30, show_default=True, help="Days of the period, today included; 0 is all time."
-)
 
 
 @engagement.command(examples=("copydesk engagement trends --days 90", "copydesk engagement trends --metric rate"))

@@ -33,11 +33,6 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 
-@group()
-def experiment() -> None:
-    """Run experiments: drafts are generated in two to five variants, in turn."""
-
-
 _METRIC = click.option(
     "--metric",
     type=click.Choice([metric.value for metric in Metric]),
@@ -50,6 +45,11 @@ _POSTS = click.option(
     type=click.IntRange(MIN_POSTS, MAX_PLANNED_POSTS),
     help="Posts per variant; by default enough to detect 50% more.",
 )
+
+
+@group()
+def experiment() -> None:
+    """Run experiments: drafts are generated in two to five variants, in turn."""
 
 
 @experiment.command(examples=("copydesk experiment plan --metric engagement --variants 3",))

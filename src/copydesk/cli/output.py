@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 MIN_CUT_WIDTH = 10
 """Columns below which nothing is cut: too little would be left to recognise a line by."""
 
+BAR_WIDTH = 30
+"""Columns of a bar."""
+NOTE_WIDTH = 32
+"""Characters of the note after it."""
+_STAGE_WIDTH = 7
+
 
 def print_table(rows: Iterable[Sequence[object]], *, empty: str, err: bool = False, cut: bool = False) -> None:
     """Print rows as aligned columns; the last column takes the width it needs. `empty` is printed if there are none.
@@ -90,13 +96,6 @@ def first_line(text: str, width: int = 72) -> str:
     """Return the first line of a text, cut at a word."""
     line = clean(text.strip().split("\n", 1)[0])
     return line if len(line) <= width else line[: width - 1].rsplit(" ", 1)[0] + "…"
-
-
-BAR_WIDTH = 30
-"""Columns of a bar."""
-NOTE_WIDTH = 32
-"""Characters of the note after it."""
-_STAGE_WIDTH = 7
 
 
 class StageProgress:

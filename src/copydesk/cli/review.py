@@ -50,6 +50,10 @@ MAX_CHECKED_DRAFTS = 20
 FEEDBACK = click.option("--feedback", metavar="TEXT", help="The reason, or what should change.")
 AT = "The time: fri 14:30, tomorrow 9, in 2 hours, ISO."
 
+MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
+"""The marks of `wdiff` and `git diff --word-diff`, readable without colours."""
+COLOURS = {"removed": "red", "added": "green"}
+
 
 @command(examples=("copydesk draft post 1f9c2a", "copydesk draft post 1f9c2a --to mastodon --to bluesky"))
 @click.argument("draft_id", type=DRAFT, metavar="ID")
@@ -261,11 +265,6 @@ def _parse_time(context: Context, time: str, selection: DraftSelection) -> tuple
     if is_interactive() and not selection["yes"] and not selection["all_matching"]:
         confirm("Use this time?", declined="Nothing changed.", default=True)
     return parsed.at, f" for {parsed.shown}"
-
-
-MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
-"""The marks of `wdiff` and `git diff --word-diff`, readable without colours."""
-COLOURS = {"removed": "red", "added": "green"}
 
 
 @command(examples=("copydesk draft undo", "copydesk draft undo 1f9c2a"))

@@ -23,6 +23,8 @@ from copydesk.errors import SettingsError
 HOST = "127.0.0.1"
 _BYTES = 16
 
+PORT = 8321
+
 
 class BrowserAuth:
     """Keys, session token and origin checks. `announce` is called with each address that opens the console, once."""
@@ -75,9 +77,6 @@ def _equals(given: str, expected: str) -> bool:
     """Compare in constant time, so that timing reveals nothing."""
     # JSON may contain half of a surrogate pair.
     return secrets.compare_digest(given.encode(errors="surrogatepass"), expected.encode())
-
-
-PORT = 8321
 
 
 def console_command(context: Context) -> str:

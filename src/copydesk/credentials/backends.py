@@ -34,6 +34,17 @@ if TYPE_CHECKING:
 
 Secrets = dict[str, str]
 
+PASSPHRASE = "COPYDESK_PASSPHRASE"  # noqa: S105 - the name of a variable
+_PREFIX = "COPYDESK_SECRET_"
+_CREDENTIALS_DIRECTORY = "CREDENTIALS_DIRECTORY"
+
+T = TypeVar("T")
+
+SERVICE = "copydesk"
+"""Service name under which the keyring's own user interface lists the entries."""
+_INSECURE_BACKENDS = ("keyrings.alt.", "keyring.backends.fail", "keyring.backends.null")
+"""The first stores passwords in files, some of them unencrypted; the others store nothing."""
+
 
 class MaskedSecrets(Secrets):
     """Secrets whose repr shows only their names."""
@@ -177,11 +188,6 @@ class EncryptedFile(PlainFile):
         return self._passphrase.encrypt(content)
 
 
-PASSPHRASE = "COPYDESK_PASSPHRASE"  # noqa: S105 - the name of a variable
-_PREFIX = "COPYDESK_SECRET_"
-_CREDENTIALS_DIRECTORY = "CREDENTIALS_DIRECTORY"
-
-
 class Environment:
     """Credentials found in `environ`. `single` maps platforms to the secret name that a bare value stands for."""
 
@@ -258,14 +264,6 @@ def _read_text(path: Path) -> str:
     except UnicodeDecodeError:
         reason = "not a text file"
     raise CredentialsError(f"Cannot read {path}: {reason}.")
-
-
-T = TypeVar("T")
-
-SERVICE = "copydesk"
-"""Service name under which the keyring's own user interface lists the entries."""
-_INSECURE_BACKENDS = ("keyrings.alt.", "keyring.backends.fail", "keyring.backends.null")
-"""The first stores passwords in files, some of them unencrypted; the others store nothing."""
 
 
 def find_keyring() -> "KeyringBackend | None":

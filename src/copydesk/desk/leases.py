@@ -18,6 +18,9 @@ from copydesk.store import accounts
 from copydesk.store.accounts import AccountLease
 from copydesk.store.ids import new_id
 
+ACCOUNT_LEASE_DURATION = timedelta(minutes=5)
+"""An owner whose process cannot be inspected counts as dead this long after its last sign of life."""
+
 
 def current_owner() -> str:
     """Return the id of this process as stored in leases: `host/pid/start time`."""
@@ -70,10 +73,6 @@ def _read_stat(pid: int) -> list[str]:
         # The process name in parentheses may itself contain spaces and parentheses, so split after the last one.
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     return []
-
-
-ACCOUNT_LEASE_DURATION = timedelta(minutes=5)
-"""An owner whose process cannot be inspected counts as dead this long after its last sign of life."""
 
 
 @asynccontextmanager

@@ -23,6 +23,9 @@ BATCH_SIZE = 100
 PAUSE = 0.01
 """Seconds between two of these transactions, in which others write."""
 
+_MACHINE_ZONES = frozenset({"localtime", "posixrules"})
+"""Names in the zone database whose meaning differs from machine to machine."""
+
 
 class Users:
     """The users of one database. `remove_desk` deletes what belongs to a user and closes their desk."""
@@ -138,10 +141,6 @@ def _raise_if_running(conn: Transaction, user: User) -> None:
     if runs.get_running(conn, user.id) is not None:
         hint = "Wait until it has ended."
         raise ConflictError(f"A run of {user.name} is in progress; the user was not removed.", hint=hint)
-
-
-_MACHINE_ZONES = frozenset({"localtime", "posixrules"})
-"""Names in the zone database whose meaning differs from machine to machine."""
 
 
 def local_zone() -> str:

@@ -28,6 +28,11 @@ _MAX_PARTS = 25
 _HASHTAGS = 2
 """Hashtags if they are requested and the voice has none."""
 
+_CLAUSE = re.compile(r"[.,;!\n]+|\band\b|\bbut\b", re.IGNORECASE)
+_POLITE_WORDS = re.compile(r"^(?:please(?: |$)|thanks$|thank you$|make (?:it|this) |a (?:bit|little) |much )+| please$")
+
+_WRITERS = {Format.SHORT: write_short, Format.THREAD: write_thread, Format.BLOG: write_blog}
+
 
 class FeedbackRequest(StrEnum):
     """A requested change from the previous version."""
@@ -42,8 +47,6 @@ class FeedbackRequest(StrEnum):
     LINK = "with the link"
 
 
-_CLAUSE = re.compile(r"[.,;!\n]+|\band\b|\bbut\b", re.IGNORECASE)
-_POLITE_WORDS = re.compile(r"^(?:please(?: |$)|thanks$|thank you$|make (?:it|this) |a (?:bit|little) |much )+| please$")
 _PATTERNS = {
     FeedbackRequest.SHORTER: re.compile(
         r"shorter|shorten(?: it| this)?|(?:it is |it's |this is )?too long|more concise"
@@ -139,9 +142,6 @@ def _count_quoted_words(post: str) -> int:
     """Return the number of words in a BLOG's quotations, or of all words if it has none."""
     quotations = [line for line in post.splitlines() if line.startswith("> ")]
     return count_words("\n".join(quotations) or post)
-
-
-_WRITERS = {Format.SHORT: write_short, Format.THREAD: write_thread, Format.BLOG: write_blog}
 
 
 class OfflineWriter:

@@ -33,6 +33,9 @@ __all__ = [
     "write_or_stream",
 ]
 
+# Imported when chosen, so that a writer's dependencies cost nothing unless it is used.
+WRITERS = {"offline": ("copydesk.drafting.offline_writer", "OfflineWriter")}
+
 
 class SourceMaterial(Struct, frozen=True, kw_only=True):
     """Facts and texts of one source item. The texts are untrusted data, whatever they say."""
@@ -153,10 +156,6 @@ async def write_or_stream(writer: Writer, brief: Brief, on_text: Callable[[str],
     if on_text is not None and isinstance(writer, StreamingWriter):
         return await writer.stream(brief, on_text)
     return await writer.write(brief)
-
-
-# Imported when chosen, so that a writer's dependencies cost nothing unless it is used.
-WRITERS = {"offline": ("copydesk.drafting.offline_writer", "OfflineWriter")}
 
 
 def get_writer(name: str = "offline") -> Writer:

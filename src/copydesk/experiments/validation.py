@@ -38,6 +38,9 @@ _STATUS_HINTS = {
     ExperimentStatus.ARCHIVED: "It is archived for good.",
 }
 
+MAX_CONFIG_SIZE = 10_000
+"""Bytes of JSON."""
+
 
 def status_after_change(
     change: ChangeExperiment, status: ExperimentStatus, variants: Sequence[Variant]
@@ -55,10 +58,6 @@ def status_after_change(
     if change.winner is not None and change.winner not in ids:
         raise InvalidError(FieldError("winner", f"takes one of {', '.join(ids)}"))
     return next_status
-
-
-MAX_CONFIG_SIZE = 10_000
-"""Bytes of JSON."""
 
 
 def validate_experiment(request: NewExperiment | Mapping[str, object]) -> NewExperiment:

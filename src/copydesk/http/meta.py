@@ -41,6 +41,17 @@ td, th { border-top: 1px solid var(--line); padding: .25rem .8rem .25rem 0; text
 nav { columns: 3 14rem; } nav a { display: block; } a { color: inherit; }
 """
 
+_LIMITS = {
+    "format": "{}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {}",
+    "maxItems": "at most {}",
+    "minimum": "from {}",
+    "maximum": "to {}",
+    "default": "default {}",
+}
+
 
 def meta_routes(service: "Service", operations: Sequence[Operation]) -> list[Route]:
     """Return the routes."""
@@ -232,18 +243,6 @@ def _type(schema: Json) -> str:
         if key in schema and (key, schema[key]) != ("minLength", 1)
     ]
     return f"{name} ({', '.join(limits)})" if limits else name
-
-
-_LIMITS = {
-    "format": "{}",
-    "minLength": "at least {} characters",
-    "maxLength": "at most {} characters",
-    "minItems": "at least {}",
-    "maxItems": "at most {}",
-    "minimum": "from {}",
-    "maximum": "to {}",
-    "default": "default {}",
-}
 
 
 def _inline(text: str) -> str:

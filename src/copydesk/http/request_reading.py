@@ -28,6 +28,8 @@ BODY_TIMEOUT = 30.0
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _FLAGS = {"true": True, "false": False}
 
+_STRUCTURED = (types.StructType, types.DictType, types.CollectionType, types.VarTupleType)
+
 
 async def read_bytes(request: Request, limit: int) -> bytes:
     """Return the body. Refuse one over `limit` bytes before it is read, and one that does not arrive in time."""
@@ -146,9 +148,6 @@ def _prune(value: object, kind: types.Type) -> object:
     if isinstance(kind, types.CollectionType | types.VarTupleType) and isinstance(value, list):
         return [_prune(inner, kind.item_type) for inner in value]
     return value
-
-
-_STRUCTURED = (types.StructType, types.DictType, types.CollectionType, types.VarTupleType)
 
 
 def parse_query(request: Request, kind: type | None) -> dict[str, object]:

@@ -32,6 +32,17 @@ MAX_PROFILE_BYTES = 2**20
 _SCAN_MARKER = b"\xff\xda"
 _ORIENTATION = 0x0112
 
+QUALITIES = (90, 82, 74)
+"""JPEG qualities, best first. A smaller image looks better than one with strong compression."""
+MAX_ATTEMPTS = 12
+"""Attempts to make an image smaller; after these it would be a dot."""
+_MIN_SCALE, _MAX_SCALE = 0.4, 0.9
+_memory_lock = Lock()
+"""A large image takes 300 MB while it is processed."""
+
+MAX_THUMBNAIL_SIDE = 640
+"""Pixels: what a terminal displays of an image beside the text."""
+
 
 def decode(content: bytes, max_side: int, *, first_frame: bool) -> "Image":
     """Return the decoded image, at most `max_side` pixels wide and high, as RGB, or RGBA if it is transparent.
@@ -206,15 +217,6 @@ def _apply_orientation(image: "Image", original: "Image") -> "Image":
     return image if operation is None else image.transpose(operation)
 
 
-QUALITIES = (90, 82, 74)
-"""JPEG qualities, best first. A smaller image looks better than one with strong compression."""
-MAX_ATTEMPTS = 12
-"""Attempts to make an image smaller; after these it would be a dot."""
-_MIN_SCALE, _MAX_SCALE = 0.4, 0.9
-_memory_lock = Lock()
-"""A large image takes 300 MB while it is processed."""
-
-
 class ImageBounds(Struct, frozen=True):
     """Limits of a platform."""
 
@@ -315,8 +317,6 @@ def _to_result(image: "Image", content: bytes, kind: ImageFormat) -> ResizedImag
     return ResizedImage(content=content, media_type=kind.value, width=image.width, height=image.height)
 
 
-MAX_THUMBNAIL_SIDE = 640
-"""Pixels: what a terminal displays of an image beside the text."""
 _THUMBNAIL_BOUNDS = ImageBounds(bytes=MAX_BYTES, types=(ImageFormat.JPEG.value,), max_side=MAX_THUMBNAIL_SIDE)
 
 

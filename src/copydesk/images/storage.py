@@ -28,6 +28,16 @@ _FORMATS_HINT = "Use a JPEG, PNG, GIF or WebP."
 _SNIFF_BYTES = 1024
 """Bytes in which a text format identifies itself."""
 
+_UNSUPPORTED_BRANDS = {
+    **dict.fromkeys((b"avif", b"avis"), "AVIF"),
+    **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"), "HEIC"),
+}
+"""Brands of ISO media files (ISO/IEC 23008-12; AV1 Image File Format), for a better error message."""
+
+_TEMPORARY_NAME = re.compile(r"\.[0-9a-f]{64}\.[0-9a-f]{8}")
+# A symlink in the folder was not created by Copydesk and may point to any file of the user.
+_SAFE_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
+
 
 class ImageFormat(StrEnum):
     """Accepted input formats, by media type."""
@@ -36,13 +46,6 @@ class ImageFormat(StrEnum):
     PNG = "image/png"
     GIF = "image/gif"
     WEBP = "image/webp"
-
-
-_UNSUPPORTED_BRANDS = {
-    **dict.fromkeys((b"avif", b"avis"), "AVIF"),
-    **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"), "HEIC"),
-}
-"""Brands of ISO media files (ISO/IEC 23008-12; AV1 Image File Format), for a better error message."""
 
 
 def sniff(content: bytes) -> ImageFormat | None:
@@ -84,11 +87,6 @@ def _unsupported_message(content: bytes) -> tuple[str, str]:
     if prefix.startswith((b"<!doctype html", b"<html")):
         return "It is a web page, not an image.", "Use the address of the image itself."
     return "It is not a readable image.", _FORMATS_HINT
-
-
-_TEMPORARY_NAME = re.compile(r"\.[0-9a-f]{64}\.[0-9a-f]{8}")
-# A symlink in the folder was not created by Copydesk and may point to any file of the user.
-_SAFE_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def save(folder: Path, content: bytes) -> str:

@@ -16,6 +16,10 @@ _UNSAFE_CHARACTER = re.compile(r"[\s\\]|" + HIDDEN_CHARACTERS)
 _HTTP_SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _URL_PARTS = re.compile(r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
 
+_INVALID_CHARACTER = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\\]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_HOST_AND_PORT = re.compile(r"[^/?#:]+:\d+(?:[/?#]|\Z)")
+
 
 def absolute_url(url: str, base_url: str) -> str | None:
     """Return `url` resolved against `base_url` and percent-encoded, or None.
@@ -73,11 +77,6 @@ def _is_tracking_fragment(fragment: str) -> bool:
 
 def _percent_encode(match: re.Match[str]) -> str:
     return quote(match[0], safe="", errors="replace")
-
-
-_INVALID_CHARACTER = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\\]")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_HOST_AND_PORT = re.compile(r"[^/?#:]+:\d+(?:[/?#]|\Z)")
 
 
 def raise_invalid(field: str, problem: str) -> NoReturn:

@@ -7,6 +7,15 @@ from enum import StrEnum
 
 from copydesk.model.serialization import Struct
 
+MANUAL = "manual"
+"""Takes the place of a source type for items that the user supplied."""
+
+STORED_URL_PATTERN = re.compile(r"copydesk:picture/([0-9a-f]{64})")
+"""URL of an image stored by Copydesk, addressed by content and never by path.
+
+Must match completely; the group is the SHA-256 of the content.
+"""
+
 
 class Format(StrEnum):
     """The kind of text."""
@@ -222,10 +231,6 @@ class Trace(Struct, frozen=True, omit_defaults=True):
     """The item, if it is not the draft's own but another one of its `items`."""
 
 
-MANUAL = "manual"
-"""Takes the place of a source type for items that the user supplied."""
-
-
 class AgentSource(Struct, frozen=True, omit_defaults=True):
     """A source on which an agent's proposal rests."""
 
@@ -340,13 +345,6 @@ def is_held(status: Status, last_error: str | None) -> bool:
 def without_item(listed: ListedDraft) -> Draft:
     """Return the draft without its item, as the response to a change contains it."""
     return Draft(**{name: getattr(listed, name) for name in Draft.__struct_fields__})
-
-
-STORED_URL_PATTERN = re.compile(r"copydesk:picture/([0-9a-f]{64})")
-"""URL of an image stored by Copydesk, addressed by content and never by path.
-
-Must match completely; the group is the SHA-256 of the content.
-"""
 
 
 def stored_image_url(digest: str) -> str:

@@ -24,6 +24,17 @@ MAX_METRIC = 10**12
 METRICS = ("likes", "replies", "reposts", "impressions", "clicks")
 INTERACTION_METRICS = ("likes", "replies", "reposts", "clicks")
 
+Count = Annotated[int, Meta(ge=0, le=MAX_METRIC)]
+
+MAX_PERIOD_DAYS = 3_650
+PeriodDays = Annotated[
+    int, Meta(ge=0, le=MAX_PERIOD_DAYS, description=f"takes a whole number from 0 to {MAX_PERIOD_DAYS}")
+]
+"""Days of a period that ends today; 0 is all time."""
+
+MIN_COMPARED_POSTS: Final = 5
+"""Posts that a period and the one before it need to be compared: with fewer, one post decides."""
+
 
 class RecordStatus(StrEnum):
     """Status of one delivery."""
@@ -56,9 +67,6 @@ class EngagementRecord(Struct, frozen=True):
     created_at: datetime
     account: str = ""
     """The account's name; "" if the record was added manually for a platform."""
-
-
-Count = Annotated[int, Meta(ge=0, le=MAX_METRIC)]
 
 
 class RecordEngagement(Struct, frozen=True, forbid_unknown_fields=True):
@@ -227,13 +235,6 @@ class Interval(StrEnum):
     MONTH = "month"
 
 
-MAX_PERIOD_DAYS = 3_650
-PeriodDays = Annotated[
-    int, Meta(ge=0, le=MAX_PERIOD_DAYS, description=f"takes a whole number from 0 to {MAX_PERIOD_DAYS}")
-]
-"""Days of a period that ends today; 0 is all time."""
-
-
 class EngagementMetric(StrEnum):
     """The metric by which posts are compared."""
 
@@ -394,10 +395,6 @@ class BestTime(Struct, frozen=True):
     """The time that stands out; None if no time does."""
     sentence: str = ""
     """The result in words."""
-
-
-MIN_COMPARED_POSTS: Final = 5
-"""Posts that a period and the one before it need to be compared: with fewer, one post decides."""
 
 
 class EngagementTrends(Struct, frozen=True):

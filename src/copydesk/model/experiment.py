@@ -30,6 +30,21 @@ VariantCount = Annotated[
 ]
 VariantId = Annotated[str, Meta(min_length=1, max_length=MAX_VARIANT_ID_LENGTH, pattern=r"\S")]
 
+WRITER_PARAMETERS = (
+    "hashtags",
+    "length",
+    "emoji",
+    "link",
+    "hook",
+    "tone",
+    "style",
+    "cta",
+    "instructions",
+    "writer",
+    "temperature",
+)
+"""Parameters known to some writer; the offline writer follows the first four. Any other name is allowed, too."""
+
 
 class ExperimentStatus(StrEnum):
     ACTIVE = "active"
@@ -344,22 +359,6 @@ class MetricHistory(Struct, frozen=True):
     """0 if typical values are assumed."""
     per_week: float | None = None
     """Drafts or posts a week."""
-
-
-WRITER_PARAMETERS = (
-    "hashtags",
-    "length",
-    "emoji",
-    "link",
-    "hook",
-    "tone",
-    "style",
-    "cta",
-    "instructions",
-    "writer",
-    "temperature",
-)
-"""Parameters known to some writer; the offline writer follows the first four. Any other name is allowed, too."""
 
 
 def parse_variants(definitions: Sequence[str], parameter: str) -> tuple[Variant, ...]:

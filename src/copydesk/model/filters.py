@@ -25,6 +25,20 @@ if TYPE_CHECKING:
 
 MAX_TAGS, MAX_TAG_LENGTH, MAX_ID_LENGTH = 20, 50, 100
 
+# A quoted tag, or everything up to the next comma.
+_TAG = re.compile(r'\s*(?:"((?:[^"]|"")*)"(?=\s*(?:,|\Z))|([^,]*))\s*(?:,|\Z)')
+
+MAX_SORTED: Final = 10_000
+"""Drafts of a tab up to which it can be put in an order that no index gives; these are sorted for each page of rows."""
+
+MAX_QUERY_LENGTH: Final = 500
+MAX_QUERY_WORDS: Final = 32
+MIN_PREFIX_LENGTH: Final = 2
+"""Characters required before a star: a single one would match a large part of the index."""
+
+_TERM = re.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))(?P<star>\*?)')
+_QUERY_FIELD = "query"
+
 
 class Archived(StrEnum):
     """Treatment of archived drafts in a list."""
@@ -66,10 +80,6 @@ class DraftCounts(Struct, frozen=True):
     def total_in(self, statuses: Iterable[Status]) -> int:
         """Return the number of drafts in these states that are not archived."""
         return sum(self.by_status[status] for status in statuses)
-
-
-# A quoted tag, or everything up to the next comma.
-_TAG = re.compile(r'\s*(?:"((?:[^"]|"")*)"(?=\s*(?:,|\Z))|([^,]*))\s*(?:,|\Z)')
 
 
 class FilterParams(TypedDict, total=False):
@@ -208,10 +218,6 @@ def get_order(tab: Tab) -> Order:
     return _ORDERS.get(tab, Order.NEWEST)
 
 
-MAX_SORTED: Final = 10_000
-"""Drafts of a tab up to which it can be put in an order that no index gives; these are sorted for each page of rows."""
-
-
 def list_orders(tab: Tab, count: int = 0) -> tuple[Order, ...]:
     """Return the orders of the tab's drafts, the usual one first; with more than MAX_SORTED those that an index gives.
 
@@ -338,15 +344,6 @@ def precedes(order: Order, one: DraftPosition, other: DraftPosition) -> bool:
         for position in (one, other)
     )
     return key < other_key if order in ASCENDING else key > other_key
-
-
-MAX_QUERY_LENGTH: Final = 500
-MAX_QUERY_WORDS: Final = 32
-MIN_PREFIX_LENGTH: Final = 2
-"""Characters required before a star: a single one would match a large part of the index."""
-
-_TERM = re.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))(?P<star>\*?)')
-_QUERY_FIELD = "query"
 
 
 class Term(Struct, frozen=True):

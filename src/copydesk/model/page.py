@@ -18,20 +18,19 @@ T = TypeVar("T")
 PageSize = Annotated[int, msgspec.Meta(ge=1, le=100, description="takes 1 to 100")]
 """Items of one page."""
 
-
-class Page(Struct, Generic[T], frozen=True):
-    """Some of a list's items; `next_cursor` is None on the last page."""
-
-    items: tuple[T, ...]
-    next_cursor: str | None = None
-
-
 _CURSOR_VERSION = 1
 _CHECKSUM_BYTES = 6
 """Bytes of the checksum."""
 
 _MAX_DIGITS = 18
 """Digits of a whole number in a cursor; the database takes 64 bits."""
+
+
+class Page(Struct, Generic[T], frozen=True):
+    """Some of a list's items; `next_cursor` is None on the last page."""
+
+    items: tuple[T, ...]
+    next_cursor: str | None = None
 
 
 def encode_cursor(last_id: str, *scope: object) -> str:

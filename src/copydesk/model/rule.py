@@ -13,6 +13,8 @@ from copydesk.model.validation import FieldReader, Id
 MAX_TERM_LENGTH = 100
 MAX_RULES = 200
 
+Term = Annotated[str, Meta(min_length=1, max_length=MAX_TERM_LENGTH, pattern=r"\S")]
+
 
 class RuleKind(StrEnum):
     """The effect of a rule."""
@@ -21,9 +23,6 @@ class RuleKind(StrEnum):
     """Items with the words are filtered out, as with `pipeline.exclude`."""
     AVOID = "avoid"
     """The words must not appear in drafts, as with the voice's `avoid`."""
-
-
-Term = Annotated[str, Meta(min_length=1, max_length=MAX_TERM_LENGTH, pattern=r"\S")]
 
 
 class Rule(Struct, frozen=True):

@@ -18,6 +18,17 @@ MAX_SOURCE_IDS: Final = 10_000
 MAX_DRAFTS: Final = 1_000_000
 """Upper bound of a run's drafts; far above what any run writes."""
 
+_DECLINED = {
+    DeclineReason.NOTHING_TO_QUOTE: "had nothing to quote",
+    DeclineReason.TOO_LITTLE_TEXT: "had too little text for the format",
+    DeclineReason.AVOIDED_WORDS: "had avoided words in every sentence",
+    DeclineReason.TOO_LONG: "had nothing that fits the length limit",
+    DeclineReason.FAILED_CHECKS: "had only texts that fail a check",
+    DeclineReason.TOO_FEW_SOURCES: "had too few sources for a round-up",
+}
+
+FormatName = Annotated[str, Meta(extra_json_schema={"enum": [member.value for member in Format]})]
+
 
 class RunStatus(StrEnum):
     QUEUED = "queued"
@@ -71,16 +82,6 @@ class RunStats(Struct, frozen=True):
     """Items that the writer declined in at least one format, by reason. Not included in `drafts_failed`."""
 
 
-_DECLINED = {
-    DeclineReason.NOTHING_TO_QUOTE: "had nothing to quote",
-    DeclineReason.TOO_LITTLE_TEXT: "had too little text for the format",
-    DeclineReason.AVOIDED_WORDS: "had avoided words in every sentence",
-    DeclineReason.TOO_LONG: "had nothing that fits the length limit",
-    DeclineReason.FAILED_CHECKS: "had only texts that fail a check",
-    DeclineReason.TOO_FEW_SOURCES: "had too few sources for a round-up",
-}
-
-
 def describe_declined(stats: RunStats) -> tuple[str, ...]:
     """Return why items were not drafted, such as "12 items had nothing to quote", most frequent first."""
     counts = sorted(stats.items_declined.items(), key=lambda pair: -pair[1])
@@ -100,9 +101,6 @@ class Run(Struct, frozen=True):
     """Seconds; None until it has ended."""
     stats: RunStats
     error: str | None
-
-
-FormatName = Annotated[str, Meta(extra_json_schema={"enum": [member.value for member in Format]})]
 
 
 class RunRequest(Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,6 +12,17 @@ T = TypeVar("T")
 # Not a recursive type, because msgspec cannot decode into one.
 Json = None | bool | int | float | str | list[object] | dict[str, object]
 
+_WITHOUT_TIMES = (
+    types.RawType,
+    types.NoneType,
+    types.BoolType,
+    types.IntType,
+    types.FloatType,
+    types.StrType,
+    types.EnumType,
+    types.LiteralType,
+)
+
 
 class Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Base class of all values that are sent, printed or stored as JSON.
@@ -134,15 +145,3 @@ def _may_hold_times(kind: types.Type, outer: tuple[Any, ...]) -> bool:
             is_open = struct in outer or bool(struct.__subclasses__())
             return is_open or any(_may_hold_times(field.type, (*outer, struct)) for field in fields)
     return not isinstance(kind, _WITHOUT_TIMES)
-
-
-_WITHOUT_TIMES = (
-    types.RawType,
-    types.NoneType,
-    types.BoolType,
-    types.IntType,
-    types.FloatType,
-    types.StrType,
-    types.EnumType,
-    types.LiteralType,
-)

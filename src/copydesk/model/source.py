@@ -12,6 +12,9 @@ from copydesk.model.validation import WebAddress
 MAX_NAME_LENGTH = 200
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_LENGTH, pattern=r"\S")]
 
+Tag = Annotated[str, msgspec.Meta(max_length=50, pattern=r"\S")]
+"""A label of a draft: at most 50 characters, at least one of them visible."""
+
 
 class Credit(StrEnum):
     """The name that a draft gives its source."""
@@ -97,10 +100,6 @@ class ImagePolicy(StrEnum):
     PROPOSE = "propose"
     """They are posted if the user attaches them."""
     NEVER = "never"
-
-
-Tag = Annotated[str, msgspec.Meta(max_length=50, pattern=r"\S")]
-"""A label of a draft: at most 50 characters, at least one of them visible."""
 
 
 class SourceConfig(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

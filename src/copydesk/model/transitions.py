@@ -14,6 +14,57 @@ from copydesk.model.draft import STATUS_LABELS, Action, Status
 from copydesk.model.serialization import Struct
 from copydesk.problems import problem_type
 
+NEW_VERSION = Status.AWAITING_REVIEW
+"""Initial status of a regenerated draft."""
+
+_S = Status
+_IN_REVIEW = (_S.PENDING_REVIEW, _S.AWAITING_REVIEW, _S.CHANGES_REQUESTED)
+# Work by the system is pending; archiving would hide its outcome.
+_IN_PROGRESS = (_S.PENDING_GENERATION, _S.PENDING_REGENERATION, _S.SCHEDULED, _S.POSTING)
+
+FEEDBACK_STATUSES: Mapping[Action, Status] = {Action.UNAPPROVE: _S.CHANGES_REQUESTED}
+"""Actions that lead to a different status if feedback is given."""
+
+EDIT_STATUSES: Mapping[Status, Status] = {
+    _S.GENERATION_FAILED: _S.AWAITING_REVIEW,
+    _S.PENDING_REVIEW: _S.PENDING_REVIEW,
+    _S.AWAITING_REVIEW: _S.AWAITING_REVIEW,
+    _S.CHANGES_REQUESTED: _S.AWAITING_REVIEW,
+    _S.APPROVED: _S.APPROVED,
+    _S.SCHEDULED: _S.SCHEDULED,
+    _S.MISSED: _S.MISSED,
+}
+"""Statuses in which the text may be edited -> the status after the edit."""
+
+_WAIT = {
+    _S.PENDING_GENERATION: "Wait until its text is generated.",
+    _S.PENDING_REGENERATION: "Wait until its new version is generated.",
+    _S.POSTING: (
+        "Unfinished deliveries continue while `copydesk daemon` runs or the console is open."
+        " See: copydesk delivery list"
+    ),
+}
+COMMAND_NAMES: Mapping[str, str] = {
+    **{action: action.value for action in Action},
+    Action.CANCEL_SCHEDULE: "unschedule",
+}
+"""Action -> the name of its command."""
+RESTORE_HINT = "Restore it first: copydesk draft restore"
+_VERBS = {**COMMAND_NAMES, "edit": "edit"}
+# A second press of a key, or a second client: told apart from a mistake in the message.
+_REPETITIONS = {
+    (Action.APPROVE, _S.APPROVED),
+    (Action.REJECT, _S.REJECTED),
+    (Action.REGENERATE, _S.PENDING_REGENERATION),
+    (Action.SCHEDULE, _S.SCHEDULED),
+    (Action.POST, _S.POSTING),
+}
+
+USER, PIPELINE, SYSTEM = "user", "pipeline", "system"
+"""The actors that change drafts."""
+CREATE, EDIT, COUNTERSIGN = "create", "edit", "countersign"
+"""Changes that are neither an `Action` nor a system event. To countersign is to approve what somebody else approved."""
+
 
 class SystemEvent(StrEnum):
     """Changes made by the system."""
@@ -42,14 +93,6 @@ class Transition(NamedTuple):
     to_status: Status | None
 
 
-NEW_VERSION = Status.AWAITING_REVIEW
-"""Initial status of a regenerated draft."""
-
-_S = Status
-_IN_REVIEW = (_S.PENDING_REVIEW, _S.AWAITING_REVIEW, _S.CHANGES_REQUESTED)
-# Work by the system is pending; archiving would hide its outcome.
-_IN_PROGRESS = (_S.PENDING_GENERATION, _S.PENDING_REGENERATION, _S.SCHEDULED, _S.POSTING)
-
 ACTIONS: Mapping[Action, Transition] = {
     Action.APPROVE: Transition((*_IN_REVIEW, _S.REJECTED), _S.APPROVED),
     Action.REJECT: Transition((_S.GENERATION_FAILED, *_IN_REVIEW, _S.APPROVED, _S.MISSED), _S.REJECTED),
@@ -62,19 +105,7 @@ ACTIONS: Mapping[Action, Transition] = {
     # POSTED too, so that a draft can be posted to further accounts.
     Action.POST: Transition((_S.APPROVED, _S.SCHEDULED, _S.MISSED, _S.POSTED), _S.POSTING),
 }
-FEEDBACK_STATUSES: Mapping[Action, Status] = {Action.UNAPPROVE: _S.CHANGES_REQUESTED}
-"""Actions that lead to a different status if feedback is given."""
 
-EDIT_STATUSES: Mapping[Status, Status] = {
-    _S.GENERATION_FAILED: _S.AWAITING_REVIEW,
-    _S.PENDING_REVIEW: _S.PENDING_REVIEW,
-    _S.AWAITING_REVIEW: _S.AWAITING_REVIEW,
-    _S.CHANGES_REQUESTED: _S.AWAITING_REVIEW,
-    _S.APPROVED: _S.APPROVED,
-    _S.SCHEDULED: _S.SCHEDULED,
-    _S.MISSED: _S.MISSED,
-}
-"""Statuses in which the text may be edited -> the status after the edit."""
 
 SYSTEM_EVENTS: Mapping[SystemEvent, Transition] = {
     SystemEvent.TEXT_GENERATED: Transition((_S.PENDING_GENERATION,), _S.PENDING_REVIEW),
@@ -85,30 +116,6 @@ SYSTEM_EVENTS: Mapping[SystemEvent, Transition] = {
     SystemEvent.SOURCE_CHANGED: Transition((_S.APPROVED, _S.SCHEDULED), _S.AWAITING_REVIEW),
     SystemEvent.DELIVERED: Transition((_S.POSTING,), _S.POSTED),
     SystemEvent.NOT_DELIVERED: Transition((_S.POSTING,), _S.APPROVED),
-}
-
-_WAIT = {
-    _S.PENDING_GENERATION: "Wait until its text is generated.",
-    _S.PENDING_REGENERATION: "Wait until its new version is generated.",
-    _S.POSTING: (
-        "Unfinished deliveries continue while `copydesk daemon` runs or the console is open."
-        " See: copydesk delivery list"
-    ),
-}
-COMMAND_NAMES: Mapping[str, str] = {
-    **{action: action.value for action in Action},
-    Action.CANCEL_SCHEDULE: "unschedule",
-}
-"""Action -> the name of its command."""
-RESTORE_HINT = "Restore it first: copydesk draft restore"
-_VERBS = {**COMMAND_NAMES, "edit": "edit"}
-# A second press of a key, or a second client: told apart from a mistake in the message.
-_REPETITIONS = {
-    (Action.APPROVE, _S.APPROVED),
-    (Action.REJECT, _S.REJECTED),
-    (Action.REGENERATE, _S.PENDING_REGENERATION),
-    (Action.SCHEDULE, _S.SCHEDULED),
-    (Action.POST, _S.POSTING),
 }
 
 
@@ -170,12 +177,6 @@ def alternatives_hint(actions: Sequence[Action]) -> str:
     """Return the allowed actions as a hint with the names of their commands: `Use approve, edit or archive instead.`"""
     names = [COMMAND_NAMES[action] for action in actions]
     return f"Use {' or '.join(filter(None, (', '.join(names[:-1]), names[-1])))} instead." if names else ""
-
-
-USER, PIPELINE, SYSTEM = "user", "pipeline", "system"
-"""The actors that change drafts."""
-CREATE, EDIT, COUNTERSIGN = "create", "edit", "countersign"
-"""Changes that are neither an `Action` nor a system event. To countersign is to approve what somebody else approved."""
 
 
 class EventKind(StrEnum):

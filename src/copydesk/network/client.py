@@ -42,6 +42,16 @@ _CONNECT_ERRORS = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 _TRANSPORT_ERRORS = (httpx.TransportError, OSError)  # TimeoutError is an OSError
 T = TypeVar("T")
 
+MAX_PIECE = 256 * 1024
+"""Bytes that one decompression step may produce."""
+MAX_MEMBERS = 1000
+"""Members of one gzip stream: an empty member costs the reader more than the sender."""
+CHUNKS_PER_YIELD = 256
+"""Yield to the event loop after this many chunks: a server may send its body byte by byte."""
+
+_GZIP, _ZLIB, _RAW = 31, 15, -15
+_GZIP_MAGIC = b"\x1f\x8b"
+
 
 class Transport(Protocol):
     """Sends a request to a server: the guarded transport, or a test double."""
@@ -273,17 +283,6 @@ def _cause_chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
-
-
-MAX_PIECE = 256 * 1024
-"""Bytes that one decompression step may produce."""
-MAX_MEMBERS = 1000
-"""Members of one gzip stream: an empty member costs the reader more than the sender."""
-CHUNKS_PER_YIELD = 256
-"""Yield to the event loop after this many chunks: a server may send its body byte by byte."""
-
-_GZIP, _ZLIB, _RAW = 31, 15, -15
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 async def read_body(

@@ -40,6 +40,12 @@ from copydesk.network.response import (
 )
 from copydesk.network.transport import GuardedTransport
 
+MIB = 2**20
+
+_SUCCESS = (200, 201, 203, 226)
+_PERMANENT_REDIRECTS = (301, 308)
+_FORM_TYPE = "application/x-www-form-urlencoded"
+
 
 class _HostState:
     """State of one host: its lock, and the end of its last request on the event loop's clock."""
@@ -98,13 +104,6 @@ class HostLimiter:
         remaining = state.last_request_end + min_interval - asyncio.get_running_loop().time()
         if remaining > 0:
             await asyncio.sleep(remaining)
-
-
-MIB = 2**20
-
-_SUCCESS = (200, 201, 203, 226)
-_PERMANENT_REDIRECTS = (301, 308)
-_FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 class FetchLimits(Struct, frozen=True):

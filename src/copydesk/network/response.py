@@ -30,6 +30,22 @@ _MAX_AGE = re.compile(r'(?:^|[,\s])max-age\s*=\s*"?(\d{1,18})', re.IGNORECASE)
 Headers = Mapping[str, str]
 """Lower-case names; values decoded as latin-1, so that they can be sent back byte for byte."""
 
+DEFAULT_RETRY_AFTER = 900.0
+"""Seconds to wait after a 429 that names no time."""
+
+_RETAINED_HEADERS = (
+    "link",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "x-ratelimit-used",
+    "x-rate-limit-limit",
+    "x-rate-limit-remaining",
+    "x-rate-limit-reset",
+)
+_CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE | re.ASCII)
+_MEDIA_TYPE = re.compile(r"\s*([\w.+-]{1,60}/[\w.+-]{1,60})", re.ASCII)
+
 
 def header_map(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Return `raw` with lower-case names; values of a repeated header are joined with a comma."""
@@ -114,23 +130,6 @@ def _parse_number(value: str | None) -> float | None:
         return None
     digits = value.strip()
     return float(digits) if re.fullmatch(r"\d{1,15}(?:\.\d{1,15})?", digits, re.ASCII) else None
-
-
-DEFAULT_RETRY_AFTER = 900.0
-"""Seconds to wait after a 429 that names no time."""
-
-_RETAINED_HEADERS = (
-    "link",
-    "x-ratelimit-limit",
-    "x-ratelimit-remaining",
-    "x-ratelimit-reset",
-    "x-ratelimit-used",
-    "x-rate-limit-limit",
-    "x-rate-limit-remaining",
-    "x-rate-limit-reset",
-)
-_CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE | re.ASCII)
-_MEDIA_TYPE = re.compile(r"\s*([\w.+-]{1,60}/[\w.+-]{1,60})", re.ASCII)
 
 
 class Response(Struct, frozen=True):

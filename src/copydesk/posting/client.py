@@ -66,6 +66,9 @@ _LOGIN = frozenset({401, 403})
 _REFUSED = frozenset({400, 404, 413, 415, 422})
 """Documented by every platform as: the request was checked and nothing was created."""
 
+# Some servers decide by the file name's extension, whatever the media type says.
+_EXTENSIONS = {"image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp"}
+
 
 class Response(Struct, frozen=True):
     """The response of a server."""
@@ -294,10 +297,6 @@ def _validate_headers(headers: Mapping[str, str]) -> dict[str, str]:
     if not all(value.isascii() and value.isprintable() for value in headers.values()):
         raise NotSentError("Cannot send the request: invalid header value.", hint="Check the key.")
     return dict(headers)
-
-
-# Some servers decide by the file name's extension, whatever the media type says.
-_EXTENSIONS = {"image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp"}
 
 
 def image_file_name(image: PostImage, stem: str) -> str:

@@ -47,6 +47,19 @@ _RESERVED = re.compile(r"[\\|{}@\[\]()<>#*_~]")
 _EARLIEST, _LATEST = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (2012, 2100))
 _URN = re.compile(r"urn:li:(?:share|ugcPost):[0-9]{1,20}", re.ASCII)
 
+HOST = "LinkedIn"
+API_VERSION = "202605"
+"""API version. LinkedIn retires each version about a year after its month."""
+
+WEB = "https://www.linkedin.com"
+SCOPES = "openid profile w_member_social"
+SETTLE_TIME = timedelta(seconds=90)
+"""Wait this long after a lost request before probing: it may still arrive."""
+PROBE_WINDOW = timedelta(hours=1)
+"""Probe within this time after the first request; LinkedIn does not document how long it recognizes a text."""
+
+_HEADERS = {"linkedin-version": API_VERSION, "x-restli-protocol-version": "2.0.0"}
+
 
 def to_little_text(text: str) -> str:
     """Return `text` in LinkedIn's "little" format (Microsoft Learn, "little Text Format").
@@ -93,11 +106,6 @@ def creation_time(urn: str) -> datetime | None:
     """
     seconds = (int(urn.rsplit(":", 1)[1]) >> 22) / 1000
     return datetime.fromtimestamp(seconds, UTC) if _EARLIEST <= seconds < _LATEST else None
-
-
-HOST = "LinkedIn"
-API_VERSION = "202605"
-"""API version. LinkedIn retires each version about a year after its month."""
 
 
 class _ErrorBody(msgspec.Struct, frozen=True):
@@ -156,14 +164,6 @@ def _error_body(response: Response) -> _ErrorBody:
         return msgspec.json.decode(response.body, type=_ErrorBody)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _ErrorBody()
-
-
-WEB = "https://www.linkedin.com"
-SCOPES = "openid profile w_member_social"
-SETTLE_TIME = timedelta(seconds=90)
-"""Wait this long after a lost request before probing: it may still arrive."""
-PROBE_WINDOW = timedelta(hours=1)
-"""Probe within this time after the first request; LinkedIn does not document how long it recognizes a text."""
 
 
 class _User(msgspec.Struct, frozen=True):
@@ -374,9 +374,6 @@ class LinkedIn:
         if not user.sub.isascii() or not user.sub.replace("-", "").replace("_", "").isalnum():
             raise LoginError("LinkedIn did not identify the account.")
         return Account(platform=self.info.name, server=server, id=user.sub, name=user.name or user.sub)
-
-
-_HEADERS = {"linkedin-version": API_VERSION, "x-restli-protocol-version": "2.0.0"}
 
 
 def _content(images: list[dict[str, str]]) -> dict[str, object]:

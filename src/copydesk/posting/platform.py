@@ -48,6 +48,15 @@ __all__ = [
     "UnknownOutcomeError",
 ]
 
+RECONNECT_HINT = "Connect the account again."
+"""Default hint of a `LoginError`; the desk turns it into the command to run."""
+
+_TID_ALPHABET = "234567abcdefghijklmnopqrstuvwxyz"
+_KEY_NAMESPACE = UUID("6f1d0f0a-6a53-5f1e-9d0b-4a5e0c1f7b21")
+
+_SEED_SPREAD = 60_000
+"""Milliseconds over which the seeds of drafts that were created at the same time are spread."""
+
 
 class CredentialStore(Protocol):
     """Storage for account credentials. They appear in no database, log or error message."""
@@ -151,10 +160,6 @@ class LoginError(PostingError):
     """
 
     category = "needs-login"
-
-
-RECONNECT_HINT = "Connect the account again."
-"""Default hint of a `LoginError`; the desk turns it into the command to run."""
 
 
 class NotSentError(PostingError):
@@ -280,14 +285,6 @@ class ReadablePlatform(Protocol):
 def post_cost(platform: Platform, post: Post, account: Account) -> Cost | None:
     """Return the price of `post` on `platform`; None if it is free or unknown."""
     return platform.cost(post, account) if isinstance(platform, PaidPlatform) else None
-
-
-_TID_ALPHABET = "234567abcdefghijklmnopqrstuvwxyz"
-_KEY_NAMESPACE = UUID("6f1d0f0a-6a53-5f1e-9d0b-4a5e0c1f7b21")
-
-
-_SEED_SPREAD = 60_000
-"""Milliseconds over which the seeds of drafts that were created at the same time are spread."""
 
 
 def first_seed(draft_id: str, account: str) -> str:

@@ -35,6 +35,21 @@ _PRESENTATION_NAMES = frozenset(("amp", "outputtype"))
 """Parameters that select another version of the same page."""
 _SUBSTACK_TRACKING = frozenset(("post_id", "publication_id", "r", "isfreemail", "triedredirect", "showwelcomeonshare"))
 
+_UrlParts = tuple[str, str, list[str]]
+
+_X_POST = re.compile(r"/(?:[^/]+/){1,2}status(?:es)?/([0-9]+)")
+_VIDEO_PATH = re.compile(r"/(?:shorts|live|embed|v)/(?!videoseries)([A-Za-z0-9_-]+)(?:/.*)?")
+_SHARED_POST = re.compile(r"/pub/([A-Za-z0-9-]+)/p/([^/]+)")
+_HOST_ALIASES = {
+    "old.reddit.com": "reddit.com",
+    "new.reddit.com": "reddit.com",
+    "np.reddit.com": "reddit.com",
+    "i.reddit.com": "reddit.com",
+    "twitter.com": "x.com",
+    "music.youtube.com": "youtube.com",
+    "youtube-nocookie.com": "youtube.com",
+}
+
 
 def canonical_url(url: str) -> str:
     """Return the key of `url`, in the form of an https URL; empty if it is not an http(s) URL. Never raises.
@@ -157,9 +172,6 @@ def _client_route(fragment: str) -> str:
     return f"#{fragment}" if fragment not in ("", "!") else ""
 
 
-_UrlParts = tuple[str, str, list[str]]
-
-
 def _reddit(host: str, path: str, parameters: list[str]) -> _UrlParts:
     """Reduce a post's URL to its id, without subreddit and title; URLs of comments stay."""
     segments = path.split("/")
@@ -214,18 +226,6 @@ def _google_news(host: str, path: str, parameters: list[str]) -> _UrlParts:
     return (host, article, []) if article.startswith("/articles/") else (host, path, parameters)
 
 
-_X_POST = re.compile(r"/(?:[^/]+/){1,2}status(?:es)?/([0-9]+)")
-_VIDEO_PATH = re.compile(r"/(?:shorts|live|embed|v)/(?!videoseries)([A-Za-z0-9_-]+)(?:/.*)?")
-_SHARED_POST = re.compile(r"/pub/([A-Za-z0-9-]+)/p/([^/]+)")
-_HOST_ALIASES = {
-    "old.reddit.com": "reddit.com",
-    "new.reddit.com": "reddit.com",
-    "np.reddit.com": "reddit.com",
-    "i.reddit.com": "reddit.com",
-    "twitter.com": "x.com",
-    "music.youtube.com": "youtube.com",
-    "youtube-nocookie.com": "youtube.com",
-}
 _SITE_RULES: dict[str, Callable[[str, str, list[str]], _UrlParts]] = {
     "reddit.com": _reddit,
     "redd.it": _reddit_short,

@@ -24,6 +24,22 @@ _PLURAL = re.compile(r"[a-z]{2}[a-rt-z]s\Z")
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 _HYPHEN = re.compile(r"(?<=\w)[\u2010-](?=\w)")
 
+_BASE_TIMEOUT = 0.05
+"""Seconds per text that a pattern may always take. Sound ones take less than a thousandth of a second."""
+_MAX_TIMEOUT = 1.0
+"""Maximum seconds per text, generous because a slow or busy machine is far from the usual time."""
+_EXTRA_BUDGET = 3.0
+"""Seconds beyond the usual for all texts together, so that a slow pattern cannot stall a whole run."""
+_MAX_PATTERN_LENGTH = 500
+_PROBE_LENGTH = 1000
+
+MAX_SEARCHED_TEXT = 20_000
+"""Characters of an item that are searched."""
+_MIN_DETECTABLE_LENGTH = 40
+"""Characters from which language detection is more reliable than the feed's own claim."""
+_MIN_DETECTED, _MIN_SHARE = 5, 0.9
+"""Entries that must tell their language, and the share of them in one language, to speak for their source."""
+
 
 class _Phrase(NamedTuple):
     given: str
@@ -71,16 +87,6 @@ def _word_boundary_pattern(phrase: str) -> re.Pattern[str]:
     # The optional ending matches the plural.
     after = "" if _UNSPACED_LETTER.match(phrase[-1]) else r"(?:e?s)?(?!\w)"
     return re.compile(before + pattern + after)
-
-
-_BASE_TIMEOUT = 0.05
-"""Seconds per text that a pattern may always take. Sound ones take less than a thousandth of a second."""
-_MAX_TIMEOUT = 1.0
-"""Maximum seconds per text, generous because a slow or busy machine is far from the usual time."""
-_EXTRA_BUDGET = 3.0
-"""Seconds beyond the usual for all texts together, so that a slow pattern cannot stall a whole run."""
-_MAX_PATTERN_LENGTH = 500
-_PROBE_LENGTH = 1000
 
 
 class PatternTimeoutError(Exception):
@@ -149,14 +155,6 @@ def _probes(term: str) -> Iterator[str]:
     """Yield texts that make catastrophic backtracking likely: a letter of the pattern, repeated."""
     for letter in sorted({"a", "0", " ", *filter(str.isalnum, term[1:-1])})[:20]:
         yield letter * _PROBE_LENGTH + "\x00"
-
-
-MAX_SEARCHED_TEXT = 20_000
-"""Characters of an item that are searched."""
-_MIN_DETECTABLE_LENGTH = 40
-"""Characters from which language detection is more reliable than the feed's own claim."""
-_MIN_DETECTED, _MIN_SHARE = 5, 0.9
-"""Entries that must tell their language, and the share of them in one language, to speak for their source."""
 
 
 class Terms(Struct, frozen=True):

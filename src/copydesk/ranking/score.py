@@ -31,6 +31,22 @@ _TITLE_WEIGHT = 3
 _MAX_PHRASES_IN_REASON = 4
 """Phrases named in a reason."""
 
+_REPEAT_THRESHOLD = 0.6
+"""Jaccard index above which a story, with the same numbers, counts as drafted before."""
+
+_MAX_TITLE_IN_REASON = 80
+"""Characters of a title in a reason."""
+
+_GRAVITY = 0.8
+"""Decay of popularity: divided by the age in hours to this power."""
+_AVERAGE = 0.5
+_AS_AVERAGE = "(counts as average)"
+
+_DIGITS = 4
+"""Of a part's value; more would be false precision."""
+_FULL_CORROBORATION = 2
+"""log2 of the number of sources that gives the full value: four."""
+
 
 class InterestMatch(NamedTuple):
     """Degree of the match, 0 to 1; `veto` is the unwanted phrase that excludes the story."""
@@ -93,14 +109,6 @@ class _Found(NamedTuple):
 _NOTHING_FOUND = _Found(frozenset(), frozenset(), None)
 
 
-_REPEAT_THRESHOLD = 0.6
-"""Jaccard index above which a story, with the same numbers, counts as drafted before."""
-
-
-_MAX_TITLE_IN_REASON = 80
-"""Characters of a title in a reason."""
-
-
 class Similarity(NamedTuple):
     """Similarity to the most similar title drafted before, 0 to 1."""
 
@@ -153,12 +161,6 @@ class NoveltyIndex:
         return Similarity(likeness, f"{likeness:.0%} like “{excerpt}”, drafted before", repeated)
 
 
-_GRAVITY = 0.8
-"""Decay of popularity: divided by the age in hours to this power."""
-_AVERAGE = 0.5
-_AS_AVERAGE = "(counts as average)"
-
-
 class Popularity:
     """The candidates' metrics by source type."""
 
@@ -206,12 +208,6 @@ def _format_metrics(item: Item) -> str:
     points, comments = item.entry.points, item.entry.comments
     parts = [f"{count:,} {unit}" for count, unit in ((points, "points"), (comments, "comments")) if count is not None]
     return ", ".join(parts)
-
-
-_DIGITS = 4
-"""Of a part's value; more would be false precision."""
-_FULL_CORROBORATION = 2
-"""log2 of the number of sources that gives the full value: four."""
 
 
 class Weights(Struct, frozen=True):

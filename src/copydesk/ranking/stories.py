@@ -19,6 +19,16 @@ from copydesk.ranking.title_similarity import parse_title, story_similarity
 _MAX_COUNTED_TEXT = 4000
 """Characters; beyond, more text is no advantage."""
 
+_SECONDS_PER_DAY = 86_400
+# The newest stay, because stories are told within days.
+_MAX_ITEMS_PER_WORD = 512
+"""Newest items kept per word. More frequent words say little about any item, and would cost much."""
+
+_MAX_LOOKED_UP = 600
+"""Items that are looked at for one item, those of its rarest words."""
+_MIN_LISTS = 3
+"""Words that are looked up however frequent they are."""
+
 
 class Candidate(Struct, frozen=True, gc=False):
     """A story that may be drafted. `items` has the lead first."""
@@ -88,18 +98,6 @@ def _story_source(item: Item) -> StorySource:
         title=item.entry.title,
         url=item.entry.url,
     )
-
-
-_SECONDS_PER_DAY = 86_400
-# The newest stay, because stories are told within days.
-_MAX_ITEMS_PER_WORD = 512
-"""Newest items kept per word. More frequent words say little about any item, and would cost much."""
-
-
-_MAX_LOOKED_UP = 600
-"""Items that are looked at for one item, those of its rarest words."""
-_MIN_LISTS = 3
-"""Words that are looked up however frequent they are."""
 
 
 class _IndexedItem:

@@ -9,6 +9,44 @@ from copydesk.model.serialization import Json, Struct
 BEARER = "sample"
 """Bearer token that the simulated X API expects."""
 
+INTERESTS: tuple[str, ...] = (
+    "open source",
+    "maintainers",
+    "databases",
+    "terminal",
+    "accessibility",
+    "publishing",
+    "newsroom",
+    "outage",
+    "magazine",
+    "changelog",
+    "style guides",
+    "cron jobs",
+    "newsletters",
+    "feeds",
+    "security",
+)
+
+VOICE: dict[str, Json] = {
+    "style": (
+        "Plain and concrete. The fact first, then why it matters to people who make software or publish on the"
+        " web. Short sentences, numbers where there are some, no exclamation marks."
+    ),
+    "avoid": ["game-changer", "revolutionary", "excited to announce", "deep dive", "seamless", "unlock"],
+    "examples": [
+        "Our docs search was slow for a year. The fix was one missing index. Measure first, even when you are sure.",
+        "A feed asks nothing of the reader. That is why it outlives every app built on top of it.",
+        "The best postmortem I read this year names no culprit and ends with two things they will not change.",
+        "Alt text takes forty seconds to write. I timed it over fifty pictures; the dull ones were the hardest.",
+    ],
+    "formats": {
+        "SHORT": {"maxLength": 280, "hashtags": 1, "emoji": "never", "link": "always"},
+        "THREAD": {"maxLength": 280, "maxParts": 5, "hashtags": 0, "emoji": "never", "link": "auto"},
+        "BLOG": {"targetWords": 250, "hashtags": 0, "emoji": "never", "link": "always"},
+    },
+}
+"""A voice profile in the JSON format of the API, without id and times."""
+
 
 class SampleSource(Struct, frozen=True):
     """A source as the user would add it; `config` in the JSON format of the API."""
@@ -86,41 +124,3 @@ SOURCES: tuple[SampleSource, ...] = (
     ),
 )
 """Sources of every type, including Signal Mast, whose server answers 503 to demonstrate a failing source."""
-
-INTERESTS: tuple[str, ...] = (
-    "open source",
-    "maintainers",
-    "databases",
-    "terminal",
-    "accessibility",
-    "publishing",
-    "newsroom",
-    "outage",
-    "magazine",
-    "changelog",
-    "style guides",
-    "cron jobs",
-    "newsletters",
-    "feeds",
-    "security",
-)
-
-VOICE: dict[str, Json] = {
-    "style": (
-        "Plain and concrete. The fact first, then why it matters to people who make software or publish on the"
-        " web. Short sentences, numbers where there are some, no exclamation marks."
-    ),
-    "avoid": ["game-changer", "revolutionary", "excited to announce", "deep dive", "seamless", "unlock"],
-    "examples": [
-        "Our docs search was slow for a year. The fix was one missing index. Measure first, even when you are sure.",
-        "A feed asks nothing of the reader. That is why it outlives every app built on top of it.",
-        "The best postmortem I read this year names no culprit and ends with two things they will not change.",
-        "Alt text takes forty seconds to write. I timed it over fifty pictures; the dull ones were the hardest.",
-    ],
-    "formats": {
-        "SHORT": {"maxLength": 280, "hashtags": 1, "emoji": "never", "link": "always"},
-        "THREAD": {"maxLength": 280, "maxParts": 5, "hashtags": 0, "emoji": "never", "link": "auto"},
-        "BLOG": {"targetWords": 250, "hashtags": 0, "emoji": "never", "link": "always"},
-    },
-}
-"""A voice profile in the JSON format of the API, without id and times."""

@@ -29,31 +29,6 @@ if TYPE_CHECKING:
     from copydesk.sample.server import SampleClock
 
 
-class PastPost(Struct, frozen=True):
-    """A published post and its metrics, None for those that its platform does not report; or a rejected draft."""
-
-    platform: str
-    days: int
-    hour: int
-    """How many days ago and at which hour (UTC) it was published."""
-    text: str
-    likes: int = 0
-    replies: int = 0
-    reposts: int = 0
-    impressions: int | None = None
-    clicks: int | None = None
-    format: Format = Format.SHORT
-    rejected: bool = False
-    reason: str = ""
-    """Why it was rejected."""
-
-
-def load_posts() -> tuple[PastPost, ...]:
-    """Return the posts, the oldest first."""
-    content = files("copydesk.sample").joinpath("posts.json").read_bytes()
-    return msgspec.json.decode(content, type=tuple[PastPost, ...])
-
-
 HASHTAGS: dict[str, Json] = {
     "name": "How many hashtags",
     "parameter": "hashtags",
@@ -88,6 +63,31 @@ MEASURED_AFTER = timedelta(hours=49)
 DRAFTS, APPROVED, SCHEDULED = 22, 7, 6
 UNKNOWN_POST = "Reader survey: what would you miss if this desk fell silent? Answers until Friday. #unknown"
 """The tag makes the simulated platform lose its response, so the user has to say whether it was posted."""
+
+
+class PastPost(Struct, frozen=True):
+    """A published post and its metrics, None for those that its platform does not report; or a rejected draft."""
+
+    platform: str
+    days: int
+    hour: int
+    """How many days ago and at which hour (UTC) it was published."""
+    text: str
+    likes: int = 0
+    replies: int = 0
+    reposts: int = 0
+    impressions: int | None = None
+    clicks: int | None = None
+    format: Format = Format.SHORT
+    rejected: bool = False
+    reason: str = ""
+    """Why it was rejected."""
+
+
+def load_posts() -> tuple[PastPost, ...]:
+    """Return the posts, the oldest first."""
+    content = files("copydesk.sample").joinpath("posts.json").read_bytes()
+    return msgspec.json.decode(content, type=tuple[PastPost, ...])
 
 
 async def furnish(desk: "Desk", clock: "SampleClock") -> None:

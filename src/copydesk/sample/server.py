@@ -32,6 +32,52 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC).isoformat()
 _MAX_ID = str(2**63)
 _REFERENCE_TYPES = {"replies": "replied_to", "retweets": "retweeted"}
 
+Hit = dict[str, Any]
+
+_CONDITION = re.compile(r"(\w{1,40})(<=|>=|<|>|=)(\d{1,15})")
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+}
+_TAGS = {"ask": "ask_hn", "show": "show_hn", "job": "job"}
+
+WIDTH, HEIGHT, BARS = 600, 315, 12
+
+_PLACEHOLDER = re.compile(r"\{\{ago ((?:\d{1,4}[dhm]){1,3}) (\w{1,8})\}\}")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+_FORMATTERS: dict[str, Callable[[datetime], str]] = {
+    "rfc822": lambda instant: format_datetime(instant, usegmt=True),
+    "iso": lambda instant: f"{instant:%Y-%m-%dT%H:%M:%SZ}",
+    "ms": format_iso,
+    "epoch": lambda instant: str(int(instant.timestamp())),
+}
+
+_RSS = "application/rss+xml; charset=utf-8"
+_ATOM = "application/atom+xml; charset=utf-8"
+_JSON = "application/json; charset=utf-8"
+
+_FILES = {
+    "lighthouse.example/feed.xml": ("lighthouse.xml", _RSS),
+    "smallhours.example/atom.xml": ("smallhours.xml", _ATOM),
+    "harbour-notes.example/feed.json": ("harbour-notes.json", "application/feed+json"),
+    "papertrail.example/": ("papertrail.html", "text/html; charset=utf-8"),
+    "papertrail.example/feeds/all.xml": ("papertrail.xml", "text/xml; charset=utf-8"),
+    "fieldnotes.example/feed": ("fieldnotes.xml", "application/xml; charset=utf-8"),
+}
+"""Host and path -> template and content type."""
+_REDIRECTS = {"smallhours.example/feed": "https://smallhours.example/atom.xml"}
+_IMAGE_EXTENSIONS, _SUBSTACK_IMAGE_HOST = (".png", ".jpg"), "substackcdn.com"
+_FAILING_HOST = "signal-mast.example"
+_GZIP_HOST = "lighthouse.example"
+_SUBREDDIT = re.compile(r"/r/harbourdev(?:/(?:hot|new|top|rising))?/?\.rss", re.IGNORECASE)
+_HACKER_NEWS_LIST = re.compile(r"/v0/(top|new|best|ask|show|job)stories\.json")
+_HACKER_NEWS_ITEM = re.compile(r"/v0/item/(\d{1,15})\.json")
+
+_OWN_DESK_HINT = "Open your own desk with `copydesk`."
+
 
 def find_x_account(account: dict[str, Any], name: str) -> dict[str, Any]:
     """Return the response to a user lookup. An unknown name gives an error object with status 200, as X does."""
@@ -68,19 +114,6 @@ def _matches_x_query(post: Post, query: dict[str, str]) -> bool:
 
 def _parse_time(text: str) -> datetime:
     return datetime.fromisoformat(text)
-
-
-Hit = dict[str, Any]
-
-_CONDITION = re.compile(r"(\w{1,40})(<=|>=|<|>|=)(\d{1,15})")
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "=": operator.eq,
-}
-_TAGS = {"ask": "ask_hn", "show": "show_hn", "job": "job"}
 
 
 class UnknownAttributeError(ValueError):
@@ -161,9 +194,6 @@ def _matches_text(hit: Hit, query: str) -> bool:
     return all(word in text for word in query.lower().replace('"', " ").split())
 
 
-WIDTH, HEIGHT, BARS = 600, 315, 12
-
-
 @cache
 def generate_png(address: str) -> bytes:
     """Return a PNG for the address; equal addresses give equal images."""
@@ -186,16 +216,6 @@ def _chunk(name: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
 
-_PLACEHOLDER = re.compile(r"\{\{ago ((?:\d{1,4}[dhm]){1,3}) (\w{1,8})\}\}")
-_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
-_FORMATTERS: dict[str, Callable[[datetime], str]] = {
-    "rfc822": lambda instant: format_datetime(instant, usegmt=True),
-    "iso": lambda instant: f"{instant:%Y-%m-%dT%H:%M:%SZ}",
-    "ms": format_iso,
-    "epoch": lambda instant: str(int(instant.timestamp())),
-}
-
-
 def render(name: str, now: datetime) -> str:
     """Return the sample file `name` with every placeholder replaced. `now` is in UTC."""
     template = files("copydesk.sample").joinpath("feeds", name).read_text(encoding="utf-8")
@@ -216,28 +236,6 @@ def _parse_span(text: str) -> timedelta:
     return timedelta(**{_UNITS[unit]: int(number) for number, unit in parts})
 
 
-_RSS = "application/rss+xml; charset=utf-8"
-_ATOM = "application/atom+xml; charset=utf-8"
-_JSON = "application/json; charset=utf-8"
-
-_FILES = {
-    "lighthouse.example/feed.xml": ("lighthouse.xml", _RSS),
-    "smallhours.example/atom.xml": ("smallhours.xml", _ATOM),
-    "harbour-notes.example/feed.json": ("harbour-notes.json", "application/feed+json"),
-    "papertrail.example/": ("papertrail.html", "text/html; charset=utf-8"),
-    "papertrail.example/feeds/all.xml": ("papertrail.xml", "text/xml; charset=utf-8"),
-    "fieldnotes.example/feed": ("fieldnotes.xml", "application/xml; charset=utf-8"),
-}
-"""Host and path -> template and content type."""
-_REDIRECTS = {"smallhours.example/feed": "https://smallhours.example/atom.xml"}
-_IMAGE_EXTENSIONS, _SUBSTACK_IMAGE_HOST = (".png", ".jpg"), "substackcdn.com"
-_FAILING_HOST = "signal-mast.example"
-_GZIP_HOST = "lighthouse.example"
-_SUBREDDIT = re.compile(r"/r/harbourdev(?:/(?:hot|new|top|rising))?/?\.rss", re.IGNORECASE)
-_HACKER_NEWS_LIST = re.compile(r"/v0/(top|new|best|ask|show|job)stories\.json")
-_HACKER_NEWS_ITEM = re.compile(r"/v0/item/(\d{1,15})\.json")
-
-
 class _Response(NamedTuple):
     status: int
     body: bytes = b""
@@ -245,7 +243,6 @@ class _Response(NamedTuple):
     headers: dict[str, str] = {}
 
 
-_OWN_DESK_HINT = "Open your own desk with `copydesk`."
 _NOT_FOUND = _Response(404, b"Not found\n")
 
 

@@ -27,6 +27,13 @@ DEFAULT_GRACE: Mapping[Format, timedelta] = {
 }
 """Default lateness up to which a draft is still sent automatically."""
 
+RETRY_WINDOW = timedelta(hours=1)
+"""Time after the grace period during which a delivery that started in time is still retried."""
+
+CLOCK_TOLERANCE = timedelta(seconds=60)
+"""More than a running clock is ever corrected by, less than would send a draft at a wrong time."""
+ZERO = timedelta(0)
+
 
 class DueDraft(Struct, frozen=True):
     """A scheduled draft and its accounts."""
@@ -37,10 +44,6 @@ class DueDraft(Struct, frozen=True):
     accounts: tuple[str, ...]
     lacks_approvals: bool = False
     """An account asks for more approvals than the draft has; it has no accounts until then."""
-
-
-RETRY_WINDOW = timedelta(hours=1)
-"""Time after the grace period during which a delivery that started in time is still retried."""
 
 
 def is_missed(at: datetime, format: Format, now: datetime, grace: Mapping[Format, timedelta] = DEFAULT_GRACE) -> bool:
@@ -77,11 +80,6 @@ def _is_paced(sent_at: datetime, now: datetime) -> bool:
     # abs(): a post in the future comes from a wrong clock, which is handled elsewhere; it must not block the account
     # for years.
     return abs(now - sent_at) < MIN_POST_INTERVAL
-
-
-CLOCK_TOLERANCE = timedelta(seconds=60)
-"""More than a running clock is ever corrected by, less than would send a draft at a wrong time."""
-ZERO = timedelta(0)
 
 
 class ClockReading(Struct, frozen=True):

@@ -42,6 +42,35 @@ _CLOCK = re.compile(rf"(?P<hour>\d{{1,2}})(?:[:.](?P<minute>\d\d))?(?:{_MERIDIEM
 _SLOT = re.compile(rf"(?P<day>[a-z]{{3,9}}) (?:at )?(?P<clock>{TIME_OF_DAY})", re.ASCII)
 _SLOT_EXAMPLES = "write it like mon 09:00, wednesday 14:30 or fri 9am"
 
+TIME_EXAMPLES = "fri 14:30, tomorrow 9, 9am, in 2 hours, 30 nov 9:00 or 2026-11-30 14:30"
+_ISO = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)[t ](?P<minutes>\d{1,2}:\d\d)(?P<seconds>:\d\d(?:\.\d{1,6})?)?"
+    r" ?(?P<offset>z|[+-]\d\d(?::?\d\d)?)?",
+    re.ASCII,
+)
+_AMOUNT = r"\d{1,5} ?[a-z]{1,7}"
+_RELATIVE = re.compile(rf"in {_AMOUNT}(?:(?: and)? {_AMOUNT}){{0,3}}", re.ASCII)
+_AMOUNT_PARTS = re.compile(r"(\d+) ?([a-z]+)", re.ASCII)
+_UNITS = {
+    "weeks": ("weeks", "week", "w"),
+    "days": ("days", "day", "d"),
+    "hours": ("hours", "hour", "hrs", "hr", "h"),
+    "minutes": ("minutes", "minute", "mins", "min"),  # not m, which may be months
+}
+_UNIT_BY_WORD = {word: unit for unit, words in _UNITS.items() for word in words}
+_TIME_ONLY = re.compile(rf"(?:at )?(?P<clock>{UNAMBIGUOUS_TIME})", re.ASCII)
+_DAY_THEN_TIME = re.compile(rf"(?P<day>[^:]{{3,40}}?) (?:at )?(?P<clock>{TIME_OF_DAY})", re.ASCII)
+_TIME_THEN_DAY = re.compile(rf"(?:at )?(?P<clock>{UNAMBIGUOUS_TIME}) (?:on )?(?P<day>[^:]{{3,40}})", re.ASCII)
+_DAY_OF_MONTH = r"(?P<nth>\d{1,2})(?:st|nd|rd|th)?"
+_MONTH = r"(?P<month>[a-z]{3,9})"
+_WEEKDAY, _YEAR = r"(?:(?P<weekday>[a-z]{3,9}) )?", r"(?: (?P<year>\d{4}))?"
+_MONTH_FIRST = re.compile(f"{_WEEKDAY}{_MONTH} {_DAY_OF_MONTH}{_YEAR}", re.ASCII)
+_MONTH_LAST = re.compile(f"{_WEEKDAY}{_DAY_OF_MONTH} (?:of )?{_MONTH}{_YEAR}", re.ASCII)
+# 29 February: 1896 and 1904, or 2096 and 2104, are eight years apart.
+_MAX_LEAP_YEAR_GAP = 8
+_MIDNIGHT = ("midnight", "at midnight")
+"""The next midnight. Next to a day it is ambiguous (start or end of that day) and refused."""
+
 
 def normalize_text(text: str) -> str:
     """Normalize user input: lower case, single spaces, no commas; empty if it is too long."""
@@ -107,36 +136,6 @@ def _format_zone(local: datetime) -> str:
         return name
     # Many zones have no abbreviation, and tzname() repeats the offset.
     return f"{name}, {offset}" if name.isalpha() else offset
-
-
-TIME_EXAMPLES = "fri 14:30, tomorrow 9, 9am, in 2 hours, 30 nov 9:00 or 2026-11-30 14:30"
-_ISO = re.compile(
-    r"(?P<day>\d{4}-\d\d-\d\d)[t ](?P<minutes>\d{1,2}:\d\d)(?P<seconds>:\d\d(?:\.\d{1,6})?)?"
-    r" ?(?P<offset>z|[+-]\d\d(?::?\d\d)?)?",
-    re.ASCII,
-)
-_AMOUNT = r"\d{1,5} ?[a-z]{1,7}"
-_RELATIVE = re.compile(rf"in {_AMOUNT}(?:(?: and)? {_AMOUNT}){{0,3}}", re.ASCII)
-_AMOUNT_PARTS = re.compile(r"(\d+) ?([a-z]+)", re.ASCII)
-_UNITS = {
-    "weeks": ("weeks", "week", "w"),
-    "days": ("days", "day", "d"),
-    "hours": ("hours", "hour", "hrs", "hr", "h"),
-    "minutes": ("minutes", "minute", "mins", "min"),  # not m, which may be months
-}
-_UNIT_BY_WORD = {word: unit for unit, words in _UNITS.items() for word in words}
-_TIME_ONLY = re.compile(rf"(?:at )?(?P<clock>{UNAMBIGUOUS_TIME})", re.ASCII)
-_DAY_THEN_TIME = re.compile(rf"(?P<day>[^:]{{3,40}}?) (?:at )?(?P<clock>{TIME_OF_DAY})", re.ASCII)
-_TIME_THEN_DAY = re.compile(rf"(?:at )?(?P<clock>{UNAMBIGUOUS_TIME}) (?:on )?(?P<day>[^:]{{3,40}})", re.ASCII)
-_DAY_OF_MONTH = r"(?P<nth>\d{1,2})(?:st|nd|rd|th)?"
-_MONTH = r"(?P<month>[a-z]{3,9})"
-_WEEKDAY, _YEAR = r"(?:(?P<weekday>[a-z]{3,9}) )?", r"(?: (?P<year>\d{4}))?"
-_MONTH_FIRST = re.compile(f"{_WEEKDAY}{_MONTH} {_DAY_OF_MONTH}{_YEAR}", re.ASCII)
-_MONTH_LAST = re.compile(f"{_WEEKDAY}{_DAY_OF_MONTH} (?:of )?{_MONTH}{_YEAR}", re.ASCII)
-# 29 February: 1896 and 1904, or 2096 and 2104, are eight years apart.
-_MAX_LEAP_YEAR_GAP = 8
-_MIDNIGHT = ("midnight", "at midnight")
-"""The next midnight. Next to a day it is ambiguous (start or end of that day) and refused."""
 
 
 def parse_time(

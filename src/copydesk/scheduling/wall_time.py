@@ -18,6 +18,10 @@ MAX_NAME_LENGTH = 64
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
 
+SECOND_OCCURRENCE = "#2"
+"""Suffix of a wall time that a clock change repeats, if the second occurrence is meant."""
+_WALL_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{6})?)?)(#2)?", re.ASCII)
+
 
 def get_zone(name: str, *, field: str = "timeZone") -> ZoneInfo:
     """Return the time zone with this IANA name, such as `Europe/Prague`.
@@ -106,11 +110,6 @@ def _similar_names(name: str) -> list[str]:
         by_word.setdefault(zone_name.lower(), zone_name)
         by_word.setdefault(zone_name.lower().rpartition("/")[2], zone_name)
     return list(dict.fromkeys(by_word[word] for word in get_close_matches(normalized, by_word, n=3, cutoff=0.7)))
-
-
-SECOND_OCCURRENCE = "#2"
-"""Suffix of a wall time that a clock change repeats, if the second occurrence is meant."""
-_WALL_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{6})?)?)(#2)?", re.ASCII)
 
 
 class WallTime(Struct, frozen=True):

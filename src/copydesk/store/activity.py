@@ -11,31 +11,6 @@ from copydesk.model.serialization import Struct
 from copydesk.store.column_types import from_microseconds, to_microseconds
 from copydesk.store.raw_sql import chunked, execute_sql
 
-
-class Traces(NamedTuple):
-    """What is known about the reviewers of a draft without loading it."""
-
-    exists: bool
-    """True if the user has the draft."""
-    any: bool
-    """True if somebody else has it open, edits it or typed in it, or there are comments or approvals."""
-    is_shared: bool
-    """True if another reviewer has any draft open."""
-    most_approvals: int
-    """The largest number of approvals that an account asks for; 0 without accounts."""
-
-
-class OpenEdit(Struct, frozen=True):
-    """An edit that was begun and not ended: under its lease, or left behind."""
-
-    lease_id: str
-    reviewer: str
-    until: datetime
-    version: int
-    text: str | None = None
-    """As it was typed by the last renewal; None before that."""
-
-
 _SAVE_VIEWER: Final = """INSERT INTO draft_viewer (draft_id, reviewer, user_id, until) VALUES (?, ?, ?, ?)
     ON CONFLICT (draft_id, reviewer) DO UPDATE SET until = excluded.until"""
 _REMOVE_VIEWER: Final = "DELETE FROM draft_viewer WHERE user_id = ? AND draft_id = ? AND reviewer = ?"
@@ -84,6 +59,30 @@ _LIST_COMMENTS: Final = f"{_COMMENTS} AND draft_id = ? ORDER BY id"
 _GET_COMMENT: Final = f"{_COMMENTS} AND id = ?"
 _RESOLVE_COMMENT: Final = "UPDATE draft_comment SET resolved_at = ?, resolved_by = ? WHERE user_id = ? AND id = ?"
 _REMOVE_COMMENT: Final = "DELETE FROM draft_comment WHERE user_id = ? AND id = ?"
+
+
+class Traces(NamedTuple):
+    """What is known about the reviewers of a draft without loading it."""
+
+    exists: bool
+    """True if the user has the draft."""
+    any: bool
+    """True if somebody else has it open, edits it or typed in it, or there are comments or approvals."""
+    is_shared: bool
+    """True if another reviewer has any draft open."""
+    most_approvals: int
+    """The largest number of approvals that an account asks for; 0 without accounts."""
+
+
+class OpenEdit(Struct, frozen=True):
+    """An edit that was begun and not ended: under its lease, or left behind."""
+
+    lease_id: str
+    reviewer: str
+    until: datetime
+    version: int
+    text: str | None = None
+    """As it was typed by the last renewal; None before that."""
 
 
 def find_traces(conn: Connection, user_id: str, draft_id: str, reviewer: str, now: datetime) -> Traces:

@@ -49,6 +49,9 @@ _SIDE_FILES = ("-wal", "-shm", "-journal")
 _COUNTS = """SELECT (SELECT count(*) FROM draft), (SELECT count(*) FROM source),
     (SELECT count(*) FROM engagement WHERE status = 'posted')"""
 
+Copy = Callable[[Path], object]
+"""Writes a copy of a database to an empty file."""
+
 
 class Interrupter:
     """The connection of a thread, whose statement can be stopped from another thread."""
@@ -110,10 +113,6 @@ def check_database(path: Path, interrupter: Interrupter) -> BackupContent:
         raise type(error)(error.message) from error
     size = path.stat().st_size
     return BackupContent(path=str(path), size=size, revision=revision, drafts=drafts, sources=sources, posts=posts)
-
-
-Copy = Callable[[Path], object]
-"""Writes a copy of a database to an empty file."""
 
 
 def create_backup(

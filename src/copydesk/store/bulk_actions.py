@@ -13,6 +13,8 @@ from copydesk.store.column_types import to_microseconds
 from copydesk.store.raw_sql import chunked, execute_sql, placeholders
 from copydesk.store.tables import bulk_action, draft_event
 
+_CHANGED_SINCE: Final = "SELECT id FROM draft WHERE user_id = ? AND updated_at > ? AND id IN "
+
 
 class StartedBulk(Struct, frozen=True):
     """A bulk action that began."""
@@ -97,9 +99,6 @@ def take_over(conn: Connection, user_id: str, bulk_id: str, dead_owner: str, own
     """Make `owner` run the bulk action in place of `dead_owner`; return False if another process was faster."""
     statement = update(bulk_action).where(*_is(user_id, bulk_id), bulk_action.c.owner == dead_owner).values(owner=owner)
     return conn.execute(statement).rowcount == 1
-
-
-_CHANGED_SINCE: Final = "SELECT id FROM draft WHERE user_id = ? AND updated_at > ? AND id IN "
 
 
 def changed_since(conn: Connection, user_id: str, draft_ids: Sequence[str], since: datetime) -> frozenset[str]:

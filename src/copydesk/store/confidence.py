@@ -42,6 +42,9 @@ _ESTIMATED = (Status.PENDING_REVIEW, Status.AWAITING_REVIEW, Status.CHANGES_REQU
 """States of drafts whose stored confidence is kept up to date: the others are not shown by it."""
 _SAVE = "UPDATE draft SET confidence = ?, confidence_known = ? WHERE id = ? AND user_id = ? AND version = ?"
 
+_checks = msgspec.json.Decoder(Checks).decode
+_sentences = msgspec.json.Decoder(tuple[Trace, ...]).decode
+
 
 class DecidedDraft(Struct, frozen=True):
     """A draft as it was proposed, and the user's decision on it."""
@@ -71,8 +74,6 @@ class _OriginalText(msgspec.Struct):
 
 
 _original = msgspec.json.Decoder(_OriginalText).decode
-_checks = msgspec.json.Decoder(Checks).decode
-_sentences = msgspec.json.Decoder(tuple[Trace, ...]).decode
 
 
 def count_decided(conn: Connection, user_id: str) -> int:

@@ -28,6 +28,8 @@ from copydesk.store.raw_sql import dbapi_connection
 _LOG = logging.getLogger("copydesk.store")
 _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"}
 
+T = TypeVar("T")
+
 
 def is_read_only(path: Path) -> bool:
     """Return True if there is a database at `path` which this process can read, but not write.
@@ -191,9 +193,6 @@ class FileIdentity:
         self._original = self._original or current
         if current != self._original:
             raise StoreMissingError
-
-
-T = TypeVar("T")
 
 
 class Caller:

@@ -51,6 +51,16 @@ HEAD_REVISION: Final = REVISIONS[-1]
 _INTERNAL = re.compile(r"sqlite_\w+|draft_words_\w+")
 """Matches the tables that SQLite makes by itself, those of the full text index among them."""
 
+LOCK_POLL_INTERVAL: Final = 0.05
+"""Seconds between two attempts to take a lock."""
+BACKUP_FOLDER: Final = "backups"
+"""Beside the database."""
+_AUTOMATIC, _MANUAL = "auto", "copydesk"
+BACKUP_NAME: Final = re.compile(rf"(?P<kind>{_AUTOMATIC}|{_MANUAL})-(?P<time>\d{{8}}T\d{{6}}Z)\.db")
+"""Matches the names of files in that folder."""
+TIME_FORMAT: Final = "%Y%m%dT%H%M%SZ"
+_MIGRATION_TIME_FORMAT = "%Y%m%dT%H%M%S.%fZ"
+
 
 def connect_readonly(path: Path) -> sqlite3.Connection:
     """Open the database at `path` for reading; nothing is created or repaired."""
@@ -173,17 +183,6 @@ async def lock_shared(folder: Path, busy_timeout: float) -> int:
             raise StoreBusyError("Another process is restoring the desk; nothing changed. Try again in a moment.")
         await asyncio.sleep(LOCK_POLL_INTERVAL)
     return descriptor
-
-
-LOCK_POLL_INTERVAL: Final = 0.05
-"""Seconds between two attempts to take a lock."""
-BACKUP_FOLDER: Final = "backups"
-"""Beside the database."""
-_AUTOMATIC, _MANUAL = "auto", "copydesk"
-BACKUP_NAME: Final = re.compile(rf"(?P<kind>{_AUTOMATIC}|{_MANUAL})-(?P<time>\d{{8}}T\d{{6}}Z)\.db")
-"""Matches the names of files in that folder."""
-TIME_FORMAT: Final = "%Y%m%dT%H%M%SZ"
-_MIGRATION_TIME_FORMAT = "%Y%m%dT%H%M%S.%fZ"
 
 
 def automatic_backup_path(database: Path, now: datetime) -> Path:

@@ -22,43 +22,6 @@ SENDING_EVENT = "sending"
 BATCH_SIZE = 100
 """Deliveries loaded in one query."""
 
-
-class DeliveryRow(Struct, frozen=True):
-    """A delivery, joined with its engagement row."""
-
-    id: str
-    draft_id: str
-    account_id: str | None
-    """None if the account was removed since."""
-    platform: str
-    account: str
-    """The account's name."""
-    format: Format
-    version: int
-    due_at: datetime
-    seed: str
-    anyway: bool
-    digest: str
-    created_at: datetime
-    sent_at: datetime | None
-    gone_at: datetime | None
-    progress: Delivery
-    intent: Intent | None
-
-    @property
-    def label(self) -> str:
-        """Platform and account: `bluesky:me.example`."""
-        return f"{self.platform}:{self.account}"
-
-
-class DeliveryEvent(Struct, frozen=True):
-    """One entry in a delivery's log."""
-
-    at: datetime
-    what: str
-    says: str
-
-
 _COLUMNS = (
     delivery.c.id,
     delivery.c.draft_id,
@@ -182,7 +145,6 @@ _LAST_SENT_DUPLICATE = (
     .where(delivery.c.draft_id != bindparam("b_draft"))
 )
 
-
 _DUPLICATES = _JOINED.where(
     delivery.c.digest == bindparam("b_digest"),
     text("+delivery.account_id = :b_account"),
@@ -195,6 +157,60 @@ _UNFINISHED_OF_ACCOUNT = (
     select(delivery.c.id).where(_OWNED, delivery.c.account_id == bindparam("b_account"), _IS_UNFINISHED).limit(1)
 )
 _METRICS_DUE = _JOINED.where(delivery.c.figures_at <= _NOW).order_by(delivery.c.account_id, delivery.c.id)
+
+# SQLite's own number for applications: part of the transaction and of every copy, and no table of ours.
+_ARE_SENDS_MARKED: Final = {"sqlite": "PRAGMA user_version", POSTGRESQL: "SELECT sends_marked FROM desk"}
+_MARK_SENDS: Final = {"sqlite": "PRAGMA user_version = 1", POSTGRESQL: "UPDATE desk SET sends_marked = TRUE"}
+
+OPEN_STATES = (DeliveryState.PLANNED, DeliveryState.SENDING, DeliveryState.UNKNOWN)
+"""States in which the worker still has something to do."""
+_INSERT_EVENT = insert(delivery_event)
+
+_ENGAGEMENT_STATUS = {
+    DeliveryState.PLANNED: RecordStatus.PENDING,
+    DeliveryState.SENDING: RecordStatus.PENDING,
+    DeliveryState.UNKNOWN: RecordStatus.PENDING,
+    DeliveryState.NEEDS_USER: RecordStatus.PENDING,
+    DeliveryState.SENT: RecordStatus.POSTED,
+    DeliveryState.FAILED: RecordStatus.FAILED,
+    DeliveryState.ABANDONED: RecordStatus.ABANDONED,
+}
+
+
+class DeliveryRow(Struct, frozen=True):
+    """A delivery, joined with its engagement row."""
+
+    id: str
+    draft_id: str
+    account_id: str | None
+    """None if the account was removed since."""
+    platform: str
+    account: str
+    """The account's name."""
+    format: Format
+    version: int
+    due_at: datetime
+    seed: str
+    anyway: bool
+    digest: str
+    created_at: datetime
+    sent_at: datetime | None
+    gone_at: datetime | None
+    progress: Delivery
+    intent: Intent | None
+
+    @property
+    def label(self) -> str:
+        """Platform and account: `bluesky:me.example`."""
+        return f"{self.platform}:{self.account}"
+
+
+class DeliveryEvent(Struct, frozen=True):
+    """One entry in a delivery's log."""
+
+    at: datetime
+    what: str
+    says: str
 
 
 def get(conn: Connection, user_id: str, delivery_id: str) -> DeliveryRow | None:
@@ -345,11 +361,6 @@ def last_send_before(conn: Connection, at: datetime) -> datetime | None:
     return instant
 
 
-# SQLite's own number for applications: part of the transaction and of every copy, and no table of ours.
-_ARE_SENDS_MARKED: Final = {"sqlite": "PRAGMA user_version", POSTGRESQL: "SELECT sends_marked FROM desk"}
-_MARK_SENDS: Final = {"sqlite": "PRAGMA user_version = 1", POSTGRESQL: "UPDATE desk SET sends_marked = TRUE"}
-
-
 def are_sends_marked(conn: Connection) -> bool:
     """Return True if requests of this database were also marked outside it."""
     return bool(conn.exec_driver_sql(_ARE_SENDS_MARKED[conn.dialect.name]).scalar())
@@ -359,11 +370,6 @@ def set_sends_marked(conn: Connection) -> None:
     """Record that requests of this database are marked outside it from now on."""
     if not are_sends_marked(conn):
         conn.exec_driver_sql(_MARK_SENDS[conn.dialect.name])
-
-
-OPEN_STATES = (DeliveryState.PLANNED, DeliveryState.SENDING, DeliveryState.UNKNOWN)
-"""States in which the worker still has something to do."""
-_INSERT_EVENT = insert(delivery_event)
 
 
 class NewDelivery(Struct, frozen=True):
@@ -532,17 +538,6 @@ def _status_values(progress: Delivery, now: datetime) -> dict[str, object]:
         "error_message": message or None,
         "failed_at": now if failed else None,
     }
-
-
-_ENGAGEMENT_STATUS = {
-    DeliveryState.PLANNED: RecordStatus.PENDING,
-    DeliveryState.SENDING: RecordStatus.PENDING,
-    DeliveryState.UNKNOWN: RecordStatus.PENDING,
-    DeliveryState.NEEDS_USER: RecordStatus.PENDING,
-    DeliveryState.SENT: RecordStatus.POSTED,
-    DeliveryState.FAILED: RecordStatus.FAILED,
-    DeliveryState.ABANDONED: RecordStatus.ABANDONED,
-}
 
 
 def _insert_event(conn: Connection, user_id: str, delivery_id: str, event: str, message: str, now: datetime) -> None:

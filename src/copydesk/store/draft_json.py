@@ -17,6 +17,10 @@ from copydesk.store.draft_rows import FORMATS, STATUSES, Execute, Images, build_
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+_EncodableDraft: Final[Any] = untyped_struct(ListedDraft)
+_EncodableItem: Final[Any] = untyped_struct(DraftItem)
+_json = msgspec.json.Decoder(msgspec.Raw).decode
+
 
 def encode_drafts(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> bytes:
     """Return the drafts for the rows of a list as a JSON array, as `encode_json` would encode those of `hydrate`.
@@ -38,11 +42,8 @@ def _shallow_struct(struct: type[msgspec.Struct]) -> type[msgspec.Struct]:
     )
 
 
-_EncodableDraft: Final[Any] = untyped_struct(ListedDraft)
-_EncodableItem: Final[Any] = untyped_struct(DraftItem)
 _checks = msgspec.json.Decoder(_shallow_struct(Checks)).decode
 _score = msgspec.json.Decoder(_shallow_struct(Score)).decode
-_json = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 def _encodable(

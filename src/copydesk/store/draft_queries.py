@@ -42,15 +42,27 @@ UNINDEXED_COLUMNS: Mapping[str, ColumnElement[Any]] = {
 MAX_SORTED = 1000
 """More drafts than this are not sorted for one page, and not counted further."""
 
+_EQUALITY_FILTERS = ("format", "source_id", "source_type")
+
+_IS_OWNED = draft.c.user_id == bindparam("user")
+_VERSION_ROW = select(draft.c.id, draft.c.regenerated_from_id)
+# UNION, not UNION ALL: it terminates even if a damaged chain has a cycle.
+_ancestors = _VERSION_ROW.where(_IS_OWNED, draft.c.id == bindparam("draft")).cte("up", recursive=True)
+_ancestors = _ancestors.union(_VERSION_ROW.where(_IS_OWNED, draft.c.id == _ancestors.c.regenerated_from_id))
+_family = select(_ancestors.c.id).cte("versions", recursive=True)
+_family = _family.union(select(draft.c.id).where(_IS_OWNED, draft.c.regenerated_from_id == _family.c.id))
+_VERSIONS = select(_family.c.id).order_by(_family.c.id)
+_EARLIER_TEXTS = select(draft.c.text).where(
+    _IS_OWNED, draft.c.id.in_(select(_ancestors.c.id)), draft.c.id != bindparam("draft"), draft.c.text != ""
+)
+_EARLIER_TEXTS = _EARLIER_TEXTS.order_by(draft.c.id.desc())
+
 
 class DraftPage(NamedTuple, Generic[D]):
     """Drafts of a list, and the position of the last one if there are more."""
 
     drafts: D
     position: str | None
-
-
-_EQUALITY_FILTERS = ("format", "source_id", "source_type")
 
 
 def list_page(
@@ -296,20 +308,6 @@ def column_conditions(shape: PageShape, columns: Mapping[str, ColumnElement[Any]
 def _load(conn: Connection, user_id: str, statement: str, values: dict[str, Any]) -> tuple[ListedDraft, ...]:
     execute = raw_execute(conn)
     return hydrate(execute, user_id, execute(statement, values).fetchall())
-
-
-_IS_OWNED = draft.c.user_id == bindparam("user")
-_VERSION_ROW = select(draft.c.id, draft.c.regenerated_from_id)
-# UNION, not UNION ALL: it terminates even if a damaged chain has a cycle.
-_ancestors = _VERSION_ROW.where(_IS_OWNED, draft.c.id == bindparam("draft")).cte("up", recursive=True)
-_ancestors = _ancestors.union(_VERSION_ROW.where(_IS_OWNED, draft.c.id == _ancestors.c.regenerated_from_id))
-_family = select(_ancestors.c.id).cte("versions", recursive=True)
-_family = _family.union(select(draft.c.id).where(_IS_OWNED, draft.c.regenerated_from_id == _family.c.id))
-_VERSIONS = select(_family.c.id).order_by(_family.c.id)
-_EARLIER_TEXTS = select(draft.c.text).where(
-    _IS_OWNED, draft.c.id.in_(select(_ancestors.c.id)), draft.c.id != bindparam("draft"), draft.c.text != ""
-)
-_EARLIER_TEXTS = _EARLIER_TEXTS.order_by(draft.c.id.desc())
 
 
 def list_versions(conn: Connection, user_id: str, draft_id: str) -> tuple[ListedDraft, ...]:

@@ -54,6 +54,8 @@ _sentences = msgspec.json.Decoder(tuple[Trace, ...]).decode
 _score = msgspec.json.Decoder(Score).decode
 _agent = msgspec.json.Decoder(Agent).decode
 
+_UNREADABLE = (ValueError, LookupError, TypeError, msgspec.MsgspecError)
+
 
 def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tuple[ListedDraft, ...]:
     """Return the drafts for the rows of a list, with what other tables hold of them.
@@ -93,9 +95,6 @@ def build_drafts(
         raise StoreCorruptError(
             f"The database contains an unreadable draft{_unreadable_id(rows, build)}: {error!r}"
         ) from error
-
-
-_UNREADABLE = (ValueError, LookupError, TypeError, msgspec.MsgspecError)
 
 
 def _unreadable_id(rows: Sequence[Sequence[Any]], build: Callable[..., object]) -> str:

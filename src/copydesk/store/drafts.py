@@ -96,6 +96,46 @@ _BY_SOURCE = f"""SELECT source_id,
     FROM draft_count WHERE user_id = ? AND source_id <> '' AND status IN ({_APPROVED_VALUES}, {_REJECTED_VALUE})
     GROUP BY source_id"""  # noqa: S608 - words of our own
 
+_NEW_DRAFT_FIELDS = ("source_id", "source_type", "story_id", "origin", "run_id")
+_INSERTED = ColumnCodec(draft.c[name] for name in (*DRAFT_COLUMNS, *_NEW_DRAFT_FIELDS, "user_id", "total_score"))
+_INSERT = f"""INSERT INTO draft ({", ".join(_INSERTED.names)}, about)
+    VALUES ({placeholders(_INSERTED.names)}, {ABOUT_SQL})
+    ON CONFLICT DO NOTHING"""  # noqa: S608 - names of our own
+_IMAGES = BulkInsert(draft_image, ("user_id", "draft_id", "proposed", *DraftImage.__struct_fields__))
+_ITEMS = BulkInsert(draft_item, ("user_id", "draft_id", "position", "item_id"))
+_VARIANTS = BulkInsert(draft_variant, ("user_id", "draft_id", *DraftVariant.__struct_fields__))
+_CREATED_EVENTS = BulkInsert(draft_event, ("user_id", "draft_id", "version", "at", "who", "kind", "action", "after"))
+
+_DECIDED_STATUSES = (*sorted(APPROVED_STATUSES), Status.REJECTED)
+# The newest of each state through its index: with IN all drafts in these states would be sorted.
+NEWEST_DECIDED = " UNION ALL ".join(
+    f"""SELECT id FROM (SELECT id FROM draft WHERE user_id = :user AND status = '{status.value}'
+        ORDER BY id DESC LIMIT :limit) AS newest"""  # noqa: S608 - words of our own
+    for status in _DECIDED_STATUSES
+)
+"""SQL of the ids of the user's newest decided drafts, with the parameters `user` and `limit`."""
+_DECIDED_AT = """(SELECT max(at) FROM draft_event
+        WHERE draft_event.draft_id = draft.id AND action IN ('approve', 'reject'))"""
+_DECISIONS = f"""SELECT draft.source_id, item.title, item.summary, draft.status, draft.rejection_feedback
+    FROM (SELECT id FROM ({NEWEST_DECIDED}) AS decided ORDER BY id DESC LIMIT :limit) AS newest
+    CROSS JOIN draft ON draft.id = newest.id JOIN item ON item.id = draft.item_id
+    WHERE CAST(:since AS BIGINT) IS NULL OR {_DECIDED_AT} > :since
+    ORDER BY newest.id DESC"""  # noqa: S608 - the words above
+# Two statements, one per index: with OR all drafts of the user would be read. As literals, because SQLite uses a
+# partial index only if its condition appears in the statement.
+_DRAFTED_CONDITIONS = (
+    f"origin = '{DraftOrigin.PIPELINE.value}'",
+    f"origin = '{DraftOrigin.GENERATE.value}' AND status <> '{Status.GENERATION_FAILED.value}'",
+)
+
+_ASSIGN_STORY: Final = f"""UPDATE draft SET story_id = :story WHERE user_id = :user AND id = :draft
+    AND NOT (origin = '{DraftOrigin.PIPELINE.value}' AND EXISTS (
+        SELECT 1 FROM draft AS other WHERE other.user_id = :user AND other.story_id = :story
+            AND other.format = draft.format AND other.origin = '{DraftOrigin.PIPELINE.value}'))"""  # noqa: S608 - as above
+
+POSTABLE_STATUSES = (Status.APPROVED, Status.SCHEDULED, Status.MISSED, Status.POSTING)
+"""States of drafts that may still be posted."""
+
 
 class DraftTargets(Struct, frozen=True):
     """To which accounts a draft can go."""
@@ -148,39 +188,6 @@ def count_decisions_by_source(conn: Connection, user_id: str) -> Mapping[str, tu
     return {
         source_id: (approved, rejected) for source_id, approved, rejected in execute_sql(conn, _BY_SOURCE, (user_id,))
     }
-
-
-_NEW_DRAFT_FIELDS = ("source_id", "source_type", "story_id", "origin", "run_id")
-_INSERTED = ColumnCodec(draft.c[name] for name in (*DRAFT_COLUMNS, *_NEW_DRAFT_FIELDS, "user_id", "total_score"))
-_INSERT = f"""INSERT INTO draft ({", ".join(_INSERTED.names)}, about)
-    VALUES ({placeholders(_INSERTED.names)}, {ABOUT_SQL})
-    ON CONFLICT DO NOTHING"""  # noqa: S608 - names of our own
-_IMAGES = BulkInsert(draft_image, ("user_id", "draft_id", "proposed", *DraftImage.__struct_fields__))
-_ITEMS = BulkInsert(draft_item, ("user_id", "draft_id", "position", "item_id"))
-_VARIANTS = BulkInsert(draft_variant, ("user_id", "draft_id", *DraftVariant.__struct_fields__))
-_CREATED_EVENTS = BulkInsert(draft_event, ("user_id", "draft_id", "version", "at", "who", "kind", "action", "after"))
-
-_DECIDED_STATUSES = (*sorted(APPROVED_STATUSES), Status.REJECTED)
-# The newest of each state through its index: with IN all drafts in these states would be sorted.
-NEWEST_DECIDED = " UNION ALL ".join(
-    f"""SELECT id FROM (SELECT id FROM draft WHERE user_id = :user AND status = '{status.value}'
-        ORDER BY id DESC LIMIT :limit) AS newest"""  # noqa: S608 - words of our own
-    for status in _DECIDED_STATUSES
-)
-"""SQL of the ids of the user's newest decided drafts, with the parameters `user` and `limit`."""
-_DECIDED_AT = """(SELECT max(at) FROM draft_event
-        WHERE draft_event.draft_id = draft.id AND action IN ('approve', 'reject'))"""
-_DECISIONS = f"""SELECT draft.source_id, item.title, item.summary, draft.status, draft.rejection_feedback
-    FROM (SELECT id FROM ({NEWEST_DECIDED}) AS decided ORDER BY id DESC LIMIT :limit) AS newest
-    CROSS JOIN draft ON draft.id = newest.id JOIN item ON item.id = draft.item_id
-    WHERE CAST(:since AS BIGINT) IS NULL OR {_DECIDED_AT} > :since
-    ORDER BY newest.id DESC"""  # noqa: S608 - the words above
-# Two statements, one per index: with OR all drafts of the user would be read. As literals, because SQLite uses a
-# partial index only if its condition appears in the statement.
-_DRAFTED_CONDITIONS = (
-    f"origin = '{DraftOrigin.PIPELINE.value}'",
-    f"origin = '{DraftOrigin.GENERATE.value}' AND status <> '{Status.GENERATION_FAILED.value}'",
-)
 
 
 class NewDraft(Struct, frozen=True):
@@ -286,12 +293,6 @@ def list_texts_since(
     return tuple(text for (text,) in execute_sql(conn, query, values))
 
 
-_ASSIGN_STORY: Final = f"""UPDATE draft SET story_id = :story WHERE user_id = :user AND id = :draft
-    AND NOT (origin = '{DraftOrigin.PIPELINE.value}' AND EXISTS (
-        SELECT 1 FROM draft AS other WHERE other.user_id = :user AND other.story_id = :story
-            AND other.format = draft.format AND other.origin = '{DraftOrigin.PIPELINE.value}'))"""  # noqa: S608 - as above
-
-
 def assign_story(conn: Connection, user_id: str, story_id: str, item_ids: Sequence[str]) -> None:
     """Assign the drafts of these items to a story, except where it has a draft of that format already."""
     for chunk in chunked(item_ids):
@@ -347,10 +348,6 @@ def list_by_story(conn: Connection, user_id: str, story_id: str) -> tuple[tuple[
     archived = draft.c.archived_at.is_not(None).label("archived")
     query = select(draft.c.id, draft.c.status, archived).where(draft.c.user_id == user_id, draft.c.story_id == story_id)
     return tuple((row.id, row.status, bool(row.archived)) for row in conn.execute(query.order_by(draft.c.id.desc())))
-
-
-POSTABLE_STATUSES = (Status.APPROVED, Status.SCHEDULED, Status.MISSED, Status.POSTING)
-"""States of drafts that may still be posted."""
 
 
 class ApprovedDraft(Struct, frozen=True):

@@ -81,6 +81,54 @@ _TOP = (
 )
 _TOTALS = select(*(column for column in engagement_total.c if column.name != "user_id"))
 
+MAX_POST_TEXT_LENGTH = 500
+"""Characters."""
+
+_SUM_COLUMNS = ", ".join(f"sum({name})" for name in PostSums.__struct_fields__)
+_SPANS: Final = {
+    "sqlite": "json_each(?) AS span",
+    POSTGRESQL: "(SELECT row_number() OVER () - 1 AS key, value FROM json_array_elements(?)) AS span",
+}
+# From the spans to the rows: each span is a range of the primary key.
+_SPAN_SUMS: Final = {
+    dialect: f"""SELECT span.key, {_SUM_COLUMNS} FROM {spans}
+    CROSS JOIN engagement_quarter_hour ON user_id = ?
+        AND quarter_hour >= CAST(span.value ->> 0 AS BIGINT) AND quarter_hour < CAST(span.value ->> 1 AS BIGINT)
+    GROUP BY span.key"""  # noqa: S608 - names of fields
+    for dialect, spans in _SPANS.items()
+}
+_KIND_SUMS: Final = f"""SELECT platform, format, {_SUM_COLUMNS} FROM engagement_quarter_hour
+    WHERE user_id = ? AND quarter_hour >= ? AND quarter_hour < ? GROUP BY platform, format
+    HAVING sum(posts) > 0 ORDER BY platform, format"""  # noqa: S608 - names of fields
+_FIRST_QUARTER: Final = """SELECT min(quarter_hour) FROM engagement_quarter_hour
+    WHERE user_id = ? AND quarter_hour >= 0 AND posts > 0"""
+NO_QUARTER: Final = -1
+"""Number under which the posts without a time are summed."""
+
+_USER = bindparam("owner", type_=ID)
+_SINCE = bindparam("since", type_=UtcDateTime)
+_POST_COLUMNS = tuple(engagement.c[name] for name in LivePost.__struct_fields__ if name not in {"text", "url"})
+# A literal, as in the partial indexes: with a bound value SQLite would not use them.
+_IS_LIVE = (engagement.c.user_id == _USER, engagement.c.status == text("'posted'"))
+_ORDERS = {
+    EngagementMetric.RATE: ("engagement_rate", "interactions", "id"),
+    EngagementMetric.INTERACTIONS: ("interactions", "engagement_rate", "id"),
+}
+_VALUES = (
+    select(*(engagement.c[name] for name in ("published_at", "platform", "format", "interactions", "engagement_rate")))
+    .where(*_IS_LIVE, engagement.c.published_at >= _SINCE)
+    .where(engagement.c.published_at < bindparam("until", type_=UtcDateTime))
+    .order_by(engagement.c.published_at.desc())
+    .limit(bindparam("most"))
+)
+VALUE_QUERIES = {
+    EngagementMetric.RATE: _VALUES.where(engagement.c.engagement_rate.is_not(None)),
+    EngagementMetric.INTERACTIONS: _VALUES.where(engagement.c.interactions.is_not(None)),
+}
+
+_IS_RECENT = engagement.c.published_at >= _SINCE
+_OLDER = engagement.c.id < bindparam("before", type_=ID)
+
 
 class EngagementTotal(Struct, frozen=True):
     """Totals of the posts of one format on one platform."""
@@ -154,52 +202,6 @@ def _record_values(record: EngagementRecord) -> dict[str, object]:
     return {column.name: getattr(record, column.name) for column in _COLUMNS}
 
 
-MAX_POST_TEXT_LENGTH = 500
-"""Characters."""
-
-_SUM_COLUMNS = ", ".join(f"sum({name})" for name in PostSums.__struct_fields__)
-_SPANS: Final = {
-    "sqlite": "json_each(?) AS span",
-    POSTGRESQL: "(SELECT row_number() OVER () - 1 AS key, value FROM json_array_elements(?)) AS span",
-}
-# From the spans to the rows: each span is a range of the primary key.
-_SPAN_SUMS: Final = {
-    dialect: f"""SELECT span.key, {_SUM_COLUMNS} FROM {spans}
-    CROSS JOIN engagement_quarter_hour ON user_id = ?
-        AND quarter_hour >= CAST(span.value ->> 0 AS BIGINT) AND quarter_hour < CAST(span.value ->> 1 AS BIGINT)
-    GROUP BY span.key"""  # noqa: S608 - names of fields
-    for dialect, spans in _SPANS.items()
-}
-_KIND_SUMS: Final = f"""SELECT platform, format, {_SUM_COLUMNS} FROM engagement_quarter_hour
-    WHERE user_id = ? AND quarter_hour >= ? AND quarter_hour < ? GROUP BY platform, format
-    HAVING sum(posts) > 0 ORDER BY platform, format"""  # noqa: S608 - names of fields
-_FIRST_QUARTER: Final = """SELECT min(quarter_hour) FROM engagement_quarter_hour
-    WHERE user_id = ? AND quarter_hour >= 0 AND posts > 0"""
-NO_QUARTER: Final = -1
-"""Number under which the posts without a time are summed."""
-
-_USER = bindparam("owner", type_=ID)
-_SINCE = bindparam("since", type_=UtcDateTime)
-_POST_COLUMNS = tuple(engagement.c[name] for name in LivePost.__struct_fields__ if name not in {"text", "url"})
-# A literal, as in the partial indexes: with a bound value SQLite would not use them.
-_IS_LIVE = (engagement.c.user_id == _USER, engagement.c.status == text("'posted'"))
-_ORDERS = {
-    EngagementMetric.RATE: ("engagement_rate", "interactions", "id"),
-    EngagementMetric.INTERACTIONS: ("interactions", "engagement_rate", "id"),
-}
-_VALUES = (
-    select(*(engagement.c[name] for name in ("published_at", "platform", "format", "interactions", "engagement_rate")))
-    .where(*_IS_LIVE, engagement.c.published_at >= _SINCE)
-    .where(engagement.c.published_at < bindparam("until", type_=UtcDateTime))
-    .order_by(engagement.c.published_at.desc())
-    .limit(bindparam("most"))
-)
-VALUE_QUERIES = {
-    EngagementMetric.RATE: _VALUES.where(engagement.c.engagement_rate.is_not(None)),
-    EngagementMetric.INTERACTIONS: _VALUES.where(engagement.c.interactions.is_not(None)),
-}
-
-
 def _descending(columns: ReadOnlyColumnCollection[str, Any], order: Iterable[str]) -> list[UnaryExpression[Any]]:
     return [columns[name].desc() if name == "id" else columns[name].desc().nulls_last() for name in order]
 
@@ -217,14 +219,12 @@ def _posts_query(order: Iterable[str], *conditions: ColumnElement[bool]) -> Sele
     )
 
 
-_IS_RECENT = engagement.c.published_at >= _SINCE
 POST_QUERIES = {
     (metric, is_limited): _posts_query(order, *((_IS_RECENT,) if is_limited else ()))
     for metric, order in _ORDERS.items()
     for is_limited in (False, True)
 }
 """By metric and `since is not None`. Built once."""
-_OLDER = engagement.c.id < bindparam("before", type_=ID)
 PAGE_QUERIES = {
     (is_limited, is_continued): _posts_query(
         ("id",), *((_IS_RECENT,) if is_limited else ()), *((_OLDER,) if is_continued else ())

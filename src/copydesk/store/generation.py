@@ -23,6 +23,31 @@ UNCLAIMED_LIMIT = 20
 STORY_LOOKUP_WINDOW = timedelta(days=14)
 """The period within which the story of an address is looked up."""
 
+_DRAFT_COLUMNS = (draft.c.id.label("draft_id"), draft.c.item_id, draft.c.version)
+_CLAIM_COLUMNS = tuple(generation.c[name] for name in ("claim_id", "owner", "lease_until", "attempts"))
+_PENDING = (
+    select(*_DRAFT_COLUMNS, *_CLAIM_COLUMNS)
+    .select_from(draft.join(generation, generation.c.draft_id == draft.c.id, isouter=True))
+    .where(draft.c.user_id == bindparam("user"), draft.c.status.in_(PENDING_STATUSES))
+    .order_by(draft.c.updated_at, draft.c.id)
+)
+_PENDING_BY_IDS = _PENDING.where(draft.c.id.in_(bindparam("ids", expanding=True)))
+# Starts from the claims: their number is that of the running generations, and no other index leads to them.
+_CLAIMED = (
+    select(*_DRAFT_COLUMNS, *_CLAIM_COLUMNS)
+    .select_from(generation.join(draft, draft.c.id == generation.c.draft_id))
+    .where(generation.c.user_id == bindparam("user"), draft.c.status.in_(PENDING_STATUSES))
+    .order_by(draft.c.updated_at, draft.c.id)
+)
+# Written as in the partial index, whose order this is: no more rows are read than are returned.
+_IS_PENDING = text("draft.status IN ('pending_generation', 'pending_regeneration')")
+_UNCLAIMED = (
+    select(*_DRAFT_COLUMNS, *(null().label(column.name) for column in _CLAIM_COLUMNS))
+    .where(draft.c.user_id == bindparam("user"), _IS_PENDING, ~exists().where(generation.c.draft_id == draft.c.id))
+    .order_by(draft.c.updated_at, draft.c.id)
+    .limit(bindparam("limit"))
+)
+
 
 class PendingGeneration(Struct, frozen=True):
     """A draft to generate, and its last claim, if any."""
@@ -64,30 +89,6 @@ class DraftProvenance(Struct, frozen=True):
 
 
 _PROVENANCE_COLUMNS = tuple(draft.c[name] for name in DraftProvenance.__struct_fields__)
-_DRAFT_COLUMNS = (draft.c.id.label("draft_id"), draft.c.item_id, draft.c.version)
-_CLAIM_COLUMNS = tuple(generation.c[name] for name in ("claim_id", "owner", "lease_until", "attempts"))
-_PENDING = (
-    select(*_DRAFT_COLUMNS, *_CLAIM_COLUMNS)
-    .select_from(draft.join(generation, generation.c.draft_id == draft.c.id, isouter=True))
-    .where(draft.c.user_id == bindparam("user"), draft.c.status.in_(PENDING_STATUSES))
-    .order_by(draft.c.updated_at, draft.c.id)
-)
-_PENDING_BY_IDS = _PENDING.where(draft.c.id.in_(bindparam("ids", expanding=True)))
-# Starts from the claims: their number is that of the running generations, and no other index leads to them.
-_CLAIMED = (
-    select(*_DRAFT_COLUMNS, *_CLAIM_COLUMNS)
-    .select_from(generation.join(draft, draft.c.id == generation.c.draft_id))
-    .where(generation.c.user_id == bindparam("user"), draft.c.status.in_(PENDING_STATUSES))
-    .order_by(draft.c.updated_at, draft.c.id)
-)
-# Written as in the partial index, whose order this is: no more rows are read than are returned.
-_IS_PENDING = text("draft.status IN ('pending_generation', 'pending_regeneration')")
-_UNCLAIMED = (
-    select(*_DRAFT_COLUMNS, *(null().label(column.name) for column in _CLAIM_COLUMNS))
-    .where(draft.c.user_id == bindparam("user"), _IS_PENDING, ~exists().where(generation.c.draft_id == draft.c.id))
-    .order_by(draft.c.updated_at, draft.c.id)
-    .limit(bindparam("limit"))
-)
 
 
 def list_pending(

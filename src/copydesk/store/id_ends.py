@@ -16,6 +16,8 @@ from copydesk.store.raw_sql import chunked, execute_sql, placeholders
 MAX_TEXT_LENGTH = 200
 """Characters of a text that is read to recognize its row by."""
 
+_DRAFT_TEXT = "coalesce(nullif(draft.text, ''), draft.about)"
+
 
 class FoundId(NamedTuple):
     """An id with the status and the text of its row, as they are stored."""
@@ -35,7 +37,6 @@ class _Rows(NamedTuple):
     """The index on the ends of ids, which SQLite would take only if it had statistics."""
 
 
-_DRAFT_TEXT = "coalesce(nullif(draft.text, ''), draft.about)"
 _ROWS = {
     IdKind.SOURCE: _Rows("CASE WHEN source.enabled THEN source.health ELSE 'off' END", "source.name"),
     IdKind.ITEM: _Rows("item.state", "item.title"),

@@ -48,6 +48,9 @@ _OLD_RUNS: Final = f"""SELECT id FROM run WHERE user_id = :user AND ended_at < :
     AND id < (SELECT max(id) FROM run WHERE user_id = :user) ORDER BY id LIMIT :limit"""  # noqa: S608 - as above
 _DELETE_RUNS: Final = "DELETE FROM run WHERE user_id = ? AND id IN "
 
+INCREMENTAL: Final = 2
+"""The mode in which SQLite can move any page: new files have it, others only once they are compacted."""
+
 
 class Scan(Struct, frozen=True):
     """A part of a table, in the order in which its rows were stored."""
@@ -211,7 +214,3 @@ def compact_database(path: Path, busy_timeout: float, interrupter: Interrupter) 
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-INCREMENTAL: Final = 2
-"""The mode in which SQLite can move any page: new files have it, others only once they are compacted."""

@@ -33,6 +33,73 @@ _TAKEN = select(draft.c.scheduled_at).where(
     draft.c.scheduled_at > bindparam("after"),
 )
 
+_CANDIDATE_COLUMNS = (
+    draft.c.id,
+    draft.c.status,
+    draft.c.archived_at.is_not(None).label("archived"),
+    draft.c.confidence,
+    draft.c.confidence_known,
+    draft.c.total_score,
+    draft.c.created_at,
+    draft.c.format,
+    _EXCERPT,
+)
+_POSTED_OR_SCHEDULED_AT = case((draft.c.status == Status.POSTED, draft.c.posted_at), else_=draft.c.scheduled_at).label(
+    "at"
+)
+_WEEK_COLUMNS = (
+    draft.c.id,
+    draft.c.status,
+    draft.c.format,
+    _POSTED_OR_SCHEDULED_AT,
+    draft.c.scheduled_wall.label("wall"),
+    draft.c.scheduled_zone.label("zone"),
+    case((IS_HELD, draft.c.last_error)).label("held"),
+    _EXCERPT,
+)
+_SCHEDULED_COLUMNS = (
+    draft.c.id,
+    draft.c.format,
+    draft.c.scheduled_at.label("at"),
+    draft.c.scheduled_wall.label("wall"),
+    draft.c.scheduled_zone.label("zone"),
+    draft.c.target_platforms.label("platforms"),
+    _EXCERPT,
+)
+_OWN_DRAFTS = draft.c.user_id == bindparam("owner")
+_FROM, _TO = bindparam("first", type_=UtcDateTime), bindparam("last", type_=UtcDateTime)
+_HAS_TIME = draft.c.scheduled_at.is_not(None)
+_BY_TIME = (draft.c.scheduled_at, draft.c.id)
+_APPROVED = select(*_CANDIDATE_COLUMNS).where(
+    _OWN_DRAFTS, draft.c.status == Status.APPROVED, draft.c.archived_at.is_(None)
+)
+_BY_IDS = select(*_CANDIDATE_COLUMNS).where(_OWN_DRAFTS, draft.c.id.in_(bindparam("ids", expanding=True)))
+_SCHEDULED = (
+    select(*_SCHEDULED_COLUMNS).where(_OWN_DRAFTS, draft.c.status == Status.SCHEDULED, _HAS_TIME).order_by(*_BY_TIME)
+)
+_AFTER = _SCHEDULED.where(
+    # With the id, so that drafts of one instant are neither skipped nor repeated between pages.
+    tuple_(draft.c.scheduled_at, draft.c.id) > tuple_(_FROM, bindparam("last_id")),
+    draft.c.scheduled_wall.is_not(None),
+).limit(bindparam("most"))
+_DUE = _SCHEDULED.where(draft.c.scheduled_at <= _TO)
+
+_WEEK_STATUSES = (*RESERVING_STATUSES, Status.MISSED, Status.POSTED)
+_WEEK = (
+    select(*_WEEK_COLUMNS)
+    .where(
+        _OWN_DRAFTS,
+        _HAS_TIME,
+        # Both conditions: this one leads to the index, the one below excludes drafts posted at another time.
+        draft.c.scheduled_at.between(_FROM, _TO),
+        draft.c.status.in_(_WEEK_STATUSES),
+        draft.c.archived_at.is_(None),
+        _POSTED_OR_SCHEDULED_AT.element.between(_FROM, _TO),
+    )
+    .order_by(*_BY_TIME)
+    .limit(bindparam("most"))
+)
+
 
 def list_slots(conn: Connection, user_id: str) -> tuple[Slot, ...]:
     """Return the user's slots in the order of the week, Sunday first."""
@@ -110,81 +177,12 @@ class ScheduledDraft(Struct, frozen=True):
     """The first EXCERPT_LENGTH characters."""
 
 
-_CANDIDATE_COLUMNS = (
-    draft.c.id,
-    draft.c.status,
-    draft.c.archived_at.is_not(None).label("archived"),
-    draft.c.confidence,
-    draft.c.confidence_known,
-    draft.c.total_score,
-    draft.c.created_at,
-    draft.c.format,
-    _EXCERPT,
-)
-_POSTED_OR_SCHEDULED_AT = case((draft.c.status == Status.POSTED, draft.c.posted_at), else_=draft.c.scheduled_at).label(
-    "at"
-)
-_WEEK_COLUMNS = (
-    draft.c.id,
-    draft.c.status,
-    draft.c.format,
-    _POSTED_OR_SCHEDULED_AT,
-    draft.c.scheduled_wall.label("wall"),
-    draft.c.scheduled_zone.label("zone"),
-    case((IS_HELD, draft.c.last_error)).label("held"),
-    _EXCERPT,
-)
-_SCHEDULED_COLUMNS = (
-    draft.c.id,
-    draft.c.format,
-    draft.c.scheduled_at.label("at"),
-    draft.c.scheduled_wall.label("wall"),
-    draft.c.scheduled_zone.label("zone"),
-    draft.c.target_platforms.label("platforms"),
-    _EXCERPT,
-)
-_OWN_DRAFTS = draft.c.user_id == bindparam("owner")
-_FROM, _TO = bindparam("first", type_=UtcDateTime), bindparam("last", type_=UtcDateTime)
-_HAS_TIME = draft.c.scheduled_at.is_not(None)
-_BY_TIME = (draft.c.scheduled_at, draft.c.id)
-_APPROVED = select(*_CANDIDATE_COLUMNS).where(
-    _OWN_DRAFTS, draft.c.status == Status.APPROVED, draft.c.archived_at.is_(None)
-)
-_BY_IDS = select(*_CANDIDATE_COLUMNS).where(_OWN_DRAFTS, draft.c.id.in_(bindparam("ids", expanding=True)))
-_SCHEDULED = (
-    select(*_SCHEDULED_COLUMNS).where(_OWN_DRAFTS, draft.c.status == Status.SCHEDULED, _HAS_TIME).order_by(*_BY_TIME)
-)
-_AFTER = _SCHEDULED.where(
-    # With the id, so that drafts of one instant are neither skipped nor repeated between pages.
-    tuple_(draft.c.scheduled_at, draft.c.id) > tuple_(_FROM, bindparam("last_id")),
-    draft.c.scheduled_wall.is_not(None),
-).limit(bindparam("most"))
-_DUE = _SCHEDULED.where(draft.c.scheduled_at <= _TO)
-
-
 def _between(*conditions: ColumnElement[bool]) -> tuple[ColumnElement[bool], ...]:
     return (_OWN_DRAFTS, draft.c.status.in_(RESERVING_STATUSES), _HAS_TIME, draft.c.scheduled_at >= _FROM, *conditions)
 
 
 _RESERVED = select(*_SCHEDULED_COLUMNS).where(*_between(draft.c.scheduled_at <= _TO)).order_by(*_BY_TIME)
 _HAS_RESERVED = select(exists().where(*_between(draft.c.scheduled_at < _TO)))
-
-
-_WEEK_STATUSES = (*RESERVING_STATUSES, Status.MISSED, Status.POSTED)
-_WEEK = (
-    select(*_WEEK_COLUMNS)
-    .where(
-        _OWN_DRAFTS,
-        _HAS_TIME,
-        # Both conditions: this one leads to the index, the one below excludes drafts posted at another time.
-        draft.c.scheduled_at.between(_FROM, _TO),
-        draft.c.status.in_(_WEEK_STATUSES),
-        draft.c.archived_at.is_(None),
-        _POSTED_OR_SCHEDULED_AT.element.between(_FROM, _TO),
-    )
-    .order_by(*_BY_TIME)
-    .limit(bindparam("most"))
-)
 
 
 def list_approved(conn: Connection, user_id: str) -> tuple[SlotCandidate, ...]:

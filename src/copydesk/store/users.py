@@ -24,6 +24,14 @@ _ROLES = ColumnCodec([user.c.roles])
 _FIRST = select(func.min(user.c.id)).scalar_subquery()
 _COLUMNS = (user.c.id, user.c.name, user.c.time_zone, user.c.created_at, (user.c.id == _FIRST).label("is_owner"))
 
+_LARGE_TABLES = {"draft": "rid", "item": "rid", "event": "id", "idempotency_key": "id"}
+"""Tables in which a user may have very many rows, with the column that tells these apart."""
+_DELETE_SOME = (
+    "DELETE FROM {0} WHERE user_id = :user AND {1} IN (SELECT {1} FROM {0} WHERE user_id = :user LIMIT :limit)"
+)
+
+_VOICE_COLUMNS = ColumnCodec(voice.c[name] for name in VoiceProfile.__struct_fields__)
+
 
 def get_owner(conn: Connection) -> User | None:
     """Return the owner of the desk on this machine: the first user, or None before there is one."""
@@ -102,13 +110,6 @@ def _create(conn: Connection, name: str, now: datetime, time_zone: str, *, is_ow
     return created
 
 
-_LARGE_TABLES = {"draft": "rid", "item": "rid", "event": "id", "idempotency_key": "id"}
-"""Tables in which a user may have very many rows, with the column that tells these apart."""
-_DELETE_SOME = (
-    "DELETE FROM {0} WHERE user_id = :user AND {1} IN (SELECT {1} FROM {0} WHERE user_id = :user LIMIT :limit)"
-)
-
-
 def remove_some_rows(conn: Connection, user_id: str, limit: int) -> bool:
     """Delete at most `limit` of the user's rows in one of the large tables; return False if all of these are empty.
 
@@ -136,9 +137,6 @@ def load_ranking(conn: Connection, user_id: str) -> ChangeRanking:
 def save_ranking(conn: Connection, user_id: str, saved: ChangeRanking) -> None:
     """Store interests, filters and weights, in place of those stored."""
     conn.execute(update(user).where(user.c.id == user_id).values(ranking=saved))
-
-
-_VOICE_COLUMNS = ColumnCodec(voice.c[name] for name in VoiceProfile.__struct_fields__)
 
 
 def load_voice(conn: Connection, user_id: str) -> VoiceProfile | None:

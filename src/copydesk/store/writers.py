@@ -10,6 +10,8 @@ from copydesk.model.writer import Endpoint, ModelRequest, Spending
 from copydesk.store.raw_sql import upsert
 from copydesk.store.tables import model_request, model_spending, user, writer
 
+_COLUMNS = (writer.c.endpoint, writer.c.tested_at, writer.c.error)
+
 
 class StoredEndpoint(Struct, frozen=True):
     """An endpoint, and the outcome of its last test."""
@@ -17,9 +19,6 @@ class StoredEndpoint(Struct, frozen=True):
     endpoint: Endpoint
     tested_at: datetime | None
     error: str | None
-
-
-_COLUMNS = (writer.c.endpoint, writer.c.tested_at, writer.c.error)
 
 
 def list_all(conn: Connection, user_id: str) -> tuple[StoredEndpoint, ...]:

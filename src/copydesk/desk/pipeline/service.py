@@ -34,21 +34,19 @@ _LOG = logging.getLogger(__name__)
 RECENT_WINDOW = timedelta(days=30)
 MAX_ERRORS = 10
 LEASE_DURATION = timedelta(seconds=30)
-"""Time after its last heartbeat at which a run counts as dead, if its process cannot be checked (other
-host, no /proc).
+"""Time after its last heartbeat at which a run counts as dead, if its process cannot be checked: on another host, or
+without /proc.
 """
 HEARTBEAT_INTERVAL = 1.0
+"""Seconds between heartbeats; also the delay until a run notices that another process cancelled it."""
 SAVE_INTERVAL = 1.0
 """Seconds between attempts to store the result of a run while the database cannot be reached."""
-"""Seconds between heartbeats; also the delay until a run notices that another process cancelled it."""
 QUEUE_POLL_INTERVAL = 0.1
 """Seconds between checks whether a queued run may start."""
 
 
 def load_statistics(conn: Transaction, user_id: str, now: datetime) -> RunStatistics:
-    """Return the statistics of the user's runs. Rates and averages cover ended runs; see
-    `RunStatistics` for the fields.
-    """
+    """Return the statistics of the user's runs. Rates and averages cover ended runs."""
     totals = runs.load_totals(conn, user_id)
     ended = totals.ended
     return RunStatistics(
@@ -209,9 +207,7 @@ class Pipeline:
 
     @operation
     async def save_pending_results(self) -> None:
-        """Store the final state of runs for which that failed earlier: while they count as running, no
-        other run can start.
-        """
+        """Store the final state of runs for which that failed: while they count as running, no other can start."""
         # A copy, because runs may end and add theirs during the write.
         for run_id, values in list(self._unsaved_results.items()):
             await self._ctx.write_unguarded(runs.finish, run_id, values)
@@ -391,9 +387,7 @@ def _import_stages() -> Callable[[DeskContext, RunRequest, RunProgress], Awaitab
 
 
 def _try_start(conn: Transaction, user_id: str, run_id: str, clock: Clock) -> tuple[bool, RunRequest | None, bool]:
-    """Try to start the run; return (started, request, cancel requested). The request is None if the
-    run does not exist.
-    """
+    """Try to start the run; return (started, request, cancel requested). The request is None without such a run."""
     now = clock()  # read inside the transaction: waiting for the write lock may take seconds
     started = runs.claim(conn, user_id, run_id, owner=current_owner(), now=now, lease_until=now + LEASE_DURATION)
     return started, runs.get_request(conn, user_id, run_id), runs.is_cancel_requested(conn, user_id, run_id)

@@ -28,6 +28,19 @@ from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.text.formatting import plural
 
+_UNKNOWN = "Unknown whether it was posted."
+_PAUSED = "Posting is paused: the clock jumped."
+_CHECK_PROFILE = "Check your profile, then run: {commands}"
+
+_SITUATION_BY_EVIDENCE = {
+    Evidence.ANSWERED: DeliverySituation.POSTED,
+    Evidence.READ_BACK: DeliverySituation.FOUND,
+    Evidence.DUPLICATE_ANSWER: DeliverySituation.CONFIRMED_BY_PLATFORM,
+    Evidence.USER: DeliverySituation.CONFIRMED_BY_USER,
+}
+# Weakest first: a thread is described by the weakest evidence among its posts.
+_EVIDENCE_BY_STRENGTH = (Evidence.USER, Evidence.DUPLICATE_ANSWER, Evidence.READ_BACK, Evidence.ANSWERED)
+
 
 class DeliveryContext(Struct, frozen=True):
     """The facts that decide about a delivery besides its own state."""
@@ -51,10 +64,6 @@ class Sentence(NamedTuple):
     next: str
     next_by: NextBy
 
-
-_UNKNOWN = "Unknown whether it was posted."
-_PAUSED = "Posting is paused: the clock jumped."
-_CHECK_PROFILE = "Check your profile, then run: {commands}"
 
 SENTENCES: Mapping[DeliverySituation, Sentence] = {
     # Nothing was posted, or a part of a thread was, and the rest is still to be sent.
@@ -126,15 +135,6 @@ SENTENCES: Mapping[DeliverySituation, Sentence] = {
         "Given up after {attempts}: {error} It is unknown whether it was posted.", _CHECK_PROFILE, NextBy.USER
     ),
 }
-
-_SITUATION_BY_EVIDENCE = {
-    Evidence.ANSWERED: DeliverySituation.POSTED,
-    Evidence.READ_BACK: DeliverySituation.FOUND,
-    Evidence.DUPLICATE_ANSWER: DeliverySituation.CONFIRMED_BY_PLATFORM,
-    Evidence.USER: DeliverySituation.CONFIRMED_BY_USER,
-}
-# Weakest first: a thread is described by the weakest evidence among its posts.
-_EVIDENCE_BY_STRENGTH = (Evidence.USER, Evidence.DUPLICATE_ANSWER, Evidence.READ_BACK, Evidence.ANSWERED)
 
 
 def get_situation(row: DeliveryRow, context: DeliveryContext) -> DeliverySituation:

@@ -40,6 +40,16 @@ from copydesk.store.ids import new_id
 PREVIEW_ENTRIES = 20
 """Entries returned by a test fetch."""
 
+_FETCH_RESET = {
+    "fetch": FetchState(),
+    "health": Health.UNKNOWN,
+    "fail_count": 0,
+    "last_error": None,
+    "last_fetch": None,
+    "next_at": None,
+    "not_before": None,
+}
+
 
 class FoundEntry(Struct, frozen=True):
     """An entry found by a test fetch."""
@@ -73,17 +83,6 @@ class ImportResult(Struct, frozen=True):
     """URLs that were already sources."""
     refused: tuple[FieldError, ...]
     """URLs that cannot be sources, with the reason."""
-
-
-_FETCH_RESET = {
-    "fetch": FetchState(),
-    "health": Health.UNKNOWN,
-    "fail_count": 0,
-    "last_error": None,
-    "last_fetch": None,
-    "next_at": None,
-    "not_before": None,
-}
 
 
 class Sources:

@@ -15,6 +15,8 @@ _ADVERBS = frozenset(["said", "says", "told", "wrote", "by", "and", "with", "tha
 _MIN_SHARED_WORDS = 0.5
 """Share of a quotation's words that a similar one has too."""
 
+_SPACES = re.compile(r"[^\w]+")
+
 
 class Role(NamedTuple):
     """A role beside a name: "transport minister" for Viktor Dahl."""
@@ -147,9 +149,6 @@ def has_speaking_pronoun(statement: Statement) -> bool:
 def people_in(statements: Iterable[Statement], names: Collection[str] = ()) -> set[str]:
     """Return the last words of all names of the sentences."""
     return {name.words[-1] for statement in statements for name in statement.names_with(names)}
-
-
-_SPACES = re.compile(r"[^\w]+")
 
 
 def normalize_quotation(text: str) -> str:

@@ -12,35 +12,6 @@ from copydesk.text.folding import fold
 _CONVERSION = 0.06
 """Allowed difference of a converted quantity, such as kilometres for miles."""
 
-
-class Quantity(NamedTuple):
-    """A number with its unit; `value` is in the base unit of its dimension."""
-
-    text: str
-    value: float
-    dimension: str
-    """Such as `time` or `currency`; empty for a number without a unit."""
-    unit: str
-    start: int
-    end: int
-    digits: int
-    """Significant digits, so that a rounded number can be told from another one."""
-    rate: str = ""
-    """The unit of a rate, such as `month` in "9.99 euros a month"."""
-
-
-class Date(NamedTuple):
-    """A date as far as it is given: a weekday, a month, a day of a month, a year."""
-
-    text: str
-    start: int
-    end: int
-    year: int | None = None
-    month: int | None = None
-    day: int | None = None
-    weekday: int | None = None
-
-
 _UNITS: dict[str, dict[str, float]] = {
     "share": {"%": 0.01, "percent": 0.01, "per cent": 0.01, "prozent": 0.01, "pour cent": 0.01, "por ciento": 0.01},
     "points": {"percentage points": 1, "prozentpunkte": 1},
@@ -122,6 +93,52 @@ _FRACTIONS = {
     "fifths": 0.2,
 }
 
+_PHRASE_STARTS = ("per", "pour", "por", "percentage", "degrees", "grad", "kilometres", "kilometers", "miles")
+_SCALE_TABLE = {word: factor for words, factor in _SCALES.items() for word in words.split()}
+_DIGITS = r"\d+(?:[.,\u202f\u00a0 ]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)*"
+_SYMBOLS = r"(?:US|CA?|AU?)?\$|[€£¥₹]|(?:CHF|EUR|USD|GBP) ?"
+
+_FRACTION = re.compile(
+    r"\b(?:(?P<count>a|one|two|three|four)[ -])?(?P<part>half|thirds?|quarters?|fifths?|tenth)\b"
+    r"(?! (?:quarter|year|time|day|week))",
+    re.IGNORECASE,
+)
+_MULTIPLE = re.compile(r"\b(?P<word>doubl|tripl|quadrupl)\w+|\btwice\b", re.IGNORECASE)
+_RATE = re.compile(
+    r" (?:a|an|per|par|im|pro|al) (second|minute|hour|day|night|week|month|year|jahr|monat|mois|an|mes|ano)\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?<![\w.,$€£-])(1[89]\d\d|20\d\d)(?![\w%]|[.,]\d)")
+_ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+
+
+class Quantity(NamedTuple):
+    """A number with its unit; `value` is in the base unit of its dimension."""
+
+    text: str
+    value: float
+    dimension: str
+    """Such as `time` or `currency`; empty for a number without a unit."""
+    unit: str
+    start: int
+    end: int
+    digits: int
+    """Significant digits, so that a rounded number can be told from another one."""
+    rate: str = ""
+    """The unit of a rate, such as `month` in "9.99 euros a month"."""
+
+
+class Date(NamedTuple):
+    """A date as far as it is given: a weekday, a month, a day of a month, a year."""
+
+    text: str
+    start: int
+    end: int
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    weekday: int | None = None
+
 
 def _spread(table: dict[str, float]) -> dict[str, float]:
     return {
@@ -131,7 +148,6 @@ def _spread(table: dict[str, float]) -> dict[str, float]:
     }
 
 
-_PHRASE_STARTS = ("per", "pour", "por", "percentage", "degrees", "grad", "kilometres", "kilometers", "miles")
 _UNIT_TABLE = {
     word: (dimension, word if dimension in ("celsius", "fahrenheit") else dimension, factor)
     for dimension, table in _UNITS.items()
@@ -143,9 +159,6 @@ _UNIT_TABLE |= {
     "kilometres": ("length", "length", 1000.0),
     "kilometers": ("length", "length", 1000.0),
 }
-_SCALE_TABLE = {word: factor for words, factor in _SCALES.items() for word in words.split()}
-_DIGITS = r"\d+(?:[.,\u202f\u00a0 ]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)*"
-_SYMBOLS = r"(?:US|CA?|AU?)?\$|[€£¥₹]|(?:CHF|EUR|USD|GBP) ?"
 
 
 @lru_cache(maxsize=8)
@@ -161,20 +174,6 @@ def _number_pattern(language: Language) -> re.Pattern[str]:
         rf"(?:[ \u00a0\u202f-]?(?:d'|de )?(?P<unit>{units})(?![\w]))?(?![^\W\d_])",
         re.IGNORECASE,
     )
-
-
-_FRACTION = re.compile(
-    r"\b(?:(?P<count>a|one|two|three|four)[ -])?(?P<part>half|thirds?|quarters?|fifths?|tenth)\b"
-    r"(?! (?:quarter|year|time|day|week))",
-    re.IGNORECASE,
-)
-_MULTIPLE = re.compile(r"\b(?P<word>doubl|tripl|quadrupl)\w+|\btwice\b", re.IGNORECASE)
-_RATE = re.compile(
-    r" (?:a|an|per|par|im|pro|al) (second|minute|hour|day|night|week|month|year|jahr|monat|mois|an|mes|ano)\b",
-    re.IGNORECASE,
-)
-_YEAR = re.compile(r"(?<![\w.,$€£-])(1[89]\d\d|20\d\d)(?![\w%]|[.,]\d)")
-_ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 
 
 def find_quantities(text: str, language: Language, dates: tuple[Date, ...]) -> Iterator[Quantity]:

@@ -56,6 +56,9 @@ _MONTHS = ["January", "February", "March", "April", "May", "June"]
 _MONTHS += ["July", "August", "September", "October", "November", "December"]
 
 
+_BYLINE = re.compile(r"^(?:By|Par|Por)\s(?=[A-ZÀ-Þ])")
+
+
 def get_source_name(brief: Brief) -> str:
     """Return the source's name: the publisher, otherwise the source's title without clutter, otherwise the host."""
     host = links.host(brief.url) if links.postable_url(brief.url) else ""
@@ -73,9 +76,6 @@ def get_source_name(brief: Brief) -> str:
     feed_host = links.host(brief.source_name) if links.postable_url(brief.source_name) else ""
     name = (host or feed_host) if feed_host else brief.source_name
     return _strip_clutter(make_readable(name), host)
-
-
-_BYLINE = re.compile(r"^(?:By|Par|Por)\s(?=[A-ZÀ-Þ])")
 
 
 def get_author(brief: Brief) -> str:

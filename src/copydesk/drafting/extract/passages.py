@@ -74,32 +74,6 @@ _DATELINE = re.compile(
 )
 _BULLET = re.compile(r"(?:[-*•–·▪]\s+|\(?\d{1,2}[.)]\s+)?(?:\*{0,2}TL;?DR[:*]{0,4}\s+)?")
 
-
-def is_boilerplate_paragraph(text: str) -> bool:
-    """Return True if a paragraph starting with `text` is boilerplate."""
-    return _PARAGRAPH.search(text[:500]) is not None
-
-
-def is_boilerplate_sentence(text: str) -> bool:
-    """Return True if a sentence is boilerplate, code, or a speaker's label."""
-    if _SENTENCE_START.match(text) or _SPEAKER_LABEL.match(text):
-        return True
-    return any(pattern.search(text) for pattern in (_WORDS, _CREDIT_SIGNS, _CODE))
-
-
-def refers_to_page(text: str) -> bool:
-    """Return True if a sentence refers to the page it is on ("as outlined above")."""
-    return _PAGE_REFERENCE.search(text) is not None
-
-
-def lead_in_length(text: str) -> int:
-    """Return the number of leading characters that are a bullet, a news agency's name or a dateline."""
-    bullet = _BULLET.match(text)
-    start = bullet.end() if bullet else 0
-    dateline = _DATELINE.match(text[start : start + 160])
-    return start + (dateline.end() if dateline else 0)
-
-
 MAX_TEXT_LENGTH = 30_000
 """Characters of a text that are read; the rest of a longer one would hardly change the selection."""
 WORD_RANGE = (6, 45)
@@ -139,6 +113,31 @@ _INCOMPLETE_END = re.compile(
 _MAX_INCOMPLETE_END = len("before")
 _OPEN_SINGLE_MARK = re.compile(r"(?:^|(?<=\s))‘(?!.*’(?!\w))", re.DOTALL)
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+
+
+def is_boilerplate_paragraph(text: str) -> bool:
+    """Return True if a paragraph starting with `text` is boilerplate."""
+    return _PARAGRAPH.search(text[:500]) is not None
+
+
+def is_boilerplate_sentence(text: str) -> bool:
+    """Return True if a sentence is boilerplate, code, or a speaker's label."""
+    if _SENTENCE_START.match(text) or _SPEAKER_LABEL.match(text):
+        return True
+    return any(pattern.search(text) for pattern in (_WORDS, _CREDIT_SIGNS, _CODE))
+
+
+def refers_to_page(text: str) -> bool:
+    """Return True if a sentence refers to the page it is on ("as outlined above")."""
+    return _PAGE_REFERENCE.search(text) is not None
+
+
+def lead_in_length(text: str) -> int:
+    """Return the number of leading characters that are a bullet, a news agency's name or a dateline."""
+    bullet = _BULLET.match(text)
+    start = bullet.end() if bullet else 0
+    dateline = _DATELINE.match(text[start : start + 160])
+    return start + (dateline.end() if dateline else 0)
 
 
 class Passage(NamedTuple):

@@ -44,6 +44,25 @@ _MIN_SHARED_WORDS = 2
 _MIN_ROOM = 100
 """Characters beside a link that suffice for a sentence."""
 
+DEFAULT_PARTS = 6
+"""Parts if the voice has no setting."""
+MIN_QUOTATIONS = 3
+"""Quotations that make a thread; with fewer it would be a SHORT."""
+SENTENCES_PER_QUOTE = 3
+"""Quote at most one in this many of the source's sentences, beyond the minimum."""
+
+_MAX_SIMILARITY = 0.4
+"""Share of keywords that two parts of a thread may have in common."""
+_OPENING_SENTENCES = 2
+"""Sentences of the source among which a thread begins."""
+_MIN_PART_WORDS = 8
+_NUMBER_WORD = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozens?|hundreds?|thousands?|millions?)\b",
+    re.IGNORECASE,
+)
+_MIN_SPECIFIC_PARTS = 2
+"""Parts of a thread that tell a number or a name."""
+
 
 def write_short(material: Material) -> WriterResult:
     """Return the first candidate text, best first, that is within the limits.
@@ -241,14 +260,6 @@ def _bare_headline(material: Material) -> Iterator[ComposedText]:
         yield templates.compose("{title} ({name})" if material.name else "{title}", template_values(material))
 
 
-DEFAULT_PARTS = 6
-"""Parts if the voice has no setting."""
-MIN_QUOTATIONS = 3
-"""Quotations that make a thread; with fewer it would be a SHORT."""
-SENTENCES_PER_QUOTE = 3
-"""Quote at most one in this many of the source's sentences, beyond the minimum."""
-
-
 def write_thread(material: Material) -> WriterResult:
     """Return a thread of at least three parts with a quotation each.
 
@@ -364,19 +375,6 @@ def _is_about_title(passage: Passage, material: Material) -> bool:
 
 def _fits_quoted(material: Material, passage: Passage, fits: Fits) -> bool:
     return is_acceptable(_quotation(material, passage), material, fits)
-
-
-_MAX_SIMILARITY = 0.4
-"""Share of keywords that two parts of a thread may have in common."""
-_OPENING_SENTENCES = 2
-"""Sentences of the source among which a thread begins."""
-_MIN_PART_WORDS = 8
-_NUMBER_WORD = re.compile(
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozens?|hundreds?|thousands?|millions?)\b",
-    re.IGNORECASE,
-)
-_MIN_SPECIFIC_PARTS = 2
-"""Parts of a thread that tell a number or a name."""
 
 
 def _opening(material: Material, passage: Passage) -> ComposedText:

@@ -10,39 +10,6 @@ from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
-
-class Flaw(StrEnum):
-    """Why a sentence is not quoted on its own."""
-
-    DANGLING = "refers to something outside of it"
-    ANNOUNCEMENT = "announces the text instead of saying something"
-    ADDRESS = "asks the reader to do something"
-    QUESTION = "is a question"
-    NESTED_QUOTATION = "is somebody's words without the speaker"
-    SPEAKS_AS_GROUP = "says “we”"
-    OFFENSIVE = "contains a slur or a swear word"
-    LEFTOVER = "contains what is left of markup"
-    FRAGMENT = "has no verb"
-    EXCLAMATION = "exclaims"
-    GENERALITY = "says something of people in general"
-    OPINION = "judges without a fact"
-    PROMOTION = "praises a product"
-
-
-class TitleFlaw(StrEnum):
-    """Why a title cannot be posted without a quotation, or not at all."""
-
-    NO_STORY = "names a page, not a story"
-    OFFENSIVE = "contains a slur or a swear word"
-    CLICKBAIT = "is clickbait"
-    TEASER = "withholds what it announces"
-    NO_STATEMENT = "names a topic and states nothing about it"
-
-
-UNPOSTABLE_TITLES = frozenset({TitleFlaw.NO_STORY, TitleFlaw.OFFENSIVE, TitleFlaw.CLICKBAIT})
-"""Items with such a title are not drafted; the other titles need a quotation."""
-
-
 _CJK = frozenset({"ja", "zh"})
 # Words at the beginning of a sentence that point back to an earlier one.
 _DANGLING_STARTS = {
@@ -313,7 +280,6 @@ _OFFENSIVE = re.compile(
         |stronz[oai]|puttan[ae]|vaffanculo|froci[oa]?|caralho|viados?)\b"""
 )
 
-
 _PROMOTION = re.compile(
     r"""(?ix)
         \b(?:sponsored|advertorial|advertisement|giveaway|promo\ codes?|coupons?|\d+\s?%\ (?:off|rabatt|sconto
@@ -458,6 +424,38 @@ _MIN_WORDS, _MIN_WORDS_WITHOUT_VERB = 5, 6
 _MIN_DESCRIBED_WORDS = 7
 """Words of a title such as "Name – what it is"."""
 _MIN_STATEMENT_CHARACTERS = 12
+
+
+class Flaw(StrEnum):
+    """Why a sentence is not quoted on its own."""
+
+    DANGLING = "refers to something outside of it"
+    ANNOUNCEMENT = "announces the text instead of saying something"
+    ADDRESS = "asks the reader to do something"
+    QUESTION = "is a question"
+    NESTED_QUOTATION = "is somebody's words without the speaker"
+    SPEAKS_AS_GROUP = "says “we”"
+    OFFENSIVE = "contains a slur or a swear word"
+    LEFTOVER = "contains what is left of markup"
+    FRAGMENT = "has no verb"
+    EXCLAMATION = "exclaims"
+    GENERALITY = "says something of people in general"
+    OPINION = "judges without a fact"
+    PROMOTION = "praises a product"
+
+
+class TitleFlaw(StrEnum):
+    """Why a title cannot be posted without a quotation, or not at all."""
+
+    NO_STORY = "names a page, not a story"
+    OFFENSIVE = "contains a slur or a swear word"
+    CLICKBAIT = "is clickbait"
+    TEASER = "withholds what it announces"
+    NO_STATEMENT = "names a topic and states nothing about it"
+
+
+UNPOSTABLE_TITLES = frozenset({TitleFlaw.NO_STORY, TitleFlaw.OFFENSIVE, TitleFlaw.CLICKBAIT})
+"""Items with such a title are not drafted; the other titles need a quotation."""
 
 
 class _LanguageRules(NamedTuple):

@@ -70,6 +70,36 @@ _FORMS = {
     ),
 }
 
+_JSON_ANSWER = """\
+Answer with one JSON object with these fields in this order: "report" (text), "posts" (a list of texts, one for each \
+post), "claims" (a list of objects with "text" and "source_quote")."""
+_TAGGED_ANSWER = """\
+Answer in exactly this form, without anything before, between or after:
+<report>the report</report>
+<post>the text of the post</post>
+<claim><text>a sentence of the posts</text><quote>the words of the source</quote></claim>
+Write one <post> for each post and one <claim> for each factual sentence."""
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "report": {"type": "string"},
+        "posts": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        "claims": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"text": {"type": "string"}, "source_quote": {"type": "string"}},
+                "required": ["text", "source_quote"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["report", "posts", "claims"],
+    "additionalProperties": False,
+}
+"""JSON schema of the answer. Strict modes need every property required and no others; its order is the answer's."""
+
 
 class Prompt(Struct, frozen=True):
     """The two turns of a request, and what the answer is checked against."""
@@ -254,34 +284,3 @@ def _material(brief: Brief, sources: Sequence[str], delimiter: str) -> list[str]
             listed = "\n".join(f"- {clean_source(finding)}" for finding in brief.findings[:MAX_FINDINGS])
             blocks.append(fence("FINDINGS", listed, delimiter))
     return blocks
-
-
-_JSON_ANSWER = """\
-Answer with one JSON object with these fields in this order: "report" (text), "posts" (a list of texts, one for each \
-post), "claims" (a list of objects with "text" and "source_quote")."""
-_TAGGED_ANSWER = """\
-Answer in exactly this form, without anything before, between or after:
-<report>the report</report>
-<post>the text of the post</post>
-<claim><text>a sentence of the posts</text><quote>the words of the source</quote></claim>
-Write one <post> for each post and one <claim> for each factual sentence."""
-
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "report": {"type": "string"},
-        "posts": {"type": "array", "items": {"type": "string"}, "minItems": 1},
-        "claims": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"text": {"type": "string"}, "source_quote": {"type": "string"}},
-                "required": ["text", "source_quote"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    "required": ["report", "posts", "claims"],
-    "additionalProperties": False,
-}
-"""JSON schema of the answer. Strict modes need every property required and no others; its order is the answer's."""

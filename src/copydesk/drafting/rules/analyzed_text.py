@@ -30,6 +30,27 @@ _ROUND_NUMBERS = {12: "dozen", 100: "hundred", 1000: "thousand"}
 # A comma before anything but three digits is a decimal comma, or separates two numbers.
 _THOUSANDS = re.compile(r",(?=\d{3}(?:\D|$))")
 
+MAX_SOURCE_LENGTH = 100_000
+"""Characters of a source that drafts are compared with."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+# A quotation may not contain another opening mark, which would make a row of such marks quadratic.
+_QUOTED = re.compile(r"“[^“”\n]*”|\"[^\"\n]*\"|«[^«»\n]*»|„[^„“”\n]*[“”]|「[^「」\n]*」")
+_BLOCK_QUOTE = re.compile(r"^>[^\n]*(?:\n>[^\n]*)*", re.MULTILINE)
+_ESCAPE = re.compile(r"\\(?=[^\w\s])")
+# A control character, which no word or name can contain.
+_QUOTATION_MARKER = "\x1f"
+
+# Separators between posts, marks of headings, lists and quotations, counters of posts, and credits.
+_NO_STATEMENT = re.compile(
+    r"^-{3,}[ \t]*$|^(?:#{1,6}|>|[-*•]|\d{1,2}[.)])[ \t]+|\(?\b\d{1,3}/\d{1,3}\)?[ \t]*$"
+    r"|^(?:via|source|quelle|more at|read (?:it|more)|h/t|link)\b[^\n]{0,60}$|^from [^\n:]{1,40}:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LETTER = re.compile(r"[^\n]")
+
+_QUOTATION_MARKS = re.compile("[\"'“”‘’«»„]")
+
 
 class Amount(NamedTuple):
     """A number as written, its value including the scale, and `%` or `x` for a share or a multiple."""
@@ -105,18 +126,6 @@ def _value(text: str) -> float | str:
         return text
 
 
-MAX_SOURCE_LENGTH = 100_000
-"""Characters of a source that drafts are compared with."""
-
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-# A quotation may not contain another opening mark, which would make a row of such marks quadratic.
-_QUOTED = re.compile(r"“[^“”\n]*”|\"[^\"\n]*\"|«[^«»\n]*»|„[^„“”\n]*[“”]|「[^「」\n]*」")
-_BLOCK_QUOTE = re.compile(r"^>[^\n]*(?:\n>[^\n]*)*", re.MULTILINE)
-_ESCAPE = re.compile(r"\\(?=[^\w\s])")
-# A control character, which no word or name can contain.
-_QUOTATION_MARKER = "\x1f"
-
-
 class AnalyzedText:
     """A draft's text in the forms that rules need."""
 
@@ -182,17 +191,6 @@ def blank_spans(text: str, spans: Iterable[links.Span]) -> str:
         pieces += (text[last:start], " " * (end - start))
         last = end
     return "".join((*pieces, text[last:]))
-
-
-# Separators between posts, marks of headings, lists and quotations, counters of posts, and credits.
-_NO_STATEMENT = re.compile(
-    r"^-{3,}[ \t]*$|^(?:#{1,6}|>|[-*•]|\d{1,2}[.)])[ \t]+|\(?\b\d{1,3}/\d{1,3}\)?[ \t]*$"
-    r"|^(?:via|source|quelle|more at|read (?:it|more)|h/t|link)\b[^\n]{0,60}$|^from [^\n:]{1,40}:",
-    re.IGNORECASE | re.MULTILINE,
-)
-_LETTER = re.compile(r"[^\n]")
-
-_QUOTATION_MARKS = re.compile("[\"'“”‘’«»„]")
 
 
 class SourceText:

@@ -11,34 +11,6 @@ from copydesk.model.voice import Emoji
 from copydesk.text import links
 from copydesk.text.length import count_emoji
 
-
-def find_avoided(text: str, avoid: tuple[str, ...]) -> str | None:
-    """Return the first listed word or phrase in `text`, as written there, or None. Links are ignored."""
-    pattern = avoid_pattern(avoid)
-    match = pattern.search(links.mask_links(text)) if pattern else None
-    return match[0] if match else None
-
-
-@lru_cache(maxsize=64)
-def avoid_pattern(avoid: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return a pattern for the listed words and phrases, or None for an empty list.
-
-    It matches whole words, in any case, also with a simple ending (-s, -es, -ed, -ing).
-    """
-    phrases = sorted({" ".join(phrase.split()) for phrase in avoid if phrase.strip()}, key=len, reverse=True)
-    if not phrases:
-        return None
-    # Longest first: alternatives are tried in order, and the longer phrase is the better message.
-    return re.compile("|".join(map(_phrase_pattern, phrases)), re.IGNORECASE)
-
-
-def _phrase_pattern(phrase: str) -> str:
-    # Word boundaries only next to letters and digits: an entry may begin or end with a symbol, such as C++.
-    before = r"(?<!\w)" if phrase[0].isalnum() else ""
-    after = r"(?:s|es|d|ed|ing)?(?!\w)" if phrase[-1].isalnum() and phrase.isascii() else ""
-    return before + re.escape(phrase).replace(r"\ ", r"\s+").replace("'", "['’]") + after
-
-
 DEFAULT_MAX_HASHTAGS = 2
 """Hashtags allowed if the voice has no setting."""
 MAX_SPARING_EMOJI = 2
@@ -68,6 +40,33 @@ _FEATURES = (
 """Features of a style, each as the phrase for a higher and for a lower value."""
 _FIRST_COUNT = 3
 """Index in _FEATURES from which on the features are counts per 100 words."""
+
+
+def find_avoided(text: str, avoid: tuple[str, ...]) -> str | None:
+    """Return the first listed word or phrase in `text`, as written there, or None. Links are ignored."""
+    pattern = avoid_pattern(avoid)
+    match = pattern.search(links.mask_links(text)) if pattern else None
+    return match[0] if match else None
+
+
+@lru_cache(maxsize=64)
+def avoid_pattern(avoid: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Return a pattern for the listed words and phrases, or None for an empty list.
+
+    It matches whole words, in any case, also with a simple ending (-s, -es, -ed, -ing).
+    """
+    phrases = sorted({" ".join(phrase.split()) for phrase in avoid if phrase.strip()}, key=len, reverse=True)
+    if not phrases:
+        return None
+    # Longest first: alternatives are tried in order, and the longer phrase is the better message.
+    return re.compile("|".join(map(_phrase_pattern, phrases)), re.IGNORECASE)
+
+
+def _phrase_pattern(phrase: str) -> str:
+    # Word boundaries only next to letters and digits: an entry may begin or end with a symbol, such as C++.
+    before = r"(?<!\w)" if phrase[0].isalnum() else ""
+    after = r"(?:s|es|d|ed|ing)?(?!\w)" if phrase[-1].isalnum() and phrase.isascii() else ""
+    return before + re.escape(phrase).replace(r"\ ", r"\s+").replace("'", "['’]") + after
 
 
 def _avoid(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:

@@ -31,13 +31,6 @@ MAX_ELEMENTS = 2_000
 _END_OF_HEAD = ("/head", "body")
 _HEAD_TAGS = ("html", "title", "meta", "link", "base", "script", *_END_OF_HEAD)
 
-
-def iter_head_elements(page: str) -> Iterator[Tag]:
-    """Return the head's elements in order, up to its end, the body or the limits. Never raises."""
-    tags = iter_tags(page[:MAX_HEAD_LENGTH], *_HEAD_TAGS)
-    return islice(takewhile(lambda tag: tag.name not in _END_OF_HEAD, tags), MAX_ELEMENTS)
-
-
 MAX_NODES = 200
 """Nodes of a script that are examined."""
 MAX_LIST_ITEMS = 5
@@ -46,6 +39,37 @@ MAX_LIST_ITEMS = 5
 _FIELDS = ("headline", "description", "datePublished", "author", "publisher", "inLanguage")
 _TYPE_SUFFIXES = ("Article", "Posting", "Report", "Review")
 """Suffixes of article types: NewsArticle, BlogPosting..."""
+
+MAX_SCRIPTS = 5
+"""JSON-LD scripts that are parsed."""
+
+# Keys of each field, most trustworthy first. `ld:` is JSON-LD, `rel:` a <link>, `html:` a plain HTML element.
+_TITLE = ("og:title", "ld:headline", "twitter:title", "dc.title", "html:title")
+_SUMMARY = ("og:description", "description", "ld:description", "twitter:description", "dc.description")
+_URL = ("rel:canonical", "og:url")
+_OG_IMAGE = ("og:image:secure_url", "og:image", "og:image:url")
+_TWITTER_IMAGE = ("twitter:image", "twitter:image:src")
+_IMAGE = (*_OG_IMAGE, *_TWITTER_IMAGE, "ld:image", "rel:image_src")
+_OG_ALT, _TWITTER_ALT = "og:image:alt", "twitter:image:alt"
+_AUTHOR = ("ld:author", "author", "article:author", "dc.creator", "parsely-author", "sailthru.author")
+_PUBLISHED = (
+    *("article:published_time", "ld:datePublished", "datepublished", "og:published_time", "parsely-pub-date"),
+    *("sailthru.date", "dcterms.created", "dc.date.issued", "dc.date", "pubdate", "date"),
+)
+_LANGUAGE = ("html:lang", "og:locale", "ld:inLanguage", "content-language")
+_PUBLISHER = ("og:site_name", "ld:publisher", "application-name")
+_USED_KEYS = frozenset(
+    (*_TITLE, *_SUMMARY, *_URL, *_IMAGE, _OG_ALT, _TWITTER_ALT, *_AUTHOR, *_PUBLISHED, *_LANGUAGE, *_PUBLISHER)
+)
+
+_SEPARATORS = (" | ", " - ", " – ", " — ", " · ", " :: ")
+_HOST_PREFIXES = ("www.", "m.", "mobile.", "amp.")
+
+
+def iter_head_elements(page: str) -> Iterator[Tag]:
+    """Return the head's elements in order, up to its end, the body or the limits. Never raises."""
+    tags = iter_tags(page[:MAX_HEAD_LENGTH], *_HEAD_TAGS)
+    return islice(takewhile(lambda tag: tag.name not in _END_OF_HEAD, tags), MAX_ELEMENTS)
 
 
 def parse_json_ld(script: str) -> dict[str, str]:
@@ -95,32 +119,6 @@ def _image_url(value: object) -> str:
     if isinstance(value, dict):
         value = value.get("url")
     return value.strip() if isinstance(value, str) else ""
-
-
-MAX_SCRIPTS = 5
-"""JSON-LD scripts that are parsed."""
-
-# Keys of each field, most trustworthy first. `ld:` is JSON-LD, `rel:` a <link>, `html:` a plain HTML element.
-_TITLE = ("og:title", "ld:headline", "twitter:title", "dc.title", "html:title")
-_SUMMARY = ("og:description", "description", "ld:description", "twitter:description", "dc.description")
-_URL = ("rel:canonical", "og:url")
-_OG_IMAGE = ("og:image:secure_url", "og:image", "og:image:url")
-_TWITTER_IMAGE = ("twitter:image", "twitter:image:src")
-_IMAGE = (*_OG_IMAGE, *_TWITTER_IMAGE, "ld:image", "rel:image_src")
-_OG_ALT, _TWITTER_ALT = "og:image:alt", "twitter:image:alt"
-_AUTHOR = ("ld:author", "author", "article:author", "dc.creator", "parsely-author", "sailthru.author")
-_PUBLISHED = (
-    *("article:published_time", "ld:datePublished", "datepublished", "og:published_time", "parsely-pub-date"),
-    *("sailthru.date", "dcterms.created", "dc.date.issued", "dc.date", "pubdate", "date"),
-)
-_LANGUAGE = ("html:lang", "og:locale", "ld:inLanguage", "content-language")
-_PUBLISHER = ("og:site_name", "ld:publisher", "application-name")
-_USED_KEYS = frozenset(
-    (*_TITLE, *_SUMMARY, *_URL, *_IMAGE, _OG_ALT, _TWITTER_ALT, *_AUTHOR, *_PUBLISHED, *_LANGUAGE, *_PUBLISHER)
-)
-
-_SEPARATORS = (" | ", " - ", " – ", " — ", " · ", " :: ")
-_HOST_PREFIXES = ("www.", "m.", "mobile.", "amp.")
 
 
 class Head(Struct, frozen=True):

@@ -60,6 +60,25 @@ _HTML_TAG = re.compile(rb"<(?:!doctype\s+html|html|head|body|meta|title|article|
 _SNIFFED_BYTES = 2_000
 _META_CHARSET = re.compile(rb"<meta\b[^<>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 
+READ_TIMEOUT = 45.0
+"""Seconds for one page from request to article, including the wait for other requests to the same host."""
+EXTRACTION_CPU_SECONDS = 3.0
+"""Processor time for trafilatura on one page. Real pages take 0.01 to 0.1 s, hostile ones minutes."""
+ACCEPT_HEADER = "text/html, application/xhtml+xml, text/plain;q=0.8, text/markdown;q=0.8, */*;q=0.1"
+
+_RETRY_HINT = "Try again later, or paste the text."
+_HINTS: dict[type[FetchError], str] = {
+    ResponseStatusError: _RETRY_HINT,
+    GoneError: "Find another address of the page, or paste the text.",
+    PageNotFoundError: "Check the address of the page.",
+    LoginRequiredError: "Only public pages can be read; paste the text.",
+    RateLimitedError: _RETRY_HINT,
+    ResponseTooLargeError: "Paste the text.",
+    FetchTimeoutError: _RETRY_HINT,
+    UnreachableError: "Check the address and your internet connection, or paste the text.",
+}
+"""Hints for pages that cannot be read. The client's own hints assume a source that is polled again."""
+
 
 def is_html(body: bytes, content_type: str | None) -> bool:
     """Return True for HTML, False for plain text. Raise NotAnArticleError for everything else.
@@ -114,26 +133,6 @@ def _not_a_page_error(name: str) -> NotAnArticleError:
         f"This address leads to {name}, not to a web page.",
         hint="Use the address of a web page, or paste the text.",
     )
-
-
-READ_TIMEOUT = 45.0
-"""Seconds for one page from request to article, including the wait for other requests to the same host."""
-EXTRACTION_CPU_SECONDS = 3.0
-"""Processor time for trafilatura on one page. Real pages take 0.01 to 0.1 s, hostile ones minutes."""
-ACCEPT_HEADER = "text/html, application/xhtml+xml, text/plain;q=0.8, text/markdown;q=0.8, */*;q=0.1"
-
-_RETRY_HINT = "Try again later, or paste the text."
-_HINTS: dict[type[FetchError], str] = {
-    ResponseStatusError: _RETRY_HINT,
-    GoneError: "Find another address of the page, or paste the text.",
-    PageNotFoundError: "Check the address of the page.",
-    LoginRequiredError: "Only public pages can be read; paste the text.",
-    RateLimitedError: _RETRY_HINT,
-    ResponseTooLargeError: "Paste the text.",
-    FetchTimeoutError: _RETRY_HINT,
-    UnreachableError: "Check the address and your internet connection, or paste the text.",
-}
-"""Hints for pages that cannot be read. The client's own hints assume a source that is polled again."""
 
 
 class Article(Struct, frozen=True):

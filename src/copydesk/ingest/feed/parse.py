@@ -17,9 +17,6 @@ from copydesk.errors import FetchTimeoutError, NotAFeedError, ResponseTooLargeEr
 from copydesk.ingest.boilerplate import strip_boilerplate
 from copydesk.ingest.encoding import repair_utf8, to_utf8
 from copydesk.ingest.entries import (
-    MAX_SUMMARY,
-    MAX_TEXT,
-    MAX_TITLE,
     FeedDefaults,
     author_names,
     build_entries,
@@ -45,6 +42,33 @@ _JSON_FIELDS = {
     "date_modified": "updated",
     "language": "language",
 }
+
+REPAIR_CPU_SECONDS = 2.0
+"""Processor time for one feed, after feedparser is imported."""
+
+MAX_BODY_BYTES = 16 * 1024 * 1024
+MAX_ENTRIES = 10_000
+MAX_INLINE_BYTES = 256 * 1024
+"""A feed up to this size is parsed on the event loop, in some 3 ms; a larger one in a thread."""
+
+ParserName = Literal["expat", "json", "feedparser"]
+_ROOT_WITHIN = 10_000
+"""Bytes in which the root element must begin."""
+# Atomic: hostile text in front of the root is not tried in every combination.
+_PROLOG = re.compile(
+    rb"(?>\s+|<\?.*?\?>|<!--.*?-->|<!doctype(?!\s+html\b)[^<>\[]*(?:\[.*?\]\s*)?>)*+", re.IGNORECASE | re.DOTALL
+)
+_COMMENT_OR_ROOT = re.compile(
+    rb"<!--.*?(?:-->|\Z)|<(?:([a-z0-9_-]{1,20}):)?(rss|feed|rdf|channel)\b", re.IGNORECASE | re.DOTALL
+)
+_JSON_OBJECT = re.compile(rb"\{\s*[\"}]")
+_ENTRY_TAG = re.compile(rb"<(?:item|entry)[\s>]", re.IGNORECASE)
+_ELEMENT = re.compile(rb"<[a-z]", re.IGNORECASE)
+_HTML_TAG = re.compile(rb"<!doctype\s+html|<(?:html|head|body)\b", re.IGNORECASE)
+_MAX_TTL = 7 * 24 * 3600
+"""Seconds."""
+_MIN_LINKED_SITES = 3
+"""Other sites that a feed links to if it only collects links."""
 
 
 def parse_json_feed(body: bytes, max_entries: int) -> RawFeed:
@@ -125,12 +149,6 @@ def _text(value: object) -> str:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
-__all__ = ["MAX_BODY_BYTES", "MAX_ENTRIES", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITLE", "Feed", "parse_feed"]
-
-REPAIR_CPU_SECONDS = 2.0
-"""Processor time for one feed, after feedparser is imported."""
-
-
 async def parse_with_feedparser(body: bytes, max_entries: int) -> RawFeed:
     """Parse a damaged feed in UTF-8.
 
@@ -148,31 +166,6 @@ async def parse_with_feedparser(body: bytes, max_entries: int) -> RawFeed:
     if feed is None:
         raise NotAFeedError("The response is not a feed, or too damaged to parse.")
     return feed
-
-
-# Bytes.
-MAX_BODY_BYTES = 16 * 1024 * 1024
-MAX_ENTRIES = 10_000
-MAX_INLINE_BYTES = 256 * 1024
-"""Bytes. A feed up to this size is parsed on the event loop, in some 3 ms; a larger one in a thread."""
-
-ParserName = Literal["expat", "json", "feedparser"]
-_ROOT_WITHIN = 10_000
-"""Bytes in which the root element must begin."""
-# Atomic: hostile text in front of the root is not tried in every combination.
-_PROLOG = re.compile(
-    rb"(?>\s+|<\?.*?\?>|<!--.*?-->|<!doctype(?!\s+html\b)[^<>\[]*(?:\[.*?\]\s*)?>)*+", re.IGNORECASE | re.DOTALL
-)
-_COMMENT_OR_ROOT = re.compile(
-    rb"<!--.*?(?:-->|\Z)|<(?:([a-z0-9_-]{1,20}):)?(rss|feed|rdf|channel)\b", re.IGNORECASE | re.DOTALL
-)
-_JSON_OBJECT = re.compile(rb"\{\s*[\"}]")
-_ENTRY_TAG = re.compile(rb"<(?:item|entry)[\s>]", re.IGNORECASE)
-_ELEMENT = re.compile(rb"<[a-z]", re.IGNORECASE)
-_HTML_TAG = re.compile(rb"<!doctype\s+html|<(?:html|head|body)\b", re.IGNORECASE)
-_MAX_TTL = 7 * 24 * 3600
-_MIN_LINKED_SITES = 3
-"""Other sites that a feed links to if it only collects links."""
 
 
 class Feed(Struct, frozen=True):

@@ -7,6 +7,15 @@ import msgspec
 
 from copydesk.text.html_tags import iter_tags
 
+_SMALL = re.compile(r"\d{1,2}(?![\d.%])")
+"""A width or height below 100 pixels: a tracking pixel, an emoji, an avatar or a button."""
+_EXTENSION = re.compile(r"\.(?:jpe?g|png|webp|gif|avif)(?:[?#]|\Z)", re.IGNORECASE)
+# Not IGNORECASE, with which the expression would be as slow as `lower()`.
+_IMAGE_TAG = re.compile("<[iI][mM][gG]")
+_MAX_IMAGES = 5
+_MAX_DISTANCE = 10_000
+"""Characters of markup. Images further down usually illustrate something else."""
+
 
 class StrictParseError(Exception):
     """Raised by the strict parser when in doubt; not an error for the user, because feedparser is tried next."""
@@ -43,16 +52,6 @@ class RawFeed(msgspec.Struct, omit_defaults=True):
     """Atom declares what is HTML; in RSS texts are HTML and titles may be."""
     truncated: bool = False
     """The document has more entries than requested."""
-
-
-_SMALL = re.compile(r"\d{1,2}(?![\d.%])")
-"""A width or height below 100 pixels: a tracking pixel, an emoji, an avatar or a button."""
-_EXTENSION = re.compile(r"\.(?:jpe?g|png|webp|gif|avif)(?:[?#]|\Z)", re.IGNORECASE)
-# Not IGNORECASE, with which the expression would be as slow as `lower()`.
-_IMAGE_TAG = re.compile("<[iI][mM][gG]")
-_MAX_IMAGES = 5
-_MAX_DISTANCE = 10_000
-"""Characters of markup. Images further down usually illustrate something else."""
 
 
 def offer_image(entry: RawEntry, attributes: dict[str, str]) -> bool:

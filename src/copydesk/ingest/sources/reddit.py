@@ -51,6 +51,26 @@ MAX_TOKEN_LIFETIME = 86_400
 """Seconds."""
 _HINT = "Check COPYDESK_REDDIT__CLIENT_ID and COPYDESK_REDDIT__CLIENT_SECRET, and that the subreddit is public."
 
+EXPECTED_URL = f"a subreddit's address, such as {SITE}/r/Python/ or {SITE}/r/Python+sqlite/"
+PERIODS = ("hour", "day", "week", "month", "year", "all")
+MIN_REQUEST_INTERVAL = 60.0
+"""Seconds between requests without credentials."""
+DEFAULT_RETRY_AFTER = 900.0
+"""Seconds to wait after a refusal that names no time."""
+_HOSTS = {"reddit.com", "old.reddit.com", "new.reddit.com", "np.reddit.com", "m.reddit.com", "sh.reddit.com"}
+_SHORT_FORM = re.compile(r"/?r/")
+_PATH = re.compile(
+    r"/r/(?P<names>\w{2,50}(?:\+\w{2,50}){0,99})(?:/(?P<listing>hot|new|top|rising))?/?(?:\.rss)?\Z", re.ASCII
+)
+_REMOVED_TITLES = {"[removed]", "[deleted by user]", "[ removed by reddit ]", "[ removed by moderator ]"}
+_CREDENTIALS_HINT = (
+    "Without credentials, Reddit allows about one request per minute. With COPYDESK_REDDIT__CLIENT_ID and"
+    " COPYDESK_REDDIT__CLIENT_SECRET Copydesk uses its API."
+)
+
+# Its links may have been removed as boilerplate.
+_SUBMISSION_LINE = re.compile(r"\s*submitted by\s+/?u/\S+(?:\s+to\s+/?r/\S+)?(?:\s*\[link\])?(?:\s*\[comments\])?\s*$")
+
 
 class _Token(NamedTuple):
     value: str
@@ -182,24 +202,6 @@ def _entry(post: _Post) -> Entry:
     )
 
 
-EXPECTED_URL = f"a subreddit's address, such as {SITE}/r/Python/ or {SITE}/r/Python+sqlite/"
-PERIODS = ("hour", "day", "week", "month", "year", "all")
-MIN_REQUEST_INTERVAL = 60.0
-"""Seconds between requests without credentials."""
-DEFAULT_RETRY_AFTER = 900.0
-"""Seconds to wait after a refusal that names no time."""
-_HOSTS = {"reddit.com", "old.reddit.com", "new.reddit.com", "np.reddit.com", "m.reddit.com", "sh.reddit.com"}
-_SHORT_FORM = re.compile(r"/?r/")
-_PATH = re.compile(
-    r"/r/(?P<names>\w{2,50}(?:\+\w{2,50}){0,99})(?:/(?P<listing>hot|new|top|rising))?/?(?:\.rss)?\Z", re.ASCII
-)
-_REMOVED_TITLES = {"[removed]", "[deleted by user]", "[ removed by reddit ]", "[ removed by moderator ]"}
-_CREDENTIALS_HINT = (
-    "Without credentials, Reddit allows about one request per minute. With COPYDESK_REDDIT__CLIENT_ID and"
-    " COPYDESK_REDDIT__CLIENT_SECRET Copydesk uses its API."
-)
-
-
 class ListingTarget(NamedTuple):
     """A listing: subreddits joined by `+`, their order, and the period of `top`."""
 
@@ -309,10 +311,6 @@ def _post(entry: Entry, external_url: str | None) -> Entry:
         author=(entry.author or "").lstrip("/") or None,
         discussion=entry.url,
     )
-
-
-# Its links may have been removed as boilerplate.
-_SUBMISSION_LINE = re.compile(r"\s*submitted by\s+/?u/\S+(?:\s+to\s+/?r/\S+)?(?:\s*\[link\])?(?:\s*\[comments\])?\s*$")
 
 
 def _strip_submission_line(text: str) -> str:

@@ -52,6 +52,13 @@ _FEED_PATH = re.compile(
     r"(?:[/.?=_-](?:feeds?|rss2?|atom|rdf)(?:[/.?=_-](?:xml|json|rss2?|atom|index|\d))*|/index\.xml)/?\Z", re.IGNORECASE
 )
 
+_FEED_WORDS = ("feed", "rss", "atom", "rdf", "index.xml")
+_REFRESH = re.compile(r"\s*+[\d.]*+\s*+[;,]?\s*+url\s*+=\s*+['\"]?([^'\"]+)", re.IGNORECASE)
+
+EXPECTED_URL = "the address of a feed or of a web page that has one, such as https://example.com/feed"
+MAX_LINKED_FEEDS = 5
+"""Feeds linked by a page that are tried; the first is nearly always right."""
+
 
 def discover_feeds(html: bytes, base_url: str, charset: str | None) -> tuple[str, ...]:
     """Return the URLs of the feeds that a page links to.
@@ -106,15 +113,6 @@ def _is_feed_link(attributes: dict[str, str]) -> bool:
     if "alternate" not in relations:
         return False
     return kind in _FEED_TYPES or (kind in _GENERIC_TYPES and bool(_FEED_PATH.search(attributes["href"])))
-
-
-_FEED_WORDS = ("feed", "rss", "atom", "rdf", "index.xml")
-_REFRESH = re.compile(r"\s*+[\d.]*+\s*+[;,]?\s*+url\s*+=\s*+['\"]?([^'\"]+)", re.IGNORECASE)
-
-
-EXPECTED_URL = "the address of a feed or of a web page that has one, such as https://example.com/feed"
-MAX_LINKED_FEEDS = 5
-"""Feeds linked by a page that are tried; the first is nearly always right."""
 
 
 def normalize_url(url: str, config: SourceConfig) -> str:  # noqa: ARG001 - every type has this form

@@ -42,6 +42,41 @@ _SENTENCE_END = re.compile(r"[.!?…](?=\s)")
 _NON_LANGUAGE_CODES = {"und", "zxx", "qam", "qct", "qht", "qme", "qst"}
 """X's codes for an unknown language and for posts of only links, hashtags or media."""
 
+SERVICE = "X"
+EXPECTED_URL = "the account's page, such as https://x.com/NAME"
+FIRST_PAGE_SIZE = 20
+"""Posts of the first fetch: enough to show what the account writes about."""
+# Bounds of `max_results` in the API.
+MAX_PAGE_SIZE = 100
+MIN_PAGE_SIZE = 5
+MAX_PAGES = 5
+"""Pages per fetch when catching up."""
+LOOKUP_COST = 2
+"""Looking up an account costs as much as two posts."""
+TWEET_FIELDS = "created_at,public_metrics,entities,lang,note_tweet"
+_HINTS_BY_CATEGORY = {
+    # X sends 429 for rate limits and for a used-up monthly cap, and 402 for an account without credits.
+    RateLimitedError.category: "If this persists, your X app has reached its usage cap: see its developer console.",
+    LoginRequiredError.category: "Check COPYDESK_TWITTER__BEARER_TOKEN: the token of an X developer app that may read.",
+    ResponseStatusError.category: (
+        "See your X app's developer console: whether it may read posts, and has credits left."
+    ),
+}
+_HOSTS = {"x.com", "twitter.com", "mobile.x.com", "mobile.twitter.com"}
+_NAME = re.compile(r"[A-Za-z0-9_]{1,15}\Z")
+_RESERVED_NAMES = {
+    "home",
+    "explore",
+    "search",
+    "i",
+    "settings",
+    "messages",
+    "notifications",
+    "hashtag",
+    "intent",
+    "share",
+}
+
 
 class Link(msgspec.Struct, frozen=True):
     """A short t.co link in a post, and its target."""
@@ -161,42 +196,6 @@ def _first_sentence(text: str) -> str:
     if ends:
         return line[: ends[-1]]
     return f"{line[: MAX_TITLE_LENGTH - 1].rsplit(' ', 1)[0].rstrip(' ,;:')}…"
-
-
-SERVICE = "X"
-EXPECTED_URL = "the account's page, such as https://x.com/NAME"
-FIRST_PAGE_SIZE = 20
-"""Posts of the first fetch: enough to show what the account writes about."""
-# Bounds of `max_results` in the API.
-MAX_PAGE_SIZE = 100
-MIN_PAGE_SIZE = 5
-MAX_PAGES = 5
-"""Pages per fetch when catching up."""
-LOOKUP_COST = 2
-"""Looking up an account costs as much as two posts."""
-TWEET_FIELDS = "created_at,public_metrics,entities,lang,note_tweet"
-_HINTS_BY_CATEGORY = {
-    # X sends 429 for rate limits and for a used-up monthly cap, and 402 for an account without credits.
-    RateLimitedError.category: "If this persists, your X app has reached its usage cap: see its developer console.",
-    LoginRequiredError.category: "Check COPYDESK_TWITTER__BEARER_TOKEN: the token of an X developer app that may read.",
-    ResponseStatusError.category: (
-        "See your X app's developer console: whether it may read posts, and has credits left."
-    ),
-}
-_HOSTS = {"x.com", "twitter.com", "mobile.x.com", "mobile.twitter.com"}
-_NAME = re.compile(r"[A-Za-z0-9_]{1,15}\Z")
-_RESERVED_NAMES = {
-    "home",
-    "explore",
-    "search",
-    "i",
-    "settings",
-    "messages",
-    "notifications",
-    "hashtag",
-    "intent",
-    "share",
-}
 
 
 def normalize_url(url: str, config: SourceConfig) -> str:  # noqa: ARG001 - every type has this form

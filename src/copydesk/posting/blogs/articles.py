@@ -45,6 +45,9 @@ MAX_WORD_LENGTH, MAX_BRACKETS = 2_000, 1_000
 _WORD = re.compile(r"[a-z0-9]+")
 _LETTERS = re.compile(r"\w+")
 
+PUBLISH_BODY: dict[str, object] = {"publish": True}
+"""Body of the second step. The draft's id is added when it is sent."""
+
 
 class Article(Struct, frozen=True):
     """A draft in the form that blogs take."""
@@ -170,10 +173,6 @@ def _markdown() -> "MarkdownIt":
     # Link only text with a scheme: otherwise `setup.py` would become a link to a host in Paraguay.
     markdown.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
     return markdown
-
-
-PUBLISH_BODY: dict[str, object] = {"publish": True}
-"""Body of the second step. The draft's id is added when it is sent."""
 
 
 class DraftThenPublish(ABC):

@@ -45,6 +45,10 @@ CLOCK_TOLERANCE = timedelta(minutes=2)
 _REL = re.compile(r";\s*rel\s*=\s*\"?([^\";,]{1,200})", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
 
+SETTLE_TIME = timedelta(minutes=15)
+"""A server may rebuild its site some time after it accepted a post (202)."""
+PAGE_SIZE, MAX_PAGES = 50, 5
+
 
 class _Item(msgspec.Struct, frozen=True):
     properties: dict[str, object] = {}
@@ -173,11 +177,6 @@ def _parse_time(text: str) -> datetime | None:
 
 def _collapse_spaces(html: str) -> str:
     return _SPACES.sub(" ", html).strip()
-
-
-SETTLE_TIME = timedelta(minutes=15)
-"""A server may rebuild its site some time after it accepted a post (202)."""
-PAGE_SIZE, MAX_PAGES = 50, 5
 
 
 class _Config(msgspec.Struct, frozen=True, rename="kebab"):

@@ -47,6 +47,13 @@ _NO_HANDLE = "handle.invalid"
 # Handles copied from web pages often contain bidi marks and zero-width characters.
 _INVISIBLE = re.compile(r"[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
+MAX_PARTS = 100
+"""Limited by `tid_key`; the server would accept 200 posts at once."""
+MAX_RECORDS = 100
+"""Records per request; the maximum of listRecords."""
+MAX_IDS_PER_REQUEST = 25
+"""Posts per request for metrics (app.bsky.feed.getPosts)."""
+
 
 class CreatedRecord(Struct, frozen=True):
     """A created record."""
@@ -165,14 +172,6 @@ def text_problem(text: str, *, may_be_empty: bool) -> str:
         size, limit = byte_length(text), info.limits.max_bytes
         return f"{size} bytes; the Bluesky limit is {limit}. Composed emoji count many bytes."
     return "" if text.strip() or may_be_empty else "The text is empty."
-
-
-MAX_PARTS = 100
-"""Limited by `tid_key`; the server would accept 200 posts at once."""
-MAX_RECORDS = 100
-"""Records per request; the maximum of listRecords."""
-MAX_IDS_PER_REQUEST = 25
-"""Posts per request for metrics (app.bsky.feed.getPosts)."""
 
 
 class Bluesky:

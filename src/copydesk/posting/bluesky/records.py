@@ -27,6 +27,12 @@ MAX_TAG_GRAPHEMES, MAX_TAG_BYTES = 64, 640
 # a bracket or a quotation mark.
 _TAG = re.compile(r"(?<![\w&/#])[#＃](?![\ufe0f#＃])[^\s\u00ad\u200a-\u200d\u2060\u20e2]+")
 
+COLLECTION = "app.bsky.feed.post"
+IMAGES_TYPE = "app.bsky.embed.images"
+CREATE_TYPE = "com.atproto.repo.applyWrites#create"
+_CID_VERSION, _SHA256 = b"\x01", b"\x12\x20"
+_DAG_CBOR, _RAW = b"\x71", b"\x55"
+
 
 class ByteSlice(Struct, frozen=True):
     """A range of the text in bytes of its UTF-8 encoding."""
@@ -90,13 +96,6 @@ def _is_punctuation(char: str) -> bool:
 def _byte_slice(text: str, span: links.Span) -> ByteSlice:
     start = byte_length(text[: span[0]])
     return ByteSlice(byte_start=start, byte_end=start + byte_length(text[span[0] : span[1]]))
-
-
-COLLECTION = "app.bsky.feed.post"
-IMAGES_TYPE = "app.bsky.embed.images"
-CREATE_TYPE = "com.atproto.repo.applyWrites#create"
-_CID_VERSION, _SHA256 = b"\x01", b"\x12\x20"
-_DAG_CBOR, _RAW = b"\x71", b"\x55"
 
 
 class StrongRef(Struct, frozen=True, omit_defaults=True):

@@ -63,6 +63,25 @@ MAX_PAGES = 25
 PUBLIC = frozenset({"public", "unlisted"})
 """Visibilities of posts that anyone may read."""
 
+Sleep = Callable[[float], Awaitable[None]]
+"""Wait for a number of seconds."""
+
+CHECK_DELAYS = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
+"""Seconds before each check of images that the server is still processing."""
+_PARTIAL_CONTENT = 206
+"""Status while the server is still processing an upload."""
+
+CLOCK_TOLERANCE = timedelta(minutes=2)
+"""Tolerance for a server clock that is behind ours."""
+MAX_IDS_PER_REQUEST = 20
+"""Statuses per request by id; Mastodon's maximum."""
+_WITH_KEYS = DeliveryGuarantees(idempotency_window=timedelta(minutes=50))
+"""Mastodon keeps idempotency keys for an hour."""
+_READ_BACK = DeliveryGuarantees()
+# Pre-releases (`4.6.0-rc.1`) do not match and count as servers without reliable keys.
+_MASTODON_VERSION = re.compile(r"mastodon (\d{1,4})\.(\d{1,4})\.\d{1,4}(?:\+.*)?")
+_CONCURRENT_KEYS_SINCE = (4, 6)
+
 
 async def find_status(server: Server, account: str, text: str, parent: str | None, since: datetime) -> Status | None:
     """Return the account's latest status since `since` with this text and parent; None if there is none."""
@@ -119,15 +138,6 @@ def normalize_text(text: str) -> str:
     """
     short_mentions = MENTION.sub(lambda match: "@" + match[0].split("@")[1].lower(), unicodedata.normalize("NFC", text))
     return "".join(short_mentions.split())
-
-
-Sleep = Callable[[float], Awaitable[None]]
-"""Wait for a number of seconds."""
-
-CHECK_DELAYS = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
-"""Seconds before each check of images that the server is still processing."""
-_PARTIAL_CONTENT = 206
-"""Status while the server is still processing an upload."""
 
 
 async def upload_images(server: Server, images: Sequence[PostImage], sleep: Sleep) -> list[str]:
@@ -187,18 +197,6 @@ async def _is_processing(server: Server, media: str) -> bool:
     if isinstance(error, LoginError | NotSentError):
         raise error
     raise NotSentError(f"An image is not ready; nothing was posted. {error.message}")
-
-
-CLOCK_TOLERANCE = timedelta(minutes=2)
-"""Tolerance for a server clock that is behind ours."""
-MAX_IDS_PER_REQUEST = 20
-"""Statuses per request by id; Mastodon's maximum."""
-_WITH_KEYS = DeliveryGuarantees(idempotency_window=timedelta(minutes=50))
-"""Mastodon keeps idempotency keys for an hour."""
-_READ_BACK = DeliveryGuarantees()
-# Pre-releases (`4.6.0-rc.1`) do not match and count as servers without reliable keys.
-_MASTODON_VERSION = re.compile(r"mastodon (\d{1,4})\.(\d{1,4})\.\d{1,4}(?:\+.*)?")
-_CONCURRENT_KEYS_SINCE = (4, 6)
 
 
 class Mastodon:

@@ -36,6 +36,21 @@ Id = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z_-]{1,64}\Z")]
 Count = Annotated[int, Meta(ge=0)]
 Secret = Annotated[str, Meta(min_length=1, max_length=4096)]
 
+T = TypeVar("T")
+
+MAX_SOFTWARE_LENGTH = 80
+_LOGIN_STATUSES, _UNAUTHORIZED = frozenset({401, 403}), frozenset({401})
+_DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::\d{1,5})?", re.IGNORECASE)
+_NODEINFO = "http://nodeinfo.diaspora.software/ns/schema/2."
+_PATH = re.compile(r"/[\w./~-]{1,200}", re.ASCII)
+
+SCOPES = "read:accounts read:statuses write:statuses write:media"
+"""The minimum that posting and metrics need."""
+MANUAL_REDIRECT_URI = PLATFORMS["mastodon"].manual_redirect_uri
+"""Redirect URI that makes the server show the code to the user."""
+
+_CLIENT_NAME = "Copydesk"
+
 
 class ApiModel(msgspec.Struct, frozen=True):
     """Base of all response types; unknown fields are ignored."""
@@ -178,15 +193,6 @@ def step_result(status: CreatedStatus | Status, evidence: Evidence) -> StepResul
     return StepResult(ids=(status.id,), urls=(url,) if url else (), evidence=evidence)
 
 
-T = TypeVar("T")
-
-MAX_SOFTWARE_LENGTH = 80
-_LOGIN_STATUSES, _UNAUTHORIZED = frozenset({401, 403}), frozenset({401})
-_DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::\d{1,5})?", re.IGNORECASE)
-_NODEINFO = "http://nodeinfo.diaspora.software/ns/schema/2."
-_PATH = re.compile(r"/[\w./~-]{1,200}", re.ASCII)
-
-
 class Server:
     """A server; requests carry `token` if there is one."""
 
@@ -307,14 +313,6 @@ def parse_server_address(text: str) -> str:
     if urlsplit(address).path:
         raise RefusedPostError("The address must not contain a path.", hint="Enter it as https://social.example.")
     return address
-
-
-SCOPES = "read:accounts read:statuses write:statuses write:media"
-"""The minimum that posting and metrics need."""
-MANUAL_REDIRECT_URI = PLATFORMS["mastodon"].manual_redirect_uri
-"""Redirect URI that makes the server show the code to the user."""
-
-_CLIENT_NAME = "Copydesk"
 
 
 async def start_sign_in(server: Server, redirect_uri: str) -> SignIn:

@@ -28,6 +28,9 @@ _RATE_LIMIT_CODES = frozenset({4, 17, 32, 341, 613})
 _TRANSIENT_CODES = frozenset({1, 2})
 _NOT_FOUND = (100, 33)
 
+CLOCK_TOLERANCE = timedelta(minutes=2)
+"""Tolerance between the clock of Threads and ours."""
+
 
 class _Error(msgspec.Struct, frozen=True):
     message: str = ""
@@ -113,10 +116,6 @@ def _decode_error(response: Response) -> _Error:
         return msgspec.json.decode(response.body, type=_Errors).error
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _Error()
-
-
-CLOCK_TOLERANCE = timedelta(minutes=2)
-"""Tolerance between the clock of Threads and ours."""
 
 
 class ThreadsPost(msgspec.Struct, frozen=True):

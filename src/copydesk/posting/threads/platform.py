@@ -68,6 +68,9 @@ MAX_PAGES = 10
 CONTAINER_RETRY_DELAY = timedelta(seconds=30)
 """Delay before a container that is not ready is checked again."""
 
+_ME_PARAMS = {"fields": "id,username"}
+_STATUSES = frozenset({"EXPIRED", "ERROR", "FINISHED", "IN_PROGRESS", "PUBLISHED"})
+
 
 class Threads:
     """Threads, with an app that the user registered. `clock` returns aware datetimes."""
@@ -313,10 +316,6 @@ class Threads:
         return oauth.parse_token_response(
             await self._client.request("GET", url, headers=bearer, params=params), url, self._clock()
         )
-
-
-_ME_PARAMS = {"fields": "id,username"}
-_STATUSES = frozenset({"EXPIRED", "ERROR", "FINISHED", "IN_PROGRESS", "PUBLISHED"})
 
 
 def _parent_id(completed: Sequence[StepResult], index: int) -> str:

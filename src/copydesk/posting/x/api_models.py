@@ -16,6 +16,29 @@ PAYMENT_RETRY_DELAY = timedelta(hours=1)
 """Retry after this time when X requires payment."""
 _LOGIN_STATUSES = frozenset({401})
 
+PostId = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,19}\Z")]
+Handle = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_]{1,50}\Z")]
+_Time = Annotated[datetime, msgspec.Meta(tz=True)]
+
+CLOCK_TOLERANCE = timedelta(minutes=2)
+"""Tolerance between X's clock and ours."""
+
+_SHORT_LINK = re.compile(r"https?://t\.co/\w+", re.ASCII)
+_MEDIA_LINK = re.compile(r"https?://(?:www\.)?(?:x|twitter)\.com/\w{1,50}/status/\d{1,19}/(?:photo|video)/\d{1,2}")
+_SCHEME = re.compile(r"(?i)https?://(?:www\.)?")
+_TRAILING_SLASH = re.compile(r"/(?=[\s.,;:!?)\]]|$)")
+_EPOCH = 1_288_834_974_657
+"""Milliseconds since 1970 at which X's ids start (github.com/twitter-archive/snowflake)."""
+
+MAX_IDS_PER_REQUEST = 100
+"""Posts per request; X's maximum."""
+CLICKS_AVAILABLE_FOR = timedelta(days=29, hours=23)
+"""X reports link clicks for 30 days and rejects requests for older posts."""
+_NOT_FOUND = "resource-not-found"
+
+GetPosts = Callable[[Mapping[str, str]], Awaitable[Response]]
+"""Send GET /2/tweets with these parameters."""
+
 
 class XProblem(msgspec.Struct, frozen=True):
     """One error (developer docs, "Response codes and errors")."""
@@ -70,21 +93,6 @@ def error_for_post(response: Response, now: datetime, *, is_reply: bool = False)
             hint="This API access may not allow replies, even to yourself. Use one longer post instead.",
         )
     return error_for_write(response, HOST, now, explanation=reason, login_statuses=_LOGIN_STATUSES)
-
-
-PostId = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,19}\Z")]
-Handle = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_]{1,50}\Z")]
-_Time = Annotated[datetime, msgspec.Meta(tz=True)]
-
-CLOCK_TOLERANCE = timedelta(minutes=2)
-"""Tolerance between X's clock and ours."""
-
-_SHORT_LINK = re.compile(r"https?://t\.co/\w+", re.ASCII)
-_MEDIA_LINK = re.compile(r"https?://(?:www\.)?(?:x|twitter)\.com/\w{1,50}/status/\d{1,19}/(?:photo|video)/\d{1,2}")
-_SCHEME = re.compile(r"(?i)https?://(?:www\.)?")
-_TRAILING_SLASH = re.compile(r"/(?=[\s.,;:!?)\]]|$)")
-_EPOCH = 1_288_834_974_657
-"""Milliseconds since 1970 at which X's ids start (github.com/twitter-archive/snowflake)."""
 
 
 class _Url(msgspec.Struct, frozen=True):
@@ -181,16 +189,6 @@ def _normalize(text: str) -> str:
     """
     stripped = _TRAILING_SLASH.sub("", _SCHEME.sub("", _MEDIA_LINK.sub("", unicodedata.normalize("NFC", text))))
     return " ".join(stripped.split())
-
-
-MAX_IDS_PER_REQUEST = 100
-"""Posts per request; X's maximum."""
-CLICKS_AVAILABLE_FOR = timedelta(days=29, hours=23)
-"""X reports link clicks for 30 days and rejects requests for older posts."""
-_NOT_FOUND = "resource-not-found"
-
-GetPosts = Callable[[Mapping[str, str]], Awaitable[Response]]
-"""Send GET /2/tweets with these parameters."""
 
 
 class _PublicMetrics(msgspec.Struct, frozen=True):

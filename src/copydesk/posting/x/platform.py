@@ -61,6 +61,15 @@ from copydesk.text.links import all_spans
 POST_PRICE, LINK_POST_PRICE, ALT_TEXT_PRICE = Decimal("0.015"), Decimal("0.20"), Decimal("0.005")
 """US dollars for a post, a post with a link, and an alt text (developer docs, "Pricing", 2026-08)."""
 
+AUTHORIZE = "https://x.com/i/oauth2/authorize"
+SCOPES = "tweet.read tweet.write users.read media.write offline.access"
+REFRESH_BEFORE = timedelta(minutes=10)
+"""Refresh tokens this long before they expire. A pair lasts two hours and can be refreshed once."""
+MAX_PAGES = 10
+"""Pages of 100 posts when searching for one."""
+SETTLE_TIME = timedelta(seconds=90)
+"""Wait this long after a lost request before its absence counts."""
+
 
 def post_price(post: Post) -> Cost:
     """Return the price of `post`: each part, much more for one with a link, and each alt text."""
@@ -100,16 +109,6 @@ def _text_problems(post: Post, index: int) -> list[str]:
     if text in post.parts[:index]:
         messages.append("X rejects duplicate texts.")
     return messages
-
-
-AUTHORIZE = "https://x.com/i/oauth2/authorize"
-SCOPES = "tweet.read tweet.write users.read media.write offline.access"
-REFRESH_BEFORE = timedelta(minutes=10)
-"""Refresh tokens this long before they expire. A pair lasts two hours and can be refreshed once."""
-MAX_PAGES = 10
-"""Pages of 100 posts when searching for one."""
-SETTLE_TIME = timedelta(seconds=90)
-"""Wait this long after a lost request before its absence counts."""
 
 
 class _Id(msgspec.Struct, frozen=True):
