@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from copydesk.experiments.assignment import assign_variant, get_stratum
 from copydesk.experiments.treatment import apply_variant
 from copydesk.model.draft import DraftVariant, Format
-from copydesk.model.experiment import Experiment
 from copydesk.model.serialization import Json, Struct
 from copydesk.model.voice import Voice
 from copydesk.store import experiments
@@ -63,7 +62,7 @@ def next_assignment(
         position = experiments.next_position(conn, user_id, experiment.id, stratum)
         variant_id = assign_variant(experiment.id, stratum, position, [variant.id for variant in experiment.variants])
         variants.append(DraftVariant(experiment_id=experiment.id, variant_id=variant_id))
-        parameters[experiment.parameter] = variant_value(experiment, variant_id)
+        parameters[experiment.parameter] = experiment.variant_value(variant_id)
         positions.append(BlockPosition(experiment_id=experiment.id, stratum=stratum, position=position))
     return Assignment(variants=tuple(variants), parameters=parameters, positions=tuple(positions))
 
@@ -93,14 +92,8 @@ def get_treatment(conn: Transaction, user_id: str, variants: Iterable[DraftVaria
         for variant in variants
         if (experiment := experiments.get(conn, user_id, variant.experiment_id)) is not None
     ]
-    parameters = {experiment.parameter: variant_value(experiment, variant.variant_id) for experiment, variant in found}
+    parameters = {experiment.parameter: experiment.variant_value(variant.variant_id) for experiment, variant in found}
     return Treatment(variants=tuple(variant for _, variant in found), parameters=parameters) if found else None
-
-
-def variant_value(experiment: Experiment, variant_id: str) -> Json:
-    """Return the value of a variant, None if there is no such variant."""
-    values = {variant.id: variant.config.get(experiment.parameter) for variant in experiment.variants}
-    return values.get(variant_id)
 
 
 def _to_voice(voice: Voice) -> Voice:

@@ -7,7 +7,6 @@ from datetime import datetime
 
 import msgspec
 
-from copydesk.desk.assignments import variant_value
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
@@ -297,7 +296,7 @@ def _apply_winner(
     conn: Transaction, user_id: str, experiment: Experiment, variant_id: str, now: datetime
 ) -> tuple[VoiceProfile, tuple[VoiceSettingChange, ...]]:
     """Return the voice with the variant's value in the formats that took part, and the settings that changed."""
-    parameter, value = experiment.parameter, variant_value(experiment, variant_id)
+    parameter, value = experiment.parameter, experiment.variant_value(variant_id)
     if not belongs_to_voice(parameter, value):
         message = f"is not possible: {parameter} is not a setting of the voice"
         raise InvalidError(FieldError("applyToVoice", message))

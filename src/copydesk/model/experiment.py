@@ -126,6 +126,11 @@ class Experiment(Struct, frozen=True):
     plan: ExperimentPlan
     aa_test: bool = False
 
+    def variant_value(self, variant_id: str) -> Json:
+        """Return the value of a variant, None if there is no such variant."""
+        values = {variant.id: variant.config.get(self.parameter) for variant in self.variants}
+        return values.get(variant_id)
+
 
 class NewExperiment(Struct, frozen=True, forbid_unknown_fields=True):
     """Request to create an experiment; the first variant is the control."""
