@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from copydesk.desk import Desk
 from copydesk.errors import InvalidError
 from copydesk.model.ids import IdKind
+from copydesk.model.token import Scope
 from copydesk.store import id_ends
 from copydesk.store.raw_sql import dbapi_connection
 from desk_fixtures import create_source, execute_sql, open_desk_at
@@ -55,6 +56,7 @@ async def create_rows(desk: Desk) -> dict[IdKind, str]:
         IdKind.RUN: (await desk.pipeline.queue()).id,
         IdKind.EXPERIMENT: (await desk.experiments.create(EXPERIMENT)).id,
         IdKind.WEBHOOK: (await desk.webhooks.create({"url": "https://hooks.example/"})).id,
+        IdKind.TOKEN: (await desk.tokens.create("agent", Scope.READ)).id,
     }
 
 
@@ -93,6 +95,7 @@ async def test_rows_are_described(posting_desk):
         IdKind.RUN: [("queued", f"{run.started_at:%Y-%m-%d %H:%M UTC}")],
         IdKind.EXPERIMENT: [("active", "Hooks")],
         IdKind.WEBHOOK: [("active", "https://hooks.example/")],
+        IdKind.TOKEN: [("active", "agent")],
     }
 
 

@@ -47,10 +47,11 @@ class Ids:
 
 
 def _resolve(conn: Transaction, user_id: str, kind: IdKind, ends: Sequence[str]) -> tuple[str, ...]:
-    return tuple(_resolve_end(conn, user_id, kind, end) for end in ends)
+    return tuple(resolve_end(conn, user_id, kind, end) for end in ends)
 
 
-def _resolve_end(conn: Transaction, user_id: str, kind: IdKind, text: str) -> str:
+def resolve_end(conn: Transaction, user_id: str, kind: IdKind, text: str) -> str:
+    """Return the whole id that ends with `text`, or `text` if there is none or it is one. Raise as `Ids.resolve`."""
     end = parse_end(text)
     if end is None:
         return text

@@ -3,10 +3,11 @@
 from datetime import UTC, datetime
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.ids import resolve_end
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
-from copydesk.model.ids import MIN_END_LENGTH, parse_end
+from copydesk.model.ids import MIN_END_LENGTH, IdKind
 from copydesk.model.token import (
     MAX_TOKEN_NAME_LENGTH,
     CreatedToken,
@@ -92,13 +93,7 @@ def _revoke(conn: Transaction, user_id: str, name: str, now: datetime) -> Token:
 
 
 def _find_by_id(conn: Transaction, user_id: str, text: str) -> Token | None:
-    if (found := tokens.get(conn, user_id, text)) is not None:
-        return found
-    end = parse_end(text) or ""
-    found_all = [
-        token for token in tokens.list_all(conn, user_id) if len(end) >= MIN_END_LENGTH and token.id.endswith(end)
-    ]
-    if len(found_all) > 1:
-        names = ", ".join(f"“{token.name}”" for token in found_all)
-        raise InvalidError(FieldError("id", f"“{end}” is the end of several token ids: {names}"))
-    return found_all[0] if found_all else None
+    # What is too short for the end of an id can only be a name.
+    if len(text.strip()) < MIN_END_LENGTH:
+        return None
+    return tokens.get(conn, user_id, resolve_end(conn, user_id, IdKind.TOKEN, text))

@@ -26,6 +26,7 @@ class IdKind(StrEnum):
     RUN = "run"
     EXPERIMENT = "experiment"
     WEBHOOK = "webhook"
+    TOKEN = "token"  # noqa: S105 - a kind, not a secret
 
 
 class IdMatch(Struct, frozen=True):

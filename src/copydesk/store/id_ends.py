@@ -50,6 +50,7 @@ _ROWS = {
     IdKind.RUN: _Rows("run.status", "CAST(run.started_at AS TEXT)"),
     IdKind.EXPERIMENT: _Rows("experiment.status", "experiment.name"),
     IdKind.WEBHOOK: _Rows("CASE WHEN webhook.disabled_at IS NULL THEN 'active' ELSE 'disabled' END", "webhook.url"),
+    IdKind.TOKEN: _Rows("CASE WHEN token.revoked_at IS NULL THEN 'active' ELSE 'revoked' END", "token.name"),
 }
 
 
