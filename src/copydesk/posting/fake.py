@@ -229,14 +229,14 @@ class FakePlatform:
             self.server.accept(*request)
         if request is not None and fault is Fault.LATE:
             self.server.delay(*request)
-        raise UnknownOutcomeError("The connection broke before an answer came.")
+        raise UnknownOutcomeError("The connection was interrupted.")
 
 
 _NOT_CREATED: Mapping[Fault, tuple[type[PostingError], str]] = {
-    Fault.NO_CONNECTION: (NotSentError, "There was no connection to the platform."),
-    Fault.THROTTLED: (NotSentError, "The platform wants fewer requests."),
-    Fault.REFUSED: (RefusedPostError, "The platform does not take this post."),
-    Fault.LOGIN: (LoginError, "The platform does not know the account any more."),
+    Fault.NO_CONNECTION: (NotSentError, "Cannot connect to the platform."),
+    Fault.THROTTLED: (NotSentError, "The platform limits the rate of requests."),
+    Fault.REFUSED: (RefusedPostError, "The platform rejected the post."),
+    Fault.LOGIN: (LoginError, "The platform no longer recognizes the account."),
 }
 
 

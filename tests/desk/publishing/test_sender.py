@@ -230,7 +230,7 @@ async def test_interrupted_delivery_can_be_settled_without_login(tmp_path: Path)
         for task in desk.posting._tasks:
             task.cancel()  # as if the process had been killed
         await desk.posting.drain()
-        await desk._context.write(accounts.set_error, account, "The platform does not know the account any more.")
+        await desk._context.write(accounts.set_error, account, "The platform no longer recognizes the account.")
         desk._context.platform("fake").latency = 0.0
         server.faults.append(Fault.LOGIN)
         (report,) = await desk.posting.list_deliveries(draft_id)
@@ -238,7 +238,7 @@ async def test_interrupted_delivery_can_be_settled_without_login(tmp_path: Path)
         assert (await desk.job_leases.due_work()).to_send
         await desk.posting.send_due()
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert report.says.startswith("Unknown whether it was posted. The platform does not know the account")
+        assert report.says.startswith("Unknown whether it was posted. The platform no longer recognizes the account")
         assert not (await desk.job_leases.due_work()).to_send
         await desk.posting.mark_posted(report.id)
         assert await draft_status(desk, draft_id) == "posted"
@@ -271,10 +271,8 @@ async def test_unknown_outcome_is_recorded(tmp_path: Path) -> None:
         draft_id = await create_approved_draft(desk)
         await desk.posting.post(draft_id, wait=60)
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert report.says.startswith(
-            "Unknown whether it was posted. The connection broke before an answer came. The account"
-        )
-    message = "It is unknown whether it was posted. The connection broke before an answer came."
+        assert report.says.startswith("Unknown whether it was posted. The connection was interrupted. The account")
+    message = "It is unknown whether it was posted. The connection was interrupted."
     assert query_db(tmp_path, "SELECT status, error_message FROM engagement") == [("pending", message)]
 
 

@@ -66,7 +66,7 @@ async def test_tab_shows_what_is_known_with_a_key_for_each_answer(tmp_path: Path
         assert "All 3  Needs you 3" in ui.lines[1]
         assert ui.situations == ["cannot_check", "rejected", "needs_login"]
         for text in (
-            "Unknown whether it was posted. The connection broke before an answer came. Copydesk cannot check fake.",
+            "Unknown whether it was posted. The connection was interrupted. Copydesk cannot check fake.",
             "o  open the profile https://fake.example/me",
             "m  it is there: mark as posted",
             "p  send again",
@@ -75,7 +75,7 @@ async def test_tab_shows_what_is_known_with_a_key_for_each_answer(tmp_path: Path
         ):
             assert text in ui.text
         await ui.press("j")
-        assert "Not posted: The platform does not take this post." in ui.text
+        assert "Not posted: The platform rejected the post." in ui.text
 
 
 async def test_every_screen_counts_them(tmp_path: Path) -> None:
@@ -114,9 +114,7 @@ async def test_failed_post_names_the_key_of_the_tab(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path) as ui:
         ui.server.faults.append(Fault.REFUSED)
         await ui.press("p", "y")
-        assert ui.toasts[-1] == (
-            "fake:me: Not posted: The platform does not take this post. 0 Needs you lists the answers."
-        )
+        assert ui.toasts[-1] == ("fake:me: Not posted: The platform rejected the post. 0 Needs you lists the answers.")
 
 
 async def test_drop_asks_only_while_something_would_still_be_done(tmp_path: Path) -> None:
