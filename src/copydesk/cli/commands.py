@@ -53,18 +53,14 @@ COMMANDS = {
 }
 """The module of every command, and its line in the help."""
 
-
 FAILED, USAGE, NOT_FOUND, CONFLICT = 1, 2, 3, 4
 """Exit codes: any other failure, wrong usage or settings, unknown id, not allowed in the current state."""
-
 
 INTERRUPTED = 130
 """Exit code of an interrupted command: 128 plus the number of SIGINT."""
 
-
 TERMINATED = 143
 """Exit code of a terminated command: 128 plus the number of SIGTERM."""
-
 
 EXIT_CODE_SUMMARY = (
     "0 success, 1 failure, 2 wrong usage, 3 not found, 4 not allowed in the current state,"

@@ -1,6 +1,4 @@
-"""`copydesk draft`: approve, reject, regenerate, unapprove, archive, restore, stats, schedule, reschedule, unschedule,
-post, undo, redo, resume, history, diff, countersign, activity, comment, resolve.
-"""
+"""The commands of `copydesk draft` that review, schedule and post drafts, and show what was done with them."""
 
 import asyncio
 import os

@@ -103,9 +103,7 @@ def _decrypt(derived: bytes, nonce: bytes, content: bytes, header: bytes, file_n
 
 
 def _are_parameters_safe(n: int, r: int, p: int) -> bool:
-    """Return True for valid scrypt parameters within the limits, so that a crafted header cannot
-    exhaust memory or time.
-    """
+    """Return True for scrypt parameters within the limits: a crafted header must not exhaust memory or time."""
     return n > 1 and n & (n - 1) == 0 and r > 0 and 1 <= p <= MAX_PASSES and 128 * n * r <= MAX_MEMORY
 
 

@@ -70,8 +70,7 @@ class VaultStatus(Struct, frozen=True):
 
 
 class Vault:
-    """Account credentials: for each account name, such as `bluesky:did:plc:xyz@https://bsky.social`, a few named
-    secrets.
+    """Account credentials: a few named secrets for each account, such as `bluesky:did:plc:xyz@https://bsky.social`.
 
     Operations are serialized within the process, and writes across processes. Every method may raise CredentialsError,
     or its subclass WrongPassphraseError, after which the passphrase is prompted for again.

@@ -56,7 +56,8 @@ def redact(text: str) -> str:
 
 
 def load_first_page(database: Path, limit: int, user: str | None = None) -> tuple[ListedDraft, ...]:
-    """Return what `Drafts.queue` would for the user with this name, by default the owner; nothing if the database
-    cannot be read directly.
+    """Return what `Drafts.queue` would for the user with this name, by default the owner.
+
+    Return nothing if the database cannot be read directly.
     """
     return draft_rows.load_first_page(database, TO_REVIEW, limit, user)

@@ -58,8 +58,9 @@ class _SupportsClose(Protocol):
 
 
 class Platforms:
-    """Platform objects of one desk by name, sharing the HTTP connection pool of all desks. Platforms that the caller
-    gave replace the real ones.
+    """The platforms of one desk by name; they share the HTTP connections of all desks.
+
+    Platforms that the caller gave replace the real ones.
     """
 
     def __init__(self, ctx: "DeskContext") -> None:
@@ -90,9 +91,7 @@ class Platforms:
         return given.info if given is not None else PLATFORMS.get(name)
 
     async def load(self, name: str) -> "Platform":
-        """Return the platform with that name like `get`, importing its module in a thread so that
-        typing is not delayed.
-        """
+        """Return the platform as `get` does. Its module is imported in a thread, so that keys are not delayed."""
         if name not in self._ctx.shared.platforms and name not in self._created:
             await asyncio.to_thread(_import_platform, name)
         return self.get(name)

@@ -206,8 +206,9 @@ class Desk:
         return Ids(self._context)
 
     async def close(self) -> None:
-        """Cancel runs, wait for requests in flight (interrupting one would leave its outcome unknown), and refuse
-        every operation from then on.
+        """Cancel runs, wait for requests in flight, and refuse every operation from then on.
+
+        A request that is interrupted would leave its outcome unknown.
         """
         if self._context.is_closed:
             return

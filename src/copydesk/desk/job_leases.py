@@ -14,7 +14,9 @@ from copydesk.store.ids import new_id
 from copydesk.text import clean
 
 LEASE_DURATION = timedelta(seconds=60)
-"""Time after its last heartbeat at which a process counts as dead, if it cannot be checked (other host, no /proc)."""
+"""Time after its last heartbeat at which a process counts as dead, if it cannot be checked: on another host, or
+without /proc.
+"""
 MAX_ERROR_LENGTH = 500
 
 
@@ -65,9 +67,7 @@ class JobLeases:
 
     @operation
     async def release(self, claim: JobLease, *, finished: bool = True, error: Exception | None = None) -> None:
-        """Release the lease. `finished` is False if the job was interrupted, and True if it ended,
-        with or without `error`.
-        """
+        """Release the lease. `finished` is False if the job was interrupted; with `error` it ended, but failed."""
         message = _error_message(error) if error is not None else None
         await self._ctx.write(jobs.release_job, claim, self._ctx.clock(), finished=finished, error=message)
 

@@ -61,8 +61,7 @@ class Voices:
     @needs(Scope.REVIEW)
     @operation
     async def update(self, changes: ChangeVoice | Mapping[str, object], *, merge_formats: bool = False) -> VoiceProfile:
-        """Replace the given fields of the profile, creating it if needed; fields that are absent or null stay. Return
-        the profile.
+        """Replace the given fields of the profile, creating it if needed, and return it. Absent and null fields stay.
 
         With `merge_formats`, settings of each format are merged into the stored ones, and null deletes a setting. Raise
         InvalidError listing every invalid field.

@@ -84,8 +84,9 @@ def validate_experiment(request: NewExperiment | Mapping[str, object]) -> NewExp
 
 
 def validate_experiment_change(request: ChangeExperiment | Mapping[str, object]) -> ChangeExperiment:
-    """Return the validated change; only concluding takes more than the action. Raise InvalidError with every invalid
-    field.
+    """Return the validated change. Only concluding takes more than the action.
+
+    Raise InvalidError with every invalid field.
     """
     reader = FieldReader(ChangeExperiment, request)
     reader.require("action")

@@ -167,9 +167,7 @@ def _strip_metadata(image: "Image", original: "Image") -> "Image":
 
 
 def _apply_alpha(image: "Image", alpha: "Image") -> "Image":
-    """Return `image` with the alpha channel, and with fully transparent pixels made black: they may
-    hold erased content.
-    """
+    """Return `image` with the alpha channel. Transparent pixels become black: they may hold erased content."""
     from PIL import Image  # noqa: PLC0415
 
     visible = Image.composite(image, Image.new("RGB", image.size), alpha.point(lambda value: 255 if value else 0))

@@ -108,9 +108,7 @@ def save(folder: Path, content: bytes) -> str:
 
 
 def load(folder: Path, url: str) -> bytes:
-    """Return the bytes of the stored image at `url`. Raise ImageError if they are missing or do not
-    match the digest.
-    """
+    """Return the bytes of the stored image at `url`. Raise ImageError if they are missing or altered."""
     digest = stored_image_digest(url)
     if digest is None:
         raise ImageError("It is not an image stored by Copydesk.", hint="Attach it again.")
@@ -147,8 +145,9 @@ def renew(folder: Path, url: str) -> bool:
 
 
 def delete_unused(folder: Path, used: Collection[str], before: datetime) -> int:
-    """Delete the files whose SHA-256 is not in `used`, unless they were used or stored since `before`; return their
-    number. The age of those in `used` begins anew.
+    """Delete the files whose SHA-256 is not in `used`, if not used or stored since `before`; return their number.
+
+    The age of those in `used` begins anew.
     """
     count = 0
     for digest in list_stored(folder):

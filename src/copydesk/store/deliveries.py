@@ -239,8 +239,9 @@ def list_unsettled(conn: Connection, user_id: str, since: datetime) -> tuple[Del
 
 
 def list_needing_user(conn: Connection, user_id: str) -> tuple[DeliveryRow, ...]:
-    """Return the deliveries whose outcome is unknown, that wait for a login or a new connection of their account, or
-    that ended without success, by id. Those that the user gave up are left out.
+    """Return the deliveries that need the user, by id; those that the user gave up are left out.
+
+    Their outcome is unknown, they wait for a login or a new connection of their account, or they ended without success.
     """
     return tuple(DeliveryRow(**row._mapping) for row in conn.execute(_LIST_NEEDING_USER, {"b_user": user_id}))
 

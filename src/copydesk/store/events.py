@@ -55,8 +55,9 @@ def list_newest(conn: Connection, user_ids: Collection[str]) -> Mapping[str, int
 
 
 def list_old(conn: Connection, user_id: str, before: datetime, limit: int) -> tuple[int, ...]:
-    """Return the numbers of at most `limit` of the oldest events, those from before `before`. None is younger than an
-    event that follows.
+    """Return the numbers of at most `limit` events from before `before`, oldest first.
+
+    None is younger than an event that follows.
     """
     rows = execute_sql(conn, _OLDEST, {"user": user_id, "limit": limit})
     return tuple(event_id for event_id, _ in takewhile(lambda row: row[1] < to_microseconds(before), rows))

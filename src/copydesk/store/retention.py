@@ -62,16 +62,12 @@ class Scan(Struct, frozen=True):
 
 
 def scan_items(conn: Connection, user_id: str, before: datetime, after_rid: int, limit: int) -> Scan:
-    """Find items from before `before` that never became a draft and have content, among the `limit` after
-    `after_rid`.
-    """
+    """Find items with content from before `before` that never became a draft, among the `limit` after `after_rid`."""
     return _scan(conn, "item", "seen", _OLD_ITEMS, (user_id, before, after_rid, limit))
 
 
 def scan_readings(conn: Connection, user_id: str, before: datetime, after_rid: int, limit: int) -> Scan:
-    """Find readings of metrics from before `before`, except the last of each post, among the `limit` after
-    `after_rid`.
-    """
+    """Find readings from before `before`, except the last of each post, among the `limit` after `after_rid`."""
     return _scan(conn, "engagement_reading", "at", _OLD_READINGS, (user_id, before, after_rid, limit))
 
 
@@ -130,8 +126,9 @@ class UndoneStep(Struct, frozen=True):
 
 
 def delete_undone(conn: Connection, user_id: str, rids: Sequence[int], before: datetime) -> int:
-    """Delete the changes of these drafts that were undone before `before`, with their undos; return the number of
-    events. What can still be redone stays, unless nothing has happened to the draft since.
+    """Delete the changes of these drafts that were undone before `before`, with their undos; return their number.
+
+    What can still be redone stays, unless nothing has happened to the draft since.
     """
     count = 0
     for rid in rids:
@@ -146,8 +143,9 @@ def delete_undone(conn: Connection, user_id: str, rids: Sequence[int], before: d
 
 
 def find_undone(events: Sequence[UndoneStep], redo_rid: int | None, before: int) -> tuple[list[int], bool]:
-    """Return the events of a draft to delete, changes and the undos that reverted them before `before`, and whether its
-    redo stack stays. `events` are all of them, oldest first; `redo_rid` is the top of the stack.
+    """Return the events of a draft to delete, changes undone before `before`, and True if its redo stack stays.
+
+    `events` are all of them, oldest first; `redo_rid` is the top of the stack.
     """
     by_rid = {event.rid: event for event in events}
     keeps_redo = any(event.at >= before or event.is_needed for event in events)

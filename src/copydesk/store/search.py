@@ -35,8 +35,7 @@ def about_parameters(new_draft: Draft) -> tuple[str, str]:
 def find_page(
     conn: Connection, user_id: str, query: Query, filters: Filters, *, limit: int, before: str | None
 ) -> draft_queries.DraftPage[tuple[ListedDraft, ...]]:
-    """Return at most `limit` drafts that match every term and the filters, newest first, those after the position
-    `before`.
+    """Return at most `limit` drafts after the position `before` that match every term and the filters, newest first.
 
     Ordered by insertion, which is the order of their ids unless two processes insert at the same time; on PostgreSQL by
     id, of which there is an index for each user.

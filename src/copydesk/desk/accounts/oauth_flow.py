@@ -78,9 +78,7 @@ async def sign_in_with_pasted_code(
     show: ShowUrl,
     read_pasted: ReadPasted,
 ) -> "ConnectedAccount":
-    """Sign in like `sign_in_with_browser` when the browser runs on another machine: the user pastes
-    the code it ends with.
-    """
+    """Sign in like `sign_in_with_browser` with a browser on another machine: the user pastes the code it ends with."""
     redirect = method.manual_redirect_uri or f"http://{HOST}:{method.redirect_port or DEFAULT_REDIRECT_PORT}{PATH}"
     sign_in = await accounts.start_sign_in(method.platform, fields, redirect, server)
     await show(sign_in.url)

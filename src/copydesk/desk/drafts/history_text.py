@@ -75,9 +75,7 @@ class DraftHistory(NamedTuple):
 
 
 def describe_event(event: DraftEvent, format_time: Callable[[datetime], str]) -> str:
-    """Return an event as one line: time, actor, action, status change, scheduled time, feedback, and
-    whether it was undone.
-    """
+    """Return an event as one line: time, actor, action, status change, scheduled time, feedback, `undone`."""
     actor = "you" if event.who == USER else f"the {event.who}"
     parts = [
         f"{format_time(event.at)}  {clean(actor)} {_action_phrase(event)}",

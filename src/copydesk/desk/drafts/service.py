@@ -104,8 +104,7 @@ class DraftViews:
         end: bool = False,
         offset: int = 0,
     ) -> DraftSlice:
-        """Return up to `limit` drafts of the view after or before a position, at its end, or from its start, in view
-        order.
+        """Return up to `limit` drafts in the order of the view: after or before a position, at its end or its start.
 
         `offset` skips rows in that direction. They are walked over: 100,000 take some milliseconds.
         """
@@ -134,9 +133,7 @@ class DraftViews:
 
     @operation
     async def around(self, view: DraftView, position: DraftPosition, *, limit: int = 200) -> SliceAround:
-        """Return drafts on both sides of a position, and the number before them. The draft at the
-        position may be gone.
-        """
+        """Return drafts on both sides of a position, and the number before them. The draft there may be gone."""
         return await self._ctx.read(_load_around, view, position, limit)
 
     @operation
@@ -261,8 +258,9 @@ class Drafts:
     async def change(
         self, draft_id: str, request: ChangeDraft | Mapping[str, object], *, expected_version: int | None = None
     ) -> Draft | PostResult:
-        """Apply an edit, an action, or an edit followed by an action as one change; return the draft after it, or for
-        the action post its result, as `desk.posting.post` does.
+        """Apply an edit, an action, or an edit followed by an action as one change; return the draft after it.
+
+        The action post returns its result, as `desk.posting.post` does.
 
         `expected_version` is the version that the caller displayed; if the draft has another one by now, nothing is
         written and StaleVersionError is raised. Raise InvalidError, NotFoundError, or ConflictError with the current
@@ -599,8 +597,7 @@ class Drafts:
     async def _load_page(
         self, name: str, query: Callable[..., DraftPage[D]], limit: int, cursor: str | None, *parameters: object
     ) -> tuple[D, str | None]:
-        """Return the drafts of a page of the list that `name` and the parameters of its query describe, and the cursor
-        of the next page.
+        """Return the drafts of a page of the list `name` with its query, and the cursor of the next page.
 
         Cursors of another list are refused.
         """

@@ -341,9 +341,7 @@ def _nothing_error(conn: Transaction, user_id: str, kind: EventKind, snapshot: D
 
 
 def _check_newest_change(conn: Transaction, user_id: str, newest: EventRow, event: EventRow | None) -> None:
-    """Raise UndoNotAllowedError if the user's last change cannot be undone; an older one must not be
-    undone in its place.
-    """
+    """Raise UndoNotAllowedError if the user's last change cannot be undone: an older one must not be in its place."""
     # Other drafts of the same bulk can still be undone; this one is reported among its failures.
     if newest.bulk_id is not None and event is not None and newest.bulk_id == event.bulk_id:
         return

@@ -127,9 +127,7 @@ def save_failure(
 
 
 def _is_newer_request(snapshot: DraftSnapshot, version: int) -> bool:
-    """Return True if the request was withdrawn and repeated, perhaps with other feedback. It must be
-    generated again.
-    """
+    """Return True if the request was withdrawn and repeated, perhaps with other feedback: then it starts again."""
     return snapshot.status in generation.PENDING_STATUSES and snapshot.version != version
 
 

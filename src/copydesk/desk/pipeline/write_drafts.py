@@ -1,6 +1,4 @@
-"""Last stage of a run: write drafts of the best stories, check them, and store each story in a
-transaction of its own.
-"""
+"""Last stage of a run: write drafts of the best stories, check them, and store each story in its own transaction."""
 
 import asyncio
 import logging

@@ -63,8 +63,9 @@ RECHECK_MESSAGE = "The database was restored or copied, so this may already be p
 
 
 class _Deadline:
-    """The time at which a request must have ended, by both clocks: the wall clock can be set back, and the monotonic
-    clock of Linux does not count sleep.
+    """The time at which a request must have ended, by both clocks.
+
+    The wall clock can be set back, and the monotonic clock of Linux does not count sleep.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -325,9 +326,7 @@ class _DeliveryAttempt:
         return intent
 
     def _record_start(self, conn: Transaction, user_id: str, row: DeliveryRow, intent: Intent) -> DeliveryRow | None:
-        """Record that the request is about to leave, with its payload; return None if the lease or the
-        delivery was lost.
-        """
+        """Record that the request is about to leave, with its payload; return None if lease or delivery was lost."""
         now = self._ctx.clock()
         if not accounts.renew_lease(conn, user_id, self._account.id, self._lease, now + ACCOUNT_LEASE_DURATION):
             return None

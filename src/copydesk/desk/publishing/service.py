@@ -157,12 +157,14 @@ class Posting:
         expected_version: int | None = None,
         wait: float = POST_TIMEOUT,
     ) -> PostResult:
-        """Post a draft now to `platforms` (platform or account names), or to all connected accounts where it is not
-        live yet. With `text`, replace its text first; nothing is edited if posting is refused.
+        """Post a draft now, and return what became of its deliveries.
 
-        Return when every delivery has ended or after `wait` seconds; sending continues in the background. Raise
-        InvalidError for an unknown name or an invalid text, NotFoundError, ConflictError if the draft's state does
-        not allow it, or StaleVersionError if it has another version than `expected_version`.
+        `platforms` are names of platforms or accounts; by default it goes to all connected accounts where it is not
+        live yet. With `text`, its text is replaced first; nothing is edited if posting is refused. Returns when every
+        delivery has ended or after `wait` seconds; sending continues in the background.
+
+        Raise InvalidError for an unknown name or an invalid text, NotFoundError, ConflictError if the draft's state
+        does not allow it, or StaleVersionError if it has another version than `expected_version`.
         """
         now, resolve, edit = self._ctx.clock(), self._ctx.resolve_accounts, None
         request = ChangeDraft(action=Action.POST, text=text, platforms=tuple(platforms) or None)

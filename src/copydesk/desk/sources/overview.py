@@ -65,9 +65,7 @@ def list_overviews(conn: Transaction, user_id: str, now: datetime) -> tuple[Sour
 
 
 def deletion_prompt(row: SourceOverview) -> str:
-    """Return the confirmation question for deleting a source: what is deleted with it, and how much of
-    that is in use.
-    """
+    """Return the confirmation question for deleting a source: what is deleted with it, and how much is in use."""
     in_use = [f"{number} {state}" for number, state in ((row.scheduled, "scheduled"), (row.posted, "posted")) if number]
     drafts = plural(row.drafts, "draft") + f", including {' and '.join(in_use)}" * bool(in_use)
     sentence = f"Delete {clean(row.source.name)}, with its {plural(row.source.item_count, 'item')} and {drafts}?"

@@ -1,5 +1,6 @@
-"""Make text from outside safe to quote in a prompt: what a reader of the page would not see is removed, the rest is
-fenced by a delimiter that nobody can guess.
+"""Make text from outside safe to quote in a prompt.
+
+What a reader of the page would not see is removed, the rest is fenced by a delimiter that nobody can guess.
 """
 
 import re

@@ -221,9 +221,7 @@ class SourceText:
 
     @cached_property
     def trusted(self) -> str:
-        """The text without paragraphs that contain an instruction to a writer: they are no reason to link or mention
-        anyone.
-        """
+        """The text without paragraphs that instruct a writer: they are no reason to link or mention anyone."""
         if not self.instruction:
             return self.text
         return make_readable("\n".join(text for text in self._paragraphs if not find_injections(text)))

@@ -1,7 +1,7 @@
-"""Subprocess that runs feedparser: started with `python -m`, with the seconds of processor time and the
-maximum number of entries as arguments.
+"""Subprocess that runs feedparser.
 
-Reads UTF-8 from standard input and writes a RawFeed in msgpack to standard output.
+Started with `python -m`; its arguments are the seconds of processor time and the maximum number of entries. Reads
+UTF-8 from standard input and writes a RawFeed in msgpack to standard output.
 
 feedparser repairs what the strict parser refuses, but some input keeps it busy for minutes or fills the memory: it runs
 isolated, with tight resource limits.
