@@ -24,7 +24,7 @@ from copydesk.store import backup, database_file
 from copydesk.store.backup import Interrupter
 from copydesk.store.database import open_database, translate_errors
 from copydesk.store.migrate import prepare_database
-from copydesk.store.opening import read_server, replace_server
+from copydesk.store.opening import open_server_source, open_server_to_replace
 from copydesk.store.row_copy import copy_rows, copy_to_file, read_file
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ def list_backups(settings: Settings) -> tuple[Backup, ...]:
 
 def _copy_server(settings: Settings, interrupter: Interrupter, part: Path) -> None:
     """Write one snapshot of the desk on the server to a file. Others may go on writing."""
-    with read_server(settings.database, exclusive=False) as source:
+    with open_server_source(settings.database, exclusive=False) as source:
         copy_to_file(source, part, interrupter.check)
 
 
@@ -113,7 +113,7 @@ async def restore_desk(settings: Settings, file: Path, *, clock: Clock = utc_now
 def _replace_server(settings: Settings, file: Path, now: datetime, interrupter: Interrupter) -> str | None:
     """Replace the desk on the server by the database in `file`; return the backup of what was there before."""
     replaced = None
-    with read_file(file) as source, replace_server(settings.database) as (existing, target):
+    with read_file(file) as source, open_server_to_replace(settings.database) as (existing, target):
         if existing is not None:
             previous = backup.create_backup(
                 settings.database_file,

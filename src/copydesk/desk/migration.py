@@ -13,7 +13,7 @@ from copydesk.settings import Settings, name_server
 from copydesk.store import database_file
 from copydesk.store.backup import Interrupter, check_database, exclusive_lock, os_errors, publish
 from copydesk.store.connection_pool import reject_network_file_system
-from copydesk.store.opening import read_server, write_server
+from copydesk.store.opening import open_server_source, open_server_target
 from copydesk.store.row_copy import COPIED_TABLES, OnProgress, check_equal, copy_rows, copy_to_file, read_file
 
 SERVER_SCHEMES = ("postgresql://", "postgres://")
@@ -59,7 +59,7 @@ def _migrate_to_server(settings: Settings, target: str, on_progress: OnProgress)
     with (
         exclusive_lock(path.parent, options.busy_timeout),
         read_file(path) as source,
-        write_server(options) as server,
+        open_server_target(options) as server,
     ):
         source.check_references()
         rows = copy_rows(source, server, on_progress)
@@ -80,7 +80,7 @@ def _migrate_to_file(settings: Settings, target: str, on_progress: OnProgress) -
     path = Path(target).absolute()
     # The name is given to the whole desk only.
     part = path.with_name(f"{path.name}.unfinished")
-    with read_server(settings.database, exclusive=True) as source, os_errors(f"Cannot write {path}"):
+    with open_server_source(settings.database, exclusive=True) as source, os_errors(f"Cannot write {path}"):
         if path.exists():
             # By an earlier call that was killed at its very end, or another desk.
             _check_revision(path)

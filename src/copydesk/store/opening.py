@@ -62,25 +62,25 @@ def connect_to_server(settings: Settings) -> "PostgresDatabase":
     return open_postgresql(options.url, password=options.password, busy_timeout=options.busy_timeout)
 
 
-def read_server(options: Database, *, exclusive: bool) -> AbstractContextManager["ServerSource"]:
-    """Open a PostgreSQL database to copy its rows; see `copydesk.store.postgresql.copying.read_server`."""
+def open_server_source(options: Database, *, exclusive: bool) -> AbstractContextManager["ServerSource"]:
+    """Open a PostgreSQL database to copy its rows; see `open_server_source` in `postgresql.copying`."""
     with _missing_driver_reported():
         from copydesk.store.postgresql import copying  # noqa: PLC0415 - an extra
-    return copying.read_server(options, exclusive=exclusive)
+    return copying.open_server_source(options, exclusive=exclusive)
 
 
-def write_server(options: Database) -> AbstractContextManager["ServerTarget"]:
-    """Open a PostgreSQL database to copy rows to it; see `copydesk.store.postgresql.copying.write_server`."""
+def open_server_target(options: Database) -> AbstractContextManager["ServerTarget"]:
+    """Open a PostgreSQL database to copy rows to it; see `open_server_target` in `postgresql.copying`."""
     with _missing_driver_reported():
         from copydesk.store.postgresql import copying  # noqa: PLC0415 - an extra
-    return copying.write_server(options)
+    return copying.open_server_target(options)
 
 
-def replace_server(options: Database) -> AbstractContextManager["tuple[ServerSource | None, ServerTarget]"]:
-    """Open a PostgreSQL database to replace its desk; see `copydesk.store.postgresql.copying.replace_server`."""
+def open_server_to_replace(options: Database) -> AbstractContextManager["tuple[ServerSource | None, ServerTarget]"]:
+    """Open a PostgreSQL database to replace its desk; see `open_server_to_replace` in `postgresql.copying`."""
     with _missing_driver_reported():
         from copydesk.store.postgresql import copying  # noqa: PLC0415 - an extra
-    return copying.replace_server(options)
+    return copying.open_server_to_replace(options)
 
 
 @contextmanager

@@ -160,7 +160,7 @@ def _open(options: Database) -> Iterator[tuple[str, Connection]]:
 
 
 @contextmanager
-def read_server(options: Database, *, exclusive: bool) -> Iterator[ServerSource]:
+def open_server_source(options: Database, *, exclusive: bool) -> Iterator[ServerSource]:
     """Open a database for reading; with `exclusive`, nobody can change it meanwhile.
 
     Raise StoreBusyError if another process has the desk open then, ConflictError if it has no tables of this version.
@@ -202,7 +202,7 @@ def _check_alone(driver: PostgresConnection, timeout: float) -> None:
 
 
 @contextmanager
-def write_server(options: Database) -> Iterator[ServerTarget]:
+def open_server_target(options: Database) -> Iterator[ServerTarget]:
     """Open a database to write a copy to it. Raise StoreBusyError if another process is doing so."""
     with _open(options) as (name, connection):
         target = ServerTarget(name, _driver(connection))
@@ -221,10 +221,11 @@ def _driver(connection: Connection) -> PostgresConnection:
 
 
 @contextmanager
-def replace_server(options: Database) -> Iterator[tuple[ServerSource | None, ServerTarget]]:
+def open_server_to_replace(options: Database) -> Iterator[tuple[ServerSource | None, ServerTarget]]:
     """Open a database to replace its desk; yield that, None if there is none, and the database as the target.
 
-    Everything is one transaction, committed at the end of the block. Raise as `read_server` and `write_server` do.
+    Everything is one transaction, committed at the end of the block. Raise as `open_server_source` and
+    `open_server_target` do.
     """
     with _open(options) as (name, connection):
         driver = _driver(connection)
