@@ -66,7 +66,7 @@ async def test_desks_share_connections_vault_and_network(tmp_path):
         first, second = contexts
         assert first.database is second.database
         assert first.vault is second.vault
-        assert first.shared.transport_pool is second.shared.transport_pool
+        assert first.shared.http_transport is second.shared.http_transport
         assert first.platforms is not second.platforms
 
 

@@ -13,7 +13,7 @@ from copydesk.model.filters import DraftCounts
 from copydesk.store import drafts as counts
 from copydesk.store import tables
 from copydesk.store.database import Database
-from copydesk.store.drafts import APPROVED_STATUSES
+from copydesk.store.drafts import ACCEPTED_STATUSES
 from copydesk.store.migrate import _create_tables
 from sampling import sample_size
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user
@@ -45,7 +45,7 @@ def scan_decisions(connection: Connection, user: str) -> dict[str, tuple[int, in
     for source, status in connection.execute(
         select(DRAFT_COLUMNS.source_id, DRAFT_COLUMNS.status).where(DRAFT_COLUMNS.user_id == user)
     ):
-        approved, rejected = status in APPROVED_STATUSES, status == Status.REJECTED
+        approved, rejected = status in ACCEPTED_STATUSES, status == Status.REJECTED
         if source is not None and (approved or rejected):
             before = by_source.get(source, (0, 0))
             by_source[source] = (before[0] + approved, before[1] + rejected)

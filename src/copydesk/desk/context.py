@@ -107,7 +107,7 @@ class Platforms:
 
         if name not in PLATFORMS:
             raise InvalidError(FieldError("platform", f"must be one of {', '.join(PLATFORMS)}"))
-        caller = PlatformClient(self._ctx.transport or self._ctx.shared.transport_pool)
+        caller = PlatformClient(self._ctx.transport or self._ctx.shared.http_transport)
         credentials = AccountCredentials(lambda: self._ctx.vault, self._ctx.user)
         return create_platform(name, caller, credentials, self._ctx.clock)
 
@@ -210,8 +210,9 @@ class SharedContext:
         self.database = database
         self.clock = clock
         self.transport = transport
-        self.transport_pool = _LazyTransport(settings.network)
-        self.local_transport_pool = _LazyTransport(replace(settings.network, allow_private=True))
+        """The transport in place of the network."""
+        self.http_transport = _LazyTransport(settings.network)
+        self.local_transport = _LazyTransport(replace(settings.network, allow_private=True))
         """For servers that the user placed in their own network by name, and for nothing else."""
         self.platforms = dict(platforms or {})
         """Platforms by name in place of the real ones."""
@@ -245,8 +246,8 @@ class SharedContext:
         self.is_closed = True
         await self.event_watcher.close()
         await _close_platforms(self.platforms.values())
-        await self.transport_pool.close()
-        await self.local_transport_pool.close()
+        await self.http_transport.close()
+        await self.local_transport.close()
 
 
 async def _close_platforms(platforms: "Iterable[Platform]") -> None:
@@ -472,7 +473,7 @@ class DeskContext:
         transport = self.transport
         if transport is None and self.shared.fetch_queue is not None:
             # Has the method that the client calls.
-            transport = cast("httpx.AsyncBaseTransport", self.shared.transport_pool)
+            transport = cast("httpx.AsyncBaseTransport", self.shared.http_transport)
         async with Fetcher(limits, transport=transport, clock=self.clock) as fetcher:
             # Cooldowns are stored, so that a restart does not shorten the wait a host asked for.
             if cooldowns is None:

@@ -46,7 +46,7 @@ from copydesk.model.validation import convert
 from copydesk.model.voice import Voice, VoiceProfile
 from copydesk.store import experiments, users
 from copydesk.store.database import Transaction
-from copydesk.store.drafts import APPROVED_STATUSES
+from copydesk.store.drafts import ACCEPTED_STATUSES
 from copydesk.store.experiments import ParticipantRow
 from copydesk.store.ids import new_id
 
@@ -256,7 +256,7 @@ def _compute_results(inputs: _ResultInputs, now: datetime) -> Experiment:
 def _to_participant(row: ParticipantRow, posts: Sequence[PublishedPost], now: datetime) -> Participant:
     from copydesk.drafting.diff import edit_ratio  # noqa: PLC0415 - imports regex, which is slow
 
-    is_accepted, is_rejected = row.status in APPROVED_STATUSES, row.status is Status.REJECTED
+    is_accepted, is_rejected = row.status in ACCEPTED_STATUSES, row.status is Status.REJECTED
     metrics, is_too_young = read_draft_metrics(posts, now) if posts else (None, False)
     return Participant(
         variant_id=row.variant_id or "",

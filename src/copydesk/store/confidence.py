@@ -12,11 +12,11 @@ from copydesk.model.serialization import Struct
 from copydesk.store import learning
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.draft_rows import DRAFT_COLUMNS, hydrate
-from copydesk.store.drafts import APPROVED_STATUSES, NEWEST_DECIDED
+from copydesk.store.drafts import ACCEPTED_STATUSES, NEWEST_DECIDED
 from copydesk.store.raw_sql import chunked, execute_many, execute_sql, placeholders, raw_execute
 from copydesk.store.tables import DraftOrigin
 
-_DECIDED_VALUES = ", ".join(f"'{status.value}'" for status in sorted({*APPROVED_STATUSES, Status.REJECTED}))
+_DECIDED_VALUES = ", ".join(f"'{status.value}'" for status in sorted({*ACCEPTED_STATUSES, Status.REJECTED}))
 _COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
 # Texts that the user wrote say nothing about drafts that were proposed to them.
 _IS_PROPOSED = f"(draft.origin <> '{DraftOrigin.DIRECT.value}' OR draft.agent IS NOT NULL)"
@@ -102,7 +102,7 @@ def list_decided(conn: Connection, user_id: str, limit: int, since: datetime | N
 
 
 def _decided(stored: Draft, before: str | None) -> DecidedDraft:
-    approved = stored.status in APPROVED_STATUSES
+    approved = stored.status in ACCEPTED_STATUSES
     if before is None:
         return DecidedDraft(draft=stored, approved=approved)
     first = _original(before)

@@ -58,8 +58,8 @@ from copydesk.store.tables import (
     tag,
 )
 
-APPROVED_STATUSES: Final = frozenset((Status.APPROVED, Status.SCHEDULED, Status.POSTING, Status.POSTED, Status.MISSED))
-"""States of drafts that the user approved, whatever happened to them since."""
+ACCEPTED_STATUSES: Final = frozenset((Status.APPROVED, Status.SCHEDULED, Status.POSTING, Status.POSTED, Status.MISSED))
+"""States of drafts that the user approved once, whatever happened to them since."""
 
 IS_HELD = and_(draft.c.status == Status.AWAITING_REVIEW, draft.c.last_error.is_not(None))
 """`is_held` in SQL."""
@@ -88,7 +88,7 @@ _BY_STATUS = (
     .where(_COUNTS.user_id == bindparam("user"))
     .group_by(_COUNTS.status, _COUNTS.archived)
 )
-_APPROVED_VALUES = ", ".join(f"'{status.value}'" for status in sorted(APPROVED_STATUSES))
+_APPROVED_VALUES = ", ".join(f"'{status.value}'" for status in sorted(ACCEPTED_STATUSES))
 _REJECTED_VALUE = f"'{Status.REJECTED.value}'"
 _BY_SOURCE = f"""SELECT source_id,
         coalesce(sum(drafts) FILTER (WHERE status IN ({_APPROVED_VALUES})), 0),
@@ -106,7 +106,7 @@ _ITEMS = BulkInsert(draft_item, ("user_id", "draft_id", "position", "item_id"))
 _VARIANTS = BulkInsert(draft_variant, ("user_id", "draft_id", *DraftVariant.__struct_fields__))
 _CREATED_EVENTS = BulkInsert(draft_event, ("user_id", "draft_id", "version", "at", "who", "kind", "action", "after"))
 
-_DECIDED_STATUSES = (*sorted(APPROVED_STATUSES), Status.REJECTED)
+_DECIDED_STATUSES = (*sorted(ACCEPTED_STATUSES), Status.REJECTED)
 # The newest of each state through its index: with IN all drafts in these states would be sorted.
 NEWEST_DECIDED = " UNION ALL ".join(
     f"""SELECT id FROM (SELECT id FROM draft WHERE user_id = :user AND status = '{status.value}'
@@ -322,7 +322,7 @@ def list_decisions(
             source_id=source_id,
             title=title,
             summary=summary,
-            approved=status in APPROVED_STATUSES,
+            approved=status in ACCEPTED_STATUSES,
             reason=(reason or "") if status == Status.REJECTED else "",
         )
         for source_id, title, summary, status, reason in rows
@@ -335,7 +335,7 @@ def list_approved_stories(
     """Return the newest stories that a run drafted since `since` and the user approved, with the time of the draft."""
     chosen = select(draft.c.story_id, func.min(draft.c.created_at, type_=UtcDateTime).label("drafted_at")).where(
         draft.c.user_id == user_id,
-        draft.c.status.in_(sorted(APPROVED_STATUSES)),
+        draft.c.status.in_(sorted(ACCEPTED_STATUSES)),
         draft.c.id >= min_id(since),
         draft.c.origin == DraftOrigin.PIPELINE,
     )

@@ -13,7 +13,7 @@ from copydesk.model.experiment import Experiment, ExperimentStatus, PublishedPos
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import USER
 from copydesk.store.column_types import UtcDateTime, json_text
-from copydesk.store.drafts import APPROVED_STATUSES
+from copydesk.store.drafts import ACCEPTED_STATUSES
 from copydesk.store.raw_sql import ColumnCodec, chunked, execute_sql, upsert
 from copydesk.store.tables import (
     delivery,
@@ -187,7 +187,7 @@ def list_newest_decided(conn: Connection, user_id: str, limit: int) -> tuple[Par
     """Return the newest drafts that the user approved or rejected, whether they took part in an experiment or not."""
     newest = (
         select(draft.c.id)
-        .where(draft.c.user_id == bindparam("user"), draft.c.status.in_([*APPROVED_STATUSES, Status.REJECTED]))
+        .where(draft.c.user_id == bindparam("user"), draft.c.status.in_([*ACCEPTED_STATUSES, Status.REJECTED]))
         .order_by(draft.c.id.desc())
         .limit(limit)
     )

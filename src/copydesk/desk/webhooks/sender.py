@@ -138,7 +138,7 @@ class EventSender:
         # The same for every attempt, so that a receiver can recognize a repetition.
         message_id = f"msg_{target.id}_{delivery.event.id}"
         return await send_new(
-            self._ctx.transport or self._ctx.shared.transport_pool,
+            self._ctx.transport or self._ctx.shared.http_transport,
             "POST",
             target.url,
             headers={

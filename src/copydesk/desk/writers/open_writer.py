@@ -162,8 +162,8 @@ def create_client(ctx: DeskContext, endpoint: Endpoint, key: str) -> "ModelClien
     from copydesk.drafting.model_writer.client import ModelClient  # noqa: PLC0415 - as above
     from copydesk.drafting.model_writer.endpoints import is_local  # noqa: PLC0415 - as above
 
-    pool = ctx.shared.local_transport_pool if is_local(endpoint) else ctx.shared.transport_pool
-    return ModelClient(ctx.transport or pool, endpoint, key, clock=ctx.clock)
+    transport = ctx.shared.local_transport if is_local(endpoint) else ctx.shared.http_transport
+    return ModelClient(ctx.transport or transport, endpoint, key, clock=ctx.clock)
 
 
 async def _record(ctx: DeskContext, requests: Sequence[ModelRequest]) -> None:
