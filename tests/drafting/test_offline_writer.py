@@ -15,12 +15,12 @@ from copydesk.errors import DeclinedError, DeclineReason, WriterError
 from copydesk.model.draft import Format, Severity
 from copydesk.model.voice import Emoji, Link
 from copydesk.text.length import count_emoji
-from copydesk.text.links import unbreakable_spans
 from copydesk.text.thread import split_parts
 from cost_growth import assert_linear
 from drafting_fixtures import TEXT, assert_traced, make_brief, make_voice
 from platform_lengths import LIMITS, length
 from sampling import EXHAUSTIVE, sample_size
+from text_spans import unbreakable_spans
 
 
 def write(request: Brief) -> WriterResult:

@@ -166,10 +166,9 @@ def test_best_sentences_are_central_and_distinct() -> None:
         "Trams, bicycles and people on foot are carried by the new river bridge. "
         "Engineers tested the bridge with 40 loaded trams on Monday."
     )
-    weighed = select_sentences.score_passages(
-        extract_passages(text, Field.TEXT), "New tram bridge opens over the river", "en"
-    )
-    chosen = [choice.passage.text for choice in select_sentences.select_best(weighed, 2)]
+    distinct = select_sentences.drop_duplicates(extract_passages(text, Field.TEXT))
+    scored = select_sentences.score_passages(distinct, "New tram bridge opens over the river", "en")
+    chosen = [choice.passage.text for choice in sorted(scored, key=lambda choice: -choice.score)]
     assert chosen[0].startswith("The new bridge")
     assert chosen[1].startswith("Engineers")
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from copydesk.text import links
 from sampling import sample_size
+from text_spans import unbreakable_spans
 
 PIECES = st.sampled_from(
     [
@@ -52,12 +53,12 @@ def test_numbers_and_abbreviations_are_skipped(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["#ニュースhttps://example.com/日本語", "@名前https://example.com/日本語"])
 def test_adjacent_tokens_are_unbreakable(text: str) -> None:
-    assert links.unbreakable_spans(f"川 {text} 川") == [(2, 2 + len(text))]
+    assert unbreakable_spans(f"川 {text} 川") == [(2, 2 + len(text))]
 
 
 def test_unbreakable_spans_are_ordered() -> None:
     text = "by @ann.example, see #news on example.org or https://example.com/a"
-    found = [text[start:end] for start, end in links.unbreakable_spans(text)]
+    found = [text[start:end] for start, end in unbreakable_spans(text)]
     assert found == ["@ann.example", "#news", "example.org", "https://example.com/a"]
 
 

@@ -72,19 +72,6 @@ def hashtag_spans(text: str) -> list[Span]:
     return [match.span() for match in HASHTAG.finditer(text)]
 
 
-def unbreakable_spans(text: str) -> list[Span]:
-    """Return the spans of links, mentions and hashtags, which must not be split: in order, overlapping ones merged."""
-    mentions = (match.span() for match in MENTION.finditer(text))
-    merged: list[Span] = []
-    for span in sorted([*mentions, *hashtag_spans(text), *all_spans(text)]):
-        if merged and span[0] < merged[-1][1]:
-            first, last = merged.pop()
-            merged.append((first, max(last, span[1])))
-        else:
-            merged.append(span)
-    return merged
-
-
 def replace_spans(text: str, ranges: list[Span], filler: str) -> str:
     """Return `text` with each of `ranges` replaced by `filler`. The spans must be in order and must not overlap."""
     pieces: list[str] = []

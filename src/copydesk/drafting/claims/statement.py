@@ -12,7 +12,6 @@ from copydesk.text.folding import fold
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
 QUOTED = re.compile(r"“[^“”]*”|\"[^\"]*\"|« ?[^«»]*? ?»|„[^„“”]*[“”]|「[^「」]*」")
 _CONTRACTION = re.compile(r"n['’]t$")
-_INITIAL_OPENERS = "“\"'‘«„([「-–—*>#"
 _MAX_CAPITALS = 0.8
 """Share of capitalized words above which a sentence is a headline."""
 _SCOPE_LENGTH = 8
