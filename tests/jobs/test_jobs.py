@@ -319,7 +319,7 @@ async def test_job_of_killed_process_is_taken_over(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
         draft = await insert_scheduled(desk, NOW - HOUR)
         claim = JobLease(id="dead", job=JobName.MISSED, owner=owner, lease_until=NOW + HOUR)
-        assert await desk._context.write(job_store.claim_job, claim, NOW)
+        assert await desk._context.write(job_store.acquire_lease, claim, NOW)
         await tick_and_finish(Jobs(desk))
         assert await draft_status(desk, draft) == "missed"
 
@@ -329,7 +329,7 @@ async def test_remote_owner_is_waited_for_until_lease_ends(tmp_path: Path) -> No
     async with open_desk_at(tmp_path, clock=watch) as desk:
         draft = await insert_scheduled(desk, NOW - HOUR)
         claim = JobLease(id="far", job=JobName.MISSED, owner="elsewhere/1/1", lease_until=NOW + MINUTE)
-        assert await desk._context.write(job_store.claim_job, claim, NOW)
+        assert await desk._context.write(job_store.acquire_lease, claim, NOW)
         await tick_and_finish(Jobs(desk))
         assert await draft_status(desk, draft) == "scheduled"
         # The clock is set back, so the lease would end in an hour now.
@@ -345,7 +345,7 @@ async def test_job_of_live_process_is_left_during_lease(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path, clock=watch) as desk:
         draft = await insert_scheduled(desk, NOW - HOUR)
         claim = JobLease(id="other", job=JobName.MISSED, owner=current_owner(), lease_until=NOW + MINUTE)
-        assert await desk._context.write(job_store.claim_job, claim, NOW)
+        assert await desk._context.write(job_store.acquire_lease, claim, NOW)
         await tick_and_finish(Jobs(desk))
         assert await draft_status(desk, draft) == "scheduled"
         watch.now += MINUTE + timedelta(seconds=1)

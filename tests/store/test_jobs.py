@@ -26,17 +26,17 @@ def claim(name: str, owner: str = "here/1/1") -> JobLease:
 async def test_jobs_are_per_user(store: Database) -> None:
     def work(conn: Connection) -> list[bool]:
         ada, bea = add_user(conn), add_user(conn, "Bea")
-        first = jobs.claim_job(conn, ada, claim("a"), NOW)
-        second = jobs.claim_job(conn, ada, claim("b"), NOW)
-        other = jobs.claim_job(conn, bea, claim("c"), NOW)
+        first = jobs.acquire_lease(conn, ada, claim("a"), NOW)
+        second = jobs.acquire_lease(conn, ada, claim("b"), NOW)
+        other = jobs.acquire_lease(conn, bea, claim("c"), NOW)
         # Another user's claim id matches nothing.
-        jobs.release_job(conn, bea, claim("a"), NOW, finished=True, error=None)
+        jobs.release_lease(conn, bea, claim("a"), NOW, finished=True, error=None)
         return [
             first,
             second,
             other,
-            jobs.renew_claim(conn, ada, claim("a"), NOW),
-            jobs.renew_claim(conn, bea, claim("a"), NOW),
+            jobs.renew_lease(conn, ada, claim("a"), NOW),
+            jobs.renew_lease(conn, bea, claim("a"), NOW),
         ]
 
     assert await store.write(work) == [True, False, True, True, False]
@@ -45,13 +45,13 @@ async def test_jobs_are_per_user(store: Database) -> None:
 async def test_claim_is_taken_over_after_lease_or_death(store: Database) -> None:
     def work(conn: Connection) -> list[bool]:
         user = add_user(conn)
-        assert jobs.claim_job(conn, user, claim("a", "dead/1/1"), NOW)
+        assert jobs.acquire_lease(conn, user, claim("a", "dead/1/1"), NOW)
         return [
-            jobs.claim_job(conn, user, claim("b"), NOW + MINUTE),
-            jobs.claim_job(conn, user, claim("b"), NOW, abandoned_owner="other/1/1"),
-            jobs.claim_job(conn, user, claim("b"), NOW, abandoned_owner="dead/1/1"),
-            jobs.renew_claim(conn, user, claim("a"), NOW + MINUTE),
-            jobs.claim_job(conn, user, claim("c"), NOW + 2 * MINUTE),
+            jobs.acquire_lease(conn, user, claim("b"), NOW + MINUTE),
+            jobs.acquire_lease(conn, user, claim("b"), NOW, abandoned_owner="other/1/1"),
+            jobs.acquire_lease(conn, user, claim("b"), NOW, abandoned_owner="dead/1/1"),
+            jobs.renew_lease(conn, user, claim("a"), NOW + MINUTE),
+            jobs.acquire_lease(conn, user, claim("c"), NOW + 2 * MINUTE),
         ]
 
     assert await store.write(work) == [False, False, True, False, True]
@@ -61,8 +61,8 @@ async def test_error_remains_until_job_succeeds(store: Database) -> None:
     def work(conn: Connection) -> list[str | None]:
         user, errors = add_user(conn), []
         for finished, error in ((True, "no"), (False, None), (True, None)):
-            jobs.claim_job(conn, user, claim("a"), NOW)
-            jobs.release_job(conn, user, claim("a"), NOW, finished=finished, error=error)
+            jobs.acquire_lease(conn, user, claim("a"), NOW)
+            jobs.release_lease(conn, user, claim("a"), NOW, finished=finished, error=error)
             errors.append(jobs.list_states(conn, user)[0].error)
         return errors
 

@@ -55,21 +55,21 @@ class JobLeases:
         )
         if holder and holder.lease_until and holder.lease_until >= now and dead_owner is None:
             return None
-        claim = JobLease(id=new_id(now), job=name, owner=current_owner(), lease_until=now + LEASE_DURATION)
+        lease = JobLease(id=new_id(now), job=name, owner=current_owner(), lease_until=now + LEASE_DURATION)
         # Compare-and-set: of two processes that both found the owner dead, one gets the lease.
-        acquired = await self._ctx.write(jobs.claim_job, claim, now, abandoned_owner=dead_owner)
-        return claim if acquired else None
+        acquired = await self._ctx.write(jobs.acquire_lease, lease, now, abandoned_owner=dead_owner)
+        return lease if acquired else None
 
     @operation
-    async def renew(self, claim: JobLease) -> bool:
+    async def renew(self, lease: JobLease) -> bool:
         """Extend the lease; return False if another process has taken it over."""
-        return await self._ctx.write(jobs.renew_claim, claim, self._ctx.clock() + LEASE_DURATION)
+        return await self._ctx.write(jobs.renew_lease, lease, self._ctx.clock() + LEASE_DURATION)
 
     @operation
-    async def release(self, claim: JobLease, *, finished: bool = True, error: Exception | None = None) -> None:
+    async def release(self, lease: JobLease, *, finished: bool = True, error: Exception | None = None) -> None:
         """Release the lease. `finished` is False if the job was interrupted; with `error` it ended, but failed."""
         message = _error_message(error) if error is not None else None
-        await self._ctx.write(jobs.release_job, claim, self._ctx.clock(), finished=finished, error=message)
+        await self._ctx.write(jobs.release_lease, lease, self._ctx.clock(), finished=finished, error=message)
 
 
 def _error_message(error: Exception) -> str:

@@ -208,16 +208,16 @@ def list_states(conn: Connection, user_id: str) -> tuple[JobState, ...]:
     return tuple(JobState(**row._mapping) for row in conn.execute(_STATES, {"b_user": user_id}))
 
 
-def claim_job(
-    conn: Connection, user_id: str, claim: JobLease, now: datetime, *, abandoned_owner: str | None = None
+def acquire_lease(
+    conn: Connection, user_id: str, lease: JobLease, now: datetime, *, abandoned_owner: str | None = None
 ) -> bool:
     """Claim a job; return False if another process holds it.
 
     A job is free if it has no owner, if its lease has expired, or if its owner is `abandoned_owner`.
     """
-    values = {"owner": claim.owner, "claim_id": claim.id, "lease_until": claim.lease_until, "began_at": now}
+    values = {"owner": lease.owner, "claim_id": lease.id, "lease_until": lease.lease_until, "began_at": now}
     is_free = or_(job.c.owner.is_(None), job.c.lease_until < now, job.c.owner == abandoned_owner)
-    statement = upsert(conn, job).values(user_id=user_id, name=claim.job, **values)
+    statement = upsert(conn, job).values(user_id=user_id, name=lease.job, **values)
     return (
         conn.execute(
             statement.on_conflict_do_update(index_elements=["user_id", "name"], set_=values, where=is_free)
@@ -226,18 +226,18 @@ def claim_job(
     )
 
 
-def renew_claim(conn: Connection, user_id: str, claim: JobLease, lease_until: datetime) -> bool:
+def renew_lease(conn: Connection, user_id: str, lease: JobLease, lease_until: datetime) -> bool:
     """Extend the lease of a job; return False if another process has taken it over."""
-    statement = update(job).where(job.c.user_id == user_id, job.c.name == claim.job, job.c.claim_id == claim.id)
+    statement = update(job).where(job.c.user_id == user_id, job.c.name == lease.job, job.c.claim_id == lease.id)
     return conn.execute(statement.values(lease_until=lease_until)).rowcount == 1
 
 
-def release_job(
-    conn: Connection, user_id: str, claim: JobLease, now: datetime, *, finished: bool, error: str | None
+def release_lease(
+    conn: Connection, user_id: str, lease: JobLease, now: datetime, *, finished: bool, error: str | None
 ) -> None:
     """Release a job. With `finished`, replace its last error by `error`; otherwise the last error stays."""
     values: dict[str, object] = {"owner": None, "claim_id": None, "lease_until": None, "ended_at": now}
     if finished:
         values |= {"error": error, "failed_at": now if error else None}
-    statement = update(job).where(job.c.user_id == user_id, job.c.name == claim.job, job.c.claim_id == claim.id)
+    statement = update(job).where(job.c.user_id == user_id, job.c.name == lease.job, job.c.claim_id == lease.id)
     conn.execute(statement.values(**values))

@@ -214,10 +214,10 @@ class Pipeline:
             # Another call may have saved it in the meantime.
             self._unsaved_results.pop(run_id, None)
 
-    def _is_dead(self, claimed: RunLease) -> bool:
-        alive = is_alive(claimed.owner)
+    def _is_dead(self, lease: RunLease) -> bool:
+        alive = is_alive(lease.owner)
         # An owner that cannot be checked counts as dead only once its lease has run out.
-        return claimed.lease_until < self._ctx.clock() if alive is None else not alive
+        return lease.lease_until < self._ctx.clock() if alive is None else not alive
 
     async def _check_sources(self, request: RunRequest) -> None:
         """Raise NotFoundError for an unknown source."""
@@ -231,9 +231,9 @@ class Pipeline:
     async def _enqueue(self, run_id: str, request: RunRequest) -> None:
         await self.save_pending_results()
         now = self._ctx.clock()
-        claimed = RunLease(id=run_id, owner=current_owner(), lease_until=now + LEASE_DURATION)
+        lease = RunLease(id=run_id, owner=current_owner(), lease_until=now + LEASE_DURATION)
         try:
-            await self._ctx.write(runs.add, claimed, request, now)
+            await self._ctx.write(runs.add, lease, request, now)
         except StoreError as error:
             # The connection may have broken after the commit, and what nobody executes blocks all later runs.
             with contextlib.suppress(StoreError):
