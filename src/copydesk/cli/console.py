@@ -23,7 +23,7 @@ FIRST_PAGE_SIZE = 100
 def run_console(context: Context) -> None:
     """Run the console and exit with its code."""
     _check_user(context)
-    context.is_furnished = True
+    context.adds_sample_history = True
     # Imported modules live until exit; collecting garbage among them would take a tenth of the start time.
     gc.disable()
     from copydesk.tui import labels  # noqa: PLC0415 - commands do not need Textual

@@ -63,7 +63,7 @@ class Context:
         self.debug = debug
         self.reports_interrupted = True
         """Print interrupted bulk actions once; not the command that finishes them."""
-        self.is_furnished = False
+        self.adds_sample_history = False
         """Give a new sample desk posts, a schedule and experiments, too: to look around, not for a single command."""
 
     def settings(self) -> Settings:
@@ -146,7 +146,7 @@ class Context:
             return open_desks(settings, prompt_passphrase=_prompt_passphrase if sys.stdin.isatty() else None)
         from copydesk.sample.desk import open_sample_desks  # noqa: PLC0415
 
-        return open_sample_desks(settings, furnished=self.is_furnished)
+        return open_sample_desks(settings, with_history=self.adds_sample_history)
 
     @property
     def desk_options(self) -> list[str]:

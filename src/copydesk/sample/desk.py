@@ -31,16 +31,16 @@ def sample_settings(settings: Settings) -> Settings:
 
 @asynccontextmanager
 async def open_sample(
-    settings: Settings, *, clock: "Clock | None" = None, furnished: bool = False
+    settings: Settings, *, clock: "Clock | None" = None, with_history: bool = False
 ) -> "AsyncIterator[Desk]":
-    """Open the owner's sample desk; a new one gets its account, sources and voice, and a past if `furnished`."""
-    async with open_sample_desks(settings, clock=clock, furnished=furnished) as desks:
+    """Open the owner's sample desk; a new one gets its account, sources and voice, and past posts `with_history`."""
+    async with open_sample_desks(settings, clock=clock, with_history=with_history) as desks:
         yield await desks.get(desks.owner)
 
 
 @asynccontextmanager
 async def open_sample_desks(
-    settings: Settings, *, clock: "Clock | None" = None, furnished: bool = False
+    settings: Settings, *, clock: "Clock | None" = None, with_history: bool = False
 ) -> "AsyncIterator[Desks]":
     """Open the database of the sample desk for all its users; the owner's desk is the one of `open_sample`."""
     from copydesk.desk import open_desks, utc_now  # noqa: PLC0415 - see above
@@ -62,10 +62,10 @@ async def open_sample_desks(
         transport.set_time(desks.owner.created_at)
         desk = await desks.get(desks.owner)
         await populate(desk)
-        if furnished:
-            from copydesk.sample.history import furnish  # noqa: PLC0415 - not for commands
+        if with_history:
+            from copydesk.sample.history import add_history  # noqa: PLC0415 - not for commands
 
-            await furnish(desk, time)
+            await add_history(desk, time)
         # The user sees a platform that takes as long as a real one; a new desk is opened without waiting for it.
         platform.latency = LATENCY
         yield desks

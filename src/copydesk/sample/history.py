@@ -90,7 +90,7 @@ def load_posts() -> tuple[PastPost, ...]:
     return msgspec.json.decode(content, type=tuple[PastPost, ...])
 
 
-async def furnish(desk: "Desk", clock: "SampleClock") -> None:
+async def add_history(desk: "Desk", clock: "SampleClock") -> None:
     """Give a new sample desk a past, unless a run shows that it has one. `clock` is the one of the desk."""
     if (await desk.pipeline.list()).items:
         return

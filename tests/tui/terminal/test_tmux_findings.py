@@ -22,22 +22,22 @@ SIZES = [(80, 24), (100, 30), (200, 50)]
 
 
 @pytest.fixture(scope="session")
-def furnished_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def history_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the home of a sample desk with a past, as `make run` opens it."""
-    home = tmp_path_factory.mktemp("furnished")
+    home = tmp_path_factory.mktemp("history")
 
-    async def furnish() -> None:
-        async with open_sample(sample_settings(load({}, home / "sample")), furnished=True):
+    async def create() -> None:
+        async with open_sample(sample_settings(load({}, home / "sample")), with_history=True):
             pass
 
-    asyncio.run(furnish())
+    asyncio.run(create())
     return home
 
 
 @pytest.fixture
-def furnished_home(furnished_template: Path, tmp_path: Path) -> Path:
-    """Return a furnished sample desk of the test's own."""
-    return Path(shutil.copytree(furnished_template, tmp_path / "home"))
+def history_home(history_template: Path, tmp_path: Path) -> Path:
+    """Return a sample desk with a history, of the test's own."""
+    return Path(shutil.copytree(history_template, tmp_path / "home"))
 
 
 @pytest.fixture
@@ -189,9 +189,9 @@ def test_missing_account_is_said_everywhere(home_without_account: Path) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_rows_say_what_differs_and_are_sorted(furnished_home: Path, size: tuple[int, int]) -> None:
+def test_rows_say_what_differs_and_are_sorted(history_home: Path, size: tuple[int, int]) -> None:
     with open_terminal(size) as terminal:
-        open_sample_console(terminal, furnished_home)
+        open_sample_console(terminal, history_home)
         screen = terminal.screen
         if size[0] < 100:
             assert re.search(r"▌ +~? +\d\d% +\d+[hd] \S+", screen)
@@ -271,9 +271,9 @@ def test_palette_runs_what_was_typed_before_its_list_is_there(sample_home: Path,
         assert "Traceback" not in terminal.quit_console()
 
 
-def test_slots_edits_and_forms_ask_and_keep(furnished_home: Path) -> None:
+def test_slots_edits_and_forms_ask_and_keep(history_home: Path) -> None:
     with open_terminal((100, 30), TZ="UTC") as terminal:
-        open_sample_console(terminal, furnished_home)
+        open_sample_console(terminal, history_home)
         # An edit that changes nothing is no error; `d` shows one's own edit.
         terminal.press("e")
         terminal.wait_for("Ctrl.S save")
