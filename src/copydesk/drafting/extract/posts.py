@@ -72,15 +72,8 @@ def write_short(material: Material) -> WriterResult:
     Raise DeclinedError if the item has nothing to post, WriterError if it has no other version.
     """
     refuse_unpostable(material)
-    with_full_links, with_links_shortened = (
-        create_limit_check(material.brief, short_links=short_links) for short_links in (False, True)
-    )
-    # In order of preference; each attempt is worse for the reader than the one before.
-    attempts = [(material, with_full_links), (material, with_links_shortened)]
-    if material.brief.settings.link is not Link.ALWAYS and not _is_usable_link(material, with_links_shortened):
-        attempts.append((material._replace(link=None), with_full_links))
     has_candidates, failed_check = False, None
-    for attempt, (variant, fits) in enumerate(attempts):
+    for attempt, (variant, fits) in enumerate(_attempts(material)):
         for composed in chain(_candidate_texts(variant), _bare_headline(variant) if attempt else ()):
             has_candidates = True
             finished = add_hashtags(composed, variant, fits)
@@ -91,6 +84,18 @@ def write_short(material: Material) -> WriterResult:
                 return WriterResult(text=finished.text, sentences=finished.traces)
             failed_check = failed_check or error
     raise no_text_error(material, failed_check, has_candidates=has_candidates)
+
+
+def _attempts(material: Material) -> Iterator[tuple[Material, Fits]]:
+    """Yield what to write from and the limits it must fit, each attempt worse for the reader than the one before."""
+    with_full_links, with_links_shortened = (
+        create_limit_check(material.brief, short_links=short_links) for short_links in (False, True)
+    )
+    yield material, with_full_links
+    yield material, with_links_shortened
+    # Checked last: nearly always an earlier attempt succeeds.
+    if material.brief.settings.link is not Link.ALWAYS and not _is_usable_link(material, with_links_shortened):
+        yield material._replace(link=None), with_full_links
 
 
 def _is_usable_link(material: Material, fits: Fits) -> bool:
