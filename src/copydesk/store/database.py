@@ -51,6 +51,41 @@ _NOT_UTF8 = "Could not decode to UTF-8"
 """The start of the message of the driver, which gives this error no code."""
 _NO_ACCESS = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
 
+Transaction = Connection
+"""Passed to the store's functions and never used directly: only the store builds and runs SQL."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+A = TypeVar("A")
+
+WATCH_INTERVAL = 0.25
+"""Seconds between two looks for a commit by any process, while anybody waits for events."""
+BUSY_TIMEOUT = 5.0
+"""Seconds to wait for another process's transaction."""
+# A few are enough: reads are short, and each open connection costs a thread and megabytes of cache.
+READER_COUNT = 4
+COMMIT_BATCH_SIZE = 50
+"""Units of `Database.write_groups`, or of `Database.write_durable`, in one transaction at most."""
+
+_PRAGMAS = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -8000;
+PRAGMA journal_size_limit = 67108864;
+PRAGMA wal_autocheckpoint = 12000;
+"""
+"""The automatic checkpoint is twelve times SQLite's default of 1000 pages, more than a first run of 200 feeds writes:
+whoever commits the last of them waits until all pages are written back to the database file. `Database.close_idle`
+usually checkpoints earlier, when nobody waits.
+"""
+_IDLE_SCRIPT = """
+PRAGMA wal_checkpoint(PASSIVE);
+PRAGMA analysis_limit = 400;
+PRAGMA optimize;
+"""
+"""The checkpoint comes first: it needs no lock, while `optimize` fails at once if another process holds one."""
+
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
@@ -97,43 +132,6 @@ def to_store_error(path: Path, error: Exception) -> StoreError | None:
     if primary_code in _NO_ACCESS:
         return StoreError(f"Cannot open or write {path}.", hint="Check the owner of the file and its folder.")
     return None
-
-
-Transaction = Connection
-"""Passed to the store's functions and never used directly: only the store builds and runs SQL."""
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
-A = TypeVar("A")
-
-WATCH_INTERVAL = 0.25
-"""Seconds between two looks for a commit by any process, while anybody waits for events."""
-BUSY_TIMEOUT = 5.0
-"""Seconds to wait for another process's transaction."""
-# A few are enough: reads are short, and each open connection costs a thread and megabytes of cache.
-READER_COUNT = 4
-COMMIT_BATCH_SIZE = 50
-"""Units of `Database.write_groups`, or of `Database.write_durable`, in one transaction at most."""
-
-_PRAGMAS = """
-PRAGMA journal_mode = WAL;
-PRAGMA synchronous = NORMAL;
-PRAGMA temp_store = MEMORY;
-PRAGMA cache_size = -8000;
-PRAGMA journal_size_limit = 67108864;
-PRAGMA wal_autocheckpoint = 12000;
-"""
-"""The automatic checkpoint is twelve times SQLite's default of 1000 pages, more than a first run of 200 feeds writes:
-whoever commits the last of them waits until all pages are written back to the database file. `Database.close_idle`
-usually checkpoints earlier, when nobody waits.
-"""
-_IDLE_SCRIPT = """
-PRAGMA wal_checkpoint(PASSIVE);
-PRAGMA analysis_limit = 400;
-PRAGMA optimize;
-"""
-"""The checkpoint comes first: it needs no lock, while `optimize` fails at once if another process holds one."""
 
 
 class _Unit:

@@ -15,6 +15,27 @@ from copydesk.store.column_types import from_microseconds, to_microseconds
 from copydesk.store.raw_sql import POSTGRESQL, execute_sql, to_sql
 from copydesk.store.tables import draft, draft_event
 
+# Sequences rather than max(rid): numbers of deleted events are not used again.
+_LAST_RID: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'draft_event'"
+_TAKE_RIDS: Final = "SELECT nextval('draft_event_rid_seq') FROM generate_series(1, ?)"
+MAX_RID = 2**63 - 1
+"""Greater than or equal to any event's number."""
+FEEDBACK_SCAN_LIMIT = 5_000
+"""Number of the user's latest changes searched for feedback, so that the cost has a limit."""
+_FEEDBACK: Final = (
+    "SELECT feedback FROM (SELECT rid, action, feedback FROM draft_event WHERE user_id = :owner AND kind = 'change'"
+    " ORDER BY rid DESC LIMIT :among) AS latest"
+    " WHERE action = :named AND feedback IS NOT NULL GROUP BY feedback ORDER BY max(rid) DESC LIMIT :most"
+)
+
+_decode_columns = msgspec.json.Decoder(dict[str, Any]).decode
+_DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "at": from_microseconds,
+    "kind": EventKind,
+    "before": _decode_columns,
+    "after": _decode_columns,
+}
+
 
 class EventData(Struct, frozen=True):
     """An event to insert."""
@@ -55,18 +76,6 @@ _NEWEST_OF_DRAFT: Final = to_sql(_OF_ONE_DRAFT.order_by(draft_event.c.version.de
 _OF_BULK: Final = to_sql(_OWNED.where(draft_event.c.bulk_id == bindparam("bulk")).order_by(draft_event.c.rid.desc()))
 # As text: SQLite uses a partial index only if the condition is written as in its definition.
 _LAST_CHANGE: Final = to_sql(_OWNED.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()))
-# Sequences rather than max(rid): numbers of deleted events are not used again.
-_LAST_RID: Final = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'draft_event'"
-_TAKE_RIDS: Final = "SELECT nextval('draft_event_rid_seq') FROM generate_series(1, ?)"
-MAX_RID = 2**63 - 1
-"""Greater than or equal to any event's number."""
-FEEDBACK_SCAN_LIMIT = 5_000
-"""Number of the user's latest changes searched for feedback, so that the cost has a limit."""
-_FEEDBACK: Final = (
-    "SELECT feedback FROM (SELECT rid, action, feedback FROM draft_event WHERE user_id = :owner AND kind = 'change'"
-    " ORDER BY rid DESC LIMIT :among) AS latest"
-    " WHERE action = :named AND feedback IS NOT NULL GROUP BY feedback ORDER BY max(rid) DESC LIMIT :most"
-)
 
 
 def _newest_referenced(name: str) -> str:
@@ -163,12 +172,3 @@ def _event(row: Sequence[Any]) -> EventRow:
     except (ValueError, msgspec.DecodeError) as error:
         raise StoreCorruptError(f"The database contains an unreadable event: {error}") from error
     return EventRow(**values)
-
-
-_decode_columns = msgspec.json.Decoder(dict[str, Any]).decode
-_DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "at": from_microseconds,
-    "kind": EventKind,
-    "before": _decode_columns,
-    "after": _decode_columns,
-}

@@ -43,6 +43,17 @@ LONG_COLUMNS: Final = ("text", "checks", "sentences")
 APPROVALS: Final = "approvals"
 """The name under which an event has the approvals that it changes: rows of their own, each as (reviewer, time)."""
 
+_SNAPSHOT_COLUMNS: Final = ("id", "version", "format", "undo_rid", "redo_rid")
+
+_StoredApprovals = Sequence[Sequence[Any]]
+"""The reviewer and the stored time of each approval."""
+_REMOVE_APPROVALS: Final = "DELETE FROM draft_approval WHERE user_id = ? AND draft_id = ?"
+_ADD_APPROVAL: Final = """INSERT INTO draft_approval (draft_id, reviewer, user_id, at) VALUES (?, ?, ?, ?)
+    ON CONFLICT (draft_id, reviewer) DO UPDATE SET at = excluded.at"""
+
+_STATUSES: Final = {status.value: status for status in Status}
+_FORMATS: Final = {format_.value: format_ for format_ in Format}
+
 
 class DraftSnapshot(Struct, frozen=True):
     """The state of a draft that a change is based on."""
@@ -79,9 +90,6 @@ class DraftChange(Struct, frozen=True):
     """The event that an undo or a redo reverts."""
     approved_by: str | None = None
     """The reviewer who approves the draft by this change."""
-
-
-_SNAPSHOT_COLUMNS: Final = ("id", "version", "format", "undo_rid", "redo_rid")
 
 
 @cache
@@ -280,13 +288,6 @@ def _record(execute: Callable[..., sqlite3.Cursor], user_id: str, prepared: _Pre
         _save_approvals(execute, user_id, prepared.event.draft_id, *prepared.approvals)
 
 
-_StoredApprovals = Sequence[Sequence[Any]]
-"""The reviewer and the stored time of each approval."""
-_REMOVE_APPROVALS: Final = "DELETE FROM draft_approval WHERE user_id = ? AND draft_id = ?"
-_ADD_APPROVAL: Final = """INSERT INTO draft_approval (draft_id, reviewer, user_id, at) VALUES (?, ?, ?, ?)
-    ON CONFLICT (draft_id, reviewer) DO UPDATE SET at = excluded.at"""
-
-
 def _list_approvals(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> dict[str, _StoredApprovals]:
     """Return the approvals of those drafts that have any."""
     approvals: dict[str, list[tuple[Any, ...]]] = {}
@@ -433,10 +434,6 @@ def version_conflict(current: DraftSnapshot, error_type: type[ConflictError] = C
         current_status=current.status,
         allowed=allowed_actions(current.status, archived=current.archived),
     )
-
-
-_STATUSES: Final = {status.value: status for status in Status}
-_FORMATS: Final = {format_.value: format_ for format_ in Format}
 
 
 def _snapshot(row: Sequence[Any], names: Sequence[str]) -> DraftSnapshot:
