@@ -159,15 +159,14 @@ def test_author_is_a_persons_name(author: str | None, name: str) -> None:
     assert get_author(make_brief(author=author)) == name
 
 
-def test_best_sentences_are_central_and_distinct() -> None:
+def test_best_sentences_are_central() -> None:
     text = (
         "It had rained all morning over the hills and the fields. "
         "The new bridge over the river carries trams, bicycles and people on foot. "
-        "Trams, bicycles and people on foot are carried by the new river bridge. "
         "Engineers tested the bridge with 40 loaded trams on Monday."
     )
-    distinct = select_sentences.drop_duplicates(extract_passages(text, Field.TEXT))
-    scored = select_sentences.score_passages(distinct, "New tram bridge opens over the river", "en")
+    passages = extract_passages(text, Field.TEXT)
+    scored = select_sentences.score_passages(passages, "New tram bridge opens over the river", "en")
     chosen = [choice.passage.text for choice in sorted(scored, key=lambda choice: -choice.score)]
     assert chosen[0].startswith("The new bridge")
     assert chosen[1].startswith("Engineers")

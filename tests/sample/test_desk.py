@@ -248,12 +248,12 @@ async def test_post_with_a_tag_needs_the_user(tmp_path: Path, tag: str, known: s
     assert question.known.startswith(known)
 
 
-def open_furnished(home: Path):
-    return open_sample(sample_settings(settings_at(home)), clock=Watch(), furnished=True)
+def open_with_history(home: Path):
+    return open_sample(sample_settings(settings_at(home)), clock=Watch(), with_history=True)
 
 
-async def test_furnished_desk_shows_every_screen(tmp_path: Path) -> None:
-    async with open_furnished(tmp_path) as desk:
+async def test_desk_with_history_shows_every_screen(tmp_path: Path) -> None:
+    async with open_with_history(tmp_path) as desk:
         counts = await desk.drafts.counts()
         trends = await desk.engagement.trends(90)
         experiments = {experiment.name: experiment for experiment in await desk.experiments.list()}
@@ -269,28 +269,28 @@ async def test_furnished_desk_shows_every_screen(tmp_path: Path) -> None:
     assert integrity_errors(tmp_path) == []
 
 
-async def test_desk_is_furnished_once(tmp_path: Path) -> None:
-    async with open_furnished(tmp_path) as desk:
+async def test_history_is_added_once(tmp_path: Path) -> None:
+    async with open_with_history(tmp_path) as desk:
         before = await list_drafts(desk)
         await desk.pipeline.run()
-    async with open_furnished(tmp_path) as desk:
+    async with open_with_history(tmp_path) as desk:
         assert len(await list_drafts(desk)) == len(before)
         assert len(await desk.experiments.list()) == 2
 
 
-async def test_used_desk_is_not_furnished(tmp_path: Path) -> None:
+async def test_used_desk_gets_no_history(tmp_path: Path) -> None:
     await run_once(tmp_path)
-    async with open_furnished(tmp_path) as desk:
+    async with open_with_history(tmp_path) as desk:
         assert await desk.engagement.top_posts() == ()
 
 
-async def test_interrupted_furnishing_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_interrupted_history_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("copydesk.sample.history.LENGTH", {})
         with pytest.raises(KeyError):
-            async with open_furnished(tmp_path):
+            async with open_with_history(tmp_path):
                 pass
-    async with open_furnished(tmp_path) as desk:
+    async with open_with_history(tmp_path) as desk:
         assert len((await desk.engagement.posts(limit=100)).items) == 23
         assert len(await desk.experiments.list()) == 2
         assert (await desk.drafts.counts()).by_status[Status.PENDING_REVIEW] >= 6

@@ -26,5 +26,5 @@ async def furnish(settings: Settings) -> None:
     async with open_sample(settings, clock=lambda: NOW) as desk:
         # Before the week is planned: drafts would keep their times, and slots move with the zone.
         await desk.schedule.set_zone(ZONE)
-    async with open_sample(settings, clock=lambda: NOW, furnished=True):
+    async with open_sample(settings, clock=lambda: NOW, with_history=True):
         pass

@@ -71,7 +71,7 @@ class FakePasswordPlatform(FakePlatform):
 
     async def check(self, account: Account) -> Account:
         if account.name == "locked":
-            raise LoginError("The server no longer recognizes the account.", hint="Connect it again.")
+            raise LoginError("The server does not know the account any more.", hint="Connect it again.")
         return account
 
 

@@ -200,7 +200,7 @@ async def test_account_check_reports_status(tmp_path: Path) -> None:
         await wait_for_text(ui, "keyed:harbour: connection works.")
         await ui.press("tab", "j", "t")
         await wait_for_text(ui, "! keyed:locked")
-        assert "The server no longer recognizes the account." in ui.text
+        assert "The server does not know the account any more." in ui.text
         assert any(toast.startswith("keyed:locked: The server does not know") for toast in ui.toasts)
 
 
