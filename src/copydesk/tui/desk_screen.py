@@ -175,6 +175,10 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """Show the keys of these contexts in the footer."""
         self.query_one(KeyLine).show((*where, KeyContext.CONSOLE))
 
+    def update_keys(self) -> None:
+        """Dim the keys in the footer that do nothing to what is under the cursor now."""
+        self.query_one(KeyLine).refresh()
+
     def _refresh_if_changed(self) -> None:
         if self.app.desk is not None and self._loaded_version != self.app.change_count:
             # Keys typed while the desk was opening are meant for the first data; later loads must not hold up the keys.

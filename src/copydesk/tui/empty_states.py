@@ -6,7 +6,7 @@ from copydesk.errors import CopydeskError
 from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.keys import key_label
-from copydesk.tui.layout import Block, Paragraph, Table, paragraph
+from copydesk.tui.layout import Block, Facts, Table, paragraph
 
 Note = tuple[Block, ...]
 OPENING: Note = (paragraph(labels.LOADING, "dim"),)
@@ -16,10 +16,9 @@ def _tab_keys() -> str:
     return f"{key_label('review.previous_tab')} {key_label('review.next_tab')}"
 
 
-def _hints(*hints: tuple[str, str]) -> Paragraph:
-    """Return one line of keys and what they do."""
-    parts = [Content.assemble((keys, "key"), f" {effect}") for keys, effect in hints]
-    return Paragraph(Content(labels.SEPARATOR).join(parts))
+def _hints(*hints: tuple[str, str]) -> Facts:
+    """Return keys and what they do."""
+    return Facts([Content.assemble((keys, "key"), f" {effect}") for keys, effect in hints])
 
 
 def no_matches() -> Note:
@@ -46,9 +45,15 @@ def no_sources() -> Note:
     )
 
 
-def empty_tab(tab: str) -> Note:
-    """Return the note for a tab without drafts; `tab` is its label."""
-    return paragraph(labels.empty_tab(tab), "strong"), paragraph(), _hints((_tab_keys(), labels.SWITCH_TAB))
+def empty_tab(tab: str, name: str) -> Note:
+    """Return the note for the tab `name` without drafts: how a draft gets there, if it is one of Copydesk's own."""
+    explanation = labels.empty_tab_explanation(tab)
+    return (
+        paragraph(labels.empty_tab(name), "strong"),
+        paragraph(),
+        *((paragraph(explanation), paragraph()) if explanation else ()),
+        _hints((_tab_keys(), labels.SWITCH_TAB)),
+    )
 
 
 def desk_error(error: CopydeskError, *, is_open: bool) -> Note:

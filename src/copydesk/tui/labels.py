@@ -162,6 +162,7 @@ DISCARD_YES = "discard"
 DRAFT_DELETED = "This draft was deleted with its source."
 EMPTY_MATCHES = "No matching drafts in this tab"
 EMPTY_QUEUE = "Nothing to review"
+NO_DRAFT = "There is no draft in this list"
 EMPTY_SOURCES = "No sources yet"
 EMPTY_SOURCES_HINT = "Copydesk writes drafts from your sources. Add one first:"
 EXIT_SAVING = "Saving your changes…"
@@ -211,6 +212,7 @@ SHORT_SCREEN_NAMES = {
 """The screens in a top line that is too short for their names."""
 SWITCH_TAB = "switch tab"
 ZONE_PROMPT = "Time zone"
+ZONE_EXAMPLES = "Europe/Prague", "America/New_York"
 ZONE_CHANGE_NOTE = "Scheduled posts keep their exact time: 09:00 here may be 10:00 in the new zone."
 
 
@@ -229,6 +231,21 @@ def close_hint(title: str, action_id: str, subject: str = "") -> str:
 
 def empty_tab(tab: str) -> str:
     return f"No drafts in {tab}"
+
+
+def empty_tab_explanation(tab: str) -> str:
+    """Return how drafts get into a tab; empty for a tab of the user's own."""
+    explanations = {
+        "approved": f"{key_label('review.approve')} approves a draft in {TABS['to_review'][0]}.",
+        "scheduled": f"{key_label('review.schedule')} schedules an approved draft in the next free slot, "
+        f"{key_label('review.schedule_at')} at a time.",
+        "posted": f"Scheduled drafts are listed here once they are sent. {key_label('review.post')} posts one now.",
+        "missed": "Drafts that could not be sent at their time are listed here, until you reschedule them.",
+        "rejected": f"{key_label('review.reject')} rejects a draft in {TABS['to_review'][0]}.",
+        "failed": f"Drafts that no writer could write are listed here. {key_label('review.regenerate')} tries again.",
+        "archived": f"{key_label('review.archive')} archives a draft, {key_label('review.restore')} restores it.",
+    }
+    return explanations.get(tab, "")
 
 
 def palette_draft(draft: "Draft") -> str:
@@ -316,11 +333,11 @@ def wait_message(message: str) -> str:
 
 
 def zone_hint(zone: str, reason: str, *, is_prefilled: bool) -> str:
-    """Return the line below the prompt: the reason of a refusal if there is one, and the keys."""
-    keys = f"{key_label('line.take')} confirm · {key_label('line.leave')} cancel"
+    """Return the line below the prompt: the reason of a refusal, or an example."""
     if reason:
-        return f"{reason} {keys}" if is_prefilled else reason
-    return f"Now {zone}; for example Europe/Prague. {ZONE_CHANGE_NOTE} {keys}"
+        return f"{reason} {key_label('line.take')} confirms it." if is_prefilled else reason
+    example = next(name for name in ZONE_EXAMPLES if name != zone)
+    return f"Now {zone}; for example {example}. {ZONE_CHANGE_NOTE}"
 
 
 def theme_invalid(file: str, reason: str) -> str:
@@ -692,7 +709,8 @@ def draft_name(text: str) -> str:
     """Return the name of a draft in a sentence: the start of its first line, in quotes."""
     # Cut first: the text may be long, and only its first line is needed.
     line = next((line for line in text[:1000].splitlines() if line.strip()), "")
-    line = " ".join(clean(line).split())
+    # Quotation marks in quotation marks.
+    line = " ".join(clean(line).split()).replace("“", "‘").replace("”", "’")
     if not line:
         return "a draft without text"
     return f"“{line[: MAX_NAME_LENGTH - 1]}…”" if len(line) > MAX_NAME_LENGTH else f"“{line}”"
@@ -1122,8 +1140,7 @@ def posted_question(account: str) -> str:
 
 def posted_hint() -> str:
     """Return the line below the prompt for the URL."""
-    keys = f"{key_label('line.take')} confirm · {key_label('line.leave')} cancel"
-    return f"Paste the URL of the post, or leave it empty. {keys}"
+    return "Paste the URL of the post, or leave it empty."
 
 
 def marked_as_posted(account: str) -> str:
@@ -1366,16 +1383,14 @@ ACCEPT_CLOCK = " accept · "
 """Between the key that accepts the clock and the warning about it."""
 CLOCK_ACCEPTED = "Clock accepted. Posting resumed."
 DESK_NOT_LOADED = "The desk is still loading."
-DRAFT_UNSCHEDULED = "Unscheduled. The draft stays approved."
+DRAFT_UNSCHEDULED = "Unscheduled, the draft stays approved"
 HOUR_DOES_NOT_EXIST = "This hour does not exist on that day: the clocks go forward"
 MOVE_TO_PAST = "Cannot move a draft into the past"
-NO_APPROVED_DRAFTS = "No approved drafts to schedule"
-NO_SLOT_HERE = "No slot to delete here"
 REPEATED_HOUR = " again "
 """In place of the hour in the second of two equal hours, in seven cells."""
 SKIPPED_HOUR = "skipped"
 SLOTS_CHANGED = "The slots have been changed since and were left as they are."
-TIME_HAS_PASSED = "This time has passed"
+TIME_HAS_PASSED = "This time has passed. Choose a later hour."
 
 
 def schedule_undo_hint() -> str:
@@ -1515,9 +1530,20 @@ def time_zone_change(old: str, new: str) -> str:
     return f"time zone change from {old} to {new}"
 
 
+def no_approved_drafts() -> str:
+    """Refuse to schedule where no draft is approved."""
+    keys = f"{key_label('console.review')} Review, then {key_label('review.approve')}"
+    return f"No approved drafts to schedule. {keys} approves one."
+
+
+def no_slot_here() -> str:
+    """Refuse to delete a slot in a cell without one."""
+    return f"No slot to delete here. {key_label('schedule.new_slot')} adds one."
+
+
 def no_draft_here(verb: str) -> str:
-    """Refuse an action in a cell without a draft: `No draft to move here`."""
-    return f"No draft to {verb} here"
+    """Refuse an action in a cell without a draft: `No draft to move here. s schedules one at this time.`"""
+    return f"No draft to {verb} here. {key_label('schedule.fill')} schedules one at this time."
 
 
 def draft_not_movable(status: Status) -> str:
@@ -1538,7 +1564,7 @@ def draft_unscheduled() -> str:
 def draft_picker_title(time: str, limit: int) -> str:
     """Return the title of the list of approved drafts; `limit` is 0 unless there are more than are listed."""
     newest = f" · newest {limit:,}" if limit else ""
-    return f"{time} · {key_label('list.open')} schedule{newest}"
+    return f"{SCHEDULE} for {time}{newest}"
 
 
 def plan_title(drafts: int) -> str:
@@ -1682,10 +1708,6 @@ def export_exists(path: str) -> str:
     return f"{path} already exists. Overwrite?"
 
 
-def export_hint() -> str:
-    return f"{EXPORT_HINT} {key_label('line.take')} export · {key_label('line.leave')} cancel"
-
-
 def export_refused(path: str) -> str:
     return f"{path} already exists; nothing was exported."
 
@@ -1712,10 +1734,6 @@ def file_too_large(path: str) -> str:
 
 def import_counts(counts: Mapping[str, int]) -> str:
     return SEPARATOR.join(f"{counts[name]} {badge.text}" for name, badge in IMPORT_OUTCOME.items() if counts.get(name))
-
-
-def import_hint() -> str:
-    return f"{IMPORT_HINT} {key_label('line.take')} import · {key_label('line.leave')} cancel"
 
 
 def import_keys(*, finished: bool, failed: bool) -> str:
@@ -1812,6 +1830,16 @@ def source_saved(name: str) -> str:
 def source_toggled(name: str, *, enabled: bool) -> str:
     key = key_label("sources.switch")
     return f"Enabled {name}. {key} disables it." if enabled else f"Disabled {name}. {key} enables it."
+
+
+def no_source_yet() -> str:
+    """Refuse an action on a source where there is none."""
+    return f"No sources yet. {key_label('sources.new')} adds one."
+
+
+def no_source_selected() -> str:
+    """Refuse an action on a source while the runs have the focus."""
+    return f"A run is selected. {key_label('sources.back')} goes back to the sources."
 
 
 def sources_failed(count: int) -> str:
@@ -1989,7 +2017,7 @@ def concluded_early(reason: str) -> str:
 
 def voice_setting_changed(setting: str, before: str, after: str) -> str:
     """Return a setting of the voice that the winner replaced."""
-    return f"Voice: {setting} {before} → {after}"
+    return f"Voice: {setting.removeprefix('formats.').replace('.', ' ')} {before} → {after}"
 
 
 def concluded_with_winner(variant: str) -> str:
@@ -2035,6 +2063,11 @@ def experiment_archived(name: str) -> str:
     return f"Archived {name}"
 
 
+def no_experiment() -> str:
+    """Refuse an action on an experiment where there is none."""
+    return f"No experiments yet. {key_label('experiments.new')} adds one."
+
+
 def experiment_already(status: "ExperimentStatus") -> str:
     """Refuse an action on an experiment that has this status or a later one."""
     return f"Already {EXPERIMENT_STATUS[status].text}"
@@ -2066,6 +2099,7 @@ FORMAT_NAMES = {Format.SHORT: "short", Format.THREAD: "thread", Format.BLOG: "bl
 INTERACTIONS_MISSING = "no interactions"
 """Why a post has no rate."""
 INTERVAL_NAMES = {"day": "day", "week": "week", "month": "month"}
+NOT_ALL_METRICS = "not all metrics"
 LONGER_PERIOD_HINT = " shows a longer period."
 """After the key that does."""
 METRIC_NAMES = {
@@ -2151,11 +2185,6 @@ def by_interval(interval: "Interval") -> str:
     return f"by {INTERVAL_NAMES[interval]} of posting"
 
 
-def by_hour(zone: str) -> str:
-    """Return the hours of the heat map."""
-    return f"of posting, {zone_name(zone)}"
-
-
 def posts_without_time(count: int) -> str:
     """Return the number of posts that are missing in the chart over time."""
     return f"{plural(count, 'post')} without a posting time"
@@ -2172,14 +2201,20 @@ def totals(metrics: Sequence[tuple[str, int]]) -> list[str]:
     return [f"{total:,} {METRIC_NAMES[name]}" for name, total in metrics]
 
 
-def coverage(
-    measured: int, posts: int, missing: Sequence[tuple[str, Sequence[str]]], without: Sequence[str]
-) -> list[str]:
-    """Return how many posts have metrics, which metrics the platforms in `missing` lack, and who reports nothing."""
-    parts = [f"{measured:,} of {plural(posts, 'post')} measured"]
-    parts += [f"{', '.join(platforms)}: no {' or '.join(metrics.split())}" for metrics, platforms in missing]
-    parts += [f"{', '.join(without)}: no metrics yet"] if without else []
-    return parts
+def measured(measured: int, posts: int) -> str:
+    """Return how many posts have metrics."""
+    return f"{measured:,} of {plural(posts, 'post')} measured"
+
+
+def not_reported(missing: Sequence[tuple[str, Sequence[str]]], without: Sequence[str]) -> list[str]:
+    """Return which metrics the platforms in `missing` lack, and who reports nothing."""
+    parts = [f"{', '.join(platforms)}: no {' or '.join(metrics.split())}" for metrics, platforms in missing]
+    return [*parts, *([f"{', '.join(without)}: no metrics yet"] if without else [])]
+
+
+def gaps_below(section: str) -> str:
+    """Return where on the page it says what platforms do not report."""
+    return f"{NOT_ALL_METRICS}, see {section}"
 
 
 def change(difference: float) -> str:
@@ -2210,9 +2245,10 @@ def lift_ranges(steps: Sequence[float]) -> tuple[str, str, str, str]:
     return f"over {low} less", "average", "more", f"over {high} more"
 
 
-def hours_hint(posts: int, zone: str) -> str:
-    """Return the posts of the heat map and their time zone."""
-    return f"{plural(posts, 'post')} vs. similar ones, {zone_name(zone)}"
+def hours_hints(posts: int, zone: str) -> list[str]:
+    """Return the posts of the heat map and their time zone, the longest text first."""
+    count, name = plural(posts, "post"), zone_name(zone)
+    return [f"{count} vs. similar ones, {name}", f"{count}, {name}", name]
 
 
 def not_reported_by(platform: str) -> str:
@@ -2357,7 +2393,7 @@ VOICE_STYLE = "Style"
 VOICE_STYLE_EMPTY = "No style set"
 VOICE_TITLE = "Voice"
 WRITER_ADD_HINT = "add a language model"
-WRITER_USE_HINT = "let it write drafts, and the offline writer if it does not"
+WRITER_USE_HINT = "use it to write drafts; the offline writer takes over if it fails"
 WRITER_EDIT_HINT = "edit the voice and preview it on a real item"
 ENDPOINT_PLACEHOLDER = "empty for OpenAI's or Anthropic's own; http://localhost:11434/v1"
 FIELD_KEY = "key"
@@ -2377,9 +2413,11 @@ REMOVE_WRITER = "remove"
 WRITER_FORM_TITLE = "Add a language model and test it"
 ADD_AND_TEST = "add and test"
 WRITER_NAME_PLACEHOLDER = "a short name of your choice"
-WRITER_NO_MODEL = "no model"
+WRITER_BUILT_IN = "built in"
 WRITER_NOT_ASKED = "not used"
 WRITERS_TITLE = "Writers"
+NOTHING_TO_TEST = "Only accounts and writers can be tested: open the section Accounts or Writer."
+NOTHING_TO_REMOVE = "There is nothing to remove in this section."
 NOTHING_TO_IMPORT = "Posts are imported in the sections Accounts and Voice."
 NOTHING_TO_USE = "Only writers can be chosen: open the section Writer."
 TEXT_ARRIVING = "The text as it arrives; it is checked once it is complete."
@@ -2394,7 +2432,7 @@ RANKING_TITLE = "Ranking"
 RULES_TITLE = "Rules"
 WHY_TITLE = "Why is it not here?"
 WHY_PROMPT = "Why is it not here? Address of its page"
-RULE_FROM_REASON = "Make a rule of the reason"
+RULE_FROM_REASON = "Make a rule from the reason"
 MAKE_RULE = "make rule"
 RULE_FORM = "Change a rule"
 RULE_KIND_HINT = "exclude filters items out; avoid keeps the words out of drafts."
@@ -2468,7 +2506,17 @@ def hits_with_interval(hits: int, count: int, low: float, high: float) -> str:
 
 
 def rules_empty() -> str:
-    return f"No rules. {key_label('review.make_rule')} in Review makes one of the reason of a rejection."
+    return f"No rules. {key_label('review.make_rule')} in Review makes one from the reason of a rejection."
+
+
+def rules_removed_by() -> str:
+    """Return how a rule is removed."""
+    return f"{key_label('setup.edit')} opens a rule; its state “delete” removes it."
+
+
+def learning_keys() -> str:
+    """Refuse to edit what is learnt from decisions."""
+    return f"This is learnt from your decisions. {key_label('setup.remove')} forgets it."
 
 
 def rule_made(term: str) -> str:
@@ -2617,7 +2665,7 @@ def writer_state(writer: "WriterInfo", tested: str) -> str:
     if writer.position is None:
         return WRITER_NOT_ASKED
     if writer.endpoint is None:
-        return WRITER_NO_MODEL
+        return WRITER_BUILT_IN
     return account_tested(tested) if tested else ACCOUNT_NOT_TESTED
 
 

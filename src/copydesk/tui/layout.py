@@ -61,6 +61,17 @@ class Facts(NamedTuple):
         return [line.pad_left(self.indent) for line in lines]
 
 
+class OneLine(NamedTuple):
+    """The first of some texts that fits in a line; the last one is cut if need be."""
+
+    texts: Sequence[Content]
+
+    def lines(self, width: int) -> list[Content]:
+        """Render one line of at most `width` cells."""
+        fitting = (text for text in self.texts if text.cell_length <= width)
+        return [next(fitting, self.texts[-1].truncate(max(width, 1), ellipsis=True))]
+
+
 class Table(NamedTuple):
     """Aligned columns; the cells of the last one are wrapped."""
 

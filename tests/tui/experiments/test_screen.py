@@ -159,13 +159,13 @@ async def test_experiment_concludes_with_or_without_winner(
 async def test_early_conclusion_needs_a_reason(tmp_path: Path) -> None:
     async with open_experiments(tmp_path) as ui:
         await ui.press("C", "enter")
-        assert "reason: is missing: the plan is not complete." in " ".join(ui.text.split())
+        assert "Reason is missing: the plan is not complete." in " ".join(ui.text.split())
 
 
 async def test_winner_becomes_voice_setting(tmp_path: Path) -> None:
     async with open_experiments(tmp_path) as ui:
         await ui.press("C", "right", "right", "tab", *"Enough", "tab", "right", "enter")
-        assert "Voice: formats.SHORT.hashtags default → 2" in ui.text
+        assert "Voice: SHORT hashtags default → 2" in ui.text
 
 
 async def test_aa_test_and_size_are_entered(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from copydesk.model.draft import (
 )
 from copydesk.settings import Console as Display
 from copydesk.settings import QueueColumn
+from copydesk.tui import labels
 from copydesk.tui.app import Console
 from copydesk.tui.empty_states import desk_error
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
@@ -152,7 +153,7 @@ def test_headline_has_schedule_on_users_clock() -> None:
 def test_headline_tells_when_confidence_will_be_known() -> None:
     def headline(progress: DecisionProgress | None) -> str:
         draft = make_draft(0, confidence_known=False)
-        return render(draft_page(draft, NOW, details=DraftDetails(progress=progress))).split("\n")[0]
+        return render(draft_page(draft, NOW, details=DraftDetails(progress=progress))).split("\n")[0] + " · "
 
     assert " · confidence not known yet (7 of 20 decisions)" in headline(DecisionProgress(decisions=7, needed=20))
     # All are made, and the next refresh computes it.
@@ -198,7 +199,7 @@ def test_writer_error_is_displayed() -> None:
 
 def test_item_page_lists_origin() -> None:
     page = render(item_page(make_item(3), NOW))
-    assert "Source     Hacker News · Hacker News" in page
+    assert "Source     Hacker News\n" in page
     assert "Published  4 h 21 min ago · 2026-02-11 05:09 UTC" in page
     assert "Reactions  212 points · 48 comments" in page
     assert "Link       https://lighthouse.example/3" in page
@@ -252,6 +253,16 @@ def test_row_leaves_out_what_all_rows_share() -> None:
     unknown = make_draft(1, confidence_known=False)
     assert draft_row(unknown, NOW, 40, style).plain.startswith(" ~  2h @quarry… Quarrystone")
     assert draft_row(make_draft(1, status=Status.APPROVED), NOW, 40, style).plain.startswith("A~")
+
+
+def test_row_without_confidence_keeps_its_place_beside_others() -> None:
+    style = TO_REVIEW._replace(shows_confidence=True)
+    known, unknown = (draft_row(make_draft(1, confidence_known=known), NOW, 80, style).plain for known in (True, False))
+    assert known.index("@quarrystonedb") == unknown.index("@quarrystonedb")
+
+
+def test_name_of_a_draft_has_single_quotes_in_double_ones() -> None:
+    assert labels.draft_name("“It opens,” she said") == "“‘It opens,’ she said”"
 
 
 def test_row_of_two_lines_has_the_whole_title_and_its_facts_below() -> None:

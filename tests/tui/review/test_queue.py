@@ -6,8 +6,9 @@ import pytest
 
 from console_driver import screen_text
 from copydesk.model.draft import Action, Status
+from copydesk.model.filters import Tab
 from copydesk.model.requests import ChangeDraft
-from copydesk.tui.review.queue_header import format_count
+from copydesk.tui.review.queue_header import TabsLine, format_count
 from queue_driver import (
     current_number,
     detect_changes,
@@ -113,6 +114,17 @@ async def test_previous_tab_wraps_to_archived(tmp_path: Path) -> None:
         assert "Queue · 1" in ui.text
         await ui.press("left_square_bracket")
         assert "Queue · 2" in ui.text
+
+
+async def test_tabs_that_do_not_fit_show_the_nearest(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 1, size=(80, 24)) as (ui, _):
+        tabs = ui.app.screen.query_one(TabsLine)
+        tabs.show("missed", dict.fromkeys((tab.value for tab in Tab if tab is not Tab.MISSED), 1234))
+        (line,) = tabs.lines(78)
+        # The current one, which is empty, and those around it.
+        assert line.plain == "Appr. 1234  Sched. 1234  Posted 1234  Missed  Rej. 1234  Failed 1234  All 1234"
+        (line,) = tabs.lines(62)
+        assert line.plain == "Sched. 1234  Posted 1234  Missed  Rej. 1234  Failed 1234"
 
 
 async def test_click_switches_tab(tmp_path: Path) -> None:

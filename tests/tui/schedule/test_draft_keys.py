@@ -114,10 +114,10 @@ async def test_draft_cannot_move_into_past(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("shift+down", "No draft to move here"),
-        ("T", "No draft to unschedule here"),
-        ("enter", "No draft to open here"),
-        ("D", "No slot to delete here"),
+        ("shift+down", "No draft to move here. s schedules one at this time."),
+        ("T", "No draft to unschedule here. s schedules one at this time."),
+        ("enter", "No draft to open here. s schedules one at this time."),
+        ("D", "No slot to delete here. A adds one."),
     ],
 )
 async def test_keys_without_draft_do_nothing(tmp_path: Path, key: str, message: str) -> None:
@@ -169,7 +169,7 @@ async def test_approved_draft_fills_slot_at_cursor(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, slots=[make_slot(WED, 14, 30)], approved=1)
     async with open_schedule(tmp_path) as ui:
         await ui.press("j", "j", "j", "j", "s")
-        assert "Wed 25 Mar 2026 14:30 CET, UTC+01:00 (in 4 h) · Enter schedule" in ui.text
+        assert "Schedule for Wed 25 Mar 2026 14:30 CET, UTC+01:00 (in 4 h) ─" in ui.text
         await ui.press("enter")
         assert list((await scheduled_times(ui.desk)).values()) == [NOW + 4 * HOUR]
         assert "u undo" in ui.toasts[-1]
@@ -181,15 +181,16 @@ async def test_draft_list_can_be_cancelled(tmp_path: Path) -> None:
         await ui.press("j", "s", "escape")
         assert await scheduled_times(ui.desk) == {}
         await ui.press("k", "s")
-        assert ui.toasts == ["This time has passed"]
+        assert ui.toasts == ["This time has passed. Choose a later hour."]
 
 
 async def test_without_approved_drafts_nothing_is_offered(tmp_path: Path) -> None:
     async with open_schedule(tmp_path) as ui:
         await ui.press("j", "s")
-        assert ui.toasts == ["No approved drafts to schedule"]
+        message = "No approved drafts to schedule. 1 Review, then a approves one."
+        assert ui.toasts == [message]
         await ui.press("Q")
-        assert ui.toasts[-1] == "No approved drafts to schedule"
+        assert ui.toasts[-1] == message
 
 
 async def test_enter_shows_draft_on_review(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ async def test_missing_credential_keeps_form_open(tmp_path: Path) -> None:
     async with open_setup(tmp_path) as ui:
         await choose_platform(ui, KEYED)
         await ui.press("enter")
-        await wait_for_text(ui, "handle: is missing")
+        await wait_for_text(ui, "handle is missing")
         await ui.press("escape")
     assert await account_labels(tmp_path) == []
 
@@ -89,7 +89,7 @@ async def test_passphrase_is_prompted_and_confirmed_if_new(tmp_path: Path) -> No
         await connect_keyed(ui, "me")
         await wait_for_prompt(ui, "New passphrase for your account credentials")
         await type_answer(ui, "four little words here\tfour\n")
-        await wait_for_prompt(ui, "repeat: does not match")
+        await wait_for_prompt(ui, "repeat does not match")
         assert "four" not in ui.text
         await type_answer(ui, " little words here\n")
         await wait_for_text(ui, "Connected keyed:me.")

@@ -409,11 +409,11 @@ async def test_closing_import_keeps_added_sources(tmp_path: Path) -> None:
         assert "First" in ui.text
 
 
-async def test_source_keys_do_nothing_in_runs(tmp_path: Path) -> None:
+async def test_source_keys_name_the_key_to_the_sources_in_runs(tmp_path: Path) -> None:
     async with open_sources(tmp_path, add_three_sources, size=(80, 24)) as ui:
         await ui.press("tab", "space", "D", "e", "t")
         assert len(ui.app.screen_stack) == 1
-        assert ui.toasts == []
+        assert ui.toasts == ["A run is selected. Esc goes back to the sources."]
 
 
 async def test_source_added_elsewhere_keeps_cursor(tmp_path: Path) -> None:

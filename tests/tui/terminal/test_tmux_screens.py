@@ -12,7 +12,7 @@ SCREENS = (
     ("2", r"─ Mon \d+ "),
     ("3", r"─ Sources · 10[\s\S]*The Lighthouse"),
     ("4", "No experiments yet"),
-    ("5", "No posts in the last 30 days"),
+    ("5", "No posts yet"),
     ("6", r"Accounts[\s\S]*fake:you"),
     ("1", rf"─ Queue · {SAMPLE_DRAFTS} ─"),
 )

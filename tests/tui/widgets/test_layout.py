@@ -4,13 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.content import Content
 
-from copydesk.tui.layout import Facts, Paragraph, Table, facts, lay_out_blocks, paragraph, progress_bar
+from copydesk.tui.layout import Block, Facts, OneLine, Paragraph, Table, facts, lay_out_blocks, paragraph, progress_bar
 from sampling import sample_size
 
 CELL_TEXT = st.text(alphabet="abc 日é\n", max_size=60)
 
 
-def render(blocks: list[Facts | Paragraph | Table], width: int) -> list[str]:
+def render(blocks: list[Block], width: int) -> list[str]:
     return [line.plain for line in lay_out_blocks(blocks, width)]
 
 
@@ -31,6 +31,13 @@ def test_line_of_facts_ends_between_two_of_them() -> None:
     assert render([block], 20) == ["143 clicks · 9 likes", "not one word of this", "fits into a line"]
     assert render([Facts([Content("one"), Content("two")], indent=2)], 8) == ["  one", "  two"]
     assert render([facts([])], 8) == []
+
+
+def test_one_line_is_the_longest_that_fits() -> None:
+    line = OneLine([Content("9 posts, Europe/Prague"), Content("Europe/Prague")])
+    assert render([line], 22) == ["9 posts, Europe/Prague"]
+    assert render([line], 21) == ["Europe/Prague"]
+    assert render([line], 8) == ["Europe/…"]
 
 
 def test_last_column_wraps_within_itself() -> None:

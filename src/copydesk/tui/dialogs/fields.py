@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static
 
-from copydesk.errors import CopydeskError
+from copydesk.errors import CopydeskError, InvalidError
 from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
@@ -140,7 +140,15 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
     @on(Refused)
     def _show_error(self, message: Refused) -> None:
         self._is_submitting = False
-        self.query_one("#wrong", Static).update(Content(clean(str(message.error))))
+        self.query_one("#wrong", Static).update(Content(clean(self._describe(message.error))))
+
+    def _describe(self, error: CopydeskError) -> str:
+        """Return the error with its fields called as the form labels them: `handle is missing`."""
+        if not isinstance(error, InvalidError):
+            return str(error)
+        names = {field.name: field.label for field in self._fields}
+        problems = "; ".join(f"{names.get(field, field)} {problem}".strip() for field, problem in error.errors)
+        return f"{problems}. {error.hint}" if error.hint else problems
 
     def action_next_field(self, by: int) -> None:
         """Focus the next input (`by` 1) or the previous one (-1), wrapping around."""

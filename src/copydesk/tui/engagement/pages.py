@@ -27,7 +27,7 @@ from copydesk.tui.browser import is_link
 from copydesk.tui.charts import Bar, BarChart, ColumnChart, HeatMap, Point, Tile, Tiles, format_percent
 from copydesk.tui.keys import key_label
 from copydesk.tui.labels import FORMAT
-from copydesk.tui.layout import Block, Paragraph, Table, facts, paragraph
+from copydesk.tui.layout import Block, Facts, OneLine, Paragraph, Table, facts, paragraph
 from copydesk.tui.review.draft_row import first_line
 from copydesk.tui.terminal.cells import fit, safe_line
 
@@ -55,6 +55,8 @@ class EngagementReport(NamedTuple):
     period: Period
     trends: EngagementTrends
     posts: Sequence[LivePost]
+    has_older_posts: bool = True
+    """False if it is known that there are no posts in any period."""
 
 
 def no_posts() -> tuple[Block, ...]:
@@ -78,7 +80,7 @@ def engagement_page(report: EngagementReport) -> list[Block]:
     """Return the whole page."""
     trends = report.trends
     if not trends.figures.posts:
-        return list(no_posts_in(report.period) if report.period.days else no_posts())
+        return list(no_posts_in(report.period) if report.period.days and report.has_older_posts else no_posts())
     blocks: list[Block] = []
     for part in (_totals(trends), _over_time(trends), _by_hour(trends), _by_group(trends)):
         blocks += [*([paragraph()] if blocks else []), *part]
@@ -99,7 +101,7 @@ def _totals(trends: EngagementTrends) -> Iterator[Block]:
     totals = [(name, total) for name in labels.METRIC_NAMES if (total := getattr(trends.figures, name)) is not None]
     if totals:
         yield facts(labels.totals(totals), "dim")
-    yield facts(_coverage(trends), "dim")
+    yield OneLine([Content.styled(labels.SEPARATOR.join(parts), "dim") for parts in _coverage_variants(trends)])
 
 
 def _tile(
@@ -128,15 +130,35 @@ def _format_mean(value: float) -> str:
 VALUE_UNITS = {EngagementMetric.INTERACTIONS: _format_mean, EngagementMetric.RATE: format_percent}
 
 
-def _coverage(trends: EngagementTrends) -> list[str]:
-    """Return which posts have metrics, with platforms that lack the same ones named together."""
+class _GapsElsewhere(NamedTuple):
+    """What platforms do not report, where the line of the coverage has no room for it."""
+
+    coverage: Content
+    gaps: Sequence[Content]
+
+    def lines(self, width: int) -> list[Content]:
+        """Render nothing if the coverage fits in a line of `width` cells."""
+        return Facts(self.gaps).lines(width) if self.coverage.cell_length > width else []
+
+
+def _coverage_variants(trends: EngagementTrends) -> list[list[str]]:
+    """Return how many posts have metrics and who does not report which: in full, and in short."""
+    measured, gaps = labels.measured(trends.figures.measured, trends.figures.posts), _gaps(trends)
+    if not gaps:
+        return [[measured]]
+    shorter = (labels.gaps_below(labels.BY_PLATFORM), labels.NOT_ALL_METRICS)
+    return [[measured, *gaps], *([measured, text] for text in shorter), [measured]]
+
+
+def _gaps(trends: EngagementTrends) -> list[str]:
+    """Return which metrics are not reported by whom, with platforms that lack the same ones named together."""
     missing: dict[str, list[str]] = {}
     for group in trends.by_platform:
         if group.not_reported:
             names = " ".join(labels.METRIC_NAMES[name] for name in group.not_reported)
             missing.setdefault(names, []).append(_platform_name(group.platform))
     without = [_platform_name(group.platform) for group in trends.by_platform if not group.figures.measured]
-    return labels.coverage(trends.figures.measured, trends.figures.posts, list(missing.items()), without)
+    return labels.not_reported(list(missing.items()), without)
 
 
 def _platform_name(platform: str) -> str:
@@ -144,7 +166,7 @@ def _platform_name(platform: str) -> str:
 
 
 def _over_time(trends: EngagementTrends) -> Iterator[Block]:
-    yield _section_title(labels.VALUE_NAMES[trends.metric], labels.by_interval(trends.step))
+    yield Paragraph(_section_title(labels.VALUE_NAMES[trends.metric], labels.by_interval(trends.step)))
     if trends.over_time:
         points = [
             Point(_span_label(span, trends.step), span.figures.value(trends.metric), span.figures.posts)
@@ -163,11 +185,13 @@ def _span_label(span: PeriodFigures, step: Interval) -> str:
 
 def _by_group(trends: EngagementTrends) -> Iterator[Block]:
     unit, basis = VALUE_UNITS[trends.metric], labels.VALUE_BASIS[trends.metric]
-    yield _section_title(labels.BY_PLATFORM, basis)
+    yield Paragraph(_section_title(labels.BY_PLATFORM, basis))
     platforms = [_bar(labels.platform_name(group.platform), group.figures, trends) for group in trends.by_platform]
     yield BarChart(platforms, unit)
+    full = Content(labels.SEPARATOR.join(_coverage_variants(trends)[0]))
+    yield _GapsElsewhere(full, [Content.styled(gap, "dim") for gap in _gaps(trends)])
     yield paragraph()
-    yield _section_title(labels.BY_FORMAT, basis)
+    yield Paragraph(_section_title(labels.BY_FORMAT, basis))
     yield BarChart([_bar(labels.FORMAT_NAMES[group.format], group.figures, trends) for group in trends.by_format], unit)
 
 
@@ -177,14 +201,15 @@ def _bar(name: str, figures: EngagementFigures, trends: EngagementTrends) -> Bar
 
 
 def _by_hour(trends: EngagementTrends) -> Iterator[Block]:
-    yield _section_title(labels.TIMES, labels.hours_hint(trends.best_time.posts, trends.time_zone))
+    hints = labels.hours_hints(trends.best_time.posts, trends.time_zone)
+    yield OneLine([_section_title(labels.TIMES, hint) for hint in hints])
     yield paragraph(trends.best_time.sentence)
     # The model counts weekdays from Sunday (0), the chart from Monday.
     yield HeatMap({((hour.day_of_week - 1) % 7, hour.hour): hour.lift for hour in trends.hours})
 
 
-def _section_title(title: str, subtitle: str) -> Block:
-    return Paragraph(Content.assemble((title, "strong"), "  ", (subtitle, "dim")))
+def _section_title(title: str, subtitle: str) -> Content:
+    return Content.assemble((title, "strong"), "  ", (subtitle, "dim"))
 
 
 def post_row(post: LivePost, metric: EngagementMetric, now: datetime, width: int) -> Content:

@@ -109,7 +109,8 @@ class EngagementScreen(DeskScreen):
         desk, period, metric = request
         trends = await desk.engagement.trends(period.days, metric)
         posts = await desk.engagement.top_posts(period.days, MAX_POSTS, trends.metric)
-        report = EngagementReport(period, trends, posts)
+        has_posts = bool(posts or await desk.engagement.top_posts(0, 1, trends.metric))
+        report = EngagementReport(period, trends, posts, has_posts)
         self.post_message(self.Loaded(report))
 
     @on(Loaded)
@@ -206,6 +207,12 @@ class EngagementScreen(DeskScreen):
         if self.app.desk is not None:
             self.refresh_data()
 
+    @property
+    def _no_posts(self) -> str:
+        """Why a key that acts on posts does nothing."""
+        is_empty_period = self.period.days and self._report is not None and self._report.has_older_posts
+        return labels.no_posts_in(self.period.label) if is_empty_period else labels.NO_POSTS
+
     def action_refresh(self) -> None:
         """Load the data again, or retry to open the desk."""
         if self.app.desk is None:
@@ -216,7 +223,9 @@ class EngagementScreen(DeskScreen):
     def action_open_link(self) -> None:
         """Open the post in the browser."""
         post = self.posts_list.current
-        if post is None or not is_link(post.url):
+        if post is None:
+            self.app.notify(self._no_posts, severity="warning")
+        elif not is_link(post.url):
             self.app.notify(labels.NO_LINK_TO_OPEN, severity="warning")
         else:
             self.run_worker(open_or_show_link(self.app, post.url), exit_on_error=False)
@@ -227,7 +236,8 @@ class EngagementScreen(DeskScreen):
         # accounts has several posts.
         draft_ids = list(dict.fromkeys(post.draft_id for post in self.posts_list.rows if post.account))
         if not draft_ids:
-            self.app.notify(labels.no_posts_to_fetch(), severity="warning")
+            has_posts = bool(self.posts_list.rows)
+            self.app.notify(labels.no_posts_to_fetch() if has_posts else self._no_posts, severity="warning")
             return
         self.app.notify(labels.fetching_metrics(len(draft_ids)))
         self.app.run_desk_task(partial(self._fetch, draft_ids))
@@ -245,7 +255,7 @@ class EngagementScreen(DeskScreen):
         """Prompt for the post's metrics, to record them by hand."""
         post = self.posts_list.current
         if post is None:
-            self.app.notify(labels.NO_POSTS, severity="warning")
+            self.app.notify(self._no_posts, severity="warning")
             return
         values = {name: getattr(post, name) for name in METRICS}
         fields = [

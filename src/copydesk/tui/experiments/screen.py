@@ -48,6 +48,11 @@ if TYPE_CHECKING:
 
 PANES = ("experiments", "variants")
 _STATUS_ORDER = tuple(ExperimentStatus)
+REQUIRED_STATUS = {
+    "experiments.conclude": ExperimentStatus.ACTIVE,
+    "experiments.archive": ExperimentStatus.CONCLUDED,
+}
+"""The status of an experiment that a key acts on."""
 VALUES: Mapping[str, Sequence[str]] = {
     "hashtags": tuple(f"{number}" for number in range(6)),
     "length": tuple(f"{number}" for number in range(100, 300, 20)),
@@ -169,6 +174,7 @@ class ExperimentsScreen(DeskScreen):
     @on(LineList.Moved)
     def _show_current(self) -> None:
         """Show the experiment under the cursor; an unchanged one keeps its scroll position."""
+        self.update_keys()
         view = self.list_pane.current
         if view is None or view != self._displayed:
             self._displayed = view
@@ -231,22 +237,39 @@ class ExperimentsScreen(DeskScreen):
             self.app.notify(message)
             self.refresh_data()
 
+    def refusal(self, key_id: str) -> str:
+        """Return why a key does nothing to the experiment under the cursor."""
+        view, required = self.list_pane.current, REQUIRED_STATUS.get(key_id)
+        if (reason := super().refusal(key_id)) or required is None or not self.is_loaded:
+            return reason
+        if view is None:
+            return labels.no_experiment()
+        status = view.experiment.status
+        if status is required:
+            return ""
+        is_too_early = status is ExperimentStatus.ACTIVE
+        return labels.experiment_still_active() if is_too_early else labels.experiment_already(status)
+
+    def _experiment_for(self, key_id: str) -> Experiment | None:
+        """Return the experiment under the cursor; None, with a notification, if the key does nothing to it."""
+        if reason := self.refusal(key_id):
+            self.app.notify(reason, severity="warning")
+            return None
+        return self.list_pane.current.experiment if self.list_pane.current is not None else None
+
     def action_conclude(self) -> None:
         """Ask for the winner, by label, and conclude the experiment under the cursor."""
-        view = self.list_pane.current
-        if view is None:
+        experiment = self._experiment_for("experiments.conclude")
+        if experiment is None:
             return
-        if view.experiment.status is not ExperimentStatus.ACTIVE:
-            self.app.notify(labels.experiment_already(view.experiment.status), severity="warning")
-            return
-        winners = {"": labels.NO_WINNER} | {variant.id: variant.label for variant in view.experiment.variants}
+        winners = {"": labels.NO_WINNER} | {variant.id: variant.label for variant in experiment.variants}
         fields = (
             Field("winner", labels.WINNER_FIELD, choices=winners),
             Field("reason", labels.REASON_FIELD, labels.REASON_PLACEHOLDER, max_length=MAX_REASON_LENGTH),
             Field("voice", labels.APPLY_FIELD, choices=labels.NO_OR_YES),
         )
-        title = labels.conclude_title(view.experiment.name)
-        conclude = partial(self._conclude, view.experiment)
+        title = labels.conclude_title(experiment.name)
+        conclude = partial(self._conclude, experiment)
         form = FieldsDialog(title, fields, conclude, hint=labels.CONCLUDE_HINT, effect=labels.CONCLUDE)
         self.app.push_screen(form, self._report_change)
 
@@ -257,19 +280,13 @@ class ExperimentsScreen(DeskScreen):
 
     def action_archive(self) -> None:
         """Archive the experiment under the cursor."""
-        view = self.list_pane.current
-        if view is None:
-            return
-        status = view.experiment.status
-        if status is not ExperimentStatus.CONCLUDED:
-            is_active = status is ExperimentStatus.ACTIVE
-            refusal = labels.experiment_still_active() if is_active else labels.experiment_already(status)
-            self.app.notify(refusal, severity="warning")
+        experiment = self._experiment_for("experiments.archive")
+        if experiment is None:
             return
 
         async def work(desk: "Desk") -> None:
-            await desk.experiments.archive(view.experiment.id)
-            self.app.notify(labels.experiment_archived(view.experiment.name))
+            await desk.experiments.archive(experiment.id)
+            self.app.notify(labels.experiment_archived(experiment.name))
             await self._loader.submit_and_wait(desk)
 
         self.app.run_desk_task(work, hold_keys=Hold.RESULT)

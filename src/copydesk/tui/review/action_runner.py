@@ -476,7 +476,9 @@ class ActionRunner:
     def approve(self, on_success: OnSuccess) -> None:
         """Approve the selection; a draft that another reviewer has approved is countersigned."""
         selection = self.pane.selection()
-        draft = selection.draft if selection is not None else None
+        if selection is None:
+            return
+        draft = selection.draft
         if draft is not None and self.app.needs_approvals:
             state = self.changes.current_state(draft)
             if state.status in APPROVED_STATUSES and not state.archived:
@@ -513,6 +515,8 @@ class ActionRunner:
     async def _undo_or_redo(self, desk: "Desk", kind: EventKind) -> None:
         run = self.undo_stack.undo if kind is EventKind.UNDO else self.undo_stack.redo
         if description := await run(desk, lambda: self.app.stopping):
+            # The result of what is undone no longer holds.
+            self.app.dismiss_toasts()
             self.app.notify(description)
 
     def restore(self) -> None:

@@ -99,11 +99,11 @@ class InspectActions:
     def __init__(self, runner: ActionRunner) -> None:
         self._screen = runner.screen
         self.app = runner.app
-        self._queue = runner.queue
+        self._pane = runner.pane
 
     def history(self) -> None:
         """Show the draft's history."""
-        if draft := self._queue.current:
+        if draft := self._pane.current_or_notify():
             self.app.run_desk_task(lambda desk: self._history(desk, draft.id), hold_keys=Hold.SCREEN)
 
     async def _history(self, desk: "Desk", draft_id: str) -> None:
@@ -144,7 +144,7 @@ class InspectActions:
 
     def prompt(self) -> None:
         """Show what a language model was asked for the draft."""
-        if draft := self._queue.current:
+        if draft := self._pane.current_or_notify():
             self.app.run_desk_task(lambda desk: self._prompt(desk, draft.id), hold_keys=Hold.SCREEN)
 
     async def _prompt(self, desk: "Desk", draft_id: str) -> None:
@@ -159,7 +159,7 @@ class InspectActions:
 
     def diff(self) -> None:
         """Show the difference to the next version, else to the previous one, else what the user has edited."""
-        if draft := self._queue.current:
+        if draft := self._pane.current_or_notify():
             self.app.run_desk_task(lambda desk: self._difference(desk, draft), hold_keys=Hold.SCREEN)
 
     async def _difference(self, desk: "Desk", draft: "ListedDraft") -> None:
@@ -194,13 +194,13 @@ class InspectActions:
 
     def copy_text(self) -> None:
         """Copy the draft's text to the clipboard, without invisible characters."""
-        if draft := self._queue.current:
+        if draft := self._pane.current_or_notify():
             self.app.copy_to_clipboard(clean_lines(draft.text))
             self.app.notify_latest(labels.copied_text(labels.draft_name(draft.text)))
 
     def copy_link(self) -> None:
         """Copy the link of the draft's source item to the clipboard."""
-        if draft := self._queue.current:
+        if draft := self._pane.current_or_notify():
             self.app.run_desk_task(lambda desk: self._copy_link(desk, draft))
 
     async def _copy_link(self, desk: "Desk", draft: "ListedDraft") -> None:
@@ -216,12 +216,12 @@ class RuleActions:
 
     def __init__(self, runner: ActionRunner) -> None:
         self._screen = runner.screen
-        self._queue = runner.queue
+        self._pane = runner.pane
         self.app = runner.app
 
     def make_rule(self) -> None:
         """Propose a rule in a form; nothing is made unless it is saved."""
-        if draft := self._queue.current:
+        if draft := self._pane.current_or_notify():
             self.app.run_desk_task(lambda desk: self._propose(desk, draft), hold_keys=Hold.SCREEN)
 
     async def _propose(self, desk: "Desk", draft: "ListedDraft") -> None:
@@ -287,7 +287,7 @@ class StoryActions:
 
     def split(self) -> None:
         """Make the item of the draft under the cursor a story of its own."""
-        if draft := self._runner.queue.current:
+        if draft := self._runner.pane.current_or_notify():
             self.app.enqueue_write(lambda desk: self._split(desk, draft), hold_keys=Hold.RESULT)
 
     async def _split(self, desk: "Desk", draft: "ListedDraft") -> None:
@@ -342,7 +342,7 @@ class ReviewActions:
 
     def comment(self) -> None:
         """Show the comments on the draft under the cursor."""
-        if draft := self.runner.queue.current:
+        if draft := self.runner.pane.current_or_notify():
             self.app.run_desk_task(lambda desk: self._show_comments(desk, draft), hold_keys=Hold.SCREEN)
 
     async def _show_comments(self, desk: "Desk", draft: "ListedDraft") -> None:
@@ -424,7 +424,7 @@ class ReviewActions:
 
     def attach_image(self) -> None:
         """Attach the image proposed for the draft under the cursor; if there is none, remove that of its source."""
-        if draft := self.runner.queue.current:
+        if draft := self.runner.pane.current_or_notify():
             self.app.enqueue_write(lambda desk: self._attach_image(desk, draft.id), hold_keys=Hold.RESULT)
 
     async def _attach_image(self, desk: "Desk", draft_id: str) -> None:

@@ -92,7 +92,7 @@ def _column(name: str, draft: ListedDraft, now: datetime, width: int, style: Row
         case "check":
             return _check_sign(draft)
         case "confidence":
-            return Content(f"{draft.confidence:4.0%}" if draft.confidence_known else "")
+            return Content(f"{draft.confidence:4.0%}" if draft.confidence_known else " " * 4 * style.shows_confidence)
         case "format":
             # A word before the text, where it is not the usual one.
             return Content("")

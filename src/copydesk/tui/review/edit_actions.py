@@ -167,7 +167,7 @@ class EditActions:
         """Edit the draft under the cursor in the built-in editor."""
         from copydesk.tui.review.dialogs import EditDialog  # noqa: PLC0415 - imported when first used
 
-        draft = self._runner.queue.current
+        draft = self._runner.pane.current_or_notify()
         if draft is None or self._refuses("review.edit", draft):
             return
         if not self.app.is_screen_installed(EDIT_SCREEN):
@@ -223,7 +223,7 @@ class EditActions:
         """Edit the draft under the cursor in the user's editor, which cannot run in a browser."""
         if self.app.is_web:
             self.app.notify(labels.editor_needs_terminal(), severity="warning")
-        elif (draft := self._runner.queue.current) and not self._refuses("review.edit_outside", draft):
+        elif (draft := self._runner.pane.current_or_notify()) and not self._refuses("review.edit_outside", draft):
             dialog = WaitDialog(labels.EDITOR_OPENING)
             self.app.push_screen(dialog)
             self.app.enqueue_write(lambda desk: self._edit_with_wait_dialog(desk, draft.id, dialog))

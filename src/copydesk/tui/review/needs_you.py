@@ -42,7 +42,8 @@ _ANSWER_KEYS = {
     DeliveryAnswer.DROP: "needs_you.drop",
     DeliveryAnswer.SIGN_IN: "needs_you.sign_in",
 }
-
+_ANSWERS = {key_id: answer for answer, key_id in _ANSWER_KEYS.items()} | {"needs_you.profile": None}
+"""The keys that act on what is under the cursor, with the answers that they give."""
 
 Question = DeliveryQuestion | AccountQuestion | ApprovalQuestion
 
@@ -56,6 +57,19 @@ def _question_id(question: Question) -> str:
 
 def _draft_id(question: Question) -> str:
     return question.delivery.draft_id if isinstance(question, DeliveryQuestion) else question.draft_id
+
+
+def _profile_url(question: Question) -> str:
+    return (question.profile_url or "") if isinstance(question, DeliveryQuestion) else ""
+
+
+def _answer_refusal(answer: DeliveryAnswer, question: Question) -> str:
+    """Return why the question does not take this answer; empty if it does."""
+    if isinstance(question, AccountQuestion):
+        return "" if answer is DeliveryAnswer.SIGN_IN else labels.account_missing_answer()
+    if isinstance(question, ApprovalQuestion):
+        return labels.approval_missing_answer()
+    return "" if answer in question.answers else labels.ANSWER_NOT_POSSIBLE[answer]
 
 
 def _account_name(question: Question) -> str:
@@ -171,6 +185,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
 
     @on(LineList.Moved)
     def _show_current(self) -> None:
+        self.update_keys()
         question = self.questions.current
         self.page.show(question_page(question) if question else ())
 
@@ -226,13 +241,10 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
 
     def action_open_profile(self) -> None:
         """Open the account's profile in the browser."""
-        question = self.questions.current
-        if question is None:
-            return
-        if not isinstance(question, DeliveryQuestion) or not is_link(question.profile_url):
-            self.app.notify(labels.PROFILE_MISSING, severity="warning")
-            return
-        self.run_worker(open_or_show_link(self.app, question.profile_url or ""), exit_on_error=False)
+        if reason := self.refusal("needs_you.profile"):
+            self.app.notify(reason, severity="warning")
+        elif question := self.questions.current:
+            self.run_worker(open_or_show_link(self.app, _profile_url(question)), exit_on_error=False)
 
     # Answers.
 
@@ -293,19 +305,24 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
         elif question := self._answerable(DeliveryAnswer.SIGN_IN):
             self.app.sign_in(question.delivery.account.partition(":")[0])
 
+    def refusal(self, key_id: str) -> str:
+        """Return why a key does nothing to what is under the cursor."""
+        if (reason := super().refusal(key_id)) or not self.is_loaded or key_id not in _ANSWERS:
+            return reason
+        answer, question = _ANSWERS[key_id], self.questions.current
+        if question is None:
+            return labels.NOTHING_NEEDS_YOU
+        if answer is None:
+            return "" if is_link(_profile_url(question)) else labels.PROFILE_MISSING
+        return _answer_refusal(answer, question)
+
     def _answerable(self, answer: DeliveryAnswer) -> DeliveryQuestion | None:
         """Return the delivery under the cursor; None, with a notification, if this is no answer to it."""
+        if reason := self.refusal(_ANSWER_KEYS[answer]):
+            self.app.notify(reason, severity="warning")
+            return None
         question = self.questions.current
-        if isinstance(question, AccountQuestion):
-            self.app.notify(labels.account_missing_answer(), severity="warning")
-            return None
-        if isinstance(question, ApprovalQuestion):
-            self.app.notify(labels.approval_missing_answer(), severity="warning")
-            return None
-        if question is not None and answer not in question.answers:
-            self.app.notify(labels.ANSWER_NOT_POSSIBLE[answer], severity="warning")
-            return None
-        return question
+        return question if isinstance(question, DeliveryQuestion) else None
 
     def _report(self, message: str, *, failed: bool = False) -> None:
         self.app.notify(message, severity="warning" if failed else "information")

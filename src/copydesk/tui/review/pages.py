@@ -736,9 +736,9 @@ def _words(text: str) -> list[str]:
 
 def _facts(item: "Item", now: datetime) -> Block:
     entry = item.entry
-    source = source_type_label(item.source_type or MANUAL)
+    source, name = source_type_label(item.source_type or MANUAL), safe_line(item.source_name)
     facts = [
-        (labels.ITEM_SOURCE, f"{safe_line(item.source_name)} · {source}" if item.source_type else source),
+        (labels.ITEM_SOURCE, f"{name} · {source}" if item.source_type and name != source else source),
         (labels.ITEM_AUTHOR, safe_line(entry.author or entry.publisher or "")),
         (labels.ITEM_PUBLISHED, f"{format_relative(item.published, now)} · {format_utc(item.published)}"),
         (labels.ITEM_REACTIONS, _popularity(entry)),

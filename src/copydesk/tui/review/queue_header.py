@@ -55,7 +55,8 @@ class TabsLine(StaticLines):
     def lines(self, width: int) -> list[Content]:
         """Return the first variant that fits; the user's own tabs are in each of them.
 
-        In this order: all names, names of non-empty tabs, all short names, those of non-empty tabs, the current tab.
+        In this order: all names, names of non-empty tabs, all short names, those of non-empty tabs, the current tab and
+        its neighbours.
         Archived is a tab only if there are archived drafts.
         """
         if width < NARROW_WIDTH:
@@ -70,7 +71,19 @@ class TabsLine(StaticLines):
             labels = [self._label(tab, full_name=full_names) for tab in tabs]
             if sum(label.cell_length for label in labels) + _GAP * (len(labels) - 1) <= width:
                 return [self._join_tabs(tabs, labels)]
-        return [self._join_tabs([self._tab], [self._label(self._tab, full_name=True)])]
+        return [self._join_neighbours(non_empty, width)]
+
+    def _join_neighbours(self, tabs: list[str], width: int) -> Content:
+        """Return the current tab and as many of those around it as fit, in short."""
+        labels = [self._label(tab, full_name=False) for tab in tabs]
+        at = tabs.index(self._tab)
+        start, end, room = at, at + 1, width - labels[at].cell_length
+        # The nearest first, those after it before those before it.
+        for number in sorted(range(len(tabs)), key=lambda number: (abs(number - at), number < at)):
+            needed = labels[number].cell_length + _GAP
+            if number in (start - 1, end) and needed <= room:
+                start, end, room = min(start, number), max(end, number + 1), room - needed
+        return self._join_tabs(tabs[start:end], labels[start:end])
 
     def _has_drafts(self, tab: str) -> bool:
         """Return True if the tab has drafts or is the current one."""

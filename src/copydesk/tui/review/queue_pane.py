@@ -294,7 +294,8 @@ class QueuePane(Container):
         if self.is_narrowed:
             return empty_states.no_matches()
         if self.tab != "to_review":
-            return empty_states.empty_tab(labels.TABS[self.tab][0] if self.tab in labels.TABS else tab_name(self.tab))
+            name = labels.TABS[self.tab][0] if self.tab in labels.TABS else tab_name(self.tab)
+            return empty_states.empty_tab(self.tab, name)
         return empty_states.nothing_to_review() if sources else empty_states.no_sources()
 
     def _configure_rows(self, rows: "Sequence[ListedDraft]") -> None:
@@ -319,6 +320,7 @@ class QueuePane(Container):
             usual_status=usual,
             is_archive=view.tab is Tab.ARCHIVED,
             shows_format=view.format is None,
+            shows_confidence=any(draft.confidence_known for draft in rows),
         )
         self.queue.set_row_style(style)
 
@@ -665,13 +667,25 @@ class QueuePane(Container):
         self._show_title()
         self.post_message(self.Marked())
 
+    @property
+    def is_empty(self) -> bool:
+        """True if the list is loaded and has no drafts."""
+        return self.queue.window.is_loaded and not len(self.queue.window)
+
+    def current_or_notify(self) -> "ListedDraft | None":
+        """Return the draft under the cursor; None, with a notification, if the list is empty."""
+        if self.is_empty:
+            self.app.notify_latest(labels.NO_DRAFT)
+        return self.queue.current
+
     def selection(self) -> Selection | None:
-        """Return the marked drafts, else the one under the cursor; None if there is neither.
+        """Return the marked drafts, else the one under the cursor; None if there is neither, with a notification.
 
         Also None, with a notification, while it is not yet known which drafts are marked.
         """
-        draft, marked = self.queue.current, self.queue.marked_count
+        marked = self.queue.marked_count
         if not marked:
+            draft = self.current_or_notify()
             return select_draft(draft) if draft is not None else None
         snapshot_time = self._loader.event_count if self._loader is not None else None
         range_is_loading = self.queue.range_start is not None and self.queue.growing_range() is None

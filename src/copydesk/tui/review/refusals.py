@@ -37,6 +37,22 @@ RULES: Mapping[str, _Rule] = {
 }
 """The keys that change a draft."""
 EDIT_KEYS = frozenset(key_id for key_id, rule in RULES.items() if rule is _EDIT)
+NEED_DRAFT = frozenset(
+    {
+        *RULES,
+        "list.open",
+        *(
+            f"review.{name}"
+            for name in ("restore", "split_story", "attach_image", "make_rule", "copy_text", "copy_link")
+        ),
+        *(
+            f"review.{name}"
+            for name in ("difference", "history", "comments", "prompt", "mark", "mark_range", "mark_all")
+        ),
+        "review.open_link",
+    }
+)
+"""The keys that do nothing in an empty list."""
 
 
 def refusal(key_id: str, status: Status, *, archived: bool) -> str:

@@ -25,6 +25,8 @@ class RowStyle(NamedTuple):
     is_archive: bool = False
     """True if all drafts of the list are archived."""
     shows_format: bool = True
+    shows_confidence: bool = False
+    """True if the confidence of some drafts of the list is known, so that the others keep its place free."""
     columns: Sequence[str] = DEFAULT.columns
     """The columns before the text of a row of one line, in order."""
     details: Sequence[str] = DEFAULT.details

@@ -22,7 +22,6 @@ from copydesk.tui.review.local_changes import LocalChanges
 from copydesk.tui.review.preview_pane import ItemPane, PreviewPane
 from copydesk.tui.review.queue_header import QueueHeader, SearchLine, TabsLine
 from copydesk.tui.review.queue_pane import QueuePane
-from copydesk.tui.widgets.key_hints import KeyLine
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import TooSmall, set_title
 from copydesk.tui.widgets.top_line import TopLine
@@ -62,7 +61,9 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         self.changes = LocalChanges()
         self._toasts_on_top = False
         self._acting_on: tuple[Status, bool] | None = None
-        """Status of the draft that keys act on, and True if it is archived; None for marked drafts."""
+        """Status of the draft that keys act on, and True if it is archived; None for marked drafts, or none."""
+        self._has_no_draft = False
+        """True if the list is known to be empty."""
         self._followed: ListedDraft | None = None
         """The draft that was shown when the cursor moved to it, until the message of that arrives."""
 
@@ -140,10 +141,12 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
 
     def refusal(self, key_id: str) -> str:
         """Return why a key does nothing to the draft under the cursor; of marked drafts each may differ."""
-        if (reason := super().refusal(key_id)) or self._acting_on is None:
+        if (reason := super().refusal(key_id)) or (self._acting_on is None and not self._has_no_draft):
             return reason
-        from copydesk.tui.review.refusals import refusal  # noqa: PLC0415 - not needed for the first paint
+        from copydesk.tui.review.refusals import NEED_DRAFT, refusal  # noqa: PLC0415 - not needed for the first paint
 
+        if self._acting_on is None:
+            return labels.NO_DRAFT if key_id in NEED_DRAFT else ""
         if key_id == "review.approve" and self.preview_pane.lacks_own_approval:
             return ""
         status, archived = self._acting_on
@@ -153,9 +156,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         """Dim the keys that do nothing to the draft under the cursor."""
         draft = self.queue.current
         state = (draft.status, draft.archived_at is not None) if draft and not self.queue.marked_count else None
-        if state != self._acting_on:
-            self._acting_on = state
-            self.query_one(KeyLine).refresh()
+        has_no_draft = self.queue_pane.is_empty
+        if (state, has_no_draft) != (self._acting_on, self._has_no_draft):
+            self._acting_on, self._has_no_draft = state, has_no_draft
+            self.update_keys()
 
     def _place_toasts(self) -> None:
         """Show toasts at the top while they would cover the row under the cursor at the bottom right."""

@@ -180,7 +180,7 @@ class DraftActions:
     def choose(self, message: ApprovedLoaded) -> None:
         """Open the list of approved drafts, to choose one for the time under the cursor."""
         if not message.drafts:
-            self._app.notify_latest(labels.NO_APPROVED_DRAFTS)
+            self._app.notify_latest(labels.no_approved_drafts())
             return
 
         def schedule(draft: ListedDraft | None) -> None:
@@ -214,7 +214,7 @@ class DraftActions:
             self._app.notify_latest(
                 labels.drafts_not_scheduled(plan.skipped, plan.reason) + advice
                 if plan.skipped
-                else labels.NO_APPROVED_DRAFTS
+                else labels.no_approved_drafts()
             )
             return
 
@@ -359,7 +359,7 @@ class SlotActions:
         """Delete the weekly slot under the cursor, after a confirmation. A draft in it keeps its time."""
         entry = self._pane.entry
         if entry is None or entry.slot is None:
-            self._pane.app.notify_latest(labels.NO_SLOT_HERE)
+            self._pane.app.notify_latest(labels.no_slot_here())
             return
         slot = entry.slot.slot
 

@@ -287,8 +287,12 @@ class SetupScreen(DeskScreen):
             self.app.run_desk_task(self._edit_rule, hold_keys=Hold.SCREEN)
         elif self.section is Section.ACCOUNTS:
             self.app.notify(labels.account_keys())
+        elif self.section is Section.RULES:
+            self.app.notify(labels.rules_empty())
+        elif self.section is Section.LEARNING:
+            self.app.notify(labels.learning_keys(), severity="warning")
         else:
-            self.app.notify(labels.NOTHING_TO_EDIT)
+            self.app.notify(labels.NOTHING_TO_EDIT, severity="warning")
 
     async def _rehearse(self, desk: "Desk") -> None:
         from copydesk.tui.setup.ranking_dialogs import open_rehearsal  # noqa: PLC0415 - not needed for the first paint
@@ -444,6 +448,9 @@ class SetupScreen(DeskScreen):
         """Check with its server that the account or the writer works."""
         if self.section is Section.WRITER:
             WriterActions(self).test(self.writers.current)
+        elif self.section is not Section.ACCOUNTS:
+            # An account that is not on the screen is not meant.
+            self.app.notify(labels.NOTHING_TO_TEST, severity="warning")
         elif account := self._current_account():
             self.app.notify(labels.account_testing(account.details.server))
             self.app.run_desk_task(partial(self._check_account, account))
@@ -494,6 +501,10 @@ class SetupScreen(DeskScreen):
             self._forget()
         elif self.section is Section.WRITER:
             WriterActions(self).remove(self.writers.current)
+        elif self.section is Section.RULES:
+            self.app.notify(labels.rules_removed_by(), severity="warning")
+        elif self.section is not Section.ACCOUNTS:
+            self.app.notify(labels.NOTHING_TO_REMOVE, severity="warning")
         elif account := self._current_account():
             question = labels.disconnect_prompt(account.label)
             dialog = ConfirmDialog(question, yes=labels.DISCONNECT)

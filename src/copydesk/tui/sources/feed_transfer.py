@@ -167,7 +167,7 @@ class FeedTransfer:
 
     def prompt_import(self) -> None:
         """Prompt for an OPML file to import."""
-        prompt = PromptDialog(labels.IMPORT_PROMPT, hint=labels.import_hint())
+        prompt = PromptDialog(labels.IMPORT_PROMPT, hint=labels.IMPORT_HINT)
         self._screen.app.push_screen(prompt, self._import_from)
 
     def _import_from(self, path: str | None) -> None:
@@ -184,7 +184,7 @@ class FeedTransfer:
 
     def prompt_export(self) -> None:
         """Prompt for a file to export the sources to."""
-        prompt = PromptDialog(labels.EXPORT_PROMPT, value=DEFAULT_OPML_FILE, hint=labels.export_hint())
+        prompt = PromptDialog(labels.EXPORT_PROMPT, value=DEFAULT_OPML_FILE, hint=labels.EXPORT_HINT)
         self._screen.app.push_screen(prompt, self._export_to)
 
     def _export_to(self, path: str | None, *, overwrite: bool = False) -> None:

@@ -20,7 +20,7 @@ from copydesk.text.formatting import format_age, format_relative, format_utc, pl
 from copydesk.tui import labels
 from copydesk.tui.keys import key_label
 from copydesk.tui.labels import Badge, source_type_label
-from copydesk.tui.layout import Block, Paragraph, Table, paragraph, progress_bar
+from copydesk.tui.layout import Block, Facts, Paragraph, Table, paragraph, progress_bar
 from copydesk.tui.terminal.cells import fit, safe_line
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def source_page(overview: "SourceOverview", recent_items: "Sequence[RecentItem] 
         Content(source_type_label(source.type)),
         Content.styled(sign.text, sign.role),
     ]
-    blocks: list[Block] = [Paragraph(Content.styled(" · ", "dim").join(parts))]
+    blocks: list[Block] = [Facts(parts)]
     if source.last_error:
         blocks.append(paragraph(error_text(source.last_error), "bad"))
     blocks += [paragraph(), Table(list(_facts(overview, now)))]
@@ -339,7 +339,7 @@ def _run_blocks(run: Run, now: datetime) -> list[Block]:
     parts = [Content.styled(labels.RUN_TITLE, "strong"), Content.styled(sign.text, sign.role)]
     parts += [Content(f"{format_relative(run.started_at, now)} · {format_utc(run.started_at)}")]
     parts += [Content(format_run_duration(run).replace("s", " s"))] if run.duration is not None else []
-    blocks: list[Block] = [Paragraph(Content.styled(" · ", "dim").join(parts))]
+    blocks: list[Block] = [Facts(parts)]
     if run.error:
         blocks.append(paragraph(error_text(run.error), "bad" if run.status is RunStatus.FAILED else "warn"))
     return [
@@ -378,7 +378,7 @@ def _source_summary(run: Run) -> Block:
     if stats.drafts_failed:
         parts.append(Content.styled(labels.drafts_failed(stats.drafts_failed), "warn"))
     parts += [Content.styled(declined, "dim") for declined in describe_declined(stats)]
-    return Paragraph(Content.styled(" · ", "dim").join(parts))
+    return Facts(parts)
 
 
 def _statistics_blocks(stats: RunStatistics) -> list[Block]:

@@ -54,6 +54,10 @@ def _no_runs_note() -> tuple[Block, ...]:
     return paragraph(labels.EMPTY_RUNS, "dim"), Paragraph(runs)
 
 
+NEED_SOURCE = frozenset({"sources.edit", "sources.test", "sources.switch", "sources.delete"})
+"""The keys that act on the source under the cursor."""
+
+
 class SourcesScreen(RunScreen, inherit_bindings=False):
     """Two lists, and a page with the row under the cursor of the list that was used last."""
 
@@ -176,6 +180,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
 
     @on(LineList.Moved)
     def _show_current(self) -> None:
+        self.update_keys()
         if self._shows_runs:
             run = self.runs.current
             self._show_detail(
@@ -271,9 +276,24 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
 
     # Actions on the current source. Their results arrive with the desk's change notification.
 
-    @property
-    def _current_source(self) -> "Source | None":
-        return self.current_overview.source if self.current_overview else None
+    def refusal(self, key_id: str) -> str:
+        """Return why a key does nothing: there is no source under the cursor."""
+        if reason := super().refusal(key_id):
+            return reason
+        if key_id not in NEED_SOURCE or not self.is_loaded or self.current_overview is not None:
+            return ""
+        return labels.no_source_selected() if self.sources.rows else labels.no_source_yet()
+
+    def _overview_for(self, key_id: str) -> "SourceOverview | None":
+        """Return the current source; None, with a notification, if there is none."""
+        if reason := self.refusal(key_id):
+            self.app.notify_latest(reason)
+            return None
+        return self.current_overview
+
+    def _source_for(self, key_id: str) -> "Source | None":
+        overview = self._overview_for(key_id)
+        return overview.source if overview is not None else None
 
     def action_new_source(self) -> None:
         """Open the form of a new source."""
@@ -285,8 +305,8 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
     def action_edit_source(self) -> None:
         from copydesk.tui.sources.source_dialogs import SourceDialog  # noqa: PLC0415 - as above
 
-        if self._current_source is not None:
-            self.app.push_screen(SourceDialog(self._current_source), self._show_updated)
+        if source := self._source_for("sources.edit"):
+            self.app.push_screen(SourceDialog(source), self._show_updated)
 
     def _show_created(self, source: "Source | None") -> None:
         if source is not None:
@@ -307,13 +327,12 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
         """Fetch the source once and show its entries."""
         from copydesk.tui.sources.source_dialogs import SourceTestDialog  # noqa: PLC0415 - as above
 
-        if self._current_source is not None:
-            self.app.push_screen(SourceTestDialog(self._current_source))
+        if source := self._source_for("sources.test"):
+            self.app.push_screen(SourceTestDialog(source))
 
     def action_switch_source(self) -> None:
         """Disable the source, or enable it again."""
-        source = self._current_source
-        if source is not None:
+        if source := self._source_for("sources.switch"):
             self.app.run_desk_task(lambda desk: self._toggle(desk, source), hold_keys=Hold.RESULT)
 
     async def _toggle(self, desk: "Desk", source: "Source") -> None:
@@ -326,7 +345,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
         """Delete the source, after a confirmation."""
         from copydesk.desk.sources.overview import deletion_prompt  # noqa: PLC0415 - as above
 
-        row = self.current_overview
+        row = self._overview_for("sources.delete")
         if row is None:
             return
         source = row.source

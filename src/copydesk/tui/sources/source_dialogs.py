@@ -192,6 +192,8 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     def action_go_on(self) -> None:
         """Test an address that was not tested yet; otherwise save."""
         location = self._form.location
+        if not location.url:
+            self._set_step(labels.source_url_missing(get_source_type(self._type).hosts), role="warn")
         if self._busy or not location.url or self.app.desk is None:
             return
         if self._is_tested(location):
