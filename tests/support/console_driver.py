@@ -18,9 +18,9 @@ from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from copydesk.desk.status import DeskStatus
 from copydesk.errors import CopydeskError, NotFoundError
 from copydesk.model.activity import DraftActivity, ReviewedDraft
+from copydesk.model.desk_status import DeskStatus
 from copydesk.model.draft import (
     Checks,
     DraftItem,

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from copydesk.desk.rules import Rules
     from copydesk.desk.schedule import Schedule
     from copydesk.desk.sources.service import Sources
-    from copydesk.desk.status import DeskStatus
     from copydesk.desk.stories import Stories
     from copydesk.desk.tokens import Tokens
     from copydesk.desk.webhooks.service import Webhooks
     from copydesk.desk.writers.service import WriterSettings
+    from copydesk.model.desk_status import DeskStatus
 
 
 class Desk:

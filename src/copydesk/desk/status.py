@@ -1,33 +1,18 @@
-"""What a console shows of its desk beside the drafts, in one read: it is looked at after every change."""
+"""Read the state of a desk at once: a console looks at it after every change."""
 
 from typing import TYPE_CHECKING
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.approvals import count_missing_approvals
 from copydesk.desk.publishing.missing_accounts import count_missing_accounts
-from copydesk.desk.sources.overview import FailingSource, list_failing
-from copydesk.model.role import Role, find_role
-from copydesk.model.serialization import Struct
+from copydesk.desk.sources.overview import list_failing
+from copydesk.model.desk_status import DeskStatus
+from copydesk.model.role import find_role
 from copydesk.store import accounts, deliveries, users
 from copydesk.store.database import Transaction
 
 if TYPE_CHECKING:
     from copydesk.desk.clock_guard import ClockGuard
-
-
-class DeskStatus(Struct, frozen=True):
-    """The state of a desk."""
-
-    failing_sources: tuple[FailingSource, ...]
-    """The enabled sources whose last fetch failed."""
-    is_posting_paused: bool
-    """True if the wall clock is in doubt."""
-    needing_user: int
-    """Number of deliveries, accounts and drafts that `posting.needs_you` lists."""
-    most_approvals: int
-    """The largest number of approvals that an account asks for; 0 if none is connected."""
-    role: Role | None
-    """The caller's role; None for one who may do everything."""
 
 
 def load_status(conn: Transaction, user_id: str, ctx: DeskContext, clock: "ClockGuard") -> DeskStatus:

@@ -33,8 +33,8 @@ from copydesk.tui.runtime.notifications import NotifyingApp
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.desk.sources.overview import FailingSource
     from copydesk.jobs import JobMessage
+    from copydesk.model.desk_status import FailingSource
     from copydesk.model.draft import ListedDraft
     from copydesk.model.role import Role
     from copydesk.model.run import Run

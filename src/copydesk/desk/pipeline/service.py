@@ -28,7 +28,7 @@ from copydesk.store.runs import RunLease
 from copydesk.switch_interval import short_switch_interval
 
 if TYPE_CHECKING:
-    from copydesk.desk.sources.overview import FailingSource
+    from copydesk.model.desk_status import FailingSource
 
 _LOG = logging.getLogger(__name__)
 RECENT_WINDOW = timedelta(days=30)

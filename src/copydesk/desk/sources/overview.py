@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta, tzinfo
 
+from copydesk.model.desk_status import FailingSource
 from copydesk.model.draft import Status
 from copydesk.model.serialization import Struct
 from copydesk.model.source import Source
@@ -34,14 +35,6 @@ class RecentItem(Struct, frozen=True):
 
     title: str
     published: datetime
-
-
-class FailingSource(Struct, frozen=True):
-    """A source whose last fetch failed."""
-
-    id: str
-    name: str
-    error: str
 
 
 def list_overviews(conn: Transaction, user_id: str, now: datetime) -> tuple[SourceOverview, ...]:
