@@ -13,6 +13,7 @@ from textual._styles_cache import StylesCache
 
 from console_driver import ConsoleDriver, FakeDesk, open_console
 from copydesk.tui.terminal.private_api import TEXTUAL_WITH_LEAK
+from delayed_responses import wait_until
 from sampling import EXHAUSTIVE, sample_size
 
 PALETTES, KEYS = sample_size(100), 3000
@@ -76,8 +77,12 @@ async def press_keys(ui: ConsoleDriver, count: int) -> None:
         await ui.wait()
 
 
+def has_bounded_style_caches(before: Usage, after: Usage) -> bool:
+    return after.style_caches - before.style_caches <= MAX_NEW_STYLE_CACHES
+
+
 def assert_bounded(before: Usage, after: Usage) -> None:
-    assert after.style_caches - before.style_caches <= MAX_NEW_STYLE_CACHES
+    assert has_bounded_style_caches(before, after)
     assert after.objects - before.objects <= MAX_NEW_OBJECTS
     assert after.cached - before.cached <= MAX_NEW_CACHED
     assert after.memory - before.memory <= MAX_NEW_MEMORY
@@ -88,6 +93,8 @@ async def test_palettes_leave_nothing_behind(caches: list[functools._lru_cache_w
         await open_palettes(ui, WARM_UP)
         before = measure(caches)
         await open_palettes(ui, PALETTES)
+        # On a busy machine the widgets of closed palettes are removed later than the next one opens.
+        await wait_until(lambda: has_bounded_style_caches(before, measure(caches)), ui.wait)
         assert_bounded(before, measure(caches))
 
 
