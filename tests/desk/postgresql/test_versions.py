@@ -29,7 +29,7 @@ ALLOWED = (
     r"CREATE TABLE \w+ \(.*\)",
     r"CREATE INDEX \w+ ON \w+ .*",
     # The version before inserts rows without a value for it.
-    r"ALTER TABLE \w+ ADD COLUMN \w+ \w+( COLLATE \"C\")?( DEFAULT \S+ NOT NULL)?",
+    r'ALTER TABLE (\w+|"\w+") ADD COLUMN \w+ \w+( COLLATE "C")?( DEFAULT \S+ NOT NULL)?',
 )
 FEED = "https://one.example/feed"
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.terminal.suspension import ignore_interrupts
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from copydesk.desk import Desk
     from copydesk.model.draft import Draft, ListedDraft
     from copydesk.tui.review.dialogs import EditDialog, EditRequest
@@ -49,6 +52,10 @@ class _EditSession:
         self._write_lock = asyncio.Lock()
         self._lease = EditLease(desk, draft.id, lambda error: self._app.notify(error.message, severity="warning"))
         self._app.exit_work.add(self._end_lease)
+        self._typed_text = ""
+        """The text of the last autosave."""
+        self._renewal: Timer | None = None
+        """The renewal of the lease that is scheduled."""
         self._takes_over = False
         """True if the user agreed to end the edit of another reviewer."""
 
@@ -74,8 +81,18 @@ class _EditSession:
     async def _keep_text(self, text: str) -> None:
         async with self._write_lock:
             await asyncio.to_thread(self._autosave.save, self._draft.id, self._version, text)
+        self._typed_text = text
+        delay = self._lease.renewal_delay
+        if delay == 0:
+            self._renew_lease()
+        elif self._renewal is None and delay < math.inf:
+            # The text that is typed until then comes with it: the last letters must not be missing.
+            self._renewal = self._app.set_timer(delay, self._renew_lease)
+
+    def _renew_lease(self) -> None:
+        self._renewal = None
         # In the background: the text is safe in its file, and the form must not wait for the database as well.
-        self._app.run_desk_task(lambda _: self._lease.renew(text))
+        self._app.run_desk_task(lambda _: self._lease.renew(self._typed_text))
 
     async def _forget(self) -> None:
         async with self._write_lock:

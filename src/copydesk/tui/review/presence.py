@@ -20,8 +20,10 @@ VIEW_RENEWAL = 40.0
 """Seconds after which the others are told again; less than `activity.VIEW_DURATION`."""
 AWAY_AFTER = 300.0
 """Seconds without a key after which the reviewer does not count as looking at the draft."""
-EDIT_RENEWAL = 20.0
-"""Seconds between two renewals of a lease while the user types: each is a change that all consoles look at."""
+EDIT_RENEWAL = 5.0
+"""Seconds between two renewals of a lease while the user types: each is a change that all consoles look at. A takeover
+keeps the text of the last one.
+"""
 
 
 class Presence:
@@ -90,13 +92,17 @@ class EditLease:
         self._lock = asyncio.Lock()
         """Held by what changes the lease: a renewal that was begun before the end must not take it after that."""
 
+    @property
+    def renewal_delay(self) -> float:
+        """Seconds until the lease may be renewed; infinite once somebody else has it."""
+        return 0.0 if self._renewed_at is None else max(self._renewed_at + EDIT_RENEWAL - time.monotonic(), 0.0)
+
     async def renew(self, text: str) -> None:
         """Take or renew the lease, unless that was done just now. Report once that somebody else has it."""
-        now = time.monotonic()
-        if self._renewed_at is not None and now - self._renewed_at < EDIT_RENEWAL:
+        if self.renewal_delay > 0:
             return
         # Before the first await: the next autosave may come while this one waits for the database.
-        self._renewed_at = now
+        self._renewed_at = time.monotonic()
         async with self._lock:
             if not self._has_ended:
                 await self._renew(text)
