@@ -16,7 +16,7 @@ from copydesk.tui.dialogs import autosaved_form
 from copydesk.tui.review import presence
 from copydesk.tui.review.presence import EditLease
 from copydesk.tui.widgets.inputs import SafeTextArea
-from desk_fixtures import open_desk_at
+from desk_fixtures import open_desk_at, query_db
 from posting_fixtures import connect_account
 from review_driver import open_review
 
@@ -202,6 +202,18 @@ async def test_takeover_is_reported_while_typing(tmp_path: Path, monkeypatch: py
         await review.wait_for(lambda: "ben took over this edit; your text is kept." in review.toasts)
         (kept,) = (await ben.drafts.activity.get(first.id)).unsaved
         assert kept.text == f"{first.text}yz"
+
+
+async def test_last_letters_are_stored_with_the_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(autosaved_form, "AUTOSAVE_DELAY", 0.01)
+    monkeypatch.setattr(presence, "EDIT_RENEWAL", 0.5)
+    async with open_review(tmp_path) as review, open_desk_at(tmp_path, console__reviewer="ben") as ben:
+        first = review.current
+        await review.press("e", "ctrl+end", "y")
+        await wait_for_editor(ben, first.id, present=True)
+        # Typed after the renewal, and no key follows.
+        await review.press("z")
+        await review.wait_for(lambda: query_db(tmp_path, "SELECT text FROM draft_edit") == [(f"{first.text}yz",)])
 
 
 async def test_pasted_escape_sequences_are_removed(tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 import os
 import signal
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from copydesk.model.activity import VIEW_DURATION
-from tmux_terminal import Terminal, open_terminal
+from tmux_terminal import TIMEOUT, Terminal, open_terminal
 
 
 def open_first_draft(terminal: Terminal, home: Path) -> None:
@@ -32,6 +34,7 @@ def test_reviewers_see_each_other_and_take_an_edit_over(sample_home: Path) -> No
         ben.wait_for(r"Ctrl\+S save")
         ben.type_text(" By Ben.")
         ada.wait_for(r"ben is editing since \d\d:\d\d")
+        wait_for_typed_text(sample_home, " By Ben.")
         ada.press("e")
         ada.wait_for(r"Ctrl\+S save")
         ada.type_text(" By Ada.")
@@ -43,6 +46,15 @@ def test_reviewers_see_each_other_and_take_an_edit_over(sample_home: Path) -> No
         # It saves nothing over the other text unasked.
         ben.press("C-s")
         ben.wait_for("overwrites it with your text")
+
+
+def wait_for_typed_text(home: Path, end: str) -> None:
+    """Wait until the text that is stored with the lease of an edit ends so."""
+    deadline = time.monotonic() + TIMEOUT
+    with closing(sqlite3.connect(home / "sample" / "copydesk.db")) as desk:
+        while not any(text.endswith(end) for (text,) in desk.execute("SELECT text FROM draft_edit")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
 
 @pytest.mark.parametrize("how", ["quit", "SIGTERM", "SIGHUP"])
