@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
 from copydesk.model.validation import MAX_TIME_AHEAD, scheduled_time_problem
-from copydesk.scheduling.time_text import TIME_EXAMPLES, format_time, parse_time
+from copydesk.scheduling.time_text import TIME_EXAMPLES, format_short_time, format_time, parse_time
 
 PRAGUE = ZoneInfo("Europe/Prague")
 NOW = datetime(2026, 11, 21, 10, 38, 13, tzinfo=UTC)  # Saturday, 11:38:13 in Prague
@@ -200,6 +200,14 @@ def test_repeated_times_are_formatted_differently():
     first, second = datetime(2027, 10, 31, 0, 30, tzinfo=UTC), datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
     assert "02:30 CEST, UTC+02:00" in format_time(first, PRAGUE, NOW)
     assert "02:30 CET, UTC+01:00" in format_time(second, PRAGUE, NOW)
+    assert format_short_time(first, PRAGUE, first) == f"{first.astimezone(PRAGUE):%a %-d %b} 02:30 CEST, UTC+02:00"
+    assert format_short_time(second, PRAGUE, second).endswith("02:30 CET, UTC+01:00")
+
+
+def test_short_time_has_the_year_if_it_is_not_this_one() -> None:
+    at = datetime(2026, 11, 29, 8, tzinfo=UTC)
+    assert format_short_time(at, PRAGUE, at) == "Sun 29 Nov 09:00"
+    assert format_short_time(at, PRAGUE, at - timedelta(days=366)) == "Sun 29 Nov 2026 09:00"
 
 
 def test_latest_allowed_time_is_accepted():

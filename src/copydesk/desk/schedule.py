@@ -39,7 +39,7 @@ from copydesk.model.schedule import (
 from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope
 from copydesk.scheduling.slots import ApprovedDraft, PlannedDraft, occurrences, plan_drafts, validate_slots
-from copydesk.scheduling.time_text import format_slot, format_time, parse_slot, parse_time
+from copydesk.scheduling.time_text import format_short_time, format_slot, format_time, parse_slot, parse_time
 from copydesk.scheduling.wall_time import ScheduledTime, describe_clock_change, get_zone, instant_of_wall
 from copydesk.store import draft_updates, schedule, users
 from copydesk.store.database import Transaction
@@ -275,10 +275,11 @@ class Schedule:
         return ParsedTime(at=parsed.at, shown=format_time(parsed.at, zone, now), note=describe_clock_change(parsed))
 
     @operation
-    async def format_times(self, *instants: datetime) -> tuple[str, ...]:
-        """Return instants formatted for display in the user's zone."""
+    async def format_times(self, *instants: datetime, short: bool = False) -> tuple[str, ...]:
+        """Return instants formatted for display in the user's zone; `short` leaves out what is seldom in doubt."""
         zone, now = await self._ctx.read(schedule.get_time_zone), self._ctx.clock()
-        return tuple(format_time(at, zone, now) for at in instants)
+        format_one = format_short_time if short else format_time
+        return tuple(format_one(at, zone, now) for at in instants)
 
     @operation
     async def schedule_next(self, draft_id: str) -> Draft:

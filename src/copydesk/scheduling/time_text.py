@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.schedule import Slot
 from copydesk.model.validation import scheduled_time_problem
-from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant, scheduled_at_wall_time
+from copydesk.scheduling.wall_time import ScheduledTime, is_repeated, scheduled_at_instant, scheduled_at_wall_time
 from copydesk.text import clean
 from copydesk.text.formatting import format_relative
 
@@ -124,10 +124,25 @@ def format_time(at: datetime, zone: ZoneInfo, now: datetime) -> str:
     The offset is included because an hour may occur twice.
     """
     local = at.astimezone(zone)
+    distance = format_relative(local, now.astimezone(zone))
+    return f"{_format_date(local)} {local.year} {_format_clock(local)} {_format_zone(local)} ({distance})"
+
+
+def format_short_time(at: datetime, zone: ZoneInfo, now: datetime) -> str:
+    """Return `at` as `Fri 27 Nov 14:30`, with the year if it is not this one and the zone if the hour occurs twice."""
+    local = at.astimezone(zone)
+    year = f" {local.year}" if local.year != now.astimezone(zone).year else ""
+    offset = f" {_format_zone(local)}" if is_repeated(local.replace(tzinfo=None), zone) else ""
+    return f"{_format_date(local)}{year} {_format_clock(local)}{offset}"
+
+
+def _format_date(local: datetime) -> str:
     # Not strftime's names, which follow the machine's locale.
-    day = f"{DAYS[local.isoweekday() % 7][:3].title()} {local.day} {MONTHS[local.month - 1][:3].title()} {local.year}"
-    clock = f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
-    return f"{day} {clock} {_format_zone(local)} ({format_relative(local, now.astimezone(zone))})"
+    return f"{DAYS[local.isoweekday() % 7][:3].title()} {local.day} {MONTHS[local.month - 1][:3].title()}"
+
+
+def _format_clock(local: datetime) -> str:
+    return f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
 
 
 def _format_zone(local: datetime) -> str:

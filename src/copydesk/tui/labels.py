@@ -80,6 +80,8 @@ FORMAT = {
     Format.BLOG: Badge("b", "dim", "blog post"),
 }
 
+FORMAT_NAMES = {Format.SHORT: "short", Format.THREAD: "thread", Format.BLOG: "blog"}
+
 
 def legend(badges: Iterable[Badge]) -> list[tuple[str, str]]:
     """Return the letters of these badges with their meaning, each once, for the title of the list that shows them."""
@@ -1308,10 +1310,10 @@ COMPOSE_TITLE = "New draft"
 COMPOSE_PREVIEW_TITLE = "Preview"
 COMPOSE_MODES = {"text": "Write", "written": "Generate"}
 COMPOSE_FORMATS = {
-    "SHORT": "SHORT",
-    "THREAD": "THREAD",
-    "BLOG": "BLOG",
-    "SHORT,THREAD": "SHORT and THREAD",
+    "SHORT": "short",
+    "THREAD": "thread",
+    "BLOG": "blog",
+    "SHORT,THREAD": "short and thread",
     "SHORT,THREAD,BLOG": "all three",
 }
 COMPOSE_NEXT_STEPS = {"review": "Review", "approve": "Approve", "schedule": "Approve and schedule"}
@@ -1874,7 +1876,7 @@ NO_OR_YES = {"": "no", "yes": "yes"}
 OTHER_PARAMETER = "other"
 PARAMETERS = {
     "hashtags": "how many: 0 to 5",
-    "length": "characters of a post, words of a BLOG",
+    "length": "characters of a post, words of a blog post",
     "emoji": "never, sparing or free",
     "link": "always, never or auto",
     "hook": "how the text begins, in words for a language model",
@@ -2017,7 +2019,7 @@ def concluded_early(reason: str) -> str:
 
 def voice_setting_changed(setting: str, before: str, after: str) -> str:
     """Return a setting of the voice that the winner replaced."""
-    return f"Voice: {setting.removeprefix('formats.').replace('.', ' ')} {before} → {after}"
+    return f"Voice: {setting.removeprefix('formats.').replace('.', ' ').lower()} {before} → {after}"
 
 
 def concluded_with_winner(variant: str) -> str:
@@ -2095,7 +2097,6 @@ EMPTY_METRICS = "Nothing changed"
 FIELD_ACCOUNT = "account"
 FIELD_LINK = "link"
 FIELD_POSTED = "posted"
-FORMAT_NAMES = {Format.SHORT: "short", Format.THREAD: "thread", Format.BLOG: "blog"}
 INTERACTIONS_MISSING = "no interactions"
 """Why a post has no rate."""
 INTERVAL_NAMES = {"day": "day", "week": "week", "month": "month"}

@@ -62,7 +62,7 @@ async def test_form_hints_fit_small_terminal(tmp_path: Path, size: tuple[int, in
         assert text.endswith("Ctrl+S create · Tab next · Ctrl+N clear · Esc cancel")
         await ui.press("shift+tab", "right")
         text = " ".join(ui.text.split())
-        assert f"URL {COMPOSE_PLACEHOLDERS['url']} Prompt {COMPOSE_PLACEHOLDERS['prompt']} Formats ‹SHORT›" in text
+        assert f"URL {COMPOSE_PLACEHOLDERS['url']} Prompt {COMPOSE_PLACEHOLDERS['prompt']} Formats ‹short›" in text
 
 
 async def test_ctrl_s_creates_draft_from_text(tmp_path: Path) -> None:

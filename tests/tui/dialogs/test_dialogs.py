@@ -144,7 +144,7 @@ async def test_late_voice_preview_of_another_format_is_not_shown(
         assert isinstance(ui.app.screen, VoiceDialog)
         await wait_until(lambda: gate.calls, lambda: ui.pilot.pause(0.01))
         await press_keys(ui, *["tab"] * 4, "right")
-        await wait_for_prompt(ui, "‹THREAD›")
+        await wait_for_prompt(ui, "‹thread›")
         titles: list[str] = []
         monkeypatch.setattr(voice_dialog, "set_title", lambda _, title: titles.append(title))
         gate.open.set()
@@ -155,7 +155,7 @@ async def test_late_voice_preview_of_another_format_is_not_shown(
 async def test_voice_preview_title_names_no_format_after_an_error(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press("j", "e")
-        await wait_for_text(ui, "─ Preview: SHORT, offline writer ─")
+        await wait_for_text(ui, "─ Preview: short, offline writer ─")
         await ui.press(*["tab"] * 4, "right")
         await wait_for_text(ui, "Too little text for a thread")
         assert "─ Preview ─" in ui.text

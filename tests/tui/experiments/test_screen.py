@@ -122,7 +122,7 @@ async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
         (["X", "", "1", "2"], "Enter a parameter, for example hashtags."),
         (["X", "hashtags", "1"], "takes 2 to 5 entries, not 1"),
         (["X", "hashtags", "1", "9"], "takes a whole number from 0 to 5"),
-        (["X", "tone", "a=b", "a=c"], "'a' is a duplicate"),
+        (["X", "tone", "a=b", "a=c"], "two variants are labelled “a”"),
     ],
 )
 async def test_invalid_experiment_keeps_typed_values(tmp_path: Path, values: list[str], message: str) -> None:
@@ -165,7 +165,7 @@ async def test_early_conclusion_needs_a_reason(tmp_path: Path) -> None:
 async def test_winner_becomes_voice_setting(tmp_path: Path) -> None:
     async with open_experiments(tmp_path) as ui:
         await ui.press("C", "right", "right", "tab", *"Enough", "tab", "right", "enter")
-        assert "Voice: SHORT hashtags default → 2" in ui.text
+        assert "Voice: short hashtags default → 2" in ui.text
 
 
 async def test_aa_test_and_size_are_entered(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from copydesk.errors import CopydeskError
 from copydesk.model.confidence import DecisionProgress
 from copydesk.model.delivery import DeliveredPost, DeliveryReport, DeliverySituation, DeliveryState, Evidence, NextBy
 from copydesk.model.draft import (
+    MANUAL,
     Agent,
     AgentSource,
     Checks,
@@ -39,7 +40,7 @@ from copydesk.tui.app import Console
 from copydesk.tui.empty_states import desk_error
 from copydesk.tui.layout import Block, Paragraph, lay_out_blocks
 from copydesk.tui.preferences import Preferences
-from copydesk.tui.review.draft_row import detail_line, draft_row, first_line, title_line
+from copydesk.tui.review.draft_row import detail_line, draft_row, first_line, has_source, title_line
 from copydesk.tui.review.pages import MAX_ARTICLE_LENGTH, DraftDetails, Post, diff_page, draft_page, item_page
 from copydesk.tui.review.row_style import RowStyle
 
@@ -65,7 +66,7 @@ def finding(severity: Severity, start: int, end: int) -> Finding:
 
 def test_draft_headline() -> None:
     head = render(draft_page(make_draft(0), NOW)).split("\n")[0]
-    assert head == "SHORT · new · confidence 93% · offline, 7 min ago"
+    assert head == "short · new · confidence 93% · offline, 7 min ago"
 
 
 def test_own_draft_headline() -> None:
@@ -234,10 +235,10 @@ def test_narrow_row_columns() -> None:
     assert draft_row(make_draft(1), NOW, 80, TO_REVIEW).plain.startswith(" ~ 89%  2h @quarrystonedb   Quarrystone")
     thread = make_draft(1, format=Format.THREAD, status=Status.APPROVED)
     row = draft_row(thread, NOW, 80, TO_REVIEW)
-    assert row.plain.startswith("A~ 89%  2h @quarrystonedb   approved · THREAD · Quarrystone")
+    assert row.plain.startswith("A~ 89%  2h @quarrystonedb   approved · thread · Quarrystone")
     assert row.cell_length == 80
     # A tab of all states has a column of them.
-    assert draft_row(thread, NOW, 80, RowStyle()).plain[28:].startswith("approved  THREAD · Quarrystone")
+    assert draft_row(thread, NOW, 80, RowStyle()).plain[28:].startswith("approved  thread · Quarrystone")
     assert draft_row(make_draft(1), NOW, 80, RowStyle()).plain[28:].startswith("new       Quarrystone")
     assert draft_row(thread, NOW, 59, TO_REVIEW).plain.startswith("A~ 89%  2h @quarrysto… Quarrystone")
 
@@ -253,6 +254,16 @@ def test_row_leaves_out_what_all_rows_share() -> None:
     unknown = make_draft(1, confidence_known=False)
     assert draft_row(unknown, NOW, 40, style).plain.startswith(" ~  2h @quarry… Quarrystone")
     assert draft_row(make_draft(1, status=Status.APPROVED), NOW, 40, style).plain.startswith("A~")
+
+
+def test_row_has_no_column_for_sources_where_no_draft_has_one() -> None:
+    draft = make_draft(1, score=None)
+    draft = msgspec.structs.replace(draft, item=msgspec.structs.replace(draft.item, source_type=MANUAL))
+    row = draft_row(draft, NOW, 80, TO_REVIEW._replace(shows_source=False)).plain
+    assert not has_source(draft)
+    assert "No source" in draft_row(draft, NOW, 80, TO_REVIEW).plain
+    assert "No source" not in row
+    assert "No source" not in detail_line(draft, NOW, 80, TO_REVIEW._replace(shows_source=False)).plain
 
 
 def test_row_without_confidence_keeps_its_place_beside_others() -> None:
@@ -329,7 +340,7 @@ async def test_row_has_two_lines_from_100_columns() -> None:
 def test_headline_names_check_severity(number: int, suffix: str) -> None:
     listed_draft = make_draft(number)
     head = render(draft_page(listed_draft, NOW)).replace("\n", " ")
-    assert f"SHORT · new · confidence {listed_draft.confidence:.0%}{suffix} · offline" in head
+    assert f"short · new · confidence {listed_draft.confidence:.0%}{suffix} · offline" in head
 
 
 def test_hostile_tags_are_harmless_and_fit() -> None:

@@ -25,7 +25,7 @@ async def test_schedule_to_next_slot_undoes_in_two_steps(tmp_path: Path) -> None
         first = review.current
         await review.press("s")
         assert await review.get_status(first.id) is Status.SCHEDULED
-        assert review.toasts[-1].startswith("Scheduled for Wed 11 Feb 2026 09:00")
+        assert "Scheduled for Wed 11 Feb 09:00 · u undo" in review.toasts[-1]
         await review.press("u")
         assert await review.get_status(first.id) is Status.APPROVED
         await review.press("u")

@@ -231,10 +231,10 @@ async def test_voice_is_previewed_and_saved_on_request(tmp_path: Path) -> None:
         (now, then) = ui.text.partition("What the change does")[2].split(" then ")[0:2]
         assert "https://stories.example/" in now
         assert "https://stories.example/" not in then.partition(" now ")[0]
-        assert "Preview: SHORT, offline writer" in ui.text
+        assert "Preview: short, offline writer" in ui.text
         await ui.press("ctrl+s")
         await wait_for_text(ui, "Saved your voice.")
-        assert "SHORT   hashtags 1, emoji never, link never" in ui.text
+        assert "short   hashtags 1, emoji never, link never" in ui.text
     async with open_setup_desk(tmp_path) as desk:
         voice = await desk.voice.get()
         assert voice.style == "Plain words.\nNo hype."

@@ -46,7 +46,7 @@ def test_filter_is_saved_as_tab_and_stays(home: Path, size: tuple[int, int]) -> 
         terminal.wait_for("Save these filters as a tab named")
         terminal.type_text("Brief")
         terminal.press("Enter")
-        terminal.wait_for(r"Brief \d[\s\S]*Queue · \d+ · SHORT ─")
+        terminal.wait_for(r"Brief \d[\s\S]*Queue · \d+ · short ─")
         terminal.press("[")
         terminal.wait_for(r"Search[\s\S]*Queue · \d+ · the ─")
         terminal.quit_console()

@@ -128,7 +128,7 @@ async def _approve_and_schedule(desk: "Desk", draft_id: str, next_step: str) -> 
         return labels.CREATED_APPROVED
     draft = await desk.schedule.schedule_next(draft_id)
     assert draft.scheduled_at is not None
-    (formatted,) = await desk.schedule.format_times(draft.scheduled_at)
+    (formatted,) = await desk.schedule.format_times(draft.scheduled_at, short=True)
     return labels.created_scheduled(formatted)
 
 

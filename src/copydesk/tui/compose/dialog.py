@@ -174,7 +174,7 @@ class ComposeForm(VerticalScroll, can_focus=False):
             yield with_label(COMPOSE_LABELS[name], _input(name))
         yield with_label(
             COMPOSE_LABELS["format"],
-            Choice({draft_format.value: draft_format.value for draft_format in Format}, Format.SHORT, id="format"),
+            Choice({kind.value: name for kind, name in labels.FORMAT_NAMES.items()}, Format.SHORT, id="format"),
         )
         yield with_label(COMPOSE_LABELS["formats"], Choice(COMPOSE_FORMATS, "SHORT", id="formats"))
         for name in ("tags", "platforms"):

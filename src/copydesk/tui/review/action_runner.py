@@ -383,7 +383,7 @@ class ActionRunner:
             return labels.approval_count(count, reviewed.required) if reviewed.required > 1 else ""
         if request.action not in TIME_ACTIONS or changed.scheduled_at is None:
             return ""
-        (formatted,) = await desk.schedule.format_times(changed.scheduled_at)
+        (formatted,) = await desk.schedule.format_times(changed.scheduled_at, short=True)
         return f"for {formatted}"
 
     async def _change_many(self, desk: "Desk", change: BulkChange) -> None:
@@ -468,7 +468,7 @@ class ActionRunner:
     async def _bulk_time_text(self, desk: "Desk", request: ChangeDraft) -> str:
         if request.scheduled_at is None:
             return ""
-        (formatted,) = await desk.schedule.format_times(request.scheduled_at)
+        (formatted,) = await desk.schedule.format_times(request.scheduled_at, short=True)
         return f"for {formatted}"
 
     # A second approval.

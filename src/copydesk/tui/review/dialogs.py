@@ -85,7 +85,7 @@ class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False)
         self._tab = clean(tab)
         self._selected: frozenset[FilterOption] = frozenset()
         self._options = [
-            *(FilterOption("format", kind.value, kind.value.lower()) for kind in Format),
+            *(FilterOption("format", kind.value, labels.FORMAT_NAMES[kind]) for kind in Format),
             *(FilterOption("source", source.id, source.name) for source in sources),
             FilterOption("agent", "agent", labels.FILTERED_BY_AGENT),
             *(FilterOption("tag", name, name) for name in tags),

@@ -9,12 +9,13 @@ from datetime import datetime
 from rich.cells import cell_len
 from textual.content import Content
 
-from copydesk.model.draft import Format, ListedDraft, Severity
+from copydesk.model.draft import MANUAL, Format, ListedDraft, Severity
 from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age
 from copydesk.tui.labels import (
     ARRIVING,
     FLAG,
+    FORMAT_NAMES,
     Badge,
     failing_check,
     format_time,
@@ -80,7 +81,7 @@ def _words(draft: ListedDraft, style: RowStyle) -> list[Content]:
         text = f"{fit(badge.text, STATE_WIDTH)} " if is_mixed else f"{badge.text}{_SEPARATOR}"
         words.append(Content.styled(text, badge.role))
     if "format" in style.columns and style.shows_format and draft.format is not Format.SHORT:
-        words.append(Content.styled(f"{draft.format.value}{_SEPARATOR}", "dim"))
+        words.append(Content.styled(f"{FORMAT_NAMES[draft.format]}{_SEPARATOR}", "dim"))
     return words
 
 
@@ -100,6 +101,8 @@ def _column(name: str, draft: ListedDraft, now: datetime, width: int, style: Row
             return Content.styled(
                 f"{_time(draft, now, style):>{AGE_WIDTH if style.zone is None else TIME_WIDTH}}", "dim"
             )
+        case "source" if not style.shows_source:
+            return Content("")
         case "source":
             return Content.styled(
                 fit(_source_name(draft), min(max(width // 5, MIN_SOURCE_WIDTH), MAX_SOURCE_WIDTH)), "dim"
@@ -151,9 +154,11 @@ def _fact(name: str, draft: ListedDraft, now: datetime, style: RowStyle) -> Cont
             return Content.styled(f"{draft.confidence:.0%}" if draft.confidence_known else "", "accent")
         case "format":
             is_named = style.shows_format and draft.format is not Format.SHORT
-            return Content.styled(draft.format.value if is_named else "", "dim")
+            return Content.styled(FORMAT_NAMES[draft.format] if is_named else "", "dim")
         case "age":
             return Content.styled(_time(draft, now, style), "dim")
+        case "source" if not style.shows_source:
+            return Content("")
         case "source":
             # A long name would push out what comes after it.
             return Content.styled(safe_line(_source_name(draft)), "dim").truncate(MAX_SOURCE_DETAIL, ellipsis=True)
@@ -239,6 +244,11 @@ def _time(draft: ListedDraft, now: datetime, style: RowStyle) -> str:
     if style.zone is not None and instant is not None:
         return format_time(instant, style.zone, now)
     return format_age(draft.item.published, now)
+
+
+def has_source(draft: ListedDraft) -> bool:
+    """Return True if the draft was written from an item of a source."""
+    return bool(draft.score and draft.score.sources) or draft.item.source_type != MANUAL
 
 
 def _source_name(draft: ListedDraft) -> str:

@@ -66,7 +66,7 @@ class _EditSession:
         draft = self._draft
         notice = labels.restored_edit(format_relative(saved.saved_at, self._app.clock())) if saved else ""
         return EditRequest(
-            title=f"{draft.format.value} · {labels.draft_name(draft.text)}",
+            title=f"{labels.FORMAT_NAMES[draft.format]} · {labels.draft_name(draft.text)}",
             text=draft.text,
             format=draft.format,
             platforms=relevant_platforms(draft.target_platforms, connected),

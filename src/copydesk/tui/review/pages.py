@@ -285,7 +285,7 @@ def _headline(draft: ListedDraft, now: datetime, details: DraftDetails) -> Block
     writer = labels.WRITTEN_BY_USER if draft.writer == USER else safe_line(draft.writer)
     origin = f"{writer}, {format_relative(draft.created_at, now)}" if writer else format_relative(draft.created_at, now)
     parts = [
-        Content.styled(draft.format.value, "strong"),
+        Content.styled(labels.FORMAT_NAMES[draft.format], "strong"),
         Content.styled(status_sign.text, status_sign.role),
         *([Content.styled(labels.restore_hint(draft.status), "dim")] if draft.archived_at else []),
         *([Content.styled(time, status_sign.role)] if (time := format_delivery_time(draft, now, details)) else []),

@@ -173,7 +173,7 @@ class QueueLoader:
         view = self._view
         sources = await desk.sources.list() if view.source_id is not None else ()
         names = [safe_line(source.name) for source in sources if source.id == view.source_id]
-        formats = [view.format.value] if view.format is not None else []
+        formats = [labels.FORMAT_NAMES[view.format]] if view.format is not None else []
         source = [labels.filtered_by_source(name) for name in names]
         if view.source_id is not None and not names:
             source = [labels.unknown_source(safe_line(view.source_id))]

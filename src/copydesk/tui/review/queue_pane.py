@@ -309,6 +309,7 @@ class QueuePane(Container):
     def _update_row_style(self, rows: "Sequence[ListedDraft]") -> None:
         """Draw the rows without what is the same for all of them."""
         from copydesk.model.filters import TAB_STATUSES, Tab  # noqa: PLC0415 - not needed for the first paint
+        from copydesk.tui.review.draft_row import has_source  # noqa: PLC0415 - loaded with the rows
 
         view = self.view
         # Usually the drafts to review are all new.
@@ -321,6 +322,7 @@ class QueuePane(Container):
             is_archive=view.tab is Tab.ARCHIVED,
             shows_format=view.format is None,
             shows_confidence=any(draft.confidence_known for draft in rows),
+            shows_source=not rows or any(map(has_source, rows)),
         )
         self.queue.set_row_style(style)
 

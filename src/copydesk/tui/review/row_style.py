@@ -27,6 +27,8 @@ class RowStyle(NamedTuple):
     shows_format: bool = True
     shows_confidence: bool = False
     """True if the confidence of some drafts of the list is known, so that the others keep its place free."""
+    shows_source: bool = True
+    """False if no draft of the list has a source."""
     columns: Sequence[str] = DEFAULT.columns
     """The columns before the text of a row of one line, in order."""
     details: Sequence[str] = DEFAULT.details

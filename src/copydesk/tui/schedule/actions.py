@@ -185,17 +185,18 @@ class DraftActions:
 
         def schedule(draft: ListedDraft | None) -> None:
             if draft is not None:
-                self._schedule(draft.id, message.at, message.time_label)
+                self._schedule(draft.id, message.at)
 
         limit = MAX_APPROVED if len(message.drafts) == MAX_APPROVED else 0
         title = labels.draft_picker_title(message.time_label, limit)
         self._app.push_if_current(self._screen, PickDraftDialog(message.drafts, title, self._pane.now()), schedule)
 
-    def _schedule(self, draft_id: str, at: datetime, time_label: str) -> None:
+    def _schedule(self, draft_id: str, at: datetime) -> None:
         async def schedule(desk: "Desk") -> None:
             await desk.drafts.schedule(draft_id, at)
             self._edits.record((draft_id,))
-            self._app.notify_latest(labels.draft_scheduled(time_label))
+            (time,) = await desk.schedule.format_times(at, short=True)
+            self._app.notify_latest(labels.draft_scheduled(time))
 
         self._edits.enqueue(schedule)
 

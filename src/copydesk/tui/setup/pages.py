@@ -182,7 +182,8 @@ def _format_row(kind: Format, settings: FormatVoice | None) -> tuple[Content, ..
     wire = to_json_value(settings) if settings else {}
     assert isinstance(wire, Mapping)
     text = ", ".join(f"{labels.VOICE_SETTINGS.get(name, name)} {safe_line(str(value))}" for name, value in wire.items())
-    return Content.styled(kind.value, "accent"), Content(text) if text else Content.styled(labels.VOICE_DEFAULT, "dim")
+    values = Content(text) if text else Content.styled(labels.VOICE_DEFAULT, "dim")
+    return Content.styled(labels.FORMAT_NAMES[kind], "accent"), values
 
 
 def learning_page(report: LearningReport) -> list[Block]:

@@ -232,7 +232,8 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         for name, label in labels.VOICE_FIELDS.items():
             yield Static(Content(label), classes="-label")
             yield SafeTextArea(id=name, soft_wrap=True, tab_behavior="focus")
-        yield with_label("format", Choice({kind.value: kind.value for kind in Format}, Format.SHORT, id="format"))
+        formats = {kind.value: name for kind, name in labels.FORMAT_NAMES.items()}
+        yield with_label("format", Choice(formats, Format.SHORT, id="format"))
         for name in NUMBERS:
             number = SafeInput(
                 placeholder=labels.VOICE_PLACEHOLDERS[name],
@@ -358,7 +359,7 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         if message.error is None:
             written = message.sample or next(iter(message.compared), None)
             name = written.writer if written else message.request.writer
-            set_title(self.sample_pane, labels.voice_preview_title(kind.value, clean(name)))
+            set_title(self.sample_pane, labels.voice_preview_title(labels.FORMAT_NAMES[kind], clean(name)))
             self.sample_pane.show_more(self._sample_blocks(message))
         else:
             # The title may still name the format of an earlier sample.
