@@ -74,6 +74,13 @@ def test_unreadable_sources_fail_the_command(tmp_path: Path, server: FeedServer)
     assert sources_of(tmp_path) == []
 
 
+def test_refused_address_names_the_setting_that_allows_it(tmp_path: Path, server: FeedServer) -> None:
+    result = run_in_process(tmp_path, "try", server.url("/daily"), copydesk_network__allow_private="false")
+    assert result.code == 1
+    assert "127.0.0.1 is not a public address. To allow this machine" in result.err
+    assert "network.allow_private" in result.err
+
+
 def test_json_has_sources_and_drafts(tmp_path: Path, server: FeedServer) -> None:
     found = json.loads(run_try(tmp_path, server.url("/daily"), server.url("/missing"), "--json").out)
     assert [source["name"] for source in found["sources"]] == ["Daily"]

@@ -118,7 +118,7 @@ async def _read(settings: Settings, urls: Sequence[str], *, sample: bool, silent
 
 def _describe(error: CopydeskError) -> str:
     messages = [message for _, message in error.errors] if isinstance(error, InvalidError) else [error.message]
-    return " ".join(messages)
+    return " ".join([*messages, error.hint]).rstrip()
 
 
 def _print_trial(trial: Trial) -> None:
