@@ -62,7 +62,7 @@ OpenDesk = Callable[[], "AbstractAsyncContextManager[Desk]"]
 """Returns the unopened desk; called in a thread after the first paint."""
 LoadFirstPage = Callable[[], "Sequence[ListedDraft]"]
 """Loads the first drafts awaiting review, faster than the desk can be opened; called in a thread."""
-EXIT_WORK_TIMEOUT = 2.0
+EXIT_WORK_TIMEOUT = 5.0
 """Seconds that the console waits on exit for a database that does not respond."""
 _DESK_GROUP = "holding"
 JOBS_START_DELAY = 2.0
@@ -230,7 +230,11 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                     await self.desk_tasks.finish_writes()
                     self.desk = None
                     await self.desk_tasks.cancel()
-                    await self._run_exit_work(desk)
+                    exit_work = asyncio.create_task(self._run_exit_work(desk))
+                    # Textual cancels this task again while it shuts down.
+                    while not exit_work.done():
+                        with suppress(asyncio.CancelledError):
+                            await asyncio.wait([exit_work])
         except Exception as error:
             self.open_error = to_copydesk_error(error)
             self.type_ahead.wake()

@@ -31,7 +31,7 @@ def test_screens_are_readable_in_40_columns(sample_home: Path) -> None:
             ("2", r"00–\d\d:59|\d\d:00"),
             ("3", "─ Sources · 10"),
             ("4", "No experiment"),
-            ("5", "No posts in"),
+            ("5", "No posts yet"),
             ("6", "─ Setup|Accounts"),
         ):
             terminal.press(key)
