@@ -57,7 +57,6 @@ SHARED = {
     "backups.is_due": "the whole database",
     "backups.list": "the whole database",
     "drafts.history_position": "a number that only grows, of which the console needs to know that it changed",
-    "drafts.views.event_number": "the same",
     "drafts.images.storage": "one folder of images for all",
     "retention.compact": "the whole database",
 }

@@ -109,7 +109,7 @@ async def test_needing_user_is_counted_without_decoding(tmp_path: Path) -> None:
         await desk.posting.give_up(dropped.delivery.id)
         # Readable as JSON only.
         execute_sql(tmp_path, "UPDATE delivery SET progress = json_set(progress, '$.state', 'new')")
-        assert await desk.count_needing_user() == 1
+        assert (await desk.status()).needing_user == 1
 
 
 async def test_drafts_of_deliveries_needing_user_are_read_at_once(tmp_path: Path) -> None:

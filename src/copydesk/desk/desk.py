@@ -225,12 +225,6 @@ class Desk:
         self._context.check_open()
         return await self._context.database.change_counter()
 
-    async def count_needing_user(self) -> int:
-        """Return how many deliveries, accounts and drafts `posting.needs_you` lists."""
-        from copydesk.desk.status import count_needing_user  # noqa: PLC0415
-
-        return await self._context.read(count_needing_user, self._context)
-
     async def status(self) -> "DeskStatus":
         """Return the state of the desk beside its drafts; cheap enough for every change."""
         from copydesk.desk.status import load_status  # noqa: PLC0415

@@ -17,16 +17,15 @@ if TYPE_CHECKING:
 
 def load_status(conn: Transaction, user_id: str, ctx: DeskContext, clock: "ClockGuard") -> DeskStatus:
     """Return the state of the desk."""
+    needing_user = (
+        deliveries.count_needing_user(conn, user_id)
+        + count_missing_accounts(conn, user_id, ctx)
+        + count_missing_approvals(conn, user_id, ctx)
+    )
     return DeskStatus(
         failing_sources=list_failing(conn, user_id),
         is_posting_paused=clock.evaluate(users.load_clock_reading(conn, user_id)) is not None,
-        needing_user=count_needing_user(conn, user_id, ctx),
+        needing_user=needing_user,
         most_approvals=accounts.most_approvals(conn, user_id),
         role=find_role(users.load_roles(conn, user_id), ctx.caller),
     )
-
-
-def count_needing_user(conn: Transaction, user_id: str, ctx: DeskContext) -> int:
-    """Return how many deliveries, accounts and drafts `posting.needs_you` lists."""
-    waiting = count_missing_accounts(conn, user_id, ctx) + count_missing_approvals(conn, user_id, ctx)
-    return deliveries.count_needing_user(conn, user_id) + waiting

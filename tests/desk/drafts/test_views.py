@@ -280,11 +280,11 @@ def texts(drafts) -> list[str]:
 async def test_window_around_position_of_removed_draft(desk: Desk):
     page = await desk.drafts.views.window(DraftView())
     middle = page.positions[6]
-    around = await desk.drafts.views.around(DraftView(), middle, limit=4)
+    around = (await desk.drafts.views.load(DraftView(), middle, limit=4)).rows
     assert texts(around.slice.drafts) == [f"Draft {number}." for number in (5, 4, 3, 2, 1, 0)]
     assert around.before == 4
     await desk.drafts.approve(middle.id)
-    around = await desk.drafts.views.around(DraftView(), middle, limit=4)
+    around = (await desk.drafts.views.load(DraftView(), middle, limit=4)).rows
     assert texts(around.slice.drafts) == [f"Draft {number}." for number in (5, 4, 2, 1, 0)]
 
 
@@ -306,7 +306,7 @@ async def test_search_hits_are_windows(desk: Desk, monkeypatch: pytest.MonkeyPat
     assert len(ids) == 10
     assert (await desk.drafts.views.window(view, limit=3, end=True)).positions == positions[-3:]
     assert list(await desk.drafts.views.between(view, positions[2], positions[7])) == ids[2:8]
-    around = await desk.drafts.views.around(view, positions[6], limit=4)
+    around = (await desk.drafts.views.load(view, positions[6], limit=4)).rows
     assert (around.before, around.slice.positions) == (4, positions[4:10])
     assert await desk.drafts.views.extent(view, positions[2], positions[7]) == (2, 6)
     with pytest.raises(InvalidError, match="query: needs a search word"):
@@ -343,11 +343,11 @@ async def test_counts_per_tab(desk: Desk):
 
 
 async def test_new_drafts_are_counted(desk: Desk):
-    newest = await desk.drafts.views.newest()
-    assert await desk.drafts.views.newer_than(newest, DraftView()) == 0
+    newest = (await desk.drafts.views.load(DraftView())).newest_id
+    assert (await desk.drafts.views.refresh(DraftView(), (), newest)).new_count == 0
     await desk._context.write(_fill)
-    assert await desk.drafts.views.newer_than(newest, DraftView()) == 10
-    assert await desk.drafts.views.newer_than(newest, DraftView(tab=Tab.APPROVED)) == 0
+    assert (await desk.drafts.views.refresh(DraftView(), (), newest)).new_count == 10
+    assert (await desk.drafts.views.refresh(DraftView(tab=Tab.APPROVED), (), newest)).new_count == 0
 
 
 async def test_drafts_are_loaded_by_ids(desk: Desk):
@@ -360,15 +360,15 @@ async def test_empty_desk_has_empty_windows(tmp_path):
     async with open_desk_at(tmp_path) as desk:
         for tab in Tab:
             assert (await desk.drafts.views.window(DraftView(tab=tab), end=True)).drafts == ()
-        assert await desk.drafts.views.newest() == ""
+        assert (await desk.drafts.views.load(DraftView())).newest_id == ""
         assert await desk.drafts.views.tags() == ()
-        assert (await desk.drafts.views.around(DraftView(), DraftPosition(0.5, "x"))).before == 0
+        assert (await desk.drafts.views.load(DraftView(), DraftPosition(0.5, "x"))).rows.before == 0
 
 
 async def test_new_in_tab_since_a_time(desk: Desk):
     ids = [position.id for position in (await desk.drafts.views.window(DraftView())).positions]
     await desk.drafts.approve(ids[0])
-    earlier = await desk.drafts.views.event_number()
+    earlier = (await desk.drafts.views.load(DraftView())).event_number
     created_id = (await desk.drafts.create({"text": "A new one."})).drafts[0].id
     await desk.drafts.unapprove(ids[0])
     await desk.drafts.bulk_all(Action.APPROVE, ids[1:3])
@@ -378,12 +378,14 @@ async def test_new_in_tab_since_a_time(desk: Desk):
     assert await desk.drafts.views.entered_since(earlier, Tab.TO_REVIEW, all_ids) == {ids[0], created_id}
     assert await desk.drafts.views.entered_since(earlier, Tab.ALL, all_ids) == {created_id}
     assert await desk.drafts.views.entered_since(earlier, Tab.ARCHIVED, [ids[3]]) == {ids[3]}
-    later = await desk.drafts.views.event_number()
+    later = (await desk.drafts.views.load(DraftView())).event_number
     await desk.drafts.undo(ids[3])
     assert await desk.drafts.views.entered_since(later, Tab.TO_REVIEW, all_ids) == {ids[3]}
     assert await desk.drafts.views.entered_since(later, Tab.ALL, all_ids) == {ids[3]}
     assert await desk.drafts.views.entered_since(later, Tab.ARCHIVED, all_ids) == frozenset()
     assert (
-        await desk.drafts.views.entered_since(await desk.drafts.views.event_number(), Tab.TO_REVIEW, all_ids)
+        await desk.drafts.views.entered_since(
+            (await desk.drafts.views.load(DraftView())).event_number, Tab.TO_REVIEW, all_ids
+        )
         == frozenset()
     )

@@ -181,12 +181,12 @@ async def test_scheduled_draft_that_lacks_an_approval_needs_you(team: Team) -> N
         False,
     )
     assert question.known.startswith("It is scheduled, and will wait for another approval: only anna approved")
-    assert await team.ben.count_needing_user() == 1
+    assert (await team.ben.status()).needing_user == 1
     team.watch.now += HOUR
     assert (await team.ben.posting.needs_you()).approvals[0].is_due
 
     await team.ben.drafts.activity.countersign(draft_id)
-    assert ((await team.ben.posting.needs_you()).approvals, await team.ben.count_needing_user()) == ((), 0)
+    assert ((await team.ben.posting.needs_you()).approvals, (await team.ben.status()).needing_user) == ((), 0)
 
 
 async def test_account_asks_for_one_approval_again(team: Team) -> None:

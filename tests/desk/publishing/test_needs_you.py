@@ -26,7 +26,7 @@ async def test_list_and_answers_by_situation(tmp_path: Path) -> None:
     server, watch = FakeServer(), Watch()
     async with open_posting_desk(tmp_path, fake_platforms(server, guarantees=NO_LOOKUP), clock=watch) as desk:
         await connect_account(desk)
-        assert (await desk.posting.list_needing_user(), await desk.count_needing_user()) == ((), 0)
+        assert (await desk.posting.list_needing_user(), (await desk.status()).needing_user) == ((), 0)
         texts = ["Unknown.", "Rejected.", "Fine.", "Waits for a login."]
         for text, faults in zip(texts, [NO_ANSWER, [Fault.REFUSED], [], [Fault.LOGIN]], strict=True):
             server.faults.extend(faults)
@@ -40,7 +40,7 @@ async def test_list_and_answers_by_situation(tmp_path: Path) -> None:
         assert {question.profile_url for question in questions} == {"https://fake.example/me"}
         assert questions[0].delivery.in_doubt
         assert questions[0].known.endswith("Copydesk cannot check fake.")
-        assert await desk.count_needing_user() == 3
+        assert (await desk.status()).needing_user == 3
         await connect_account(desk)
         assert [question.answers for question in await desk.posting.list_needing_user()] == [
             ("posted", "again", "drop"),
@@ -148,11 +148,11 @@ async def test_drafts_without_account_are_listed_by_what_they_wait_for(tmp_path:
         )
         connect, elsewhere = "copydesk account connect mastodon", f"copydesk draft post {draft.id} --to NAME"
         assert missing.advice == f"Connect one: {connect}. Post it elsewhere: {elsewhere}"
-        assert await desk.count_needing_user() == 1
+        assert (await desk.status()).needing_user == 1
         await desk.drafts.cancel_schedule(draft.id)
         for waiting in (await desk.drafts.list(status=Status.APPROVED)).items:
             await desk.drafts.unapprove(waiting.id)
-        assert (await desk.posting.list_missing_accounts(), await desk.count_needing_user()) == ((), 0)
+        assert (await desk.posting.list_missing_accounts(), (await desk.status()).needing_user) == ((), 0)
 
 
 async def test_format_that_no_account_takes_is_listed(tmp_path: Path) -> None:

@@ -119,22 +119,17 @@ class DraftViews:
 
     @operation
     async def load(self, view: DraftView, position: DraftPosition | None = None, *, limit: int = 200) -> LoadedView:
-        """Return the first `limit` drafts of the view, or those on both sides of a position, with the number of draft
-        events, the newest draft, the counts and the time zone, in one read.
+        """Return the first `limit` drafts of the view, or those on both sides of a position, whose draft may be gone,
+        with the number of draft events, the newest draft, the counts and the time zone, in one read.
         """
         return await self._ctx.read(_load_view, view, position, limit)
 
     @operation
     async def refresh(self, view: DraftView, ids: tuple[str, ...], newest_id: str) -> RefreshedDrafts:
         """Return the drafts with these ids, the counts, the number of drafts of the view that are newer than
-        `newest_id` and the time zone, in one read.
+        `newest_id`, at most `MAX_NEW_COUNT`, and the time zone, in one read.
         """
         return await self._ctx.read(_refresh_view, view, ids, newest_id)
-
-    @operation
-    async def around(self, view: DraftView, position: DraftPosition, *, limit: int = 200) -> SliceAround:
-        """Return drafts on both sides of a position, and the number before them. The draft there may be gone."""
-        return await self._ctx.read(_load_around, view, position, limit)
 
     @operation
     async def total(self, view: DraftView) -> int:
@@ -170,21 +165,6 @@ class DraftViews:
         within = await self._ctx.read(queue_window.count_before, view, last) - before
         # `last` may have left the view; count it only if it is still there.
         return before, within + (last in await self.positions_of(view, (last.id,)))
-
-    @operation
-    async def newest(self) -> str:
-        """Return the id of the newest draft, for `newer_than`; empty without drafts."""
-        return await self._ctx.read(queue_window.newest_id)
-
-    @operation
-    async def newer_than(self, draft_id: str, view: DraftView) -> int:
-        """Return how many drafts of the view are newer than `draft_id`, at most `MAX_NEW_COUNT`."""
-        return await self._ctx.read(queue_window.count_newer, view, draft_id, MAX_NEW_COUNT)
-
-    @operation
-    async def event_number(self) -> int:
-        """Return the number of draft events so far, for `entered_since`."""
-        return await self._ctx.read(queue_window.latest_event_rid)
 
     @operation
     async def entered_since(self, event_number: int, tab: Tab, ids: Sequence[str]) -> frozenset[str]:
