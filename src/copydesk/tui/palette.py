@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
-from textual.worker import Worker
+from textual.worker import Worker, WorkerState
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
@@ -166,22 +166,23 @@ class Palette(CommandPalette):
 
     def __init__(self) -> None:
         super().__init__(id="--command-palette")
-        self._searches: dict[Worker[object], ExitStack] = {}
-        """Those that have not ended, each with what holds the keys."""
+        self._search: Worker[object] | None = None
+        """The latest one, which replaces all others."""
+        self._hold = ExitStack()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Hold keys from the start of a search until its hits are listed, or another search replaces it."""
-        search = event.worker
-        if not search.is_finished and search not in self._searches:
-            self._searches[search] = cast("PaletteApp", self.app).type_ahead.start_hold(Hold.DATA)
-        elif search.is_finished and search in self._searches:
-            self._searches.pop(search).close()
+        if event.state is WorkerState.RUNNING:
+            # A search that was cancelled before its first step never reports its end: the next one ends its hold.
+            self._hold.close()
+            self._search = event.worker
+            self._hold = cast("PaletteApp", self.app).type_ahead.start_hold(Hold.DATA)
+        elif event.worker is self._search:
+            self._hold.close()
 
     def on_unmount(self) -> None:
         """Release the keys of a search that closing has cancelled."""
-        for hold in self._searches.values():
-            hold.close()
-        self._searches.clear()
+        self._hold.close()
 
 
 class CommandProvider(Provider):

@@ -205,6 +205,23 @@ async def test_enter_right_after_the_text_runs_what_the_whole_text_finds(
         assert (screen.queue_pane.tab, screen.focused and screen.focused.id) == (tab, pane)
 
 
+async def test_search_that_never_began_holds_no_key(tmp_path: Path) -> None:
+    async with open_palette_console(tmp_path) as (ui, pilot, ids):
+        review = ui.app.screen
+        assert isinstance(review, ReviewScreen)
+        await ui.press("colon")
+        line = ui.app.screen.query_one(CommandInput)
+        # Both changes reach the palette at once: the search for the first is cancelled before its task runs.
+        line.value = "next"
+        line.value = "next tab"
+        await _until(pilot, lambda: ui.app.type_ahead.is_waiting)
+        ui.app.simulate_key("enter")
+        await _until(pilot, lambda: ui.app.screen is review)
+        await wait_until_idle(pilot)
+        assert review.queue.current is not None
+        assert review.queue.current.id == ids["approved"]
+
+
 async def test_palette_is_closed_while_it_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_buffer, "MAX_HOLD", 0.1)
     async with open_palette_console(tmp_path) as (ui, pilot, ids):
