@@ -134,12 +134,12 @@ def _free_backup_path(database: Path, now: datetime) -> Path:
     return next(path for path in paths if not path.exists())
 
 
-async def try_restore(settings: Settings, file: Path, *, clock: Clock = utc_now) -> BackupContent:
+async def try_restore(settings: Settings, file: Path) -> BackupContent:
     """Restore the backup in `file` to a temporary folder, upgrade it there if it is older, and return its contents.
 
     Raise StoreError if it cannot be used.
     """
-    async with _restored_elsewhere(settings, file, clock) as (_, content):
+    async with _restored_elsewhere(settings, file, utc_now) as (_, content):
         return content
 
 

@@ -60,9 +60,9 @@ def _read_boot_id() -> str:
 class ClockGuard:
     """The wall clock of one desk, compared with the machine's monotonic clock."""
 
-    def __init__(self, ctx: DeskContext, monotonic: MonotonicClock | None = None) -> None:
+    def __init__(self, ctx: DeskContext) -> None:
         self._ctx = ctx
-        self.monotonic = monotonic or (read_monotonic if ctx.clock is utc_now else _follow(ctx.clock))
+        self.monotonic = read_monotonic if ctx.clock is utc_now else _follow(ctx.clock)
 
     async def check(self) -> ClockWarning | None:
         """Compare both clocks; return the warning, or None if the wall clock is right.

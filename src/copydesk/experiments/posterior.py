@@ -68,20 +68,20 @@ def _draw_mean(counts: Mapping[float, float], random: Random) -> float:
     return weighted / total
 
 
-def sample_count(counts: Sequence[int], random: Random, draws: int = DRAWS) -> list[float]:
+def sample_count(counts: Sequence[int], random: Random) -> list[float]:
     """Return draws of the typical count: the mean of log(1 + count), as a count."""
     # On the logarithmic scale, because one viral post would decide the mean of the counts alone.
-    return [max(expm1(mean), 0.0) for mean in _sample_mean([log1p(count) for count in counts], random, draws)]
+    return [max(expm1(mean), 0.0) for mean in _sample_mean([log1p(count) for count in counts], random)]
 
 
-def _sample_mean(values: Sequence[float], random: Random, draws: int) -> list[float]:
+def _sample_mean(values: Sequence[float], random: Random) -> list[float]:
     """Return draws from Student's t distribution around the mean."""
     count = len(values)
     mean = sum(values) / count
     squares = sum((value - mean) ** 2 for value in values)
     # A single value has no degree of freedom left; the distribution must still be proper, only very wide.
     freedom = max(count - 1, 0.5)
-    return [random.gauss(mean, sqrt(squares / (2 * random.gammavariate(freedom / 2, 1) * count))) for _ in range(draws)]
+    return [random.gauss(mean, sqrt(squares / (2 * random.gammavariate(freedom / 2, 1) * count))) for _ in range(DRAWS)]
 
 
 def compare(samples: Sequence[Sequence[float]], *, lower_is_better: bool = False) -> list[MeanEstimate]:
@@ -121,7 +121,7 @@ class PostRate(NamedTuple):
     impressions: int
 
 
-def sample_rates(variants: Sequence[Sequence[PostRate]], random: Random, draws: int = DRAWS) -> list[list[float]]:
+def sample_rates(variants: Sequence[Sequence[PostRate]], random: Random) -> list[list[float]]:
     """Return draws from the joint posterior of the variants' mean rates, a list for each variant.
 
     Shapes are drawn by the evidence of all variants for them, and for each shape the means of the variants.
@@ -131,7 +131,7 @@ def sample_rates(variants: Sequence[Sequence[PostRate]], random: Random, draws: 
     evidences = [sum(evidence for _, evidence in row) for row in weighed]
     # Subtracted before exp: the evidences are logarithms of hundreds of posts, whose exponentials underflow to 0.
     largest = max(evidences)
-    shapes = random.choices(range(len(_SHAPES)), [exp(value - largest) for value in evidences], k=draws)
+    shapes = random.choices(range(len(_SHAPES)), [exp(value - largest) for value in evidences], k=DRAWS)
     samples: list[list[float]] = [[] for _ in grids]
     # Sorted, so that the same seed gives the same draws: the console must show the same numbers after each refresh.
     for index, count in sorted(Counter(shapes).items()):

@@ -74,7 +74,7 @@ _KEY_SCHEMA: Json = {
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
 
-def build_document(operations: Iterable[Operation], server: str = "/") -> Json:
+def build_document(operations: Iterable[Operation]) -> Json:
     """Return the document as JSON values."""
     table = tuple(operations)
     schemas = _Schemas(table)
@@ -90,7 +90,7 @@ def build_document(operations: Iterable[Operation], server: str = "/") -> Json:
             "description": _DESCRIPTION,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
-        "servers": [{"url": server}],
+        "servers": [{"url": "/"}],
         "security": [{"token": []}],
         "tags": [{"name": tag} for tag in dict.fromkeys(operation.tag for operation in table)],
         "paths": paths,
@@ -362,8 +362,8 @@ def _problem_response(status: int) -> Json:
     return {"description": _ERRORS[status], "headers": headers, "content": {PROBLEM_TYPE: content}}
 
 
-def _header(description: str, example: str, *, always: bool = True, type: str = "string") -> Json:
-    header: Json = {"description": description, "schema": {"type": type}, "example": example}
+def _header(description: str, example: str, *, always: bool = True) -> Json:
+    header: Json = {"description": description, "schema": {"type": "string"}, "example": example}
     return header | ({"required": True} if always else {})
 
 

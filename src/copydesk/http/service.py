@@ -34,13 +34,7 @@ _BEARER = "bearer "
 class Service:
     """The desks that are served, and what lives as long as the server."""
 
-    def __init__(
-        self,
-        desks: "Desks",
-        *,
-        local_access: "Access | None" = None,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, desks: "Desks", *, local_access: "Access | None" = None) -> None:
         self.desks = desks
         self._local_access = local_access
         """Who calls without a token, where only this process can call; None refuses that."""
@@ -49,7 +43,6 @@ class Service:
         self.metrics = RequestMetrics()
         self.open_streams = OpenStreams(self.stopping)
         self._rate_limiter = RateLimiter()
-        self._monotonic = monotonic
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def respond(self, operation: Operation, request: Request) -> Response:
@@ -105,7 +98,7 @@ class Service:
         """Refuse a call that the token does not allow; add the headers about the rate limit."""
         request.state.user, request.state.token = access.user.name, access.token_name
         # Before the scope is checked: refused calls count too, so a token cannot try out all operations for free.
-        quota = self._rate_limiter.take(access.token_id, self._monotonic())
+        quota = self._rate_limiter.take(access.token_id, time.monotonic())
         headers.update(quota.headers)
         if not quota.allowed:
             raise errors.rate_limited(quota.reset, LIMIT)

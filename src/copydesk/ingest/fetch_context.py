@@ -71,17 +71,6 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
         return f"Credentials({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
 
 
-class Endpoints(Struct, frozen=True):
-    """Base URLs of services that are not read at the source's own URL; no trailing slash."""
-
-    reddit: str = "https://www.reddit.com"
-    reddit_oauth: str = "https://oauth.reddit.com"
-    algolia: str = "https://hn.algolia.com/api/v1"
-    firebase: str = "https://hacker-news.firebaseio.com/v0"
-    google_news: str = "https://news.google.com"
-    twitter: str = "https://api.x.com/2"
-
-
 class FetchContext(Struct, frozen=True):
     """Everything a source type needs for one fetch of one source."""
 
@@ -90,7 +79,6 @@ class FetchContext(Struct, frozen=True):
     http: HttpClient
     credentials: Credentials
     now: datetime
-    endpoints: Endpoints = Endpoints()
 
 
 class FetchResult(Struct, frozen=True):

@@ -13,7 +13,7 @@ from copydesk.errors import SettingsError
 from copydesk.model.source import ConfigField, Credit, FetchState, SourceConfig, SourceSpec, SourceTypeInfo
 
 if TYPE_CHECKING:
-    from copydesk.ingest.fetch_context import Credentials, Endpoints, FetchContext, FetchResult, HttpClient
+    from copydesk.ingest.fetch_context import Credentials, FetchContext, FetchResult, HttpClient
 
 DEFAULT_TYPE = "rss"
 """The type of a URL whose host belongs to no type."""
@@ -127,17 +127,14 @@ async def fetch_source(
     *,
     credentials: "Credentials",
     now: datetime,
-    endpoints: "Endpoints | None" = None,
 ) -> "FetchResult":
     """Fetch the entries of `spec` that are new or changed since `state`; an empty state makes it the first fetch.
 
     `now` is aware and in UTC. Raise FetchError, and InvalidError for a URL that does not fit the type.
     """
-    from copydesk.ingest.fetch_context import Endpoints, FetchContext  # noqa: PLC0415 - brings in the feed parsers
+    from copydesk.ingest.fetch_context import FetchContext  # noqa: PLC0415 - brings in the feed parsers
 
-    ctx = FetchContext(
-        spec=spec, state=state, http=http, credentials=credentials, now=now, endpoints=endpoints or Endpoints()
-    )
+    ctx = FetchContext(spec=spec, state=state, http=http, credentials=credentials, now=now)
     return await _reader(spec.type).fetch(ctx)
 
 

@@ -58,9 +58,9 @@ def find_role(roles: Roles, caller: Caller) -> Role | None:
     return roles.get(caller.reviewer, None if caller.has_token or not roles else Role.WRITER)
 
 
-def check_role(roles: Roles, caller: Caller, needed: Scope, subject: str = "This") -> None:
-    """Raise RoleError unless the caller's role covers a scope. `subject` is what needs it."""
-    if problem := role_problem(find_role(roles, caller), needed, subject):
+def check_role(roles: Roles, caller: Caller, needed: Scope) -> None:
+    """Raise RoleError unless the caller's role covers a scope."""
+    if problem := role_problem(find_role(roles, caller), needed, "This"):
         raise RoleError(problem, hint="Ask a publisher: `copydesk reviewer list`.")
 
 

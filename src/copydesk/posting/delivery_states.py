@@ -37,7 +37,7 @@ MAX_RESENDS = 2
 """Resends of one step after a lost request, where the platform does not recognize repeated keys."""
 MAX_FAILED_LOOKUPS = 12
 """Consecutive failed lookups before the user is asked; with `BACKOFF` that takes about four hours."""
-CLOCK_TOLERANCE = timedelta(minutes=5)
+MAX_SETBACK = timedelta(minutes=5)
 """The wall clock may be set back by this much between the creation of a draft and its first request."""
 LOOKUP_INTERVAL = timedelta(seconds=30)
 """Minimum interval between the two lookups that must both find the post absent."""
@@ -121,7 +121,7 @@ def needs_recheck(delivery: Delivery, created_at: datetime, sent_until: datetime
     Requests up to `sent_until` are missing in the database; the draft was created at `created_at`.
     """
     is_checked = delivery.checked_at is not None and delivery.checked_at >= sent_until
-    return not is_checked and created_at <= sent_until + CLOCK_TOLERANCE
+    return not is_checked and created_at <= sent_until + MAX_SETBACK
 
 
 def recheck_required(

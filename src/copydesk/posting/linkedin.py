@@ -17,6 +17,7 @@ from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response, as_repeatable, error_for_read, error_for_write
 from copydesk.posting.oauth import AuthorizedClient
 from copydesk.posting.platform import (
+    CLOCK_TOLERANCE,
     Account,
     ConnectResult,
     CredentialStore,
@@ -41,8 +42,6 @@ from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import parse_server_url
 from copydesk.text.links import hashtag_spans, host, mask_links
 
-CLOCK_TOLERANCE = timedelta(minutes=2)
-"""Tolerance between LinkedIn's clock and ours."""
 _RESERVED = re.compile(r"[\\|{}@\[\]()<>#*_~]")
 _EARLIEST, _LATEST = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (2012, 2100))
 _URN = re.compile(r"urn:li:(?:share|ugcPost):[0-9]{1,20}", re.ASCII)

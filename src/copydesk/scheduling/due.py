@@ -92,7 +92,7 @@ class ClockReading(Struct, frozen=True):
     """True if the monotonic clock runs while the machine sleeps."""
 
 
-def clock_jump(then: ClockReading, now: ClockReading, tolerance: timedelta = CLOCK_TOLERANCE) -> timedelta:
+def clock_jump(then: ClockReading, now: ClockReading) -> timedelta:
     """Return how far the wall clock jumped between two readings of one boot; zero if it did not. Positive is forward.
 
     Pass as `then` the first reading, or the one that the user last confirmed: compared with the previous reading, many
@@ -100,13 +100,13 @@ def clock_jump(then: ClockReading, now: ClockReading, tolerance: timedelta = CLO
     """
     elapsed = timedelta(seconds=now.monotonic - then.monotonic)
     difference = (now.wall - then.wall) - elapsed
-    if abs(difference) <= tolerance:
+    if abs(difference) <= CLOCK_TOLERANCE:
         return ZERO
     may_have_slept = difference > ZERO and not (then.counts_sleep and now.counts_sleep)
     return ZERO if may_have_slept else difference
 
 
-def clock_lag(wall: datetime, last_event: datetime, tolerance: timedelta = CLOCK_TOLERANCE) -> timedelta:
+def clock_lag(wall: datetime, last_event: datetime) -> timedelta:
     """Return how far the wall clock is before the last recorded event; zero if it is not."""
     lag = last_event - wall
-    return lag if lag > tolerance else ZERO
+    return lag if lag > CLOCK_TOLERANCE else ZERO

@@ -23,7 +23,7 @@ SECOND_OCCURRENCE = "#2"
 _WALL_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{6})?)?)(#2)?", re.ASCII)
 
 
-def get_zone(name: str, *, field: str = "timeZone") -> ZoneInfo:
+def get_zone(name: str) -> ZoneInfo:
     """Return the time zone with this IANA name, such as `Europe/Prague`.
 
     Raise UnknownTimeZoneError, an InvalidError with similar names as the hint, if it does not exist.
@@ -38,7 +38,7 @@ def get_zone(name: str, *, field: str = "timeZone") -> ZoneInfo:
             if similar
             else "Use a name such as Europe/Prague or America/New_York."
         )
-        raise UnknownTimeZoneError(FieldError(field, f"{quoted} is not an IANA time zone"), similar, hint=hint)
+        raise UnknownTimeZoneError(FieldError("timeZone", f"{quoted} is not an IANA time zone"), similar, hint=hint)
     return ZoneInfo(name)
 
 

@@ -34,23 +34,19 @@ _KEY_NAMES = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values()) |
 
 
 def apply_custom_keys(
-    custom: Mapping[str, str],
-    file: Path,
-    commands: "Mapping[str, Command] | None" = None,
-    keys: Iterable[Key] = KEYS,
+    custom: Mapping[str, str], file: Path, commands: "Mapping[str, Command] | None" = None
 ) -> tuple[Key, ...]:
     """Return the key table with the user's keys in place of the defaults, and those of their own commands.
 
     `custom` maps an action's id to its keys, separated by commas. Raise SettingsError with a one-line message for an
     unknown id, a key that no keyboard has, and one key for two actions that can be active at the same time.
     """
-    before = tuple(keys)
     if not custom and not commands:
-        return before
+        return KEYS
     for action_id, text in custom.items():
-        _validate(action_id, text, file, before)
-    after = tuple(key._replace(keys=_normalize(custom[key.id])) if key.id in custom else key for key in before)
-    new = {key_name for old, key in zip(before, after, strict=True) for key_name in _added_keys(old, key)}
+        _validate(action_id, text, file, KEYS)
+    after = tuple(key._replace(keys=_normalize(custom[key.id])) if key.id in custom else key for key in KEYS)
+    new = {key_name for old, key in zip(KEYS, after, strict=True) for key_name in _added_keys(old, key)}
     added = tuple(key for name, command in (commands or {}).items() for key in _command_keys(name, command, file))
     new |= {(key.id, textual_key_name(name)) for key in added for name in key.keys.split(",")}
     after += added

@@ -363,10 +363,10 @@ _LABELS = {
 """The keys whose label is not their capitalized name."""
 
 
-def bindings(context: KeyContext, keys: Iterable[Key] = KEYS) -> list[BindingType]:
+def bindings(context: KeyContext) -> list[BindingType]:
     """Return Textual's bindings for one context."""
     return [
-        Binding(key.keys, key.action, key.description, id=key.id, show=False) for key in keys if key.context is context
+        Binding(key.keys, key.action, key.description, id=key.id, show=False) for key in KEYS if key.context is context
     ]
 
 

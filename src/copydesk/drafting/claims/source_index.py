@@ -105,9 +105,9 @@ class SourceIndex:
         """Return the analyzed sentence."""
         return parse_statement(sentence.text[:MAX_SENTENCE_LENGTH], self.language)
 
-    def before(self, sentence: Sentence, count: int = 2) -> list[Statement]:
-        """Return the sentences before `sentence` in the same text, nearest last."""
-        earlier = self.sentences[max(0, sentence.position - count) : sentence.position]
+    def before(self, sentence: Sentence) -> list[Statement]:
+        """Return the two sentences before `sentence` in the same text, nearest last."""
+        earlier = self.sentences[max(0, sentence.position - 2) : sentence.position]
         return [self.statement(other) for other in earlier if other.material is sentence.material]
 
     def after(self, sentence: Sentence) -> list[Statement]:

@@ -129,12 +129,12 @@ class Material(NamedTuple):
         """True if template text may be English."""
         return self.language == "en"
 
-    def title_value(self, text: str | None = None) -> TemplateValue:
-        """Return the headline, or the given part of it, as a template piece.
+    def title_value(self) -> TemplateValue:
+        """Return the headline as a template piece.
 
         It is put in quotation marks if it says "I" or "we", which the user does not.
         """
-        text = self.headline.text if text is None else text
+        text = self.headline.text
         speaks = is_first_person(text, self.language) or (self.english and is_first_person_plural(text))
         needs_marks = not self.is_own_text and speaks
         display_text = attribution.quote(text, self.language) if needs_marks else text

@@ -66,7 +66,7 @@ def _feed_url(ctx: FetchContext) -> str:
     if query and not _TIME_FILTER.search(query):
         query = f"{query} {DEFAULT_TIME_FILTER}"
     search = {"q": query} if parts.path == "/rss/search" else {}
-    return f"{ctx.endpoints.google_news}{parts.path}?{urlencode({**search, **_edition(config, parameters)._asdict()})}"
+    return f"{SITE}{parts.path}?{urlencode({**search, **_edition(config, parameters)._asdict()})}"
 
 
 def _parameters(query: str) -> dict[str, str]:

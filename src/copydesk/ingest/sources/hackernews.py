@@ -31,6 +31,8 @@ from copydesk.model.item import Entry
 from copydesk.model.source import HackerNewsList, SourceConfig
 
 SITE = "https://news.ycombinator.com"
+ALGOLIA_URL = "https://hn.algolia.com/api/v1"
+FIREBASE_URL = "https://hacker-news.firebaseio.com/v0"
 EXPECTED_URL = f"an address of Hacker News, such as {SITE}"
 PAGE_SIZE = 100
 MAX_PAGES = 10
@@ -154,7 +156,7 @@ async def _fetch_hits(ctx: FetchContext, tags: str, page: int) -> tuple[list[_Hi
 
     The digest leaves out the rest of the response, which changes every time: it holds the search's duration.
     """
-    url = f"{ctx.endpoints.algolia}/search_by_date?{urlencode(_parameters(ctx, tags, page))}"
+    url = f"{ALGOLIA_URL}/search_by_date?{urlencode(_parameters(ctx, tags, page))}"
     response = await ctx.http.get(url, accept=ACCEPT_JSON)
     result = decode_json(response.body, _Hits, _ALGOLIA)
     raw_hits = decode_json(bytes(result.hits), tuple[msgspec.Raw, ...], _ALGOLIA)
@@ -192,7 +194,7 @@ def _created_timestamp(hit: _Hit) -> int:
 
 async def _fetch_list(ctx: FetchContext, story_list: HackerNewsList) -> FetchResult:
     """Fetch a list from Firebase and its first stories one by one; stories that fail are left out."""
-    body = await fetch_body(ctx, f"{ctx.endpoints.firebase}/{story_list.value}stories.json", accept=ACCEPT_JSON)
+    body = await fetch_body(ctx, f"{FIREBASE_URL}/{story_list.value}stories.json", accept=ACCEPT_JSON)
     newest = _newest_stored(ctx)
     cursor = {"newest": str(newest)} if newest else {}
     if body.unchanged:
@@ -213,7 +215,7 @@ async def _fetch_list(ctx: FetchContext, story_list: HackerNewsList) -> FetchRes
 
 
 async def _fetch_item(ctx: FetchContext, item_id: int) -> _Item | None:
-    response = await ctx.http.get(f"{ctx.endpoints.firebase}/item/{item_id}.json", accept=ACCEPT_JSON)
+    response = await ctx.http.get(f"{FIREBASE_URL}/item/{item_id}.json", accept=ACCEPT_JSON)
     if response.body.strip() == b"null":
         return None
     item = decode_json(response.body, _Item, _FIREBASE)

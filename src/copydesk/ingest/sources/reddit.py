@@ -44,6 +44,8 @@ from copydesk.model.source import SourceConfig, SubredditListing
 from copydesk.text.redaction import DEFAULT_REDACTION
 
 SITE = "https://www.reddit.com"
+API_URL = "https://oauth.reddit.com"
+"""For requests with a token."""
 SERVICE = "Reddit"
 EXPIRY_MARGIN = timedelta(seconds=60)
 """A token is renewed this long before it expires, so that it outlives the request."""
@@ -140,7 +142,7 @@ async def fetch_listing(ctx: FetchContext, path: str) -> FetchResult:
 
 async def _fetch_listing(ctx: FetchContext, path: str) -> FetchedBody:
     headers = {"Authorization": f"Bearer {await _token(ctx)}"}
-    return await fetch_body(ctx, f"{ctx.endpoints.reddit_oauth}{path}", accept=ACCEPT_JSON, headers=headers)
+    return await fetch_body(ctx, f"{API_URL}{path}", accept=ACCEPT_JSON, headers=headers)
 
 
 async def _token(ctx: FetchContext) -> str:
@@ -152,7 +154,7 @@ async def _token(ctx: FetchContext) -> str:
     client_id, secret = ctx.credentials.reddit
     basic = base64.b64encode(f"{client_id}:{secret}".encode()).decode()
     response = await ctx.http.post_form(
-        f"{ctx.endpoints.reddit}/api/v1/access_token",
+        f"{SITE}/api/v1/access_token",
         {"grant_type": "client_credentials"},
         {"Authorization": f"Basic {basic}"},
     )
@@ -263,7 +265,7 @@ def _target(url: str, config: SourceConfig) -> ListingTarget:
 
 
 async def _fetch_feed(ctx: FetchContext, target: ListingTarget) -> FetchResult:
-    url = f"{ctx.endpoints.reddit}{target.path}/.rss?{urlencode(target.parameters)}"
+    url = f"{SITE}{target.path}/.rss?{urlencode(target.parameters)}"
     try:
         body = await fetch_body(ctx, url, accept=ACCEPT_FEEDS, host_gap=MIN_REQUEST_INTERVAL)
     except (RateLimitedError, LoginRequiredError) as error:

@@ -43,6 +43,7 @@ _NON_LANGUAGE_CODES = {"und", "zxx", "qam", "qct", "qht", "qme", "qst"}
 """X's codes for an unknown language and for posts of only links, hashtags or media."""
 
 SERVICE = "X"
+API_URL = "https://api.x.com/2"
 EXPECTED_URL = "the account's page, such as https://x.com/NAME"
 FIRST_PAGE_SIZE = 20
 """Posts of the first fetch: enough to show what the account writes about."""
@@ -345,7 +346,7 @@ class _ApiClient:
         return decode_json_list(response.data or (), Post, SERVICE), token
 
     async def _get(self, path: str) -> bytes:
-        url = f"{self.ctx.endpoints.twitter}/{path}"
+        url = f"{API_URL}/{path}"
         try:
             return (await self.ctx.http.get(url, accept=ACCEPT_JSON, headers=self.headers)).body
         except (RateLimitedError, LoginRequiredError, ResponseStatusError) as error:

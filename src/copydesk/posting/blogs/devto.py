@@ -6,7 +6,7 @@ the same ones. The author's list has drafts first and then published articles, n
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, ClassVar
 
 import msgspec
@@ -15,6 +15,7 @@ from copydesk.model.platform import PlatformInfo
 from copydesk.posting.blogs.articles import Article, DraftThenPublish, is_same_title
 from copydesk.posting.client import shorten
 from copydesk.posting.platform import (
+    CLOCK_TOLERANCE,
     Account,
     ConnectResult,
     DeliveryStep,
@@ -33,7 +34,6 @@ from copydesk.posting.site import Site, link_urls, parse_server_url
 MAX_TAGS, MAX_TAG_LENGTH = 4, 30
 PAGE_SIZE, MAX_PAGES = 30, 100
 """Articles per page, each with its full text, and the number of pages read at most."""
-CLOCK_TOLERANCE = timedelta(minutes=2)
 _NOT_IN_TAGS = re.compile(r"[\W_]+")
 _FRONT_MATTER = re.compile(r"-{3,}[^\S\n]*(?=\n|$)")
 

@@ -18,6 +18,7 @@ from copydesk.model.serialization import Struct
 from copydesk.posting.blogs import articles
 from copydesk.posting.client import PlatformClient, Response, as_repeatable, encode_form_with_image, image_file_name
 from copydesk.posting.platform import (
+    CLOCK_TOLERANCE,
     RECONNECT_HINT,
     Account,
     ConnectResult,
@@ -41,7 +42,6 @@ from copydesk.posting.site import Site, link_urls, parse_server_url, site_name
 from copydesk.text import links
 from copydesk.text.html_tags import iter_tags
 
-CLOCK_TOLERANCE = timedelta(minutes=2)
 _REL = re.compile(r";\s*rel\s*=\s*\"?([^\";,]{1,200})", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
 

@@ -31,6 +31,7 @@ from copydesk.posting.mastodon.server import (
     step_result,
 )
 from copydesk.posting.platform import (
+    CLOCK_TOLERANCE,
     RECONNECT_HINT,
     Account,
     ConnectResult,
@@ -71,8 +72,6 @@ CHECK_DELAYS = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 _PARTIAL_CONTENT = 206
 """Status while the server is still processing an upload."""
 
-CLOCK_TOLERANCE = timedelta(minutes=2)
-"""Tolerance for a server clock that is behind ours."""
 MAX_IDS_PER_REQUEST = 20
 """Statuses per request by id; Mastodon's maximum."""
 _WITH_KEYS = DeliveryGuarantees(idempotency_window=timedelta(minutes=50))

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
@@ -27,9 +27,6 @@ _LOGIN_CODES = frozenset({10, 102, 190, *range(200, 300)})
 _RATE_LIMIT_CODES = frozenset({4, 17, 32, 341, 613})
 _TRANSIENT_CODES = frozenset({1, 2})
 _NOT_FOUND = (100, 33)
-
-CLOCK_TOLERANCE = timedelta(minutes=2)
-"""Tolerance between the clock of Threads and ours."""
 
 
 class _Error(msgspec.Struct, frozen=True):

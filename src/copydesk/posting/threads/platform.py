@@ -14,6 +14,7 @@ from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response, as_repeatable
 from copydesk.posting.oauth import AuthorizedClient, TokenResponse
 from copydesk.posting.platform import (
+    CLOCK_TOLERANCE,
     Account,
     ConnectResult,
     CredentialStore,
@@ -37,7 +38,6 @@ from copydesk.posting.platform import (
 from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import parse_server_url
 from copydesk.posting.threads.api_models import (
-    CLOCK_TOLERANCE,
     Container,
     Insights,
     ObjectId,

@@ -9,7 +9,14 @@ from typing import Annotated
 import msgspec
 
 from copydesk.posting.client import Response, error_for_read, error_for_write, shorten
-from copydesk.posting.platform import NotSentError, PostingError, PostMetrics, RefusedPostError, UnknownOutcomeError
+from copydesk.posting.platform import (
+    CLOCK_TOLERANCE,
+    NotSentError,
+    PostingError,
+    PostMetrics,
+    RefusedPostError,
+    UnknownOutcomeError,
+)
 
 HOST = "X"
 PAYMENT_RETRY_DELAY = timedelta(hours=1)
@@ -20,8 +27,6 @@ PostId = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,19}\Z")]
 Handle = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_]{1,50}\Z")]
 _Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
-CLOCK_TOLERANCE = timedelta(minutes=2)
-"""Tolerance between X's clock and ours."""
 
 _SHORT_LINK = re.compile(r"https?://t\.co/\w+", re.ASCII)
 _MEDIA_LINK = re.compile(r"https?://(?:www\.)?(?:x|twitter)\.com/\w{1,50}/status/\d{1,19}/(?:photo|video)/\d{1,2}")

@@ -20,6 +20,7 @@ from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response, as_repeatable, error_for_read, error_for_write
 from copydesk.posting.oauth import AuthorizedClient, TokenResponse
 from copydesk.posting.platform import (
+    CLOCK_TOLERANCE,
     RECONNECT_HINT,
     Account,
     ConnectResult,
@@ -44,7 +45,6 @@ from copydesk.posting.platform import (
 from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import parse_server_url
 from copydesk.posting.x.api_models import (
-    CLOCK_TOLERANCE,
     HOST,
     Handle,
     PostId,

@@ -137,8 +137,8 @@ class KeyHintText(Static):
 class KeyHints(KeyHintText):
     """`Ctrl+S saves · Esc leaves`: hints for keys of a context, whose actions belong to the screen."""
 
-    def __init__(self, context: str, effects: Mapping[str, str], *, id: str | None = None, classes: str = "") -> None:
-        super().__init__(key_hints(context, effects), id=id, classes=classes)
+    def __init__(self, context: str, effects: Mapping[str, str], *, id: str | None = None) -> None:
+        super().__init__(key_hints(context, effects), id=id)
 
 
 def key_hints(context: str, effects: Mapping[str, str]) -> Content:
