@@ -200,7 +200,7 @@ def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
         JobName.METRICS: inputs.to_measure and not inputs.due,
         JobName.GENERATION: inputs.to_write,
         JobName.CONFIDENCE: inputs.to_estimate,
-        JobName.PIPELINE: inputs.to_fetch and _is_interval_over(states.get(JobName.PIPELINE), inputs.now, inputs.pause),
+        JobName.PIPELINE: inputs.to_fetch and _is_run_due(states.get(JobName.PIPELINE), inputs.now, inputs.pause),
         JobName.BACKUP: inputs.to_back_up and _is_interval_over(states.get(JobName.BACKUP), inputs.now, BACKUP_RETRY),
         JobName.RETENTION: inputs.to_prune and _is_interval_over(states.get(JobName.RETENTION), inputs.now, DAY),
     }
@@ -223,6 +223,15 @@ def _is_interval_over(state: JobState | None, now: datetime, minimum: timedelta)
         return True
     # `abs`: if the clock was ahead, the job may have started in the future; do not wait for that time.
     return abs(now - state.began_at) >= minimum
+
+
+def _is_run_due(state: JobState | None, now: datetime, pause: timedelta) -> bool:
+    """Return True once the pause after a run is over, or at once if the last one failed or was interrupted."""
+    if state is None or state.began_at is None or state.ended_at is None or state.ended_at < state.began_at:
+        return True
+    has_failed = state.failed_at is not None and state.failed_at >= state.began_at
+    # Only the sources that it left are due: each has its own interval.
+    return has_failed or _is_interval_over(state, now, pause)
 
 
 def _is_backing_off(state: JobState | None, now: datetime) -> bool:

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import psycopg
-from procrastinate import App, PsycopgConnector
+from procrastinate import App, PsycopgConnector, RetryStrategy
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, UniqueViolation
 from procrastinate.jobs import DeleteJobCondition, Status
 from procrastinate.worker import Worker as QueueReader
@@ -56,6 +56,8 @@ TURN_INTERVAL: Final = 0.2
 """The same where jobs wait for their turn, at a host or an account: nothing announces the end of the one before."""
 FETCHES_PER_USER: Final = 16
 """Jobs of one run that are in the queue at once, so that the sources of others come between them."""
+FETCH_RETRIES: Final = RetryStrategy(max_attempts=5, wait=1, retry_exceptions={StoreError})
+"""How often a job is repeated that could not store what it fetched; the run waits, as the next one is minutes away."""
 FETCH_POLL_INTERVAL: Final = 0.05
 """Seconds between looks for the jobs of runs that have ended; a run of many sources is no faster than they are."""
 POSTS_PER_JOB: Final = 100
@@ -124,7 +126,7 @@ class Worker:
         self._work_task: Task[..., Any, ...] = task(name="work", queue="work")(self._work)
         self._run_task: Task[..., Any, ...] = task(name="run", queue="run")(self._work)
         self._post_task: Task[..., Any, ...] = task(name="post", queue="post")(self._post)
-        self._fetch_task: Task[..., Any, ...] = task(name="fetch", queue="fetch")(self._fetch)
+        self._fetch_task: Task[..., Any, ...] = task(name="fetch", queue="fetch", retry=FETCH_RETRIES)(self._fetch)
         for cron, name, work in ((SWEEP, "sweep", self._sweep), (TAKEOVER, "take over", self._take_over)):
             # Not locked: the lock of one whose worker died would hold up those that follow.
             periodic = task(name=name, queue="look", queueing_lock=name, priority=20)(work)

@@ -92,10 +92,19 @@ def test_zones_are_checked_at_start_and_daily() -> None:
 
 
 def test_pause_between_pipeline_runs() -> None:
-    running = make_state(JobName.PIPELINE, began_at=NOW)
-    situation = replace(IDLE, to_fetch=True, states=(ZONES_CHECKED, running))
+    ended = make_state(JobName.PIPELINE, began_at=NOW, ended_at=NOW + SECOND, failed_at=NOW - SECOND)
+    situation = replace(IDLE, to_fetch=True, states=(ZONES_CHECKED, ended))
     assert due_jobs(replace(situation, now=NOW + PIPELINE_PAUSE - SECOND)) == ()
     assert due_jobs(replace(situation, now=NOW + PIPELINE_PAUSE)) == (JobName.PIPELINE,)
+
+
+def test_no_pause_after_a_run_that_failed_or_was_interrupted() -> None:
+    failed = make_state(JobName.PIPELINE, began_at=NOW, ended_at=NOW, failed_at=NOW, error="no")
+    situation = replace(IDLE, to_fetch=True, states=(ZONES_CHECKED, failed))
+    assert due_jobs(replace(situation, now=NOW + ERROR_BACKOFF - SECOND)) == ()
+    assert due_jobs(replace(situation, now=NOW + ERROR_BACKOFF)) == (JobName.PIPELINE,)
+    interrupted = make_state(JobName.PIPELINE, began_at=NOW, ended_at=NOW - SECOND)
+    assert due_jobs(replace(situation, states=(ZONES_CHECKED, interrupted))) == (JobName.PIPELINE,)
 
 
 def test_pause_after_a_backup_that_failed_or_was_cancelled() -> None:
@@ -112,8 +121,9 @@ def test_abandoned_run_is_not_waited_for() -> None:
 
 def test_run_started_in_future_is_ignored() -> None:
     """A clock that was a year ahead would have kept the sources unfetched for a year."""
-    running = make_state(JobName.PIPELINE, began_at=NOW + timedelta(days=365))
-    assert due_jobs(replace(IDLE, to_fetch=True, states=(ZONES_CHECKED, running))) == (JobName.PIPELINE,)
+    future = NOW + timedelta(days=365)
+    ended = make_state(JobName.PIPELINE, began_at=future, ended_at=future)
+    assert due_jobs(replace(IDLE, to_fetch=True, states=(ZONES_CHECKED, ended))) == (JobName.PIPELINE,)
 
 
 def test_failed_job_pauses_while_the_rest_continue() -> None:

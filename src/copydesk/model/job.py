@@ -43,6 +43,7 @@ class JobState(Struct, frozen=True):
     lease_until: datetime | None
     began_at: datetime | None
     ended_at: datetime | None
+    """Before `began_at` if it is running, or was interrupted."""
     failed_at: datetime | None
     error: str | None
     """The last error, until the job succeeds."""

@@ -235,9 +235,9 @@ def renew_lease(conn: Connection, user_id: str, lease: JobLease, lease_until: da
 def release_lease(
     conn: Connection, user_id: str, lease: JobLease, now: datetime, *, finished: bool, error: str | None
 ) -> None:
-    """Release a job. With `finished`, replace its last error by `error`; otherwise the last error stays."""
-    values: dict[str, object] = {"owner": None, "claim_id": None, "lease_until": None, "ended_at": now}
+    """Release a job. With `finished`, store its end and `error`; otherwise those of the time before stay."""
+    values: dict[str, object] = {"owner": None, "claim_id": None, "lease_until": None}
     if finished:
-        values |= {"error": error, "failed_at": now if error else None}
+        values |= {"ended_at": now, "error": error, "failed_at": now if error else None}
     statement = update(job).where(job.c.user_id == user_id, job.c.name == lease.job, job.c.claim_id == lease.id)
     conn.execute(statement.values(**values))

@@ -12,10 +12,12 @@ import pytest
 from copydesk import worker as worker_module
 from copydesk.desk import Desk, Desks
 from copydesk.desk.context import utc_now
+from copydesk.desk.pipeline import fetch_sources
 from copydesk.errors import StoreError
 from copydesk.posting import delivery_states
 from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.posting.platform import DeliveryGuarantees
+from copydesk.store import runs
 from desk_fixtures import FakeWeb, create_source, entry, execute_sql, feed, query_db
 from desks_fixtures import open_desks_at
 from postgresql_server import PostgresqlServer, add_conflicts, count_conflicts, cut_connections, stopped
@@ -123,6 +125,46 @@ async def test_connections_are_cut_again_and_again(home, server):
             await asyncio.to_thread(cut_connections, server, home)
         await work.wait_until_done()
     work.check()
+
+
+def cut_first(monkeypatch, module, name):
+    """Cut the connection of the first transaction that calls a function of the store."""
+    function, is_cut = getattr(module, name), False
+
+    def cut_or_call(connection, *args, **options):
+        nonlocal is_cut
+        if not is_cut:
+            is_cut = True
+            connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
+        return function(connection, *args, **options)
+
+    monkeypatch.setattr(module, name, cut_or_call)
+
+
+@asynccontextmanager
+async def fetching_one_source(home) -> AsyncIterator[list[str]]:
+    """Run a worker, which is to fetch one source; yield its messages."""
+    web, messages, url = FakeWeb(), [], "https://1.example/feed"
+    web.put(url, feed(entry(1, now=utc_now())))
+    async with open_desks_at(home, web, clock=utc_now) as desks:
+        await create_source(await desks.get(desks.owner), url)
+        async with running(make_worker(home, desks, messages)):
+            yield messages
+
+
+async def test_run_that_failed_is_repeated_soon(home, monkeypatch):
+    """The pause between two runs, 15 minutes, held up the sources that it had left."""
+    cut_first(monkeypatch, runs, "claim")
+    async with fetching_one_source(home) as messages:
+        await wait_until(lambda: asyncio.sleep(0, query_db(home, "SELECT count(*) FROM item") == [(1,)]))
+    assert "pipeline: Cannot reach postgresql://" in messages[0]
+
+
+async def test_fetch_that_was_not_stored_is_repeated_in_the_same_run(home, monkeypatch):
+    cut_first(monkeypatch, fetch_sources, "store_fetch")
+    async with fetching_one_source(home) as messages:
+        await wait_until(lambda: asyncio.sleep(0, messages))
+    assert messages[0] == "owner pipeline: succeeded: 1 draft from 1 item"
 
 
 async def test_deadlocks_and_serialization_failures_are_repeated(home, server):
