@@ -47,6 +47,12 @@ def test_check_without_accounts_explains_connect(tmp_path):
     assert "copydesk account connect" in result.err
 
 
+def test_mistyped_account_is_not_asked_about(tmp_path):
+    result = run_in_process(tmp_path, "account", "remove", "blusky")
+    assert_one_line_error(result, 3)
+    assert result.err.startswith("Error: No account 'blusky'.")
+
+
 @pytest.mark.parametrize("client_secret", CLIENT_SECRETS)
 @pytest.mark.parametrize("source", ["standard input", "environment"])
 def test_x_is_connected_with_and_without_client_secret(tmp_path, monkeypatch, client_secret, source):

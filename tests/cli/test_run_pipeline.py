@@ -16,9 +16,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from rich.cells import cell_len
 
 from cli_runner import COMMAND, make_environment, run_command, run_in_process
 from copydesk.desk.pipeline import select_stories
@@ -157,7 +158,9 @@ def test_progress_without_terminal_is_line_per_stage(home):
     result = run_in_process(home, "--run-pipeline")
 
     assert result.code == 0
-    assert result.err.splitlines() == ["ingest  2/2", "filter  6/6", "rank    6/6", "draft   6/6"]
+    *stages, next_step = result.err.splitlines()
+    assert stages == ["ingest  2/2", "filter  6/6", "rank    6/6", "draft   6/6"]
+    assert next_step == "Review them in the console, or here: copydesk draft list"
     assert re.fullmatch(r"6 new drafts from 6 items, 6 stories, 6 ranked, in \d+\.\d s\.\n", result.out)
 
 
@@ -172,6 +175,19 @@ def test_declined_items_are_reported(home, server):
     assert re.search(r"\nnot drafted +2 items had nothing to quote\n", run_in_process(home, "run", "show", run_id).out)
     stats = json.loads(run_in_process(home, "run", "show", run_id, "--json").out)["stats"]
     assert stats["itemsDeclined"] == {"nothing_to_quote": 2}
+
+
+def test_old_items_of_first_fetch_are_reported(home, server):
+    old = datetime.now(UTC) - timedelta(days=3)
+    for path in ("/one", "/two"):
+        server.serve(path, feed(entry(len(path), now=old), entry(9, now=old)))
+    result = run_in_process(home, "--run-pipeline")
+    again = run_in_process(home, "--run-pipeline")
+
+    assert result.out.splitlines()[1:] == ["4 items were too old when their source was first fetched."]
+    assert "drafts items of the last 48 hours (pipeline.first_fetch_hours); later runs draft what is new." in result.err
+    assert again.out.startswith("0 new drafts from 0 items")
+    assert again.err.splitlines()[-1] == "Nothing new since the last run."
 
 
 def test_failed_source_does_not_fail_run(home, server):
@@ -283,9 +299,12 @@ def test_draft_list_fits_terminal_width(home):
 
     lines = output.split("\r\n")[:-1]
     assert len(lines) == 6
-    assert all(_cells(line[:-1]) < 90 and line.endswith("…") for line in lines)
+    assert all(cell_len(line) <= 90 and line.endswith("…") for line in lines)
     piped = run_in_process(home, "draft", "list").out.splitlines()
-    assert all(len(line) > 90 for line in piped)  # piped lines are not shortened
+    assert all(text in line for line in piped)  # not shortened
+    _, output = run_on_terminal(home, "draft", "list", columns=20)
+    lines = output.split("\r\n")[:-1]
+    assert all(cell_len(line) <= 40 and line.endswith("…") for line in lines)  # two lines of a narrow terminal
 
 
 @pytest.mark.parametrize("environment", [{}, {"COLUMNS": "80"}], ids=["", "terminal made smaller"])

@@ -43,6 +43,15 @@ def test_old_items_are_drafted(tmp_path: Path, server: FeedServer) -> None:
     assert run_try(tmp_path, server.url("/monthly")).out.count("Monthly · ") == 2
 
 
+def test_reason_for_no_draft_is_printed(tmp_path: Path, server: FeedServer) -> None:
+    old = datetime.now(UTC) - timedelta(days=40)
+    server.serve("/past", feed(*(entry(number, now=old) for number in range(2)), title="Past"))
+    result = run_try(tmp_path, server.url("/past"))
+    assert "0 drafts from Past." in result.err
+    assert "2 items were too old when their source was first fetched." in result.err
+    assert "Items of the last 30 days are drafted." in result.err
+
+
 @pytest.mark.parametrize(("args", "answer"), [(("--keep",), ""), ((), "y\n")])
 def test_sources_are_kept_on_demand(
     tmp_path: Path, server: FeedServer, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], answer: str

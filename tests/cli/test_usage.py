@@ -38,11 +38,14 @@ def test_unknown_id_is_one_line(tmp_path, args, options, start):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["nonsense"], "There is no command 'nonsense'. There are: try, source, draft, account, delivery,"),
+        (["nonsense"], "There is no command 'nonsense'. See `copydesk --help`."),
+        (["login"], "There is no command 'login'. Did you mean 'account connect'? See"),
+        (["draft", "create"], "There is no command 'create'. Did you mean 'new'? See `copydesk draft --help`."),
+        (["source", "rm"], "There is no command 'rm'. Did you mean 'remove'? See"),
         (["doctr"], "There is no command 'doctr'. Did you mean 'doctor'? See `copydesk --help`."),
         (["run-pipeline"], "There is no command 'run-pipeline'. Did you mean '--run-pipeline'? See"),
         (["source", "nonsense"], "There is no command 'nonsense'. There are: add, edit, export, import, list,"),
-        (["--smple"], "'--sample', '--user'?) See `copydesk --help`."),
+        (["--smple"], "No such option '--smple'. Did you mean '--sample'? See `copydesk --help`."),
         (["--nonsense"], "--nonsense"),
         (["source", "add", "rss"], "Missing argument 'URL'."),
         (["source", "add"], "Missing argument 'TYPE'. Choose from: rss, twitter, reddit, hackernews"),

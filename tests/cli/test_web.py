@@ -61,7 +61,7 @@ def test_missing_extra_names_install_command(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "textual_serve.app_service", None)
     result = run_in_process(tmp_path, "--sample", "--web")
     assert_one_line_error(result, 2)
-    assert "pip install 'copydesk[web]'" in result.err
+    assert "pip install '.[web]'" in result.err
 
 
 def test_occupied_port_is_refused_without_address(capsys: pytest.CaptureFixture[str]) -> None:

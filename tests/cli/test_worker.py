@@ -21,7 +21,7 @@ def test_missing_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "procrastinate", None)
     result = run_in_process(tmp_path, "worker")
     assert result.code == 2
-    assert "pip install 'copydesk[cluster]'" in result.err
+    assert "pip install '.[cluster]'" in result.err
 
 
 def test_user_is_refused(tmp_path):

@@ -33,7 +33,12 @@ FORMATS = ("SHORT", "THREAD", "BLOG")
 RUN_FIELDS = ("id", "status", "stage", "startedAt", "endedAt", "duration", "stats", "error")
 """The formats, and the fields of a run. By name: their classes would be imported for `--help`, too."""
 
-OPTIONS_AS_COMMANDS = {"run-pipeline": "--run-pipeline", "sample": "--sample"}
+OPTIONS_AS_COMMANDS = {
+    "run-pipeline": "--run-pipeline",
+    "sample": "--sample",
+    "version": "--version",
+    "login": "account connect",
+}
 EXAMPLES = (
     "copydesk --sample",
     "copydesk --run-pipeline",
@@ -74,7 +79,7 @@ class LazyGroup(Group):
         if name not in COMMANDS and not ctx.resilient_parsing:
             group = self._find_group(ctx, name)
             advice = f"Did you mean '{group} {name}'?" if group else suggest(name, COMMANDS, OPTIONS_AS_COMMANDS)
-            ctx.fail(f"There is no command {name!r}. {advice}")
+            ctx.fail(f"There is no command {name!r}. {advice}".rstrip())
         return super().resolve_command(ctx, args)
 
     def _find_group(self, ctx: click.Context, name: str) -> str | None:

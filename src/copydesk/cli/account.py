@@ -162,7 +162,9 @@ def check(context: Context, *, names: tuple[str, ...], as_json: bool) -> None:
 def remove(context: Context, *, name: str, yes: bool, as_json: bool) -> None:
     """Disconnect an account and delete its credentials. Posts stay online."""
     if not yes:
-        confirm(f"Disconnect {clean(name)} and delete its credentials?", declined="Nothing changed.")
+        # A mistyped name is refused without a question.
+        account = context.run(lambda desk: desk.accounts.get(name))
+        confirm(f"Disconnect {clean(account.label)} and delete its credentials?", declined="Nothing changed.")
     removed = context.run(lambda desk: desk.accounts.remove(name))
     if as_json:
         print_json(removed)

@@ -47,7 +47,7 @@ def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, a
 @json_options(RestoredDesk)
 @pass_context
 def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
-    """Replace the database by the backup in FILE. The replaced database is kept beside it.
+    """Replace the database with the backup in FILE. The replaced database is kept beside it.
 
     Quit the console and stop the daemon first. The backup is checked before and after it is copied. On PostgreSQL a
     backup is made of the desk that is replaced.
@@ -62,7 +62,7 @@ def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
     if not yes and settings.has_database and file.is_file():
         database = settings.database.url or settings.database_file
         confirm(
-            f"Replace {database} by {clean(str(file))}? The current database is kept.",
+            f"Replace {database} with {clean(str(file))}? The current database is kept.",
             declined="Nothing changed.",
         )
     restored = context.run_without_desk(lambda: restore_desk(settings, file.absolute()))

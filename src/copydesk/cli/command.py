@@ -7,6 +7,26 @@ from typing import Any
 
 import click
 
+SIMILARITY = 0.7
+"""How alike two names must be for one to be suggested for the other, from 0 to 1."""
+MAX_LISTED = 12
+"""Names that an error lists; of more, the help is easier to read."""
+SYNONYMS = {
+    "create": ("new", "add"),
+    "new": ("create", "add"),
+    "add": ("new", "create", "connect"),
+    "delete": ("remove", "revoke", "archive"),
+    "rm": ("remove", "revoke", "archive"),
+    "disconnect": ("remove",),
+    "ls": ("list",),
+    "view": ("show",),
+    "get": ("show",),
+    "info": ("show",),
+    "update": ("edit", "set"),
+    "change": ("edit", "set"),
+}
+"""What other programs call commands, with our names for them."""
+
 
 class _DocumentedCommand(click.Command):
     """A command or group with examples in its help."""
@@ -33,7 +53,7 @@ class _DocumentedCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            raise _misplaced_option(ctx, error.option_name) or error from None
+            raise _misplaced_option(ctx, error.option_name) or _unknown_option(ctx, error) from None
 
 
 class Command(_DocumentedCommand):
@@ -66,7 +86,7 @@ class Group(_DocumentedCommand, click.Group):
         args = [self._aliases.get(args[0], args[0]), *args[1:]]
         names = self.list_commands(ctx)
         if args[0] not in names and not ctx.resilient_parsing:
-            ctx.fail(f"There is no command {args[0]!r}. {suggest(args[0], names)}")
+            ctx.fail(f"There is no command {args[0]!r}. {suggest(args[0], names)}".rstrip())
         return super().resolve_command(ctx, args)
 
 
@@ -83,14 +103,22 @@ def group(name: str | None = None, **attributes: Any) -> Callable[[Callable[...,
 
 
 def suggest(name: str, existing: Iterable[str], spellings: Mapping[str, str] | None = None) -> str:
-    """Return a sentence that names what is spelled like `name`; all of `existing` if nothing is.
+    """Return a sentence that names what is spelled like `name` or means the same; all of a few if nothing is.
 
     `spellings` are other things that may be meant, with what to type for them.
     """
     typed = {name: name for name in existing}
     candidates = typed | dict(spellings or {})
-    similar = [repr(candidates[match]) for match in get_close_matches(name, candidates)]
-    return f"Did you mean {' or '.join(similar)}?" if similar else f"There are: {', '.join(typed)}."
+    matches = [*SYNONYMS.get(name, ()), *get_close_matches(name, candidates, cutoff=SIMILARITY)]
+    similar = [repr(candidates[match]) for match in dict.fromkeys(matches) if match in candidates]
+    if similar:
+        return f"Did you mean {join_with_or(similar)}?"
+    return f"There are: {', '.join(typed)}." if len(typed) <= MAX_LISTED else ""
+
+
+def join_with_or(words: Sequence[str]) -> str:
+    """Return the words as `a`, `a or b` or `a, b or c`."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def first_sentence(text: str) -> str:
@@ -106,3 +134,10 @@ def _misplaced_option(ctx: click.Context, name: str) -> click.UsageError | None:
     if root is ctx or not any(name in parameter.opts for parameter in root.command.params):
         return None
     return click.UsageError(f"{name} goes before the command: `{root.command_path} {name}`.", ctx)
+
+
+def _unknown_option(ctx: click.Context, error: click.NoSuchOption) -> click.UsageError:
+    """Return the error for an unknown option, in the words of those for commands."""
+    similar = get_close_matches(error.option_name, error.possibilities or (), cutoff=SIMILARITY)
+    advice = f" Did you mean {join_with_or([repr(name) for name in similar])}?" if similar else ""
+    return click.UsageError(f"No such option {error.option_name!r}.{advice}", ctx)

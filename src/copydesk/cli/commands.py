@@ -44,7 +44,7 @@ COMMANDS = {
     "mcp": ("copydesk.cli.mcp", "Offer the operations as tools to an agent (MCP)."),
     "prove": ("copydesk.cli.prove", "Kill senders, and count what is posted twice or lost."),
     "backup": ("copydesk.cli.backup", "Back up the database."),
-    "restore": ("copydesk.cli.backup", "Replace the database by a backup."),
+    "restore": ("copydesk.cli.backup", "Replace the database with a backup."),
     "migrate": ("copydesk.cli.migrate", "Copy the desk to PostgreSQL, or back to a file."),
     "prune": ("copydesk.cli.prune", "Delete old data now."),
     "doctor": ("copydesk.cli.doctor", "Check the installation and suggest fixes."),

@@ -15,10 +15,10 @@ SHELLS = ("bash", "zsh", "fish")
         "copydesk completion fish > ~/.config/fish/completions/copydesk.fish",
     )
 )
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=click.Choice(SHELLS), metavar="SHELL")
 @click.pass_context
 def completion(ctx: click.Context, *, shell: str) -> None:
-    """Print the completion script for a shell.
+    """Print the completion script for a shell: bash, zsh or fish.
 
     Write it to the file that your shell reads for `copydesk`, as below, and start a new shell. Bash needs the package
     bash-completion; without it, put eval "$(copydesk completion bash)" into ~/.bashrc. For zsh, ~/.zshrc has to contain

@@ -70,12 +70,14 @@ class StatusChoice(click.Choice[str]):
         return super().convert(values.get(str(value).lower(), value), param, ctx)
 
 
+STATUSES = tuple(member.value for member in Status)
 OPTIONS = (
     click.option(
         "--status",
         multiple=True,
-        type=StatusChoice([member.value for member in Status]),
-        help='With this status, or its label such as "needs review"; may be repeated.',
+        type=StatusChoice(STATUSES),
+        metavar="STATUS",
+        help=f'With this status: {", ".join(STATUSES)}; or its label such as "needs review". May be repeated.',
     ),
     click.option(
         "--format",

@@ -43,9 +43,8 @@ def _find_command(parent: click.Context, name: str) -> click.Context:
     names = group.list_commands(parent)
     if name not in names:
         topics = [] if parent.parent else list(TOPICS)
-        raise click.UsageError(
-            f"There is no command{' or topic' if topics else ''} {name!r}. {suggest(name, [*names, *topics])}", parent
-        )
+        kind = "command or topic" if topics else "command"
+        raise click.UsageError(f"There is no {kind} {name!r}. {suggest(name, [*names, *topics])}".rstrip(), parent)
     found = group.get_command(parent, name)
     assert found is not None
     return click.Context(found, parent=parent, info_name=name)

@@ -9,6 +9,7 @@ import click
 from copydesk.cli.command import command
 from copydesk.cli.context import Context, pass_context
 from copydesk.errors import SettingsError
+from copydesk.version import install_hint
 
 if TYPE_CHECKING:
     from copydesk.desk import Desks
@@ -26,7 +27,7 @@ def mcp(context: Context) -> None:
     that nobody has approved; it cannot approve, schedule or post. A token in COPYDESK_TOKEN decides otherwise.
     """
     if find_spec("mcp") is None:
-        raise click.UsageError("The MCP server is not installed. Install it: `pip install 'copydesk[mcp]'`.")
+        raise click.UsageError(f"The MCP server is not installed. {install_hint('mcp')}")
     context.run_without_desk(lambda: _serve(context))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 MIN_CUT_WIDTH = 10
-"""Columns below which nothing is cut: too little would be left to recognise a line by."""
+"""Columns that the last cell of a row gets at least: with fewer, too little would be left to recognise the row by."""
 
 BAR_WIDTH = 30
 """Columns of a bar."""
@@ -47,11 +47,15 @@ def print_table(rows: Iterable[Sequence[object]], *, empty: str, err: bool = Fal
 
 
 def _available_columns(used: int, *, err: bool) -> int | None:
-    """Return the columns left on a line of the terminal; None if it is no terminal, or a narrow one."""
+    """Return the columns left on a line of the terminal; None if it is no terminal."""
     if not (sys.stderr if err else sys.stdout).isatty():
         return None
-    available = shutil.get_terminal_size().columns - used
-    return available if available >= MIN_CUT_WIDTH else None
+    columns = shutil.get_terminal_size().columns
+    available = columns - used
+    # The row continues on the next lines of a narrow terminal, and ends with one of them.
+    while available < MIN_CUT_WIDTH:
+        available += columns
+    return available
 
 
 def _truncate(text: str, available: int | None) -> str:
@@ -92,10 +96,10 @@ def lacking_approval_note(draft_ids: Sequence[str], total: int) -> str:
     return f"{drafts} {verb} for the approval of another reviewer: copydesk draft countersign {example}"
 
 
-def first_line(text: str, width: int = 72) -> str:
-    """Return the first line of a text, cut at a word."""
+def first_line(text: str, width: int | None = None) -> str:
+    """Return the first line of a text, cut at a word if it is wider than `width` characters."""
     line = clean(text.strip().split("\n", 1)[0])
-    return line if len(line) <= width else line[: width - 1].rsplit(" ", 1)[0] + "…"
+    return line if width is None or len(line) <= width else line[: width - 1].rsplit(" ", 1)[0] + "…"
 
 
 class StageProgress:

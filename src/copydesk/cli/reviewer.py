@@ -31,11 +31,11 @@ def list_(context: Context, *, as_json: bool) -> None:
 
 @reviewer.command(examples=("copydesk reviewer role ben writer",))
 @click.argument("name")
-@click.argument("role", type=click.Choice([role.value for role in Role]))
+@click.argument("role", type=click.Choice([role.value for role in Role]), metavar="ROLE")
 @json_options(Reviewer)
 @pass_context
 def role(context: Context, *, name: str, role: str, as_json: bool) -> None:
-    """Give a reviewer a role.
+    """Give a reviewer a role: writer, reviewer or publisher.
 
     With the first role you become a publisher, and everybody else without one is a writer. A token without a role may
     do what its scope allows.

@@ -17,7 +17,7 @@ from copydesk.model.confidence import DecisionProgress
 from copydesk.model.draft import Format, ListedDraft
 from copydesk.model.ids import IdKind
 from copydesk.model.page import Page
-from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus, describe_declined
+from copydesk.model.run import Run, RunRequest, RunStatistics, RunStats, RunStatus, describe_declined
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
@@ -85,6 +85,7 @@ def _print_run(context: Context, run: Run) -> None:
         click.echo(f"{plural(stats.drafts_created, 'new draft')} from {funnel}, in {run.duration or 0:.1f} s.")
         for declined in describe_declined(stats):
             click.echo(f"{declined}.")
+        click.echo(context.with_desk_options(_next_step(context, stats)), err=True)
     else:
         click.echo(f"Run {run.status}: {clean(run.error or '')}", err=True)
     if stats.sources_failed:
@@ -93,6 +94,21 @@ def _print_run(context: Context, run: Run) -> None:
     if stats.skipped_sources:
         names = ", ".join(map(clean, stats.skipped_sources))
         click.echo(f"Skipped, because not due or the site asked to wait: {names}.", err=True)
+
+
+def _next_step(context: Context, stats: RunStats) -> str:
+    """Return what to do after a run."""
+    if stats.drafts_created:
+        return "Review them in the console, or here: copydesk draft list"
+    if not stats.items_considered:
+        return "Nothing new since the last run."
+    if stats.items_too_old == stats.items_considered:
+        hours = context.settings().pipeline.first_fetch_hours
+        return (
+            f"The first fetch of a source drafts items of the last {hours:g} hours (pipeline.first_fetch_hours); later "
+            "runs draft what is new."
+        )
+    return "Why an item is not among the drafts: copydesk why URL"
 
 
 @group()

@@ -12,6 +12,7 @@ from copydesk.cli.command import command
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.daemon import print_message
 from copydesk.errors import SettingsError
+from copydesk.version import install_hint
 
 if TYPE_CHECKING:
     from copydesk.http.app import Extension
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from copydesk.http.service import Service
     from copydesk.jobs import JobMessage
     from copydesk.model.user import User
-
-EXTRA_HINT = "Install it: `pip install 'copydesk[serve]'`."
 
 
 @command(examples=("copydesk serve", "copydesk serve --host 0.0.0.0 --allowed-host desk.example --jobs"))
@@ -64,7 +63,7 @@ def serve(
     except ModuleNotFoundError as error:
         if error.name not in {"starlette", "uvicorn", "multipart", "python_multipart"}:
             raise
-        raise click.UsageError(f"The HTTP service is not installed. {EXTRA_HINT}") from None
+        raise click.UsageError(f"The HTTP service is not installed. {install_hint('serve')}") from None
     from copydesk.http.log import print_log  # noqa: PLC0415 - an extra
 
     options = server.ServerOptions(host=host, port=port, allowed_hosts=allowed_hosts, trusted_proxies=trusted_proxies)

@@ -342,7 +342,7 @@ def _print_profile(profile: VoiceProfile) -> None:
     rows = [
         ("avoids", ", ".join(profile.avoid) or "nothing"),
         *([("hashtags", ", ".join(profile.hashtag_list))] if profile.hashtag_list else []),
-        *(("example", first_line(example)) for example in profile.examples),
+        *(("example", first_line(example, 72)) for example in profile.examples),
         *((kind, _format_settings(profile.formats[kind])) for kind in Format if kind in profile.formats),
         ("changed", format_time(profile.updated_at)),
     ]

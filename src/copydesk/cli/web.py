@@ -19,6 +19,7 @@ import click
 
 from copydesk.cli.context import Context
 from copydesk.errors import SettingsError
+from copydesk.version import install_hint
 
 HOST = "127.0.0.1"
 _BYTES = 16
@@ -93,7 +94,7 @@ def serve(context: Context, port: int = PORT) -> None:
     except ModuleNotFoundError as error:
         raise SettingsError(
             f"--web needs the package textual-serve ({error.name} is missing).",
-            hint="Install it: pip install 'copydesk[web]'",
+            hint=install_hint("web"),
         ) from None
     server.ConsoleServer(console_command(context), BrowserAuth(port, print_address)).serve()
 

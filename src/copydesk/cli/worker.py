@@ -9,6 +9,7 @@ from copydesk.cli.command import command
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.daemon import print_message
 from copydesk.cli.stop_signal import StopSignal
+from copydesk.version import install_hint
 
 if TYPE_CHECKING:
     from copydesk.desk import Desks
@@ -44,7 +45,7 @@ async def _run_until_signal(desks: "Desks", context: Context, concurrency: int) 
     except ModuleNotFoundError as error:
         if error.name not in {"procrastinate", "psycopg", "psycopg_pool"}:
             raise
-        message = "Workers need an extra that is not installed. Install it: pip install 'copydesk[cluster]'"
+        message = f"Workers need an extra that is not installed. {install_hint('cluster')}"
         raise click.UsageError(message) from None
     stop = StopSignal()
     worker = Worker(

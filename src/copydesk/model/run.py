@@ -70,6 +70,9 @@ class RunStats(Struct, frozen=True):
     """Items of earlier runs that still waited for a draft."""
     items_considered: int = 0
     """New and waiting items."""
+    items_too_old: int = 0
+    """New items that are not drafted, because they were old when their source was first fetched
+    (`pipeline.first_fetch_hours`)."""
     sources_fetched: int = 0
     sources_unchanged: int = 0
     """Not modified, or the same body again. Included in `sources_fetched`."""
@@ -84,8 +87,11 @@ class RunStats(Struct, frozen=True):
 
 def describe_declined(stats: RunStats) -> tuple[str, ...]:
     """Return why items were not drafted, such as "12 items had nothing to quote", most frequent first."""
-    counts = sorted(stats.items_declined.items(), key=lambda pair: -pair[1])
-    return tuple(f"{plural(count, 'item')} {_DECLINED[reason]}" for reason, count in counts)
+    counts = [(count, _DECLINED[reason]) for reason, count in stats.items_declined.items()]
+    if stats.items_too_old:
+        were, their = ("was", "its") if stats.items_too_old == 1 else ("were", "their")
+        counts.append((stats.items_too_old, f"{were} too old when {their} source was first fetched"))
+    return tuple(f"{plural(count, 'item')} {why}" for count, why in sorted(counts, key=lambda pair: -pair[0]))
 
 
 class Run(Struct, frozen=True):

@@ -12,6 +12,7 @@ from copydesk.store.connection_pool import create_private_folder, shield_to_comp
 from copydesk.store.database import open_database
 from copydesk.store.database_file import lock_shared
 from copydesk.store.migrate import prepare_database
+from copydesk.version import install_hint
 
 if TYPE_CHECKING:
     from copydesk.store.postgresql.copying import ServerSource, ServerTarget
@@ -91,5 +92,5 @@ def _missing_driver_reported() -> Iterator[None]:
         # Also if psycopg is installed without the library that it needs.
         raise StoreError(
             "database.url names a PostgreSQL database, but its driver is not installed.",
-            hint="Install it: pip install 'copydesk[postgresql]'",
+            hint=install_hint("postgresql"),
         ) from error

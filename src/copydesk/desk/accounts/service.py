@@ -138,7 +138,7 @@ class Accounts:
         A rejected credential is recorded, and nothing is sent to the account until it is connected again; LoginError is
         raised. Raise NotSentError if the server cannot be asked.
         """
-        account = await self._resolve_account(name)
+        account = await self.get(name)
         # Checking may refresh the token, so it needs the lease just as sending does.
         async with account_lease(self._ctx, account.id) as lease:
             if lease is None:
@@ -150,7 +150,7 @@ class Accounts:
                 await self._ctx.write(accounts.set_error, account, message)
                 raise LoginError(message) from None
             await self._ctx.write(accounts.update_details, account.id, details, self._ctx.clock())
-        return await self._resolve_account(account.id)
+        return await self.get(account.id)
 
     @operation
     async def list_posts(self, name: str) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ class Accounts:
         """
         from copydesk.drafting.own_posts import select_examples  # noqa: PLC0415 - only needed here
 
-        account = await self._resolve_account(name)
+        account = await self.get(name)
         platform = self._ctx.platform(account.details.platform)
         if not isinstance(platform, ReadablePlatform):
             message = f"is on {platform.info.label}, whose posts cannot be read; import a file instead"
@@ -178,7 +178,7 @@ class Accounts:
         """
         if not 1 <= count <= MAX_APPROVALS:
             raise InvalidError(FieldError("count", f"takes 1 to {MAX_APPROVALS}"))
-        account = await self._resolve_account(name)
+        account = await self.get(name)
         await self._ctx.write_durable(accounts.set_approvals, account.id, count)
         return replace(account, approvals=count)
 
@@ -189,7 +189,7 @@ class Accounts:
 
         Raise ConflictError while a delivery to it is in progress.
         """
-        account = await self._resolve_account(name)
+        account = await self.get(name)
         await self._ctx.read(_raise_if_sending, account)
         with suppress(CopydeskError):  # best effort: the user can revoke access on the platform too
             platform = self._ctx.platform(account.details.platform)
@@ -233,7 +233,7 @@ class Accounts:
                 await self._ctx.vault.save(secret_name(connected.account, self._ctx.user), connected.credentials)
             now = self._ctx.clock()
             account_id = await self._ctx.write_durable(accounts.save, new_id(now), connected.account, now)
-        return await self._resolve_account(account_id)
+        return await self.get(account_id)
 
     @asynccontextmanager
     async def _exclusive_access(self, account: Account) -> AsyncIterator[None]:
@@ -253,8 +253,12 @@ class Accounts:
                     raise NotSentError(message, hint="Try again in a minute.")
             yield
 
-    async def _resolve_account(self, name: str) -> ConnectedAccount:
-        """Return the account with this id or label, or the only one of this platform."""
+    @operation
+    async def get(self, name: str) -> ConnectedAccount:
+        """Return the account with this id or label, or the only one of this platform.
+
+        Raise NotFoundError, or InvalidError if there are several.
+        """
         connected = await self.list()
         matches = [account for account in connected if account.id == name] or list(select_accounts(connected, [name]))
         if len(matches) == 1:

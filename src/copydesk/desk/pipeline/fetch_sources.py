@@ -103,16 +103,20 @@ def store_fetch(
 
 def _new_items(ctx: DeskContext, stored: StoredSource, entries: Sequence[Entry], now: datetime) -> list[NewItem]:
     """Convert entries to items. Only recent ones of a first fetch, within the source's cap, can be drafted."""
-    is_first_fetch, hours = stored.state.last_ok is None, ctx.settings.pipeline.first_fetch_hours
     result = []
     for entry in entries:
         # A date in the future would keep the item newest until then.
         published = min(entry.published or now, now)
-        eligible = fetch_policy.is_eligible(published, now, is_first_fetch, hours)
-        state = ItemState.NEW if eligible else ItemState.HISTORY
+        state = ItemState.NEW if _is_recent(ctx, stored, published, now) else ItemState.HISTORY
         canonical = canonical_url(entry.url or "")
         result.append(NewItem(id=new_id(now), entry=entry, canonical=canonical, published=published, state=state))
     return _limit_new(result, (stored.source.config or SourceConfig()).max_items)
+
+
+def _is_recent(ctx: DeskContext, stored: StoredSource, published: datetime, now: datetime) -> bool:
+    """Return False for an entry that was already old when its source was first fetched."""
+    is_first_fetch = stored.state.last_ok is None
+    return fetch_policy.is_eligible(published, now, is_first_fetch, ctx.settings.pipeline.first_fetch_hours)
 
 
 def _limit_new(new_items: list[NewItem], limit: int | None) -> list[NewItem]:
@@ -327,10 +331,13 @@ class _FetchStage:
         self._count_unstored(+1)
         try:
             async with self._write_slots:
-                fresh = await self._ctx.write(store_fetch, self._ctx, stored, result, self._ctx.clock())
+                now = self._ctx.clock()
+                fresh = await self._ctx.write(store_fetch, self._ctx, stored, result, now)
         finally:
             self._count_unstored(-1)
         self._progress.increment(**dict.fromkeys(_ITEM_COUNTERS, len(fresh)))
+        old = sum(not _is_recent(self._ctx, stored, item.published, now) for item in fresh)
+        self._progress.increment(items_too_old=old)
         self.new_item_ids.update(item.id for item in fresh)
 
     def _count_unstored(self, change: int) -> None:

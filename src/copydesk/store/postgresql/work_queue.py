@@ -15,6 +15,7 @@ from copydesk.model.totals import QueueTotals
 from copydesk.store.database_file import fingerprint
 from copydesk.store.postgresql.connection import PostgresConnection
 from copydesk.store.raw_sql import dbapi_connection, execute_sql
+from copydesk.version import install_hint
 
 PREFIX: Final = "worker_"
 """Of the names of what is here; Procrastinate's begin with its own."""
@@ -106,7 +107,7 @@ def prepare(connection: Connection, version: str) -> None:
     if found is not None and _numbers(found) > _numbers(version):
         raise StoreError(
             f"The queue of the workers was migrated to Procrastinate {found}; {version} is installed.",
-            hint="Install the newer one: pip install --upgrade 'copydesk[cluster]'",
+            hint=f"Upgrade Copydesk. {install_hint('cluster')}",
         )
     # Less than the server's deadlock_timeout: of a worker and a change that wait for each other, the worker gives up.
     _driver(connection).control("SET LOCAL lock_timeout = '500ms'")
