@@ -71,7 +71,7 @@ def test_source_is_printed_as_text(tmp_path, server):
 
     assert out == f"Added The Ferry Gazette (rss, {server.url('/feed')}) as {source['id']}.\n"
     assert run_ok(tmp_path, "source", "list") == (
-        f"{source['id'][-6:]}  unknown  rss      0 items  never  The Ferry Gazette\n"
+        f"{source['id'][-6:]}  unknown  rss      0 items  not fetched yet  The Ferry Gazette\n"
     )
     assert run_ok(tmp_path, "source", "show", source["id"]).splitlines() == [
         f"id          {source['id']}",
@@ -81,7 +81,7 @@ def test_source_is_printed_as_text(tmp_path, server):
         "enabled     yes",
         "health      unknown",
         "items       0",
-        "last fetch  never",
+        "last fetch  not fetched yet",
         "failures    0",
         "last error  none",
     ]

@@ -120,7 +120,7 @@ def test_experiment_as_text(tmp_path):
     assert result.out.startswith("Started How many hashtags (")
 
     refused = run_in_process(tmp_path, "experiment", *NEW_EXPERIMENT_ARGS)
-    assert "How many hashtags is active and varies hashtags already." in refused.err
+    assert "“How many hashtags” is active and tests hashtags already." in refused.err
     later = run_in_process(
         tmp_path, "experiment", "new", "Later red", "emoji", *NEW_EXPERIMENT_ARGS[3:4], "a=free", "--variant", "b=never"
     )

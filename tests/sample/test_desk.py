@@ -72,6 +72,8 @@ async def test_foreign_urls_are_refused_with_sample_hint(tmp_path):
 
     message = "Cannot fetch 127.0.0.1:8765: the sample desk reads only its own sources."
     assert foreign.error == f"{message} Open your own desk with `copydesk`."
+    # The bearer of the simulated X API is a secret, which is masked in messages.
+    assert sample.BEARER not in foreign.error
     assert failing.error is not None
     assert failing.error.endswith("The site has a problem.")
 

@@ -18,13 +18,16 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 from unittest.mock import patch
 
-from console_driver import wait_until_idle
+from textual.widgets import Input
+
+from console_driver import pass_round, wait_until_idle
 from copydesk.desk.context import DeskContext
 from copydesk.desk.pipeline import progress
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import Settings, load
 from copydesk.store.ids import new_id
 from copydesk.tui.app import Console
+from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.themes import DARK, LIGHT
 from recording import Frame, animate
 from sample_desks import NOW, furnish, leave_empty, run_pipeline
@@ -88,7 +91,7 @@ def repeatable() -> Iterator[None]:
     """Remove what makes a desk differ from run to run, besides the clock.
 
     Ids seed the assignment to the variants of an experiment, which decides what is written; jitter moves the next
-    fetches; the stages of a run are timed; and a terminal may have few colours.
+    fetches; the stages of a run are timed; the cursor of a field blinks; and a terminal may have few colours.
     """
     bits = Random(17).getrandbits
     seconds = count()
@@ -97,6 +100,7 @@ def repeatable() -> Iterator[None]:
         patch.multiple(new_id, _random_bits=bits, _steps=bits, _last_millisecond=-1),
         patch.object(DeskContext, "jitter", lambda _: 0.0),
         patch.object(progress, "monotonic", lambda: next(seconds) / 5),
+        patch.object(Input.cursor_blink, "_default", False),
     ):
         yield
 
@@ -110,11 +114,17 @@ async def record() -> str:
         app.theme = DARK.name
         frames: list[Frame] = []
         async with app.run_test(size=RECORDING_SIZE) as pilot:
+            while not app.needs_user:  # the header shows it once the desk has been polled
+                await pass_round(app)
             for keys, seconds in RECORDING:
                 await pilot.press(*keys)
                 await wait_until_idle(pilot)
-                # What was changed is written in the background, and then shown.
                 await app.desk_tasks.wait_for_writes()
+                # The console shows what was written when it next polls the desk, twice a second: whether a frame comes
+                # before or after that must not be left to chance.
+                screen = app.screen_stack[0]
+                assert isinstance(screen, DeskScreen)
+                screen.refresh_data()
                 await wait_until_idle(pilot)
                 frames.append(Frame(app.export_screenshot(title=" ", simplify=True), seconds))
             background = app.theme_variables["background"]

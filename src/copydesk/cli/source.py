@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from copydesk.desk.sources.service import ImportResult
 
 ADD_SOURCE_HINT = "Add one: copydesk source add rss https://example.com/feed"
+NOT_FETCHED = "not fetched yet"
 CONFIG = click.option("--config", metavar="JSON", help="Settings of the source, such as '{\"weight\": 2}'.")
 
 
@@ -80,7 +81,7 @@ def list_(context: Context, *, as_json: bool) -> None:
             entry.health if entry.enabled else "off",
             entry.type,
             f"{plural(entry.item_count, 'item'):>11}",
-            format_ago(entry.last_fetch),
+            format_ago(entry.last_fetch) if entry.last_fetch else NOT_FETCHED,
             entry.name,
             entry.last_error or "",
         )
@@ -226,7 +227,7 @@ def _print_source(found: Source) -> None:
         ("enabled", "yes" if found.enabled else "no"),
         ("health", found.health),
         ("items", found.item_count),
-        ("last fetch", format_time(found.last_fetch)),
+        ("last fetch", format_time(found.last_fetch) if found.last_fetch else NOT_FETCHED),
         ("failures", found.fail_count),
         ("last error", found.last_error or "none"),
     ]

@@ -193,7 +193,7 @@ class _ResultInputs(Struct, frozen=True):
 def _add(conn: Transaction, user_id: str, experiment: Experiment) -> None:
     for other in experiments.list_active(conn, user_id):
         if other.parameter == experiment.parameter:
-            message = f"{other.name} is active and varies {experiment.parameter} already."
+            message = f"“{other.name}” is active and tests {experiment.parameter} already."
             hint = "Conclude it first, or choose another parameter."
             raise ConflictError(message, hint=hint, current_status=other.status, allowed=())
     experiments.add(conn, user_id, experiment)

@@ -6,8 +6,8 @@ accounts and threads at real services do not exist.
 
 from copydesk.model.serialization import Json, Struct
 
-BEARER = "sample"
-"""Bearer token that the simulated X API expects."""
+BEARER = "bearer-of-the-fictional-x"
+"""Bearer token that the simulated X API expects. No word of a message: secrets are masked in all of them."""
 
 INTERESTS: tuple[str, ...] = (
     "open source",

@@ -344,7 +344,7 @@ KEYS = (
     ),
     Key("console.jump", KeyContext.CONSOLE, ";", "jump", "Jump to a tab, pane or row by its letters", "jump"),
     Key("console.help", KeyContext.CONSOLE, "?", "help", "Show the keys of this screen", "help"),
-    Key("jump.leave", KeyContext.JUMP, "escape", "leave", "Cancel", "cancel"),
+    Key("jump.leave", KeyContext.JUMP, "escape", "leave", "Cancel", "cancel · type letters to go there"),
     Key("console.log", KeyContext.CONSOLE, "ctrl+l", "log", "Show the log"),
     Key("console.suspend", KeyContext.CONSOLE, "ctrl+z", "suspend_process", "Suspend to the shell; fg returns"),
     Key("console.quit", KeyContext.CONSOLE, "q,ctrl+c", "leave", "Quit", "quit"),

@@ -833,6 +833,10 @@ def regenerate_prompt(count: int) -> str:
     return f"Regenerate{drafts}: what should change? (optional)"
 
 
+REGENERATE_SUGGESTIONS = ("shorter", "longer", "another sentence", "no hashtags", "no link")
+"""What a new version may change, as every writer understands it."""
+
+
 def schedule_prompt(name: str) -> str:
     """Return the prompt for the time to schedule one or more drafts for."""
     return f"Schedule {name} for…"
@@ -1392,6 +1396,9 @@ REPEATED_HOUR = " again "
 """In place of the hour in the second of two equal hours, in seven cells."""
 SKIPPED_HOUR = "skipped"
 SLOTS_CHANGED = "The slots have been changed since and were left as they are."
+FILL_HOUR = " schedules an approved draft here · "
+ADD_SLOT_HERE = " adds a weekly slot"
+"""After their keys, for an hour without slots and drafts."""
 TIME_HAS_PASSED = "This time has passed. Choose a later hour."
 
 
@@ -1682,7 +1689,8 @@ SOURCE_FORM_SAVE_UNTESTED = "save anyway"
 SOURCE_FORM_TEST = "tests the feed"
 SOURCE_LATEST_ITEMS = "Latest items"
 SOURCE_MANY_ITEMS = "many"
-SOURCE_NEVER_FETCHED = "never"
+SOURCE_NEVER_FETCHED = "not fetched yet"
+SOURCE_NEVER_FETCHED_SHORT = "–"
 SOURCE_NEW = "New source"
 SOURCE_NO_FAILURES = "none"
 SOURCE_NOT_FETCHED = "off"
@@ -1912,7 +1920,7 @@ NO_EXPERIMENTS_HINT = " creates one: new drafts take turns with two to five vari
 PARAMETER_FIELD = "Parameter"
 PARAMETER_PLACEHOLDER = "e.g. hashtags"
 POSTS_FIELD = "Posts each"
-POSTS_PLACEHOLDER = "per variant; if empty, enough to detect a 50% lift"
+POSTS_PLACEHOLDER = "per variant; if empty, as below"
 RATE = "Rate"
 REASON_FIELD = "Reason"
 REASON_PLACEHOLDER = "needed before the plan is complete"
@@ -2002,14 +2010,16 @@ def planned_comparisons(posts: Sequence[int], taken: int) -> str:
 
 def posts_needed(plans: "Sequence[ExperimentPlan]") -> str:
     """Return the posts per variant that an experiment takes, by what decides it."""
-    quarter = ", ".join(f"{plan.metric.value} {_posts_and_weeks(plan.needed[0])}" for plan in plans)
+    needed = ", ".join(f"{plan.metric.value} {_need(plan.metric, plan.needed[0])}" for plan in plans)
     default = ", ".join(f"{plan.metric.value} {plan.posts_per_variant}" for plan in plans)
-    return f"Posts per variant to detect a 25% lift: {quarter}. If empty: {default}."
+    return f"Posts per variant needed: {needed}. If empty: {default}."
 
 
-def _posts_and_weeks(need: "LiftNeed") -> str:
-    weeks = "" if need.weeks is None else f" ({plural(max(round(need.weeks), 1), 'week')})"
-    return f"{need.posts_per_variant:,}{weeks}"
+def _need(metric: "Metric", need: "LiftNeed") -> str:
+    """Return the posts, and how much more (of edits, fewer) they detect: `197 (12% more, 64 weeks)`."""
+    difference = f"{1 - 1 / need.lift:.0%} fewer" if metric.value == "edits" else f"{need.lift - 1:.0%} more"
+    weeks = "" if need.weeks is None else f", {plural(max(round(need.weeks), 1), 'week')}"
+    return f"{need.posts_per_variant:,} ({difference}{weeks})"
 
 
 def concluded_early(reason: str) -> str:
@@ -2045,24 +2055,34 @@ def experiment_form_hint(plans: "Sequence[ExperimentPlan]", *, is_typed: bool) -
     return f"{values} {posts_needed(plans)}"
 
 
+def tested_by(experiment: str) -> str:
+    """Return the note on a parameter that an active experiment tests."""
+    return f"tested by “{experiment}”"
+
+
+def parameter_taken(parameter: str, experiment: str) -> str:
+    """Refuse a second experiment with a parameter."""
+    return f"“{experiment}” tests {parameter} already. {key_label('experiments.conclude')} concludes it."
+
+
 def conclude_title(name: str) -> str:
     """Return the title of the form that concludes an experiment."""
-    return f"Conclude {name}"
+    return f"Conclude “{name}”"
 
 
 def experiment_created(name: str, plan: str) -> str:
     """Return the result of creating an experiment."""
-    return f"Created {name}: {plan}"
+    return f"Created “{name}”: {plan}"
 
 
 def experiment_concluded(name: str) -> str:
     """Return the result of concluding an experiment."""
-    return f"Concluded {name}"
+    return f"Concluded “{name}”"
 
 
 def experiment_archived(name: str) -> str:
     """Return the result of archiving an experiment."""
-    return f"Archived {name}"
+    return f"Archived “{name}”"
 
 
 def no_experiment() -> str:

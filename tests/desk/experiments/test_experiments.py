@@ -320,7 +320,7 @@ async def test_experiments_assign_independently(desk):
 
 async def test_second_experiment_on_the_same_parameter_is_refused(desk):
     first = await desk.experiments.create(HASHTAGS)
-    with pytest.raises(ConflictError, match="How many hashtags is active and varies hashtags already"):
+    with pytest.raises(ConflictError, match="“How many hashtags” is active and tests hashtags already"):
         await desk.experiments.create(HASHTAGS | {"name": "Again"})
     await desk.experiments.conclude(first.id, reason=REASON)
     assert (await desk.experiments.create(HASHTAGS | {"name": "Again"})).status is ExperimentStatus.ACTIVE

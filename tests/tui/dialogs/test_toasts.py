@@ -35,3 +35,12 @@ async def test_form_shows_its_keys_once(tmp_path: Path, keys: tuple[str, ...], s
     async with open_review(tmp_path, size=size) as review:
         await review.press(*keys)
         assert review.text.count("Esc cancel") == 1
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_toast_of_an_undo_takes_one_line(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with open_review(tmp_path, size=size) as review:
+        await review.press("a", "u")
+        await review.wait_for(lambda: "Ctrl+R redo" in review.text)
+        (line,) = (line for line in review.lines if "Ctrl+R redo" in line)
+        assert "Undid approval of “" in line

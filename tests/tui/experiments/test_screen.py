@@ -11,6 +11,8 @@ from textual.widgets import Input
 
 from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
 from copydesk.errors import StoreBusyError
+from copydesk.model.experiment import ExperimentPlan, LiftNeed, Metric
+from copydesk.tui import labels
 from copydesk.tui.experiments.page import SideBySide, VariantColumn
 from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.themes import LIGHT
@@ -101,7 +103,7 @@ async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
     async with open_experiments(tmp_path, full=False) as ui:
         assert "No experiments yet" in ui.text
         await ui.press("A", "enter", *"Links", "tab", "right", "tab", *["right"] * 3, "enter")
-        assert ui.toasts[0].startswith("Created Links: 79 posts per variant; how long that takes is not known before")
+        assert ui.toasts[0].startswith("Created “Links”: 79 posts per variant; how long that takes is not known before")
         assert words_from(ui, "setting ") == ["setting", "0", "3"]
         assert words_from(ui, "still needed ")[2:] == ["79", "of", "79", "79", "of", "79"]
         await ui.press("A", "slash", *"tone", "enter", *"More", "tab", *"dry", "tab", *"warm=like a friend", "enter")
@@ -150,7 +152,7 @@ async def test_experiment_concludes_with_or_without_winner(
 ) -> None:
     async with open_experiments(tmp_path) as ui:
         await ui.press("C", *winner, *EARLY)
-        assert "Concluded How many hashtags" in ui.toasts
+        assert "Concluded “How many hashtags”" in ui.toasts
         assert message in ui.text
         assert "Concluded before the plan was complete: Enough" in ui.text
         assert "How many hashtags" in next(line for line in ui.lines if "▌" in line)
@@ -217,7 +219,7 @@ async def test_status_limits_archive_and_conclude(tmp_path: Path) -> None:
         await ui.press("j", "j", "C")
         assert ui.toasts[1:] == ["Already concluded"]
         await ui.press("x")
-        assert "Archived Did asking help?" in ui.toasts
+        assert "Archived “Did asking help?”" in ui.toasts
         assert "archived · tests hook" in ui.text
         await ui.press("x")
         assert ui.toasts[-1] == "Already archived"
@@ -283,7 +285,7 @@ def test_snapshot_full(snap_compare: Compare, tmp_path: Path, theme: str) -> Non
     assert snap_compare(make_experiments_console(tmp_path), terminal_size=(120, 36), run_before=press_keys(theme=theme))
 
 
-@pytest.mark.parametrize("keys", [(), ("tab", "G"), ("A", "enter"), ("C",)], ids=["list", "rates", "form", "conclude"])
+@pytest.mark.parametrize("keys", [(), ("tab", "G"), ("A", "j", "enter"), ("C",)], ids=["list", "rates", "form", "conclude"])
 def test_snapshot_narrow(snap_compare: Compare, tmp_path: Path, keys: tuple[str, ...]) -> None:
     assert snap_compare(make_experiments_console(tmp_path), terminal_size=(80, 24), run_before=press_keys(*keys))
 
@@ -296,3 +298,25 @@ def test_snapshot_error(snap_compare: Compare) -> None:
     desk = FakeDesk(0)
     desk.open_error = StoreBusyError(hint="Is Copydesk open elsewhere?")
     assert snap_compare(make_console(desk), terminal_size=(80, 24), run_before=press_keys())
+
+
+async def test_parameter_of_active_experiment_is_refused_before_the_form(tmp_path: Path) -> None:
+    async with open_experiments(tmp_path) as ui:
+        await ui.press("A")
+        assert "hashtags      tested by “How many hashtags”" in ui.text
+        await ui.press("enter")
+        assert ui.toasts == ["“How many hashtags” tests hashtags already. C concludes it."]
+        await ui.press("A", "slash", *"emoji", "enter")
+        assert "New experiment · emoji" in ui.text
+
+
+def test_form_names_the_difference_that_each_size_detects() -> None:
+    needed = {
+        Metric.ACCEPTANCE: LiftNeed(lift=1.12, posts_per_variant=197, weeks=64.2),
+        Metric.EDITS: LiftNeed(lift=1.25, posts_per_variant=1570, weeks=None),
+    }
+    plans = [ExperimentPlan(metric=metric, posts_per_variant=50, needed=(need,)) for metric, need in needed.items()]
+    assert labels.posts_needed(plans) == (
+        "Posts per variant needed: acceptance 197 (12% more, 64 weeks), edits 1,570 (20% fewer). "
+        "If empty: acceptance 50, edits 50."
+    )

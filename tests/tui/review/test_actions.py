@@ -10,9 +10,11 @@ import pytest
 from copydesk.desk.drafts.review import Review as DeskReview
 from copydesk.desk.drafts.service import Drafts
 from copydesk.drafting.fake_writer import FakeWriter
+from copydesk.drafting.offline_writer import parse_feedback
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
 from copydesk.model.transitions import EventKind, InterruptedBulk
+from copydesk.tui import labels
 from copydesk.tui.palette import list_commands
 from copydesk.tui.review import action_runner
 from copydesk.tui.review.action_runner import Outcome, describe_bulk, format_failures
@@ -502,3 +504,19 @@ async def test_time_from_showing_a_draft_to_the_decision_is_stored(
         await review.press("percent_sign")
         assert "6.0 s (2 decisions)" in review.text
         assert "0 of 1 (0.0%)" in review.text
+
+
+async def test_regeneration_suggests_what_every_writer_understands(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("R")
+        assert "1 shorter" in " ".join(review.text.split())
+        await review.press("escape")
+    for suggestion in labels.REGENERATE_SUGGESTIONS:
+        assert parse_feedback(suggestion)
+
+
+async def test_refused_instructions_name_the_draft_and_the_reason(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("R", *"funnier", "enter")
+        await review.wait_for(lambda: review.toasts)
+        assert "”: The offline writer does not understand “funnier”. It can do: shorter" in review.toasts[0]

@@ -234,3 +234,10 @@ def test_each_user_has_tabs_of_their_own(tmp_path: Path) -> None:
 def test_damaged_file_has_no_tabs(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "tabs.json").write_bytes(content)
     assert CustomTabs({}, tmp_path / "tabs.json").tabs == {}
+
+
+async def test_filter_shows_which_options_replace_each_other(ui: ReviewDriver) -> None:
+    await ui.press("f", "space", "j", "space", "G", "space")
+    assert ui.text.count("(x) format") == 1
+    assert "( ) source" in ui.text
+    assert "[x] tag" in ui.text

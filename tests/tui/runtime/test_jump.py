@@ -37,6 +37,9 @@ async def test_letters_go_to_rows_panes_and_tabs() -> None:
     async with open_console(FakeDesk(30), size=(120, 32)) as ui:
         screen = ui.app.screen
         assert isinstance(screen, ReviewScreen)
+        await ui.press("semicolon")
+        assert ui.lines[-1].strip() == "Esc cancel · type letters to go there"
+        await ui.press("escape")
         await jump_to(ui, "Feeds outlive", before=5)
         assert screen.queue.cursor == 2
         await jump_to(ui, "─ Draft ─")

@@ -40,6 +40,15 @@ async def test_empty_schedule_names_next_key(tmp_path: Path) -> None:
         assert "No weekly slots. A adds one here (2 approved drafts waiting)." in ui.text
 
 
+async def test_empty_hour_names_the_keys_that_fill_it(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, slots=[make_slot(THU, 9, 15)])
+    async with open_schedule(tmp_path) as ui:
+        hint = "s schedules an approved draft here · A adds a weekly slot"
+        assert hint in ui.cell_lines[1]
+        await ui.press("k", "k")
+        assert hint not in ui.text
+
+
 async def test_slots_drafts_and_conflicts_are_displayed(tmp_path: Path) -> None:
     await fill_schedule(
         tmp_path, slots=[make_slot(THU, 9, 15)], at=[NOW + 4 * HOUR, NOW + 4 * HOUR + 20 * MINUTE, NOW + DAY]

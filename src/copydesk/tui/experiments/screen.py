@@ -38,6 +38,7 @@ from copydesk.tui.experiments.page import (
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.runtime.key_buffer import Hold
+from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import set_title
@@ -68,12 +69,15 @@ DEFAULT = "null"
 class ParameterDialog(PickDialog[str]):
     """Choose what an experiment compares; the last one is a name of one's own."""
 
-    def __init__(self) -> None:
+    def __init__(self, active: Mapping[str, str]) -> None:
+        """Create a list that says what is compared already; `active` are names of experiments by parameter."""
         super().__init__((*WRITER_PARAMETERS, ""), labels.parameter_list_title())
+        self._active = active
 
     def draw(self, choice: str, width: int) -> Content:
-        name, meaning = choice or labels.OTHER_PARAMETER, labels.PARAMETERS[choice]
-        return Content.assemble(f"{name:<13} ", (meaning, "dim")).truncate(width, ellipsis=True)
+        name, active = choice or labels.OTHER_PARAMETER, self._active.get(choice)
+        note = (labels.PARAMETERS[choice], "dim") if active is None else (labels.tested_by(safe_line(active)), "warn")
+        return Content.assemble(f"{name:<13} ", note).truncate(width, ellipsis=True)
 
     def text_of(self, choice: str) -> str:
         return f"{choice} {labels.PARAMETERS[choice]}"
@@ -207,10 +211,15 @@ class ExperimentsScreen(DeskScreen):
 
     def action_new(self) -> None:
         """Let the user choose what to compare, then open the form with the values that it has."""
-        self.app.push_screen(ParameterDialog(), self._open_form)
+        experiments = [view.experiment for view in self.list_pane.rows]
+        active = {entry.parameter: entry.name for entry in experiments if entry.status is ExperimentStatus.ACTIVE}
+        self.app.push_screen(ParameterDialog(active), partial(self._open_form, active))
 
-    def _open_form(self, parameter: str | None) -> None:
+    def _open_form(self, active: Mapping[str, str], parameter: str | None) -> None:
         if parameter is None:
+            return
+        if parameter in active:
+            self.app.notify(labels.parameter_taken(parameter, active[parameter]), severity="warning")
             return
 
         async def work(desk: "Desk") -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 from textual.timer import Timer
 
-from copydesk.errors import ConflictError, CopydeskError
+from copydesk.errors import ConflictError, CopydeskError, InvalidError
 from copydesk.model.draft import APPROVED_STATUSES, TO_REVIEW, Action, Draft, ListedDraft, Status
 from copydesk.model.requests import TIME_ACTIONS, ChangeDraft
 from copydesk.model.role import scope_of_edit
@@ -152,8 +152,9 @@ def _failure(outcome: Outcome, draft_id: str, reason: str) -> str:
 
 
 def error_message(error: Exception) -> str:
-    """Return the error message for the user."""
-    return str(to_copydesk_error(error))
+    """Return the error message for the user, without the name that a prompt's only line has in the interface."""
+    known = to_copydesk_error(error)
+    return str(known).removeprefix("feedback: ") if isinstance(known, InvalidError) else str(known)
 
 
 class ActionResult(NamedTuple):

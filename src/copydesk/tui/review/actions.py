@@ -371,7 +371,13 @@ class ReviewActions:
 
     def regenerate(self) -> None:
         """Prompt for instructions and have new versions of the selection generated."""
-        self._prompt("review.regenerate", labels.regenerate_prompt, Action.REGENERATE, then=self._generate_versions)
+        self._prompt(
+            "review.regenerate",
+            labels.regenerate_prompt,
+            Action.REGENERATE,
+            suggestions=labels.REGENERATE_SUGGESTIONS,
+            then=self._generate_versions,
+        )
 
     def _prompt(
         self,

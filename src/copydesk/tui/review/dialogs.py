@@ -64,6 +64,10 @@ class TabChange(NamedTuple):
     """The view with the selected filters."""
 
 
+_EXCLUSIVE_KINDS = frozenset({"format", "source"})
+"""Kinds of which a filter has at most one option."""
+
+
 class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False):
     """Choose the filters of a tab; return the view with them, or None if the dialog is left.
 
@@ -96,8 +100,10 @@ class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False)
 
     def _draw_option(self, option: FilterOption, width: int) -> Content:
         is_selected = option in self._selected
+        left, right = "()" if option.kind in _EXCLUSIVE_KINDS else "[]"
         head = Content.assemble(
-            ("[x] " if is_selected else "[ ] ", "accent" if is_selected else "dim"), (f"{option.kind:<7} ", "dim")
+            (f"{left}{'x' if is_selected else ' '}{right} ", "accent" if is_selected else "dim"),
+            (f"{option.kind:<7} ", "dim"),
         )
         return head + fit(safe_line(option.name), max(width - head.cell_length, 0))
 
@@ -121,10 +127,8 @@ class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False)
             return
         selected = self._selected - {option}
         if option not in self._selected:
-            is_exclusive = option.kind != "tag"
-            selected = frozenset(other for other in selected if not is_exclusive or other.kind != option.kind) | {
-                option
-            }
+            replaced = {option.kind} & _EXCLUSIVE_KINDS
+            selected = frozenset(other for other in selected if other.kind not in replaced) | {option}
         if sum(other.kind == "tag" for other in selected) <= MAX_TAGS:
             self._selected = selected
             self.options.painter.redraw()

@@ -211,7 +211,7 @@ class WeekPane(Vertical):
         # The lines for clock changes come off the height that is left for the entries.
         yield from cell_details(cell, self.zone, entry, available.width, available.height - changes)
         if not cell.entries and self.week is not None:
-            yield Content(" ") + Content.assemble(*empty_week_hint(self.week, self._approved_count))
+            yield Content(" ") + Content.assemble(*empty_hour_hint(cell, self.week, self._approved_count))
 
     def move_to_hour(self, index: int) -> None:
         """Move to the first hour (`index` 0) or the last one (-1)."""
@@ -385,9 +385,12 @@ def clock_warning_line(warning: "ClockWarning") -> Content:
     return Content.assemble(key, (labels.ACCEPT_CLOCK, "dim"), (labels.clock_jumped(warning.seconds), "bad"))
 
 
-def empty_week_hint(week: "Week", approved: int) -> Sequence[tuple[str, str]]:
-    """Return a hint in styled pieces for a week without slots and drafts; empty if there are slots."""
-    if week.every_slot:
+def empty_hour_hint(cell: HourCell, week: "Week", approved: int) -> Sequence[tuple[str, str]]:
+    """Return a hint in styled pieces for an hour without entries; empty if it has passed in a week with slots."""
+    fill, add = (key_label("schedule.fill"), "key"), (key_label("schedule.new_slot"), "key")
+    if not week.every_slot:
+        before, after = labels.no_slots(approved)
+        return (before, "dim"), add, (after, "dim")
+    if cell.is_past or cell.span is None:
         return ()
-    before, after = labels.no_slots(approved)
-    return (before, "dim"), (key_label("schedule.new_slot"), "key"), (after, "dim")
+    return fill, (labels.FILL_HOUR, "dim"), add, (labels.ADD_SLOT_HERE, "dim")

@@ -54,7 +54,7 @@ def source_row(overview: "SourceOverview", now: datetime, width: int) -> Content
     """
     source = overview.source
     sign = health_sign(source)
-    last_fetch = format_age(source.last_fetch, now) if source.last_fetch else labels.SOURCE_NEVER_FETCHED
+    last_fetch = format_age(source.last_fetch, now) if source.last_fetch else labels.SOURCE_NEVER_FETCHED_SHORT
     failures = Content.styled(f"{source.fail_count:>5} ", "warn") if source.fail_count else Content(" " * 6)
     total, today = format_count(source.item_count), format_count(overview.days[-1])
     counts = f"{fit(source_type_label(source.type), TYPE_WIDTH)} {total:>6} {today:>5} "

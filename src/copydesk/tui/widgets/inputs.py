@@ -15,6 +15,7 @@ from textual.widgets.text_area import Edit, EditResult
 
 from copydesk.text import clean, clean_lines
 from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.widgets.line_list import CURSOR
 from copydesk.tui.widgets.lines import StaticLines
 
 
@@ -55,8 +56,9 @@ class Choice(StaticLines, can_focus=True, inherit_bindings=False):
 
     def lines(self, width: int) -> list[Content]:
         """Return the line; the selected value is between arrows, which are visible in any theme."""
+        mark = Content.styled(CURSOR, "accent") if self.has_focus else Content(" ")
         line = Content("  ").join(self._render_value(value) for value in self._labels)
-        return [line if line.cell_length <= width else self._render_value(self._value)]
+        return [mark + (line if mark.cell_length + line.cell_length <= width else self._render_value(self._value))]
 
     def _render_value(self, value: str) -> Content:
         if value != self._value:
