@@ -285,7 +285,9 @@ def test_snapshot_full(snap_compare: Compare, tmp_path: Path, theme: str) -> Non
     assert snap_compare(make_experiments_console(tmp_path), terminal_size=(120, 36), run_before=press_keys(theme=theme))
 
 
-@pytest.mark.parametrize("keys", [(), ("tab", "G"), ("A", "j", "enter"), ("C",)], ids=["list", "rates", "form", "conclude"])
+@pytest.mark.parametrize(
+    "keys", [(), ("tab", "G"), ("A", "j", "enter"), ("C",)], ids=["list", "rates", "form", "conclude"]
+)
 def test_snapshot_narrow(snap_compare: Compare, tmp_path: Path, keys: tuple[str, ...]) -> None:
     assert snap_compare(make_experiments_console(tmp_path), terminal_size=(80, 24), run_before=press_keys(*keys))
 
