@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, insert
 
 from copydesk.desk import open_desk
-from copydesk.desk.drafts.service import TO_REVIEW
+from copydesk.model.draft import TO_REVIEW
 from copydesk.settings import Settings, load
 from copydesk.store import tables
 from copydesk.store.draft_rows import load_first_page

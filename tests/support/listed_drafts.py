@@ -5,8 +5,17 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from copydesk.desk import Desk
-from copydesk.desk.drafts.service import TO_REVIEW
-from copydesk.model.draft import Checks, DraftImage, Finding, Format, ImageSource, ScorePart, Severity, Status
+from copydesk.model.draft import (
+    TO_REVIEW,
+    Checks,
+    DraftImage,
+    Finding,
+    Format,
+    ImageSource,
+    ScorePart,
+    Severity,
+    Status,
+)
 from copydesk.model.draft import Draft as Values
 from copydesk.model.draft import Score as Total
 from copydesk.store import drafts

@@ -31,7 +31,7 @@ from copydesk.engagement.trends import (
     split_period,
     start_of_day,
 )
-from copydesk.errors import FieldError, InvalidError, NotFoundError
+from copydesk.errors import FieldError, InvalidError
 from copydesk.model.engagement import (
     EngagementMetric,
     EngagementRecord,
@@ -52,7 +52,7 @@ from copydesk.model.engagement import (
 from copydesk.model.experiment import METRICS_AGE_HOURS
 from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
 from copydesk.model.token import Scope
-from copydesk.store import engagement, schedule
+from copydesk.store import draft_updates, engagement, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.engagement import EngagementTotal, Kind, MeasuredPost
 from copydesk.store.ids import new_id
@@ -276,7 +276,7 @@ def _load_page(
 def _save_record(conn: Transaction, user_id: str, request: RecordEngagement, now: datetime) -> EngagementRecord:
     draft_format = engagement.get_draft_format(conn, user_id, request.draft_id)
     if draft_format is None:
-        raise NotFoundError(f"No draft {request.draft_id!r}.", hint="List all drafts: `copydesk draft list`.")
+        raise draft_updates.draft_not_found(request.draft_id)
     existing = _select_record(engagement.find_records(conn, user_id, request))
     record = update_record(request, existing, now, new_id=existing.id if existing else new_id(now))
     if existing is None:

@@ -74,9 +74,7 @@ class Rules:
 def _suggest(conn: Transaction, user_id: str, draft_id: str) -> tuple[RuleSuggestion, ...]:
     from copydesk.ranking.reasons import suggest_terms  # noqa: PLC0415 - not for the console's first rows
 
-    draft = draft_queries.get(conn, user_id, draft_id)
-    if draft is None:
-        raise NotFoundError(f"No draft {draft_id[:MAX_ID_LENGTH]!r}.")
+    draft = draft_queries.load(conn, user_id, draft_id)
     if draft.status is not Status.REJECTED or not draft.rejection_feedback:
         raise ConflictError("The draft was not rejected with a reason.", current_status=draft.status)
     item = items.get(conn, user_id, draft.item_id)
@@ -93,9 +91,7 @@ def _add(conn: Transaction, user_id: str, new: NewRule, now: datetime) -> Rule:
     existing = rules.list_all(conn, user_id)
     if len(existing) >= MAX_RULES:
         raise ConflictError(f"There are {MAX_RULES} rules, the most allowed.", hint="Delete one first.")
-    draft = draft_queries.get(conn, user_id, new.draft_id) if new.draft_id else None
-    if new.draft_id and draft is None:
-        raise NotFoundError(f"No draft {new.draft_id!r}.")
+    draft = draft_queries.load(conn, user_id, new.draft_id) if new.draft_id else None
     rule = Rule(
         id=new_id(now),
         kind=new.kind,

@@ -29,6 +29,7 @@ from copydesk.model.filters import Archived, Filters
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.draft_json import encode_drafts
 from copydesk.store.draft_rows import DRAFT_COLUMNS, Execute, hydrate, list_queue
+from copydesk.store.draft_updates import draft_not_found
 from copydesk.store.raw_sql import raw_execute, to_sql
 from copydesk.store.tables import draft, draft_tag, item, tag
 
@@ -109,6 +110,14 @@ def get(conn: Connection, user_id: str, draft_id: str) -> ListedDraft | None:
     """Return the draft, or None if the user has no such draft."""
     drafts = _load(conn, user_id, _draft_sql(), {"user": user_id, "draft": draft_id})
     return drafts[0] if drafts else None
+
+
+def load(conn: Connection, user_id: str, draft_id: str) -> ListedDraft:
+    """Return the draft. Raise NotFoundError if the user has no such draft."""
+    found = get(conn, user_id, draft_id)
+    if found is None:
+        raise draft_not_found(draft_id)
+    return found
 
 
 class PageShape(NamedTuple):

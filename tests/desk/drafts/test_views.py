@@ -289,7 +289,7 @@ async def test_window_around_position_of_removed_draft(desk: Desk):
 
 
 async def test_range_is_loaded_by_its_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("copydesk.desk.drafts.service.ID_PAGE_SIZE", 3)
+    monkeypatch.setattr("copydesk.desk.drafts.views.ID_PAGE_SIZE", 3)
     positions = (await desk.drafts.views.window(DraftView())).positions
     ids = [position.id for position in positions]
     assert list(await desk.drafts.views.between(DraftView())) == ids
@@ -299,7 +299,7 @@ async def test_range_is_loaded_by_its_ends(desk: Desk, monkeypatch: pytest.Monke
 
 
 async def test_search_hits_are_windows(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("copydesk.desk.drafts.service.ID_PAGE_SIZE", 3)
+    monkeypatch.setattr("copydesk.desk.drafts.views.ID_PAGE_SIZE", 3)
     view = DraftView(tab=Tab.ALL, query="draft*")
     positions = (await desk.drafts.views.window(view)).positions
     ids = [position.id for position in positions]
@@ -327,10 +327,10 @@ async def test_extent_counts_remaining_drafts(desk: Desk):
 
 
 async def test_count_is_reported_in_steps(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("copydesk.desk.drafts.service.COUNT_STEP", 4)
+    monkeypatch.setattr("copydesk.desk.drafts.views.COUNT_STEP", 4)
     for view in (DraftView(), DraftView(query="draft*")):
         assert [number async for number in desk.drafts.views.count_in_steps(view)] == [4, 8, 10]
-    monkeypatch.setattr("copydesk.desk.drafts.service.COUNT_STEP", 5)
+    monkeypatch.setattr("copydesk.desk.drafts.views.COUNT_STEP", 5)
     assert [number async for number in desk.drafts.views.count_in_steps(DraftView())] == [5, 10, 10]
 
 

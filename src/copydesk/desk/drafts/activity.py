@@ -355,18 +355,11 @@ def _load_unsaved(conn: Transaction, user_id: str, edit_id: str) -> tuple[Unsave
     edit = activity.get_unsaved(conn, user_id, edit_id)
     if edit is None:
         raise _no_unsaved()
-    return edit, _load_text(conn, user_id, edit.draft_id)
+    return edit, draft_queries.load(conn, user_id, edit.draft_id).text
 
 
 def _no_unsaved() -> NotFoundError:
     return NotFoundError("No unsaved text with this id.")
-
-
-def _load_text(conn: Transaction, user_id: str, draft_id: str) -> str:
-    draft = draft_queries.get(conn, user_id, draft_id)
-    if draft is None:
-        raise draft_updates.draft_not_found(draft_id)
-    return draft.text
 
 
 def _check_comment(text: str, quote: str) -> None:
@@ -380,7 +373,7 @@ def _check_comment(text: str, quote: str) -> None:
 
 
 def _load_comments(conn: Transaction, user_id: str, draft_id: str) -> tuple[Comment, ...]:
-    text = _load_text(conn, user_id, draft_id)
+    text = draft_queries.load(conn, user_id, draft_id).text
     return tuple(_anchored(comment, text) for comment in activity.list_comments(conn, user_id, draft_id))
 
 
@@ -392,7 +385,7 @@ def _anchored(comment: Comment, text: str) -> Comment:
 
 
 def _add_comment(conn: Transaction, user_id: str, comment: Comment) -> Comment:
-    comment = _anchored(comment, _load_text(conn, user_id, comment.draft_id))
+    comment = _anchored(comment, draft_queries.load(conn, user_id, comment.draft_id).text)
     if comment.quote and comment.start is None:
         raise InvalidError(FieldError("quote", "is not in the text of the draft"))
     if len(activity.list_comments(conn, user_id, comment.draft_id)) >= MAX_COMMENTS:
@@ -407,7 +400,7 @@ def _resolve(conn: Transaction, user_id: str, comment_id: str, at: datetime | No
     comment = activity.get_comment(conn, user_id, comment_id)
     if comment is None:
         raise _no_comment()
-    return _anchored(comment, _load_text(conn, user_id, comment.draft_id))
+    return _anchored(comment, draft_queries.load(conn, user_id, comment.draft_id).text)
 
 
 def _no_comment() -> NotFoundError:

@@ -23,7 +23,6 @@ from copydesk.model.draft import (
     Action,
     Checks,
     Draft,
-    ListedDraft,
     Status,
     Trace,
     is_held,
@@ -286,7 +285,7 @@ async def _check_feedback(ctx: DeskContext, feedback: str | None) -> None:
 async def _check_edit(ctx: DeskContext, snapshot: DraftSnapshot, text: str) -> EditedText:
     # Refuse an invalid edit before the expensive checks run.
     status_after_edit(snapshot.status, archived=snapshot.archived)
-    draft = msgspec.structs.replace(await ctx.read(_get_draft, snapshot.id), text=text)
+    draft = msgspec.structs.replace(await ctx.read(draft_queries.load, snapshot.id), text=text)
     sentences = tuple(trace for trace in snapshot.value("sentences") if trace.text in text)
     checked = await check_edited_draft(ctx, msgspec.structs.replace(draft, sentences=sentences))
     return EditedText(
@@ -505,14 +504,7 @@ def _apply_request(conn: Transaction, user_id: str, change: PreparedChange, expe
         draft_updates.load_snapshot(conn, user_id, snapshot.id, expected_version=expected_version)
     at = resolve_time(conn, user_id, snapshot, request, now)
     write_change(conn, user_id, change, at=at)
-    return without_item(_get_draft(conn, user_id, snapshot.id))
-
-
-def _get_draft(conn: Transaction, user_id: str, draft_id: str) -> ListedDraft:
-    draft = draft_queries.get(conn, user_id, draft_id)
-    if draft is None:
-        raise draft_updates.draft_not_found(draft_id)
-    return draft
+    return without_item(draft_queries.load(conn, user_id, snapshot.id))
 
 
 def changed_columns(

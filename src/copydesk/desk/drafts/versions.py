@@ -65,7 +65,7 @@ class Versions:
 
     async def compare_edit(self, draft_id: str) -> Difference:
         """Implement `Drafts.compare_edit`, which documents it."""
-        draft = await self._ctx.read(_get_draft, draft_id)
+        draft = await self._ctx.read(draft_queries.load, draft_id)
         edits = [event for event in await self.list_events(draft_id) if "text" in event.before and not event.undone]
         # Undo and redo are events, too; the first text that a person changed is the one that was written.
         own = [event for event in edits if event.kind is EventKind.CHANGE and event.before["text"] != draft.text]
@@ -105,14 +105,7 @@ def _decode_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _load_pair(conn: Transaction, user_id: str, old_id: str, new_id: str) -> tuple[Draft, Draft]:
-    return _get_draft(conn, user_id, old_id), _get_draft(conn, user_id, new_id)
-
-
-def _get_draft(conn: Transaction, user_id: str, draft_id: str) -> Draft:
-    draft = draft_queries.get(conn, user_id, draft_id)
-    if draft is None:
-        raise draft_updates.draft_not_found(draft_id)
-    return draft
+    return draft_queries.load(conn, user_id, old_id), draft_queries.load(conn, user_id, new_id)
 
 
 def _compare(old: Draft, new: Draft) -> Difference:

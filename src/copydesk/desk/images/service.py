@@ -150,22 +150,16 @@ def _set_alt(conn: Transaction, user_id: str, draft_id: str, alt: str | None, po
         found = drafts.set_image_alt(conn, user_id, draft_id, position, alt)
     if not found:
         raise InvalidError(FieldError("image", "is not an image of the draft"))
-    return _load_draft(conn, user_id, draft_id)
+    return without_item(draft_queries.load(conn, user_id, draft_id))
 
 
 def _attach(conn: Transaction, user_id: str, draft_id: str, request: AttachImage) -> Draft:
     _check_editable(conn, user_id, draft_id)
     if not drafts.attach_image(conn, user_id, draft_id, request.image, request.alt):
         raise InvalidError(FieldError("image", "is not one of the images proposed for this draft"))
-    return _load_draft(conn, user_id, draft_id)
+    return without_item(draft_queries.load(conn, user_id, draft_id))
 
 
 def _check_editable(conn: Transaction, user_id: str, draft_id: str) -> None:
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     status_after_edit(snapshot.status, archived=snapshot.archived)
-
-
-def _load_draft(conn: Transaction, user_id: str, draft_id: str) -> Draft:
-    draft = draft_queries.get(conn, user_id, draft_id)
-    assert draft is not None
-    return without_item(draft)

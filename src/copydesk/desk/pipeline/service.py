@@ -20,7 +20,7 @@ from copydesk.errors import (
     StoreError,
 )
 from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
-from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus, Stage, validate_run
+from copydesk.model.run import Run, RunRequest, RunStatistics, RunStats, RunStatus, validate_run
 from copydesk.store import runs, sources
 from copydesk.store.database import Transaction
 from copydesk.store.ids import new_id
@@ -43,22 +43,6 @@ SAVE_INTERVAL = 1.0
 """Seconds between attempts to store the result of a run while the database cannot be reached."""
 QUEUE_POLL_INTERVAL = 0.1
 """Seconds between checks whether a queued run may start."""
-
-
-def load_statistics(conn: Transaction, user_id: str, now: datetime) -> RunStatistics:
-    """Return the statistics of the user's runs. Rates and averages cover ended runs."""
-    totals = runs.load_totals(conn, user_id)
-    ended = totals.ended
-    return RunStatistics(
-        total_runs=ended + runs.count_unfinished(conn, user_id),
-        success_rate=totals.succeeded / ended if ended else 0.0,
-        average_duration=totals.microseconds / 1e6 / ended if ended else None,
-        average_items_per_run=totals.items / ended if ended else 0.0,
-        average_drafts_per_run=totals.drafts / ended if ended else 0.0,
-        top_errors=runs.list_errors(conn, user_id, MAX_ERRORS),
-        last30_days=runs.summarize_since(conn, user_id, now - RECENT_WINDOW),
-        ended_runs=ended,
-    )
 
 
 class Pipeline:
@@ -85,7 +69,7 @@ class Pipeline:
             await self._enqueue(run_id, request)
         except asyncio.CancelledError:
             # The row may have been committed before the cancellation; left in the queue it would block all later runs.
-            await self._finish(RunProgress(run_id), RunStatus.CANCELLED, RunCancelledError())
+            await self._finish(run_id, RunStatus.CANCELLED, RunCancelledError())
             raise
         return await self.execute(run_id, on_progress)
 
@@ -118,7 +102,7 @@ class Pipeline:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             # A task cancelled before its first step never enters its own `except` block, so finish the run here.
-            await self._finish(progress, RunStatus.CANCELLED, RunCancelledError())
+            await self._finish(run_id, RunStatus.CANCELLED, RunCancelledError(), progress.stats)
             if cancelled_here:
                 raise
         finally:
@@ -157,7 +141,7 @@ class Pipeline:
         if run_id in self._tasks:
             self._tasks[run_id].cancel()
         elif run.status is RunStatus.QUEUED:
-            await self._finish(RunProgress(run_id), RunStatus.CANCELLED, RunCancelledError())
+            await self._finish(run_id, RunStatus.CANCELLED, RunCancelledError())
         return await self.get(run_id)
 
     @operation
@@ -202,7 +186,7 @@ class Pipeline:
             dead.append(active)
         for run in dead:
             error = CopydeskError("The process was stopped during the run; stored items are kept.")
-            await self._finish(None, RunStatus.INTERRUPTED, error, run_id=run.id)
+            await self._finish(run.id, RunStatus.INTERRUPTED, error)
         return tuple([await self.get(run.id) for run in dead])
 
     @operation
@@ -237,26 +221,27 @@ class Pipeline:
         except StoreError as error:
             # The connection may have broken after the commit, and what nobody executes blocks all later runs.
             with contextlib.suppress(StoreError):
-                await self._finish(RunProgress(run_id), RunStatus.FAILED, error)
+                await self._finish(run_id, RunStatus.FAILED, error)
             raise
 
     async def _execute(self, progress: RunProgress) -> None:
         """Wait for the slot, run the stages and store the result. Re-raise errors other than CopydeskError."""
+        run_id = progress.run_id
         try:
-            request = await self._wait_for_slot(progress.run_id)
+            request = await self._wait_for_slot(run_id)
             run_stages = await asyncio.to_thread(_import_stages)
             async with self._heartbeat(progress):
                 await run_stages(self._ctx, request, progress)
         except (asyncio.CancelledError, RunCancelledError):
-            await self._finish(progress, RunStatus.CANCELLED, RunCancelledError())
+            await self._finish(run_id, RunStatus.CANCELLED, RunCancelledError(), progress.stats)
         except CopydeskError as error:
-            await self._finish(progress, RunStatus.FAILED, error)
+            await self._finish(run_id, RunStatus.FAILED, error, progress.stats)
         except BaseException:
             # Stored before the error goes on, or the run would count as active and block the queue.
-            await self._finish(progress, RunStatus.FAILED, CopydeskError("Unexpected error."))
+            await self._finish(run_id, RunStatus.FAILED, CopydeskError("Unexpected error."), progress.stats)
             raise
         else:
-            await self._finish(progress, RunStatus.SUCCEEDED, None)
+            await self._finish(run_id, RunStatus.SUCCEEDED, None, progress.stats)
 
     async def _wait_for_slot(self, run_id: str) -> RunRequest:
         """Wait until no other run is active, then start this one and return its request.
@@ -313,17 +298,16 @@ class Pipeline:
         return await self._ctx.write(save)
 
     async def _finish(
-        self, progress: RunProgress | None, status: RunStatus, error: CopydeskError | None, *, run_id: str | None = None
+        self, run_id: str, status: RunStatus, error: CopydeskError | None, stats: RunStats | None = None
     ) -> None:
-        now = self._ctx.clock()
-        values: dict[str, object] = {"status": status, "ended_at": now}
+        """Store how a run ended, now or, if that fails, later. Without `stats` those stored last stay."""
+        values: dict[str, object] = {"status": status, "ended_at": self._ctx.clock()}
         if error is not None:
             # What the run stored before it failed stays.
             message = str(error).replace("; nothing changed", "", 1)
             values |= {"error": message, "error_category": error.category}
-        if progress is not None:
-            run_id, values["stats"] = progress.run_id, progress.stats
-        assert run_id is not None
+        if stats is not None:
+            values["stats"] = stats
         # The first result counts: a cancellation that comes later must not replace it.
         self._unsaved_results.setdefault(run_id, values)
         try:
@@ -346,6 +330,22 @@ class Pipeline:
                 _LOG.debug("The result of a run was not stored; trying again", exc_info=True)
 
 
+def load_statistics(conn: Transaction, user_id: str, now: datetime) -> RunStatistics:
+    """Return the statistics of the user's runs. Rates and averages cover ended runs."""
+    totals = runs.load_totals(conn, user_id)
+    ended = totals.ended
+    return RunStatistics(
+        total_runs=ended + runs.count_unfinished(conn, user_id),
+        success_rate=totals.succeeded / ended if ended else 0.0,
+        average_duration=totals.microseconds / 1e6 / ended if ended else None,
+        average_items_per_run=totals.items / ended if ended else 0.0,
+        average_drafts_per_run=totals.drafts / ended if ended else 0.0,
+        top_errors=runs.list_errors(conn, user_id, MAX_ERRORS),
+        last30_days=runs.summarize_since(conn, user_id, now - RECENT_WINDOW),
+        ended_runs=ended,
+    )
+
+
 def _load_unfinished(conn: Transaction, user_id: str) -> tuple[RunLease | None, tuple[RunLease, ...]]:
     """Return the active run, if any, and the queued ones."""
     return runs.get_running(conn, user_id), runs.list_queued(conn, user_id)
@@ -360,29 +360,10 @@ def _import_fetch() -> Callable[[DeskContext, Sequence[str]], Awaitable[int]]:
 
 
 def _import_stages() -> Callable[[DeskContext, RunRequest, RunProgress], Awaitable[None]]:
-    """Import the stages of a run and everything they need; return the function that runs them.
-
-    Called in a thread, because the imports take long enough to delay key presses.
-    """
-    from copydesk.desk.confidence import refresh_if_due  # noqa: PLC0415 - only needed to execute a run
-    from copydesk.desk.pipeline.fetch_sources import fetch_sources  # noqa: PLC0415 - only needed to execute a run
-    from copydesk.desk.pipeline.select_stories import select_stories  # noqa: PLC0415 - as above
-    from copydesk.desk.pipeline.write_drafts import write_drafts  # noqa: PLC0415 - as above
-    from copydesk.drafting import checks, offline_writer  # noqa: F401, PLC0415
-    from copydesk.ingest.registry import load_readers  # noqa: PLC0415
+    from copydesk.desk.pipeline.stages import run_stages  # noqa: PLC0415 - only needed to execute a run
+    from copydesk.ingest.registry import load_readers  # noqa: PLC0415 - as above
 
     load_readers()
-
-    async def run_stages(ctx: DeskContext, request: RunRequest, progress: RunProgress) -> None:
-        # CPU-heavy work in this process: give the console's thread its turn more often.
-        with short_switch_interval():
-            await refresh_if_due(ctx)
-            with progress.track_stage(Stage.INGEST):
-                new = await fetch_sources(ctx, request, progress)
-            stories = await select_stories(ctx, request, progress, new)
-            with progress.track_stage(Stage.DRAFT):
-                await write_drafts(ctx, stories, request, progress)
-
     return run_stages
 
 

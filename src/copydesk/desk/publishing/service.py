@@ -553,14 +553,11 @@ def _report_started(draft_id: str = "") -> Iterator[None]:
 
 def _load_result(conn: Transaction, user_id: str, draft_id: str, delivery_ids: Sequence[str]) -> PostResult:
     rows = [row for row in deliveries.list_by_draft(conn, user_id, draft_id) if row.id in delivery_ids]
-    draft = draft_queries.get(conn, user_id, draft_id)
-    if draft is None:
-        raise draft_updates.draft_not_found(draft_id)
     return PostResult(
         posted=tuple(row.label for row in rows if row.progress.state is DeliveryState.SENT),
         failed=tuple(row.label for row in rows if row.progress.state in UNSUCCESSFUL),
         under_way=tuple(row.label for row in rows if row.progress.state not in FINAL_STATES),
-        draft=without_item(draft),
+        draft=without_item(draft_queries.load(conn, user_id, draft_id)),
     )
 
 
@@ -579,9 +576,7 @@ def _load_deliveries(conn: Transaction, user_id: str, draft_id: str) -> tuple[De
 def _load_draft_and_accounts(
     conn: Transaction, user_id: str, draft_id: str, platforms: tuple[str, ...], select_accounts: AccountResolver
 ) -> tuple[ListedDraft, tuple[ConnectedAccount, ...]]:
-    draft = draft_queries.get(conn, user_id, draft_id)
-    if draft is None:
-        raise draft_updates.draft_not_found(draft_id)
+    draft = draft_queries.load(conn, user_id, draft_id)
     return draft, select_accounts(accounts.list_all(conn, user_id), platforms or draft.target_platforms, draft.format)
 
 

@@ -26,7 +26,6 @@ from copydesk.model.writer import (
 from copydesk.store import draft_queries
 from copydesk.store import writers as stored
 from copydesk.store.database import Transaction
-from copydesk.store.draft_updates import draft_not_found
 from copydesk.store.writers import StoredEndpoint
 from copydesk.text.redaction import DEFAULT_REDACTION
 
@@ -199,6 +198,5 @@ def _use(conn: Transaction, user_id: str, names: tuple[str, ...]) -> None:
 
 
 def _list_requests(conn: Transaction, user_id: str, draft_id: str) -> tuple[ModelRequest, ...]:
-    if draft_queries.get(conn, user_id, draft_id) is None:
-        raise draft_not_found(draft_id)
+    draft_queries.load(conn, user_id, draft_id)  # raises NotFoundError
     return stored.list_requests(conn, user_id, draft_id)
