@@ -17,7 +17,7 @@ from copydesk import settings
 from copydesk import worker as worker_module
 from copydesk.desk import Desk, open_desks
 from copydesk.desk.publishing.publish import start_posting
-from copydesk.model.delivery import Account, ConnectedAccount, Evidence, Intent, StepResult
+from copydesk.model.delivery import Account, Evidence, Intent, StepResult
 from copydesk.model.source import Health, Source
 from copydesk.posting import delivery_states
 from copydesk.posting.fake import FakePlatform, FakePost, FakeServer
@@ -72,17 +72,14 @@ def posts_by_key(server: PostsFile) -> Counter[str]:
 async def add_deliveries(desk: Desk, account_ids: list[str], count: int, batch: int = 500) -> None:
     """Add `count` deliveries that are due, spread over the accounts."""
     now = desk.clock()
-    connected = [account for account in await desk.accounts.list() if account.id in account_ids]
-
-    def targets(number: int) -> Callable[..., tuple[ConnectedAccount, ...]]:
-        return lambda *_: (connected[number % len(connected)],)
+    labels = [account.label for account in await desk.accounts.list() if account.id in account_ids]
 
     def add(conn: Transaction, user_id: str, numbers: range) -> None:
         item = add_item(conn, user_id, None)
         for number in numbers:
             # An own text for each: the same one is not posted twice.
             draft = add_draft(conn, user_id, item, status="approved", origin="direct", text=f"Post {number}.")
-            start_posting(conn, user_id, draft, (), now, targets(number))
+            start_posting(conn, user_id, draft, (labels[number % len(labels)],), now, desk._context.platforms)
 
     for start in range(0, count, batch):
         await desk._context.write(add, range(start, min(start + batch, count)))

@@ -1,32 +1,30 @@
-"""The context every desk operation runs in, with the platforms that the desk can post to."""
+"""The context every desk operation runs in."""
 
 import asyncio
 import getpass
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache, cached_property, wraps
-from importlib import import_module
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from msgspec.structs import replace
 
 from copydesk.desk.authentication import confirmed, current_token_name
 from copydesk.desk.event_watcher import EventWatcher
 from copydesk.desk.permissions import current_requirement
-from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError, NotFoundError, RoleError
-from copydesk.model.delivery import ConnectedAccount, select_accounts
-from copydesk.model.draft import Format
+from copydesk.desk.platforms import Platforms, close_platforms
+from copydesk.errors import CopydeskError, DeskClosedError, NotFoundError, RoleError
 from copydesk.model.role import Caller, check_role
 from copydesk.model.source import SourceGroup
 from copydesk.model.token import Scope
 from copydesk.model.user import User
 from copydesk.network import user_agent
 from copydesk.settings import Network, Settings
-from copydesk.store import accounts, drafts, sources, users
+from copydesk.store import sources, users
 from copydesk.store.database import Transaction, run_separately
 from copydesk.store.raw_sql import breaks_foreign_key
 
@@ -41,75 +39,13 @@ if TYPE_CHECKING:
     from copydesk.model.writer import Endpoint
     from copydesk.network.fetcher import Fetcher
     from copydesk.network.transport import GuardedTransport
-    from copydesk.posting.platform import Platform, PlatformInfo
+    from copydesk.posting.platform import Platform
     from copydesk.store.postgresql.database import AnyDatabase
 
 P = ParamSpec("P")
 T = TypeVar("T")
 A = TypeVar("A")
 Clock = Callable[[], datetime]
-
-
-@runtime_checkable
-class _SupportsClose(Protocol):
-    """A platform that may hold tokens in memory that could not be stored."""
-
-    async def close(self) -> None: ...
-
-
-class Platforms:
-    """The platforms of one desk by name; they share the HTTP connections of all desks.
-
-    Platforms that the caller gave replace the real ones.
-    """
-
-    def __init__(self, ctx: "DeskContext") -> None:
-        self._ctx = ctx
-        self._created: dict[str, Platform] = {}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all platforms to which an account can be connected."""
-        from copydesk.posting.registry import PLATFORMS  # noqa: PLC0415 - see `_create`
-
-        return tuple(dict.fromkeys((*PLATFORMS, *self._ctx.shared.platforms)))
-
-    def get(self, name: str) -> "Platform":
-        """Return the platform with that name. Raise InvalidError if there is none."""
-        given = self._ctx.shared.platforms.get(name)
-        if given is not None:
-            return given
-        if name not in self._created:
-            self._created[name] = self._create(name)
-        return self._created[name]
-
-    def find_info(self, name: str) -> "PlatformInfo | None":
-        """Return what is known about the platform without importing its module; None if there is none."""
-        from copydesk.posting.registry import PLATFORMS  # noqa: PLC0415 - see `_create`
-
-        given = self._ctx.shared.platforms.get(name)
-        return given.info if given is not None else PLATFORMS.get(name)
-
-    async def load(self, name: str) -> "Platform":
-        """Return the platform as `get` does. Its module is imported in a thread, so that keys are not delayed."""
-        if name not in self._ctx.shared.platforms and name not in self._created:
-            await asyncio.to_thread(_import_platform, name)
-        return self.get(name)
-
-    async def close(self) -> None:
-        """Let the platforms store what they hold in memory."""
-        await _close_platforms(self._created.values())
-
-    def _create(self, name: str) -> "Platform":
-        from copydesk.desk.accounts.credentials import AccountCredentials  # noqa: PLC0415 - most commands do not need the keyring
-        from copydesk.posting.client import PlatformClient  # noqa: PLC0415
-        from copydesk.posting.registry import PLATFORMS, create_platform  # noqa: PLC0415
-
-        if name not in PLATFORMS:
-            raise InvalidError(FieldError("platform", f"must be one of {', '.join(PLATFORMS)}"))
-        caller = PlatformClient(self._ctx.transport or self._ctx.shared.http_transport)
-        credentials = AccountCredentials(lambda: self._ctx.vault, self._ctx.user)
-        return create_platform(name, caller, credentials, self._ctx.clock)
 
 
 class _LazyTransport:
@@ -134,14 +70,6 @@ class _LazyTransport:
         """Close pooled connections."""
         if self._transport is not None:
             await self._transport.aclose()
-
-
-def _import_platform(name: str) -> None:
-    from copydesk.posting.registry import PLATFORMS, load_adapter  # noqa: PLC0415 - as above
-
-    import_module("copydesk.desk.accounts.credentials")
-    if name in PLATFORMS:
-        load_adapter(name)
 
 
 class WriteGuard(Protocol):
@@ -245,15 +173,9 @@ class SharedContext:
         """Let the caller's platforms store what they hold in memory, and close pooled connections."""
         self.is_closed = True
         await self.event_watcher.close()
-        await _close_platforms(self.platforms.values())
+        await close_platforms(self.platforms.values())
         await self.http_transport.close()
         await self.local_transport.close()
-
-
-async def _close_platforms(platforms: "Iterable[Platform]") -> None:
-    for platform in platforms:
-        if isinstance(platform, _SupportsClose):
-            await platform.close()
 
 
 @cache
@@ -276,7 +198,13 @@ class DeskContext:
         self.user = user
         self.is_interactive = False
         """A user works at the desk in this process: background work yields to key handling."""
-        self.platforms = Platforms(self)
+        self.platforms = Platforms(
+            shared.platforms,
+            transport=cast("httpx.AsyncBaseTransport", shared.transport or shared.http_transport),
+            open_vault=lambda: shared.vault,
+            user=user,
+            clock=shared.clock,
+        )
         self.confidence_model: tuple[object, ConfidenceModel] | None = None
         """The model of `desk.confidence` and the decisions that it is learnt from."""
         self.model_clients: dict[tuple[Endpoint, str], ModelClient] = {}
@@ -321,23 +249,19 @@ class DeskContext:
 
         Raise NotFoundError if the user was removed meanwhile.
         """
-        self.check_open()
-        return await self.database.write(confirmed(self._unless_removed(_guarded(work))), self.user_id, *args, **kwargs)
+        return await self.database.write(self._as_write(work), self.user_id, *args, **kwargs)
 
     async def write_unguarded(
         self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work` as `write` does, but not as an effect of the caller's request: what it writes may be repeated."""
-        self.check_open()
-        return await self.database.write(confirmed(self._unless_removed(work)), self.user_id, *args, **kwargs)
+        return await self.database.write(self._as_write(work, is_effect=False), self.user_id, *args, **kwargs)
 
     async def write_durable(
         self, work: Callable[Concatenate[Transaction, str, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work` as `write` does, and flush the transaction to disk before returning."""
-        self.check_open()
-        guarded = confirmed(self._unless_removed(_guarded(work)))
-        return await self.database.write_durable(guarded, self.user_id, *args, **kwargs)
+        return await self.database.write_durable(self._as_write(work), self.user_id, *args, **kwargs)
 
     async def write_batch(
         self, work: Callable[[Transaction, str, A], T], items: Sequence[A]
@@ -373,6 +297,17 @@ class DeskContext:
             raise refusal
         return results
 
+    def _as_write(
+        self, work: Callable[Concatenate[Transaction, str, P], T], *, is_effect: bool = True
+    ) -> Callable[Concatenate[Transaction, str, P], T]:
+        """Return `work` with what is checked in its transaction. Raise DeskClosedError.
+
+        From the outside in: the token of the request, before anything is read; the user and the role; and, if the work
+        is an effect of the request, its idempotency key, whose row is part of the transaction.
+        """
+        self.check_open()
+        return confirmed(self._unless_removed(_guarded(work) if is_effect else work))
+
     def _unless_removed(
         self, work: Callable[Concatenate[Transaction, str, P], T]
     ) -> Callable[Concatenate[Transaction, str, P], T]:
@@ -407,32 +342,6 @@ class DeskContext:
 
     def _removed_error(self) -> NotFoundError:
         return NotFoundError(f"The user {self.user.name} was removed; nothing changed.")
-
-    def platform(self, name: str) -> "Platform":
-        """Return the platform of this name. Raise InvalidError if there is none."""
-        return self.platforms.get(name)
-
-    def resolve_accounts(
-        self, connected: Sequence[ConnectedAccount], names: Sequence[str], format: Format
-    ) -> tuple[ConnectedAccount, ...]:
-        """Return the accounts that `names` refer to; without names, all that accept drafts of this format."""
-        if names:
-            return select_accounts(connected, names)
-        return tuple(account for account in connected if self._accepts(account, format))
-
-    async def list_without_account(self, draft_ids: Sequence[str]) -> tuple[str, ...]:
-        """Return the ids of those drafts that no connected account would post."""
-        connected = await self.read(accounts.list_all)
-        targets = await self.read(drafts.list_targets, draft_ids)
-        return tuple(
-            draft.id for draft in targets if not self.resolve_accounts(connected, draft.platforms, draft.format)
-        )
-
-    def _accepts(self, account: ConnectedAccount, format: Format) -> bool:
-        # From the registry: importing the platform's own module takes longer than a frame of the console.
-        info = self.platforms.find_info(account.details.platform)
-        # None if it was connected by a newer version that has more platforms.
-        return info is not None and format in info.limits.formats
 
     @property
     def vault(self) -> "Vault":

@@ -17,6 +17,7 @@ from copydesk.desk.drafts.review import PreparedChange, Review, record_bulk, wri
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
 from copydesk.desk.publishing.due_drafts import DueDrafts
+from copydesk.desk.publishing.missing_accounts import list_without_account
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, StoreError
 from copydesk.model.draft import Action, Draft, Status
 from copydesk.model.job import ClockWarning
@@ -109,8 +110,8 @@ class AutoScheduler:
             skipped=len(result.unplaced) + ineligible,
             reason="; ".join(reason for reason in reasons if reason),
             bulk_id=self._bulk_id if placed and not dry_run else None,
-            without_account=len(await self._ctx.list_without_account(placed_ids)),
-            lacking_approvals=len(await self._ctx.read(list_lacking, placed_ids, self._ctx.resolve_accounts)),
+            without_account=len(await list_without_account(self._ctx, placed_ids)),
+            lacking_approvals=len(await self._ctx.read(list_lacking, placed_ids, self._ctx.platforms)),
         )
 
     async def _load(self, ids: Collection[str] | None) -> tuple[_PlanInputs, int]:

@@ -231,7 +231,7 @@ async def test_interrupted_delivery_can_be_settled_without_login(tmp_path: Path)
             task.cancel()  # as if the process had been killed
         await desk.posting.drain()
         await desk._context.write(accounts.set_error, account, "The platform no longer recognizes the account.")
-        desk._context.platform("fake").latency = 0.0
+        desk._context.platforms.get("fake").latency = 0.0
         server.faults.append(Fault.LOGIN)
         (report,) = await desk.posting.list_deliveries(draft_id)
         assert report.state == "sending"

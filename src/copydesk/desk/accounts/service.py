@@ -126,7 +126,7 @@ class Accounts:
     @operation
     async def finish_sign_in(self, platform: str, sign_in: SignIn, code: str, server: str = "") -> ConnectedAccount:
         """Complete a sign-in with the code from the redirect and return the account. Raises as `connect` does."""
-        adapter = self._ctx.platform(platform)
+        adapter = self._ctx.platforms.get(platform)
         return await self._save(
             await _browser_platform(adapter).finish_sign_in(server or adapter.info.default_server, sign_in, code)
         )
@@ -144,7 +144,7 @@ class Accounts:
             if lease is None:
                 raise NotSentError("A post is being sent to this account.", hint="Try again in a minute.")
             try:
-                details = await self._ctx.platform(account.details.platform).check(account.details)
+                details = await self._ctx.platforms.get(account.details.platform).check(account.details)
             except LoginError as error:
                 message = login_error_hint(error, account.details)
                 await self._ctx.write(accounts.set_error, account, message)
@@ -162,7 +162,7 @@ class Accounts:
         from copydesk.drafting.own_posts import select_examples  # noqa: PLC0415 - only needed here
 
         account = await self.get(name)
-        platform = self._ctx.platform(account.details.platform)
+        platform = self._ctx.platforms.get(account.details.platform)
         if not isinstance(platform, ReadablePlatform):
             message = f"is on {platform.info.label}, whose posts cannot be read; import a file instead"
             raise InvalidError(FieldError("account", message))
@@ -192,7 +192,7 @@ class Accounts:
         account = await self.get(name)
         await self._ctx.read(_raise_if_sending, account)
         with suppress(CopydeskError):  # best effort: the user can revoke access on the platform too
-            platform = self._ctx.platform(account.details.platform)
+            platform = self._ctx.platforms.get(account.details.platform)
             if isinstance(platform, _SupportsRevoke):
                 await platform.disconnect(account.details)
         # Credentials first: once the row is gone, nothing could name them to delete them.
@@ -212,7 +212,7 @@ class Accounts:
 
     def _resolve_request(self, platform: str, credentials: Mapping[str, str], server: str) -> tuple[Platform, str]:
         """Return the platform and the server's URL. Raise InvalidError for missing fields."""
-        adapter = self._ctx.platform(platform)
+        adapter = self._ctx.platforms.get(platform)
         missing = [
             field.name
             for field in adapter.info.credential_fields

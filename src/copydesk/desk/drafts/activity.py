@@ -12,10 +12,11 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from copydesk.desk.context import DeskContext
-from copydesk.desk.drafts.approvals import AccountResolver, list_lacking, required_approvals
+from copydesk.desk.drafts.approvals import list_lacking, required_approvals
 from copydesk.desk.drafts.versions import Difference, compare_texts
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs, requiring
+from copydesk.desk.platforms import Platforms
 from copydesk.errors import ConflictError, EditedByOtherError, FieldError, InvalidError, NotFoundError
 from copydesk.model.activity import (
     EDIT_DURATION,
@@ -70,9 +71,7 @@ class Activity:
     @operation
     async def overview(self, draft_id: str) -> ReviewedDraft:
         """Return `get`, the comments and the approvals that are asked for, in one read. Raise NotFoundError."""
-        return await self._ctx.read(
-            _overview, draft_id, self._ctx.reviewer, self._ctx.clock(), self._ctx.resolve_accounts
-        )
+        return await self._ctx.read(_overview, draft_id, self._ctx.reviewer, self._ctx.clock(), self._ctx.platforms)
 
     @operation
     async def view(self, draft_id: str, *, instead_of: str = "") -> DraftActivity:
@@ -137,7 +136,7 @@ class Activity:
         Drafts that are not approved, or have all approvals that they need, are in neither.
         """
         now, reviewer = self._ctx.clock(), self._ctx.reviewer
-        lacking = await self._ctx.read(list_lacking, tuple(dict.fromkeys(draft_ids)), self._ctx.resolve_accounts)
+        lacking = await self._ctx.read(list_lacking, tuple(dict.fromkeys(draft_ids)), self._ctx.platforms)
         bulk_id = new_id(now)
 
         def sign(conn: Transaction, user_id: str, draft_id: str) -> None:
@@ -224,13 +223,13 @@ def _to_editor(edit: OpenEdit) -> Viewer:
 
 
 def _overview(
-    conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime, resolve: AccountResolver
+    conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime, platforms: Platforms
 ) -> ReviewedDraft:
     traces = activity.find_traces(conn, user_id, draft_id, reviewer, now)
     if not traces.exists:
         raise draft_updates.draft_not_found(draft_id)
     several = traces.most_approvals > 1
-    required = required_approvals(conn, user_id, [draft_id], resolve).get(draft_id, 1) if several else 1
+    required = required_approvals(conn, user_id, [draft_id], platforms).get(draft_id, 1) if several else 1
     if not traces.any and required == 1:
         return ReviewedDraft(reviewer, _NO_ACTIVITY, is_shared=traces.is_shared)
     return ReviewedDraft(

@@ -1,24 +1,23 @@
 """The approvals that accounts ask for: which drafts lack one, and what waits for it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from copydesk.desk.context import DeskContext
-from copydesk.model.delivery import ApprovalQuestion, ConnectedAccount
-from copydesk.model.draft import APPROVED_STATUSES, Format
+from copydesk.desk.platforms import Platforms
+from copydesk.model.delivery import ApprovalQuestion
+from copydesk.model.draft import APPROVED_STATUSES
 from copydesk.store import accounts, activity, draft_updates, drafts, queue_window, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.schedule import ScheduledDraft
 
-AccountResolver = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
-"""Resolves account names for a format: `DeskContext.resolve_accounts`."""
 MAX_QUESTIONS = 100
 """Scheduled drafts that are listed, the first ones."""
 _ALL_TIMES = timedelta(days=36525)
 
 
 def required_approvals(
-    conn: Transaction, user_id: str, draft_ids: Sequence[str], resolve: AccountResolver
+    conn: Transaction, user_id: str, draft_ids: Sequence[str], platforms: Platforms
 ) -> dict[str, int]:
     """Return the approvals that the accounts of each draft ask for; drafts without an account are left out."""
     # Most desks have no account that asks for several.
@@ -26,7 +25,7 @@ def required_approvals(
         return dict.fromkeys(draft_ids, 1)
     connected = accounts.list_all(conn, user_id)
     targets = {
-        draft.id: resolve(connected, draft.platforms, draft.format)
+        draft.id: platforms.select_targets(connected, draft.platforms, draft.format)
         for draft in drafts.list_targets(conn, user_id, draft_ids)
     }
     return {draft_id: max(account.approvals for account in found) for draft_id, found in targets.items() if found}
@@ -39,11 +38,9 @@ def keep_lacking(conn: Transaction, user_id: str, required: Mapping[str, int]) -
     return {draft_id: count for draft_id, count in several.items() if found.get(draft_id, 0) < count}
 
 
-def list_lacking(
-    conn: Transaction, user_id: str, draft_ids: Sequence[str], resolve: AccountResolver
-) -> tuple[str, ...]:
+def list_lacking(conn: Transaction, user_id: str, draft_ids: Sequence[str], platforms: Platforms) -> tuple[str, ...]:
     """Return the approved ones of the drafts that have fewer approvals than their accounts ask for, in this order."""
-    lacking = keep_lacking(conn, user_id, required_approvals(conn, user_id, draft_ids, resolve))
+    lacking = keep_lacking(conn, user_id, required_approvals(conn, user_id, draft_ids, platforms))
     snapshots = draft_updates.load_snapshots(conn, user_id, list(lacking)) if lacking else {}
     return tuple(
         draft_id
@@ -91,7 +88,7 @@ def _find_scheduled(conn: Transaction, user_id: str, ctx: DeskContext) -> tuple[
     if accounts.most_approvals(conn, user_id) <= 1:
         return ()
     scheduled = schedule.list_due(conn, user_id, ctx.clock() + _ALL_TIMES)
-    required = required_approvals(conn, user_id, [draft.id for draft in scheduled], ctx.resolve_accounts)
+    required = required_approvals(conn, user_id, [draft.id for draft in scheduled], ctx.platforms)
     lacking = keep_lacking(conn, user_id, required)
     return tuple((draft, lacking[draft.id]) for draft in scheduled if draft.id in lacking)[:MAX_QUESTIONS]
 

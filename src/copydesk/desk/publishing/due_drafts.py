@@ -121,7 +121,7 @@ class DueDrafts:
     async def _load_due_drafts(self, now: datetime) -> list[DueDraft]:
         """Return the drafts whose time has come, each with the ids of its accounts; none if it lacks approvals."""
         connected, drafts = await self._ctx.read(_load_due, now)
-        targets = [self._ctx.resolve_accounts(connected, draft.platforms, draft.format) for draft in drafts]
+        targets = [self._ctx.platforms.select_targets(connected, draft.platforms, draft.format) for draft in drafts]
         # Only of drafts for accounts that ask for more than one: usually none does.
         demanding = {
             draft.id: max(account.approvals for account in accounts)

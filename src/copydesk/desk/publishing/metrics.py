@@ -59,7 +59,7 @@ async def _collect_posts(
     ctx: DeskContext, account: ConnectedAccount, by_post_id: Mapping[str, Sequence[DeliveryRow]]
 ) -> int:
     try:
-        metrics = await ctx.platform(account.details.platform).metrics(account.details, tuple(by_post_id))
+        metrics = await ctx.platforms.get(account.details.platform).metrics(account.details, tuple(by_post_id))
     except Exception as error:
         if isinstance(error, StoreError):
             raise

@@ -1,5 +1,6 @@
-"""Approved and due drafts that no connected account would post, in groups: one account helps all drafts of a group."""
+"""Drafts that no connected account would post; approved and due ones in groups that one account would help."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -28,6 +29,15 @@ class _Group(NamedTuple):
 
     due: list[str]
     approved: list[str]
+
+
+async def list_without_account(ctx: DeskContext, draft_ids: Sequence[str]) -> tuple[str, ...]:
+    """Return the ids of those drafts that no connected account would post; unknown ids are left out."""
+    connected = await ctx.read(accounts.list_all)
+    targets = await ctx.read(drafts.list_targets, draft_ids)
+    return tuple(
+        draft.id for draft in targets if not ctx.platforms.select_targets(connected, draft.platforms, draft.format)
+    )
 
 
 def count_missing_accounts(conn: Transaction, user_id: str, ctx: DeskContext) -> int:
@@ -76,7 +86,7 @@ def _group(ctx: DeskContext, waiting: _Waiting) -> dict[tuple[tuple[str, ...], F
     def find(draft: DraftTargets) -> _Group | None:
         kind = draft.platforms, draft.format
         if kind not in has_account:
-            has_account[kind] = bool(ctx.resolve_accounts(waiting.connected, *kind))
+            has_account[kind] = bool(ctx.platforms.select_targets(waiting.connected, *kind))
         if has_account[kind]:
             return None
         # The format matters only where any account will do, if it takes the format.

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from copydesk.desk.drafts.activity import settle_edit
-from copydesk.desk.drafts.approvals import AccountResolver, describe_approvals
+from copydesk.desk.drafts.approvals import describe_approvals
 from copydesk.desk.drafts.review import PreparedChange, write_change
+from copydesk.desk.platforms import Platforms
 from copydesk.desk.publishing.delivery_report import resolution_hint
 from copydesk.desk.publishing.draft_deliveries import (
     create_deliveries,
@@ -40,14 +41,16 @@ def start_posting(
     conn: Transaction,
     user_id: str,
     draft_id: str,
-    platforms: tuple[str, ...],
+    names: tuple[str, ...],
     now: datetime,
-    resolve: AccountResolver,
+    platforms: Platforms,
     *,
     edit: PreparedChange | None = None,
     expected_version: int | None = None,
 ) -> tuple[str, ...]:
     """Start posting a draft, after its edit if there is one; return the ids of the new deliveries.
+
+    It goes to the accounts that `names` select, or to those of the draft where it is not live yet.
 
     Raise StaleVersionError if it has another version than `expected_version`, ConflictError if it has another one than
     was edited, its status does not allow it, no account fits, or it is live, or may be, on all of them already.
@@ -58,7 +61,7 @@ def start_posting(
         settle_edit(conn, user_id, draft_id, edit.reviewer, now)
         write_change(conn, user_id, edit)
         snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
-    targets = _select_accounts(conn, user_id, snapshot, platforms, resolve)
+    targets = _select_accounts(conn, user_id, snapshot, names, platforms)
     _require_approvals(conn, user_id, snapshot, targets)
     rows = deliveries.list_by_draft(conn, user_id, draft_id)
     existing = [row for account in targets if (row := latest_delivery(rows, account)) and may_be_live(row)]
@@ -72,7 +75,7 @@ def start_posting(
 
 
 def _select_accounts(
-    conn: Transaction, user_id: str, snapshot: DraftSnapshot, platforms: tuple[str, ...], resolve: AccountResolver
+    conn: Transaction, user_id: str, snapshot: DraftSnapshot, names: tuple[str, ...], platforms: Platforms
 ) -> tuple[ConnectedAccount, ...]:
     """Return the accounts to post to: those named, else the draft's targets, else all that accept its format."""
     connected = accounts.list_all(conn, user_id)
@@ -80,14 +83,14 @@ def _select_accounts(
         hint = "Connect one: copydesk account connect bluesky"
         # Posting is no way out of the refusal, so it is not among the actions that it offers.
         raise _refusal(snapshot, "No accounts connected; nothing was posted.", hint, without=Action.POST)
-    if unknown_names := find_unknown_names(connected, platforms):
+    if unknown_names := find_unknown_names(connected, names):
         connected_labels = ", ".join(account.label for account in connected)
         raise InvalidError(
             FieldError("platforms", f"{', '.join(unknown_names)} is not connected; connected: {connected_labels}")
         )
     draft = draft_queries.get(conn, user_id, snapshot.id)
-    names = platforms or (draft.target_platforms if draft else ())
-    targets = resolve(connected, names, snapshot.format)
+    names = names or (draft.target_platforms if draft else ())
+    targets = platforms.select_targets(connected, names, snapshot.format)
     if not targets and names:
         raise _refusal(snapshot, "None of its target platforms is connected; nothing was posted.")
     if not targets:

@@ -178,7 +178,7 @@ class Sender:
             if not pending or account is None:
                 return list(processed)
             try:
-                platform = self._ctx.platform(account.details.platform)
+                platform = self._ctx.platforms.get(account.details.platform)
             except InvalidError:
                 # The plugin that brought the platform may be missing today only: the deliveries wait instead of
                 # failing.

@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
-from copydesk.desk.drafts.approvals import AccountResolver, list_lacking, list_missing_approvals
+from copydesk.desk.drafts.approvals import list_lacking, list_missing_approvals
 from copydesk.desk.drafts.review import prepare_change
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
+from copydesk.desk.platforms import Platforms
 from copydesk.desk.publishing.delivery_report import (
     DeliveryContext,
     describe,
@@ -23,7 +24,7 @@ from copydesk.desk.publishing.delivery_report import (
 from copydesk.desk.publishing.draft_deliveries import latest_delivery, text_digest
 from copydesk.desk.publishing.grace import expires_at
 from copydesk.desk.publishing.metrics import collect_metrics
-from copydesk.desk.publishing.missing_accounts import list_missing_accounts
+from copydesk.desk.publishing.missing_accounts import list_missing_accounts, list_without_account
 from copydesk.desk.publishing.payload import rule_violations, run_in_article_thread, split_text, to_post
 from copydesk.desk.publishing.publish import (
     DOUBTFUL,
@@ -166,7 +167,7 @@ class Posting:
         Raise InvalidError for an unknown name or an invalid text, NotFoundError, ConflictError if the draft's state
         does not allow it, or StaleVersionError if it has another version than `expected_version`.
         """
-        now, resolve, edit = self._ctx.clock(), self._ctx.resolve_accounts, None
+        now, edit = self._ctx.clock(), None
         request = ChangeDraft(action=Action.POST, text=text, platforms=tuple(platforms) or None)
         request = validate_change(request, now)
         if request.text is not None:
@@ -178,7 +179,7 @@ class Posting:
             draft_id,
             request.platforms or (),
             now,
-            resolve,
+            self._ctx.platforms,
             edit=edit,
             expected_version=expected_version,
         )
@@ -293,7 +294,7 @@ class Posting:
     @operation
     async def list_lacking_approvals(self, draft_ids: Sequence[str]) -> tuple[str, ...]:
         """Return those of the drafts that are approved, but by fewer reviewers than one of their accounts asks for."""
-        return await self._ctx.read(list_lacking, tuple(draft_ids), self._ctx.resolve_accounts)
+        return await self._ctx.read(list_lacking, tuple(draft_ids), self._ctx.platforms)
 
     @operation
     async def missing_sends(self) -> Rollback | None:
@@ -361,18 +362,18 @@ class Posting:
     @operation
     async def list_without_account(self, draft_ids: Sequence[str]) -> tuple[str, ...]:
         """Return the ids of those drafts that no connected account would post; unknown ids are left out."""
-        return await self._ctx.list_without_account(draft_ids)
+        return await list_without_account(self._ctx, draft_ids)
 
     @operation
     async def blockers(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[PostingBlocker, ...]:
         """Return the reasons that would prevent posting a draft as it is. Nothing is sent over the network."""
         draft, targets, rows = await self._ctx.read(
-            _load_posting_state, draft_id, tuple(platforms), self._ctx.resolve_accounts
+            _load_posting_state, draft_id, tuple(platforms), self._ctx.platforms
         )
         post, digest = to_post(draft, self._ctx.clock()), text_digest(draft.text)
         blockers: list[PostingBlocker] = []
         for account in targets:
-            platform = self._ctx.platform(account.details.platform)
+            platform = self._ctx.platforms.get(account.details.platform)
             problems = await run_in_article_thread(post, platform.validate, post, account.details)
             is_thread = len(post.parts) > 1
             blockers += [
@@ -426,12 +427,10 @@ class Posting:
     @operation
     async def prices(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Price, ...]:
         """Return the cost of posting a draft, one entry per account that charges."""
-        draft, targets = await self._ctx.read(
-            _load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.resolve_accounts
-        )
+        draft, targets = await self._ctx.read(_load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.platforms)
         post = to_post(draft, self._ctx.clock())
         priced = [
-            (account, post_cost(self._ctx.platform(account.details.platform), post, account.details))
+            (account, post_cost(self._ctx.platforms.get(account.details.platform), post, account.details))
             for account in targets
         ]
         return tuple(
@@ -574,17 +573,18 @@ def _load_deliveries(conn: Transaction, user_id: str, draft_id: str) -> tuple[De
 
 
 def _load_draft_and_accounts(
-    conn: Transaction, user_id: str, draft_id: str, platforms: tuple[str, ...], select_accounts: AccountResolver
+    conn: Transaction, user_id: str, draft_id: str, names: tuple[str, ...], platforms: Platforms
 ) -> tuple[ListedDraft, tuple[ConnectedAccount, ...]]:
     draft = draft_queries.load(conn, user_id, draft_id)
-    return draft, select_accounts(accounts.list_all(conn, user_id), platforms or draft.target_platforms, draft.format)
+    connected = accounts.list_all(conn, user_id)
+    return draft, platforms.select_targets(connected, names or draft.target_platforms, draft.format)
 
 
 def _load_posting_state(
-    conn: Transaction, user_id: str, draft_id: str, platforms: tuple[str, ...], select_accounts: AccountResolver
+    conn: Transaction, user_id: str, draft_id: str, names: tuple[str, ...], platforms: Platforms
 ) -> tuple[ListedDraft, tuple[ConnectedAccount, ...], tuple[DeliveryRow, ...]]:
     """Return the draft, the accounts that it would go to, and its deliveries."""
-    draft, targets = _load_draft_and_accounts(conn, user_id, draft_id, platforms, select_accounts)
+    draft, targets = _load_draft_and_accounts(conn, user_id, draft_id, names, platforms)
     return draft, targets, deliveries.list_by_draft(conn, user_id, draft_id) if targets else ()
 
 
