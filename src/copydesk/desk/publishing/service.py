@@ -26,6 +26,7 @@ from copydesk.desk.publishing.grace import expires_at
 from copydesk.desk.publishing.metrics import collect_metrics
 from copydesk.desk.publishing.missing_accounts import list_missing_accounts, list_without_account
 from copydesk.desk.publishing.payload import rule_violations, run_in_article_thread, split_text, to_post
+from copydesk.desk.publishing.preview import preview_post
 from copydesk.desk.publishing.publish import (
     DOUBTFUL,
     UNSUCCESSFUL,
@@ -51,10 +52,7 @@ from copydesk.model.delivery import (
     PostingBlocker,
     PostResult,
     Preview,
-    PreviewPart,
     Price,
-    find_unknown_names,
-    select_accounts,
 )
 from copydesk.model.draft import Action, Format, ListedDraft, Status, without_item
 from copydesk.model.requests import ChangeDraft, validate_change
@@ -62,8 +60,8 @@ from copydesk.model.token import Scope
 from copydesk.model.transitions import allowed_actions
 from copydesk.model.validation import web_address_problem
 from copydesk.posting import delivery_states
-from copydesk.posting.platform import DeliveryGuarantees, Platform, Post, post_cost
-from copydesk.posting.registry import DEFAULT_PLATFORMS, PLATFORMS
+from copydesk.posting.platform import DeliveryGuarantees, Post, post_cost
+from copydesk.posting.registry import PLATFORMS
 from copydesk.store import accounts, deliveries, draft_queries, draft_updates, queue_window
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryEvent, DeliveryRow
@@ -73,69 +71,6 @@ POST_TIMEOUT = 30.0
 """Seconds that `post` waits for its deliveries to end."""
 POLL_INTERVAL = 0.1
 RECENT_FAILURES = timedelta(days=7)
-
-
-async def preview_post(ctx: DeskContext, post: Post, platforms: Sequence[str] = ()) -> tuple[Preview, ...]:
-    """Return a preview of `post` for each matching account, and for each named platform without a connected account.
-
-    Nothing is stored or sent over the network.
-    """
-    connected = await ctx.read(accounts.list_all)
-    targets = [(match.label, match.details, match.trouble) for match in select_accounts(connected, platforms)]
-    # A desk without accounts still shows how the text would look, on the platforms that most users connect first.
-    unconnected = find_unknown_names(connected, platforms) if platforms else () if connected else DEFAULT_PLATFORMS
-    previews = [await _preview_account(ctx, post, label, account, error) for label, account, error in targets]
-    for name in unconnected:
-        account = Account(platform=name.strip().lower(), server="", id="", name="")
-        previews.append(await _preview_account(ctx, post, name, account, None, connected=False))
-    return tuple(previews)
-
-
-async def _preview_account(
-    ctx: DeskContext, post: Post, label: str, account: Account, error: str | None, *, connected: bool = True
-) -> Preview:
-    if not connected and account.platform not in PLATFORMS:
-        return Preview(
-            account=label, platform=account.platform, connected=False, stops=("No platform with this name.",)
-        )
-    platform = await ctx.platforms.load(account.platform)
-    problems, parts = await run_in_article_thread(post, _validate_parts, platform, post, account)
-    messages = [error, *rule_violations(post, ctx.settings.posting)]
-    return Preview(
-        account=label,
-        platform=account.platform,
-        connected=connected,
-        parts=parts,
-        stops=(*problems, *(message for message in messages if message)),
-        card=platform.info.makes_link_cards,
-    )
-
-
-def _validate_parts(
-    platform: Platform, post: Post, account: Account
-) -> tuple[tuple[str, ...], tuple[PreviewPart, ...]]:
-    """Return the problems of the whole post, and its parts with the problems of each."""
-    # An empty text is no problem while the user is typing.
-    problems = platform.validate(post, account) if post.parts else ()
-    is_thread = len(post.parts) > 1
-    post_problems = tuple(problem.message for problem in problems if not is_thread or problem.part is None)
-    limit = account.longest or platform.info.limits.max_length if post.format is not Format.BLOG else None
-    parts = tuple(
-        PreviewPart(
-            text=text,
-            length=platform.info.count(text),
-            limit=limit,
-            stops=tuple(problem.message for problem in problems if is_thread and problem.part == index),
-        )
-        for index, text in enumerate(post.parts)
-    )
-    return post_problems, parts
-
-
-def build_preview_post(ctx: DeskContext, text: str, format: Format, tags: Sequence[str], alts: Sequence[str]) -> Post:
-    """Return the text being written as a `Post` dated now."""
-    parts = split_text(format, text) if text.strip() else ()
-    return Post(format=format, parts=parts, at=ctx.clock(), tags=tuple(tags), alts=tuple(alts))
 
 
 class Posting:
@@ -370,19 +305,20 @@ class Posting:
         draft, targets, rows = await self._ctx.read(
             _load_posting_state, draft_id, tuple(platforms), self._ctx.platforms
         )
-        post, digest = to_post(draft, self._ctx.clock()), text_digest(draft.text)
+        now, digest = self._ctx.clock(), text_digest(draft.text)
+        post = to_post(draft, now)
+        is_thread, rule_errors = len(post.parts) > 1, rule_violations(post, self._ctx.settings.posting)
         blockers: list[PostingBlocker] = []
         for account in targets:
             platform = self._ctx.platforms.get(account.details.platform)
             problems = await run_in_article_thread(post, platform.validate, post, account.details)
-            is_thread = len(post.parts) > 1
             blockers += [
                 PostingBlocker(account=account.label, message=problem.message, part=problem.part if is_thread else None)
                 for problem in problems
             ]
-            since = self._ctx.clock() - DUPLICATE_TEXT_WINDOW
-            previous = await self._ctx.read(deliveries.last_duplicate_sent_at, draft_id, digest, account.id, since)
-            rule_errors = rule_violations(post, self._ctx.settings.posting)
+            previous = await self._ctx.read(
+                deliveries.last_duplicate_sent_at, draft_id, digest, account.id, now - DUPLICATE_TEXT_WINDOW
+            )
             messages = [
                 *rule_errors,
                 account.trouble,
@@ -409,7 +345,8 @@ class Posting:
         Without connected accounts the default platforms are used. `alts` are the descriptions of its images.
         """
         # Splitting a long text into a thread takes longer than a frame of the console.
-        post = await asyncio.to_thread(build_preview_post, self._ctx, text, format, tags, alts)
+        parts = await asyncio.to_thread(split_text, format, text) if text.strip() else ()
+        post = Post(format=format, parts=parts, at=self._ctx.clock(), tags=tuple(tags), alts=tuple(alts))
         return await preview_post(self._ctx, post, platforms)
 
     @operation
