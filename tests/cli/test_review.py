@@ -468,7 +468,7 @@ def test_endless_input_is_read_to_limit(tmp_path, command):
 def test_full_disk_is_one_line_for_a_bulk(tmp_path):
     ids = [create_draft(tmp_path, f"Text {number}.") for number in range(3)]
     run_ok(tmp_path, "draft", "reject", ids[0])
-    with patch("copydesk.store.draft_updates.apply_changes", side_effect=StoreFullError):
+    with patch("copydesk.store.draft_updates.apply_updates", side_effect=StoreFullError):
         result = run_in_process(tmp_path, "draft", "approve", UNKNOWN_ID, *ids)
 
     assert (result.code, result.out) == (1, "0 approved, 4 failed.\n")

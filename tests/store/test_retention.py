@@ -7,7 +7,7 @@ from copydesk.store.retention import UndoneStep, find_undone
 
 
 class History:
-    """A draft with one value, and its events as `apply_change` links them. One event a day."""
+    """A draft with one value, and its events as `apply_update` links them. One event a day."""
 
     def __init__(self) -> None:
         self.events: list[UndoneStep] = []

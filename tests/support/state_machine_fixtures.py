@@ -110,8 +110,8 @@ def apply_system_event(conn: Connection, user_id: str, draft_id: str, event: str
     columns = {"status": STATUS_AFTER_EVENT[event][snapshot.status]}
     if columns["status"] not in TIMED_STATES:
         columns |= dict.fromkeys(("scheduled_at", "scheduled_wall", "scheduled_zone"))
-    change = draft_updates.DraftChange(kind=EventKind.PERMANENT, action=event, after=columns, at=now, actor=BY_ITSELF)
-    draft_updates.apply_change(conn, user_id, snapshot, change)
+    change = draft_updates.DraftUpdate(kind=EventKind.PERMANENT, action=event, after=columns, at=now, actor=BY_ITSELF)
+    draft_updates.apply_update(conn, user_id, snapshot, change)
 
 
 def leave_deliveries_unknown(conn: Connection, user_id: str) -> None:

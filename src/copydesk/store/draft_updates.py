@@ -75,8 +75,8 @@ class DraftSnapshot(Struct, frozen=True):
         return from_column_value(name, self.stored[name])
 
 
-class DraftChange(Struct, frozen=True):
-    """A change to apply."""
+class DraftUpdate(Struct, frozen=True):
+    """An update of one draft, and what its event records."""
 
     kind: EventKind
     action: str
@@ -177,8 +177,8 @@ def draft_not_found(draft_id: str) -> DraftNotFoundError:
     return DraftNotFoundError(f"No draft {draft_id[:MAX_ID_LENGTH]!r}.", hint="List all drafts: `copydesk draft list`.")
 
 
-def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change: DraftChange) -> int:
-    """Apply a change and insert its event; return the number of the event.
+def apply_update(conn: Connection, user_id: str, snapshot: DraftSnapshot, change: DraftUpdate) -> int:
+    """Update a draft and insert the event; return the number of the event.
 
     Raise ConflictError if the draft is no longer at the version of `snapshot`, NotFoundError if it was deleted. Nothing
     is written then.
@@ -195,7 +195,7 @@ def apply_change(conn: Connection, user_id: str, snapshot: DraftSnapshot, change
 def find_conflicts(
     conn: Connection, user_id: str, snapshots: Iterable[DraftSnapshot]
 ) -> dict[str, ConflictError | DraftNotFoundError]:
-    """Return, by draft, the error that `apply_change` would raise; nothing for those that are as in their snapshots."""
+    """Return, by draft, the error that `apply_update` would raise; nothing for those that are as in their snapshots."""
     errors: dict[str, ConflictError | DraftNotFoundError] = {}
     seen = {snapshot.id: snapshot for snapshot in snapshots}
     current = load_snapshots(conn, user_id, list(seen))
@@ -212,8 +212,8 @@ def _compared(snapshot: DraftSnapshot) -> tuple[Any, ...]:
     return snapshot.version, snapshot.status, snapshot.redo_rid
 
 
-def apply_changes(conn: Connection, user_id: str, changes: Sequence[tuple[DraftSnapshot, DraftChange]]) -> None:
-    """Apply a change to each of several drafts, for which `find_conflicts` found none in the same transaction.
+def apply_updates(conn: Connection, user_id: str, changes: Sequence[tuple[DraftSnapshot, DraftUpdate]]) -> None:
+    """Update each of several drafts, for which `find_conflicts` found none in the same transaction.
 
     A server is waited for a few times for all of them, and not for each.
     """
@@ -226,8 +226,8 @@ def apply_changes(conn: Connection, user_id: str, changes: Sequence[tuple[DraftS
         raise RuntimeError("A draft was changed that had no conflict in this transaction.")
 
 
-class _PreparedChange(NamedTuple):
-    """What is written for a change."""
+class _PreparedUpdate(NamedTuple):
+    """The statement of an update with its values, and what is stored beside it."""
 
     rid: int
     update: str
@@ -238,8 +238,8 @@ class _PreparedChange(NamedTuple):
 
 
 def _prepare(
-    conn: Connection, user_id: str, changes: Sequence[tuple[DraftSnapshot, DraftChange]]
-) -> list[_PreparedChange]:
+    conn: Connection, user_id: str, changes: Sequence[tuple[DraftSnapshot, DraftUpdate]]
+) -> list[_PreparedUpdate]:
     # Most drafts have no approvals: those that are approved need no query.
     changed = [
         snapshot.id for snapshot, change in changes if _is_approved(snapshot) and _sets_approvals(snapshot, change)
@@ -247,12 +247,12 @@ def _prepare(
     approvals = _list_approvals(conn, user_id, changed)
     rids = draft_events.next_rids(conn, len(changes)) if changes else ()
     return [
-        _prepare_change(user_id, snapshot, change, approvals.get(snapshot.id, ()), rid)
+        _prepare_update(user_id, snapshot, change, approvals.get(snapshot.id, ()), rid)
         for (snapshot, change), rid in zip(changes, rids, strict=True)
     ]
 
 
-def _columns_after(snapshot: DraftSnapshot, change: DraftChange) -> Mapping[str, Any]:
+def _columns_after(snapshot: DraftSnapshot, change: DraftUpdate) -> Mapping[str, Any]:
     """Return the columns to set, with their stored values."""
     if change.target_event:
         # An undo or redo keeps all columns of its event, changed or not, so that it can itself be reverted exactly.
@@ -260,9 +260,9 @@ def _columns_after(snapshot: DraftSnapshot, change: DraftChange) -> Mapping[str,
     return {name: stored_value for name, stored_value in change.after.items() if snapshot.stored[name] != stored_value}
 
 
-def _prepare_change(
-    user_id: str, snapshot: DraftSnapshot, change: DraftChange, approvals_before: "_StoredApprovals", rid: int
-) -> _PreparedChange:
+def _prepare_update(
+    user_id: str, snapshot: DraftSnapshot, change: DraftUpdate, approvals_before: "_StoredApprovals", rid: int
+) -> _PreparedUpdate:
     after = _columns_after(snapshot, change)
     approvals = _changed_approvals(snapshot, change, approvals_before)
     event = _event(snapshot, change, after, approvals)
@@ -278,10 +278,10 @@ def _prepare_change(
         "to_redo": redo_rid,
         **{f"to_{name}": stored_value for name, stored_value in after.items()},
     }
-    return _PreparedChange(rid, _update_sql(tuple(after)), values, event, approvals)
+    return _PreparedUpdate(rid, _update_sql(tuple(after)), values, event, approvals)
 
 
-def _record(execute: Callable[..., sqlite3.Cursor], user_id: str, prepared: _PreparedChange) -> None:
+def _record(execute: Callable[..., sqlite3.Cursor], user_id: str, prepared: _PreparedUpdate) -> None:
     """Insert the event of a change, and store the approvals."""
     draft_events.add(execute, user_id, prepared.rid, prepared.event)
     if prepared.approvals is not None:
@@ -300,14 +300,14 @@ def _list_approvals(conn: Connection, user_id: str, draft_ids: Sequence[str]) ->
     return dict(approvals)
 
 
-def _sets_approvals(snapshot: DraftSnapshot, change: DraftChange) -> bool:
+def _sets_approvals(snapshot: DraftSnapshot, change: DraftUpdate) -> bool:
     """Return True if the change may set other approvals."""
     restores = change.target_event is not None and APPROVALS in change.after
     return restores or change.approved_by is not None or _ends_approvals(snapshot, change)
 
 
 def _changed_approvals(
-    snapshot: DraftSnapshot, change: DraftChange, before: _StoredApprovals
+    snapshot: DraftSnapshot, change: DraftUpdate, before: _StoredApprovals
 ) -> tuple[_StoredApprovals, _StoredApprovals] | None:
     """Return the draft's approvals before and after the change; None if it leaves them as they are."""
     if not _sets_approvals(snapshot, change):
@@ -333,7 +333,7 @@ def _save_approvals(
         execute(_ADD_APPROVAL, (draft_id, reviewer, user_id, at))
 
 
-def _ends_approvals(snapshot: DraftSnapshot, change: DraftChange) -> bool:
+def _ends_approvals(snapshot: DraftSnapshot, change: DraftUpdate) -> bool:
     """Return True if those who approved the draft have not approved the result of this change."""
     after = _columns_after(snapshot, change)
     if "text" in after:
@@ -349,7 +349,7 @@ def _is_approved(snapshot: DraftSnapshot) -> bool:
 
 def _event(
     snapshot: DraftSnapshot,
-    change: DraftChange,
+    change: DraftUpdate,
     after: Mapping[str, Any],
     approvals: tuple[_StoredApprovals, _StoredApprovals] | None,
 ) -> EventData:
@@ -377,7 +377,7 @@ def _event(
     )
 
 
-def _stacks_before(snapshot: DraftSnapshot, change: DraftChange) -> tuple[int | None, int | None]:
+def _stacks_before(snapshot: DraftSnapshot, change: DraftUpdate) -> tuple[int | None, int | None]:
     """Return the (undo_rid, redo_rid) to restore when this change is reverted: the tops of the two stacks without it.
 
     Each event stores them, so that the events of a draft form the undo and redo stacks as linked lists.

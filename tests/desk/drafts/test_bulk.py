@@ -133,16 +133,16 @@ async def test_invalid_request_names_field(desk, field, payload):
 
 async def test_full_disk_keeps_completed_parts(desk, tmp_path, monkeypatch):
     ids = await create_drafts(desk, 60)
-    apply_changes, count = draft_updates.apply_changes, 0
+    apply_updates, count = draft_updates.apply_updates, 0
 
     def apply_until_full(conn, user_id, changes):
         nonlocal count
         count += len(changes)
-        apply_changes(conn, user_id, changes)
+        apply_updates(conn, user_id, changes)
         if count > 55:
             raise StoreFullError
 
-    monkeypatch.setattr(draft_updates, "apply_changes", apply_until_full)
+    monkeypatch.setattr(draft_updates, "apply_updates", apply_until_full)
     result = await desk.drafts.bulk({"action": "approve", "ids": ids})
 
     assert result.results.succeeded == tuple(ids[:50])
@@ -153,16 +153,16 @@ async def test_full_disk_keeps_completed_parts(desk, tmp_path, monkeypatch):
 
 async def test_full_disk_ends_an_action_on_all_drafts(desk, tmp_path, monkeypatch):
     ids = await create_drafts(desk, 250)
-    apply_changes, count = draft_updates.apply_changes, 0
+    apply_updates, count = draft_updates.apply_updates, 0
 
     def apply_until_full(conn, user_id, changes):
         nonlocal count
         count += len(changes)
         if count >= 120:
             raise StoreFullError
-        apply_changes(conn, user_id, changes)
+        apply_updates(conn, user_id, changes)
 
-    monkeypatch.setattr(draft_updates, "apply_changes", apply_until_full)
+    monkeypatch.setattr(draft_updates, "apply_updates", apply_until_full)
     result = await desk.drafts.bulk_all(Action.APPROVE, ids)
 
     assert (result.succeeded, result.failed, result.stopped_by) == (100, 150, str(StoreFullError()))
@@ -197,7 +197,7 @@ async def test_full_disk_ends_an_undo(desk, monkeypatch):
     def fail(*_):
         raise StoreFullError
 
-    monkeypatch.setattr(draft_updates, "apply_changes", fail)
+    monkeypatch.setattr(draft_updates, "apply_updates", fail)
     result = await desk.drafts.undo()
 
     assert (len(result.succeeded), len(result.failed), result.stopped_by) == (0, 250, str(StoreFullError()))

@@ -11,7 +11,7 @@ from copydesk.model.schedule import Slot
 from copydesk.model.transitions import SYSTEM, EventKind
 from copydesk.store import draft_events as events
 from copydesk.store import draft_updates, schedule, tables
-from copydesk.store.draft_updates import DraftChange
+from copydesk.store.draft_updates import DraftUpdate
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -56,10 +56,10 @@ async def apply_system_change(desk, draft_id: str, action: str, **after: object)
 
     def work(conn, user_id):
         snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
-        step = DraftChange(
+        step = DraftUpdate(
             kind=EventKind.PERMANENT, action=action, after=draft_updates.to_column_values(after), at=NOW, actor=SYSTEM
         )
-        draft_updates.apply_change(conn, user_id, snapshot, step)
+        draft_updates.apply_update(conn, user_id, snapshot, step)
 
     await desk._context.write(work)
 

@@ -12,7 +12,7 @@ from copydesk.errors import InvalidError
 from copydesk.model.draft import Status
 from copydesk.model.transitions import EventKind
 from copydesk.store import draft_updates
-from copydesk.store.draft_updates import DraftChange
+from copydesk.store.draft_updates import DraftUpdate
 from copydesk.store.ids import new_id
 from desk_fixtures import (
     NOW,
@@ -72,8 +72,8 @@ async def test_deletion_question_names_scheduled_and_posted_drafts(tmp_path):
     def mark_posted(conn, user_id):
         snapshot = draft_updates.load_snapshot(conn, user_id, drafts[1].id)
         after = draft_updates.to_column_values({"status": Status.POSTED})
-        draft_updates.apply_change(
-            conn, user_id, snapshot, DraftChange(kind=EventKind.PERMANENT, action="ended_live", after=after, at=NOW)
+        draft_updates.apply_update(
+            conn, user_id, snapshot, DraftUpdate(kind=EventKind.PERMANENT, action="ended_live", after=after, at=NOW)
         )
 
     web = FakeWeb()

@@ -39,7 +39,7 @@ from copydesk.model.transitions import COUNTERSIGN, EventKind, allowed_actions, 
 from copydesk.store import activity, draft_queries, draft_updates
 from copydesk.store.activity import OpenEdit
 from copydesk.store.database import Transaction
-from copydesk.store.draft_updates import DraftChange
+from copydesk.store.draft_updates import DraftUpdate
 from copydesk.store.ids import creation_time, new_id
 
 FORGET_EMPTY_AFTER = timedelta(days=1)
@@ -265,10 +265,10 @@ def _countersign(
         )
     if any(approval.reviewer == reviewer for approval in activity.list_approvals(conn, user_id, draft_id)):
         raise ConflictError(f"{reviewer} has approved this draft already; nothing changed.", hint="Ask somebody else.")
-    change = DraftChange(
+    change = DraftUpdate(
         kind=EventKind.CHANGE, action=COUNTERSIGN, after={}, at=now, bulk_id=bulk_id, approved_by=reviewer
     )
-    draft_updates.apply_change(conn, user_id, snapshot, change)
+    draft_updates.apply_update(conn, user_id, snapshot, change)
     return _load(conn, user_id, draft_id, reviewer, now)
 
 

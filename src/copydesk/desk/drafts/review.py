@@ -58,7 +58,7 @@ from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant
 from copydesk.store import bulk_actions, draft_queries, draft_updates, schedule
 from copydesk.store.bulk_actions import BulkPart, BulkPlan
 from copydesk.store.database import COMMIT_BATCH_SIZE, Transaction
-from copydesk.store.draft_updates import DraftChange, DraftSnapshot
+from copydesk.store.draft_updates import DraftSnapshot, DraftUpdate
 from copydesk.store.ids import new_id
 from copydesk.store.queue_window import load_states
 
@@ -355,20 +355,20 @@ class _BulkAction:
         found = [self._snapshots[draft_id] for draft_id in draft_ids if draft_id in self._snapshots]
         conflicts = draft_updates.find_conflicts(conn, user_id, found)
 
-        def plan(draft_id: str) -> tuple[DraftSnapshot, DraftChange]:
+        def plan(draft_id: str) -> tuple[DraftSnapshot, DraftUpdate]:
             return self._plan(conn, user_id, draft_id, conflicts.get(draft_id))
 
         return apply_separately(conn, user_id, plan, draft_ids)
 
     def _plan(
         self, conn: Transaction, user_id: str, draft_id: str, conflict: CopydeskError | None
-    ) -> tuple[DraftSnapshot, DraftChange]:
+    ) -> tuple[DraftSnapshot, DraftUpdate]:
         snapshot = self._snapshots.get(draft_id)
         if snapshot is None:
             raise draft_updates.draft_not_found(draft_id)
         at = resolve_time(conn, user_id, snapshot, self._request, self._now, after_slot=self._last_slot)
         prepared = PreparedChange(snapshot, self._request, self._now, None, self._reviewer)
-        change = to_draft_change(prepared, at=at, bulk_id=self._bulk_id)
+        change = to_draft_update(prepared, at=at, bulk_id=self._bulk_id)
         if conflict is not None:
             raise conflict
         if at and needs_slot(self._request):
@@ -378,7 +378,7 @@ class _BulkAction:
 
 
 def apply_separately(
-    conn: Transaction, user_id: str, plan: Callable[[A], tuple[DraftSnapshot, DraftChange]], items: Sequence[A]
+    conn: Transaction, user_id: str, plan: Callable[[A], tuple[DraftSnapshot, DraftUpdate]], items: Sequence[A]
 ) -> list[CopydeskError | None]:
     """Apply the changes that `plan` returns for each of `items`; return the error of each for which it raised one."""
     errors: list[CopydeskError | None] = []
@@ -392,7 +392,7 @@ def apply_separately(
             errors.append(error)
         else:
             errors.append(None)
-    draft_updates.apply_changes(conn, user_id, changes)
+    draft_updates.apply_updates(conn, user_id, changes)
     return errors
 
 
@@ -413,19 +413,19 @@ def write_change(
     bulk_id: str | None = None,
 ) -> None:
     """Validate a change of a draft and write it, with its history event and the reviewer's approval."""
-    draft_updates.apply_change(conn, user_id, prepared.snapshot, to_draft_change(prepared, at=at, bulk_id=bulk_id))
+    draft_updates.apply_update(conn, user_id, prepared.snapshot, to_draft_update(prepared, at=at, bulk_id=bulk_id))
 
 
-def to_draft_change(
+def to_draft_update(
     prepared: PreparedChange, *, at: ScheduledTime | None = None, bulk_id: str | None = None
-) -> DraftChange:
+) -> DraftUpdate:
     """Return the change of the draft, with the reviewer's approval. Raise ConflictError as `changed_columns` does."""
     snapshot, request, now, edited, reviewer = prepared
     # To edit an approved draft, or to edit and schedule it, is to approve the new text.
     keeps_approved = request.action is None or request.action in (*TIME_ACTIONS, Action.CANCEL_SCHEDULE)
     edits_approved = request.text is not None and keeps_approved and snapshot.status in APPROVED_STATUSES
     new_values = draft_updates.to_column_values(changed_columns(snapshot, request, now, edited=edited, at=at))
-    return DraftChange(
+    return DraftUpdate(
         kind=EventKind.CHANGE,
         action=change_name(request.action),
         after=new_values,

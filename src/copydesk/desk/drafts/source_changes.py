@@ -14,7 +14,7 @@ from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_af
 from copydesk.ranking.canonical_url import canonical_url
 from copydesk.store import draft_updates, drafts, items
 from copydesk.store.database import Transaction
-from copydesk.store.draft_updates import DraftChange
+from copydesk.store.draft_updates import DraftUpdate
 from copydesk.store.drafts import ApprovedDraft
 
 MAX_TITLE = 120
@@ -116,5 +116,5 @@ def _hold(conn: Transaction, user_id: str, draft_id: str, reason: str, now: date
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     status = status_after_event(SystemEvent.SOURCE_CHANGED, snapshot.status)
     after = draft_updates.to_column_values({"status": status, "last_error": reason})
-    change = DraftChange(kind=EventKind.PERMANENT, action=SystemEvent.SOURCE_CHANGED, after=after, at=now, actor=SYSTEM)
-    draft_updates.apply_change(conn, user_id, snapshot, change)
+    change = DraftUpdate(kind=EventKind.PERMANENT, action=SystemEvent.SOURCE_CHANGED, after=after, at=now, actor=SYSTEM)
+    draft_updates.apply_update(conn, user_id, snapshot, change)

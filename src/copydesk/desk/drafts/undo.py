@@ -26,7 +26,7 @@ from copydesk.model.transitions import BulkFailure, EventKind, HistoryPosition, 
 from copydesk.store import bulk_actions, draft_events, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.draft_events import EventRow
-from copydesk.store.draft_updates import DraftChange, DraftSnapshot
+from copydesk.store.draft_updates import DraftSnapshot, DraftUpdate
 from copydesk.store.ids import new_id
 from copydesk.store.queue_window import latest_event_rid
 
@@ -157,19 +157,19 @@ class _Restorer:
         """Restore the values that the drafts had before the events; return the error or None of each."""
         conflicts = draft_updates.find_conflicts(conn, user_id, [snapshot for snapshot, _ in targets])
 
-        def plan(target: tuple[DraftSnapshot, EventRow]) -> tuple[DraftSnapshot, DraftChange]:
+        def plan(target: tuple[DraftSnapshot, EventRow]) -> tuple[DraftSnapshot, DraftUpdate]:
             return self._plan(*target, conflicts.get(target[0].id))
 
         return apply_separately(conn, user_id, plan, targets)
 
     def _plan(
         self, snapshot: DraftSnapshot, event: EventRow, conflict: CopydeskError | None
-    ) -> tuple[DraftSnapshot, DraftChange]:
+    ) -> tuple[DraftSnapshot, DraftUpdate]:
         self._check_not_posted(snapshot, event, self._sent.get(snapshot.id, ()))
         self._check_not_past(snapshot, event)
         if conflict is not None:
             raise conflict
-        change = DraftChange(
+        change = DraftUpdate(
             kind=self._kind,
             action=event.action,
             after=event.before,

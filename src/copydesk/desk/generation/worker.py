@@ -41,7 +41,7 @@ from copydesk.ranking.topics import Topics
 from copydesk.store import draft_queries, draft_updates, drafts, generation, items, users
 from copydesk.store import writers as stored_writers
 from copydesk.store.database import Transaction
-from copydesk.store.draft_updates import DraftChange, DraftSnapshot
+from copydesk.store.draft_updates import DraftSnapshot, DraftUpdate
 from copydesk.store.drafts import NewDraft
 from copydesk.store.generation import GenerationInput, PendingGeneration
 from copydesk.store.ids import new_id
@@ -135,11 +135,11 @@ def _apply_event(
     conn: Transaction, user_id: str, snapshot: DraftSnapshot, event: SystemEvent, now: datetime, values: dict[str, Any]
 ) -> None:
     new_values = draft_updates.to_column_values({**values, "status": status_after_event(event, snapshot.status)})
-    draft_updates.apply_change(
+    draft_updates.apply_update(
         conn,
         user_id,
         snapshot,
-        DraftChange(kind=EventKind.PERMANENT, action=event.value, after=new_values, at=now, actor=SYSTEM),
+        DraftUpdate(kind=EventKind.PERMANENT, action=event.value, after=new_values, at=now, actor=SYSTEM),
     )
 
 

@@ -19,7 +19,7 @@ from copydesk.posting.platform import first_seed, repeat_seed
 from copydesk.store import deliveries, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRestart, DeliveryRow, DeliveryUpdate, NewDelivery
-from copydesk.store.draft_updates import DraftChange
+from copydesk.store.draft_updates import DraftUpdate
 from copydesk.store.ids import new_id
 
 
@@ -122,10 +122,10 @@ def settle_draft(conn: Transaction, user_id: str, draft_id: str, now: datetime) 
         # A draft posted before keeps its first time and post id.
         values["posted_at"] = snapshot.value("posted_at") or first.sent_at or now
         values["post_id"] = snapshot.value("post_id") or _post_id(first)
-    change = DraftChange(
+    change = DraftUpdate(
         kind=EventKind.PERMANENT, action=event, after=draft_updates.to_column_values(values), at=now, actor=SYSTEM
     )
-    draft_updates.apply_change(conn, user_id, snapshot, change)
+    draft_updates.apply_update(conn, user_id, snapshot, change)
 
 
 def record_delivery(

@@ -19,7 +19,7 @@ from copydesk.scheduling.due import MIN_POST_INTERVAL, DueDraft, is_missed, sele
 from copydesk.scheduling.wall_time import WallTime, moved_instant
 from copydesk.store import accounts, deliveries, draft_updates, schedule
 from copydesk.store.database import Transaction
-from copydesk.store.draft_updates import DraftChange, DraftSnapshot
+from copydesk.store.draft_updates import DraftSnapshot, DraftUpdate
 from copydesk.store.schedule import ScheduledDraft
 from copydesk.text.formatting import format_duration
 
@@ -188,7 +188,7 @@ def _apply_event(
     """Apply a system event to a due draft. Raise ConflictError if it is no longer scheduled for that time."""
     snapshot = _check_still_scheduled(conn, user_id, due.draft_id, due.at)
     after = {"status": status_after_event(event, snapshot.status), "last_error": last_error}
-    draft_updates.apply_change(conn, user_id, snapshot, _system_change(event, after, now))
+    draft_updates.apply_update(conn, user_id, snapshot, _system_change(event, after, now))
 
 
 def _new_time(draft: ScheduledDraft) -> datetime | None:
@@ -199,7 +199,7 @@ def _new_time(draft: ScheduledDraft) -> datetime | None:
 
 def _move(conn: Transaction, user_id: str, draft: ScheduledDraft, at: datetime, now: datetime) -> None:
     snapshot = _check_still_scheduled(conn, user_id, draft.id, draft.at)
-    draft_updates.apply_change(conn, user_id, snapshot, _system_change(ZONE_CHANGE_ACTION, {"scheduled_at": at}, now))
+    draft_updates.apply_update(conn, user_id, snapshot, _system_change(ZONE_CHANGE_ACTION, {"scheduled_at": at}, now))
 
 
 def _check_still_scheduled(conn: Transaction, user_id: str, draft_id: str, at: datetime) -> DraftSnapshot:
@@ -211,7 +211,7 @@ def _check_still_scheduled(conn: Transaction, user_id: str, draft_id: str, at: d
     return snapshot
 
 
-def _system_change(action: str, after: Mapping[str, object], now: datetime) -> DraftChange:
-    return DraftChange(
+def _system_change(action: str, after: Mapping[str, object], now: datetime) -> DraftUpdate:
+    return DraftUpdate(
         kind=EventKind.PERMANENT, action=action, after=draft_updates.to_column_values(after), at=now, actor=SYSTEM
     )

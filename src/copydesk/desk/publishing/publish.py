@@ -29,7 +29,7 @@ from copydesk.posting.platform import DeliveryGuarantees, repeat_seed
 from copydesk.store import accounts, activity, deliveries, draft_queries, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRestart, DeliveryRow, DeliveryUpdate
-from copydesk.store.draft_updates import DraftChange, DraftSnapshot
+from copydesk.store.draft_updates import DraftSnapshot, DraftUpdate
 
 DOUBTFUL = frozenset({DeliveryState.UNKNOWN, DeliveryState.NEEDS_USER})
 """States in which the post may or may not have arrived."""
@@ -125,8 +125,8 @@ def _already_posted(existing: Sequence[DeliveryRow]) -> tuple[str, str]:
 def mark_posting(conn: Transaction, user_id: str, snapshot: DraftSnapshot, now: datetime) -> None:
     """Set the draft to POSTING. The step is fixed: it and everything before it can no longer be undone."""
     values = draft_updates.to_column_values({"status": Status.POSTING, "last_error": None})
-    draft_updates.apply_change(
-        conn, user_id, snapshot, DraftChange(kind=EventKind.PERMANENT, action=Action.POST, after=values, at=now)
+    draft_updates.apply_update(
+        conn, user_id, snapshot, DraftUpdate(kind=EventKind.PERMANENT, action=Action.POST, after=values, at=now)
     )
 
 
