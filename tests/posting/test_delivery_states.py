@@ -48,7 +48,7 @@ def sending(delivery: Delivery = Delivery(), at: datetime = NOW) -> Delivery:  #
 def test_planned_delivery_is_sent_and_finished():
     assert next_action(Delivery(), READABLE, NOW) is NextAction.SEND
     sent = step_succeeded(sending(), ONE)
-    assert (sent.state, sent.made, sent.partial) == (DeliveryState.SENT, (ONE,), False)
+    assert (sent.state, sent.results, sent.partial) == (DeliveryState.SENT, (ONE,), False)
     assert next_action(sent, READABLE, NOW + HOUR) is NextAction.WAIT
 
 
@@ -60,7 +60,7 @@ def test_first_attempt_is_no_retry():
 
 def test_thread_continues_at_first_missing_post():
     progressed = step_succeeded(sending(Delivery(steps=3)), ONE)
-    assert (progressed.state, progressed.made, progressed.partial) == (DeliveryState.PLANNED, (ONE,), True)
+    assert (progressed.state, progressed.results, progressed.partial) == (DeliveryState.PLANNED, (ONE,), True)
     assert next_action(progressed, READABLE, NOW) is NextAction.SEND
     assert step_succeeded(sending(step_succeeded(sending(progressed), TWO)), ONE).state is DeliveryState.SENT
 
@@ -119,7 +119,7 @@ def test_found_post_finishes_with_evidence():
     found = step_succeeded(
         outcome_unknown(sending(), "No answer came."), StepResult(ids=("1",), urls=(), evidence=Evidence.READ_BACK)
     )
-    assert (found.state, found.error, found.made[0].evidence) == (DeliveryState.SENT, "", Evidence.READ_BACK)
+    assert (found.state, found.error, found.results[0].evidence) == (DeliveryState.SENT, "", Evidence.READ_BACK)
 
 
 def test_absent_is_final_with_idempotency_keys():
@@ -224,9 +224,13 @@ def test_failed_lookups_are_retried_then_need_user():
 def test_user_may_confirm_or_deny_unknown_post():
     unknown = outcome_unknown(sending(step_succeeded(sending(Delivery(steps=2)), ONE)), "No answer came.")
     confirmed = confirmed_by_user(unknown, "https://social.example/2")
-    assert (confirmed.state, confirmed.made[0], confirmed.made[1].evidence) == (DeliveryState.SENT, ONE, Evidence.USER)
+    assert (confirmed.state, confirmed.results[0], confirmed.results[1].evidence) == (
+        DeliveryState.SENT,
+        ONE,
+        Evidence.USER,
+    )
     resent = restart_delivery(unknown)
-    assert (resent.state, resent.made, resent.doubt) == (DeliveryState.PLANNED, (ONE,), False)
+    assert (resent.state, resent.results, resent.doubt) == (DeliveryState.PLANNED, (ONE,), False)
     assert abandoned(unknown).state is DeliveryState.ABANDONED
 
 
@@ -247,11 +251,11 @@ def test_rechecked_delivery_is_not_sent_by_its_key():
 
 def test_recheck_looks_for_each_step_until_one_is_missing():
     second = step_succeeded(rechecked(steps=3), ONE)
-    assert (second.made, next_action(second, READABLE, NOW)) == ((ONE,), NextAction.FIND)
+    assert (second.results, next_action(second, READABLE, NOW)) == ((ONE,), NextAction.FIND)
     first_lookup = not_found(second, READABLE, NOW + HOUR, jitter=0.5)
     assert next_action(first_lookup, READABLE, NOW + HOUR) is NextAction.WAIT
     clear = not_found(first_lookup, READABLE, NOW + HOUR + LOOKUP_INTERVAL, jitter=0.5)
-    assert clear == Delivery(steps=3, made=(ONE,), checked_at=NOW + HOUR + LOOKUP_INTERVAL)
+    assert clear == Delivery(steps=3, results=(ONE,), checked_at=NOW + HOUR + LOOKUP_INTERVAL)
     assert step_succeeded(sending(clear), TWO).checked_at == clear.checked_at
 
 
@@ -275,8 +279,8 @@ def test_inconclusive_recheck_needs_user_at_once():
 def test_restart_keeps_published_steps():
     create, publish = DeliveryStep(keys=("a",), body={}, hidden=True), DeliveryStep(keys=("b",), body={})
     intent = Intent(steps=(create, publish, create, publish), at=NOW)
-    interrupted_thread = Delivery(steps=4, made=(ONE, TWO, ONE))
-    assert restart_delivery(interrupted_thread, intent).made == (ONE, TWO)
+    interrupted_thread = Delivery(steps=4, results=(ONE, TWO, ONE))
+    assert restart_delivery(interrupted_thread, intent).results == (ONE, TWO)
 
 
 class Server:

@@ -287,7 +287,7 @@ async def test_post_is_created_at_most_once_under_faults(faults, probe, jitter):
     posts = setup.server.posts
     assert len(posts) <= 1
     if delivery.state == "sent" or not faults:
-        assert [posted["urn"] for posted in posts] == list(delivery.made[0].ids)
+        assert [posted["urn"] for posted in posts] == list(delivery.results[0].ids)
     elif delivery.state in ("failed", "abandoned"):
         assert posts == []
 

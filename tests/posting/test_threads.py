@@ -330,7 +330,7 @@ async def test_posts_are_created_once_in_order_under_faults(faults, parts, jitte
     posts = setup.server.posts
     assert [posted["text"] for posted in posts] == texts[: len(posts)]
     assert [posted["parent"] for posted in posts] == ["", *[posted["id"] for posted in posts]][: len(posts)]
-    published = [result.ids[0] for result in delivery.made[1::2]]
+    published = [result.ids[0] for result in delivery.results[1::2]]
     assert published == [posted["id"] for posted in posts][: len(published)]
     if delivery.state == "sent" or not faults:
         assert len(posts) == parts == len(published)

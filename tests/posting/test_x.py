@@ -502,11 +502,11 @@ async def test_posts_are_created_once_in_order_under_faults(faults, parts, refus
     posts = setup.server.posts
     assert [posted["source"] for posted in posts] == texts[: len(posts)]
     assert [posted["parent"] for posted in posts] == [None, *[posted["id"] for posted in posts]][: len(posts)]
-    assert [result.ids[0] for result in delivery.made] == [posted["id"] for posted in posts][: len(delivery.made)]
+    assert [result.ids[0] for result in delivery.results] == [posted["id"] for posted in posts][: len(delivery.results)]
     if delivery.state == "sent" or not faults:
-        assert len(posts) == parts == len(delivery.made)
+        assert len(posts) == parts == len(delivery.results)
     elif delivery.state in ("failed", "abandoned"):
-        assert len(posts) == len(delivery.made)
+        assert len(posts) == len(delivery.results)
 
 
 @pytest.mark.parametrize("server", ["http://elsewhere.example", "https://me@elsewhere.example", "https://a.example/?b"])

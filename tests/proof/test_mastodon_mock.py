@@ -73,7 +73,11 @@ async def connect(client: PlatformClient, url: str, name: str, clock: ShiftedClo
 
 async def test_connect_reads_server_information(server, account_name, client):
     platform, account = await connect(client, server.url, account_name, ShiftedClock())
-    assert (account.name, account.software, account.longest) == (f"{account_name}@mock.example", "mastodon 4.6.0", 500)
+    assert (account.name, account.software, account.max_length) == (
+        f"{account_name}@mock.example",
+        "mastodon 4.6.0",
+        500,
+    )
     assert await platform.check(account) == account
 
 
@@ -83,7 +87,7 @@ async def test_thread_is_posted_in_order(server, account_name, client):
     delivery = await run_delivery(platform, account, platform.render(make_thread(*PARTS), account, next_seed()), clock)
     assert delivery.state is DeliveryState.SENT
     assert server.posted_texts(account_name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
-    assert [result.ids[0] for result in delivery.made] == [post["id"] for post in server.list_posts(account_name)]
+    assert [result.ids[0] for result in delivery.results] == [post["id"] for post in server.list_posts(account_name)]
     assert all(post["visibility"] == "public" for post in server.list_posts(account_name))
 
 
@@ -116,7 +120,7 @@ async def test_post_is_created_once_in_order_under_faults(server, account_name, 
         assert not proxy.faults
     assert delivery.state is DeliveryState.SENT, delivery.error
     assert server.posted_texts(account_name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
-    assert [result.ids[0] for result in delivery.made] == [post["id"] for post in server.list_posts(account_name)]
+    assert [result.ids[0] for result in delivery.results] == [post["id"] for post in server.list_posts(account_name)]
 
 
 class NewKeyPerAttempt(Mastodon):
@@ -186,7 +190,7 @@ async def test_lost_response_without_keys_is_found_by_search(server, account_nam
             platform, account, platform.render(make_thread("Once."), account, next_seed()), clock
         )
         assert len([request for request in proxy.requests if request.method == "POST"]) == 1
-    assert (delivery.state, delivery.made[0].evidence) == (DeliveryState.SENT, Evidence.READ_BACK)
+    assert (delivery.state, delivery.results[0].evidence) == (DeliveryState.SENT, Evidence.READ_BACK)
 
 
 async def test_refused_connection_is_retried(server, account_name, client):
@@ -221,7 +225,7 @@ async def test_metrics_are_read_and_deleted_post_has_none(server, account_name, 
     delivery = await run_delivery(
         platform, account, platform.render(make_thread("Liked.", "Gone."), account, next_seed()), clock
     )
-    first, second = delivery.made
+    first, second = delivery.results
     for action in ("favourite", "reblog"):
         assert server.request("POST", f"/api/v1/statuses/{first.ids[0]}/{action}", reader).status_code == 200
     await platform.delete(account, second)

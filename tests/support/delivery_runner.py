@@ -81,7 +81,7 @@ async def _send(
     platform: Platform, account: Account, intent: Intent, delivery: Delivery, clock: ShiftedClock
 ) -> Delivery:
     try:
-        return step_succeeded(delivery, await platform.send(account, intent, delivery.made))
+        return step_succeeded(delivery, await platform.send(account, intent, delivery.results))
     except RefusedPostError as error:
         return rejected(delivery, error.message)
     except NotSentError as error:
@@ -97,7 +97,7 @@ async def _look_up(
     assert delivery.first_sent_at is not None
     since = clock.to_server_time(delivery.first_sent_at)
     try:
-        found = await platform.find_post(account, intent, delivery.made, since)
+        found = await platform.find_post(account, intent, delivery.results, since)
     except (LoginError, NotSentError, UnknownOutcomeError) as error:
         return lookup_failed(delivery, guarantees, error.message, clock(), jitter=0.5)
     return step_succeeded(delivery, found) if found else not_found(delivery, guarantees, clock(), jitter=0.5)

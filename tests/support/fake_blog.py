@@ -218,7 +218,7 @@ def assert_outcome_is_known(delivery: Delivery, faults: Sequence[Fault | None], 
 
 async def _send(platform: Platform, account: Account, intent: Intent, delivery: Delivery, now: datetime) -> Delivery:
     try:
-        return step_succeeded(delivery, await platform.send(account, intent, delivery.made))
+        return step_succeeded(delivery, await platform.send(account, intent, delivery.results))
     except KilledError:
         return interrupted(delivery)
     except RefusedPostError as error:
@@ -234,7 +234,7 @@ async def _look_up(platform: Platform, account: Account, intent: Intent, deliver
     trust = step_guarantees(platform.guarantees(account), delivery, intent)
     assert delivery.first_sent_at is not None
     try:
-        found = await platform.find_post(account, intent, delivery.made, delivery.first_sent_at)
+        found = await platform.find_post(account, intent, delivery.results, delivery.first_sent_at)
     except KilledError:
         return delivery
     except (NotSentError, LoginError, UnknownOutcomeError) as error:

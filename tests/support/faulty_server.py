@@ -133,7 +133,7 @@ async def run_delivery(platform, account, intent, clock, *, max_actions=60, jitt
 
 async def _send(platform, account, intent, delivery, clock, jitter) -> Delivery:
     try:
-        result = await platform.send(account, intent, delivery.made)
+        result = await platform.send(account, intent, delivery.results)
     except RefusedPostError as error:
         return rejected(delivery, error.message)
     except (LoginError, NotSentError) as error:
@@ -146,7 +146,7 @@ async def _send(platform, account, intent, delivery, clock, jitter) -> Delivery:
 
 async def _look_up(platform, account, intent, delivery, guarantees, clock, jitter) -> Delivery:
     try:
-        found = await platform.find_post(account, intent, delivery.made, delivery.first_sent_at)
+        found = await platform.find_post(account, intent, delivery.results, delivery.first_sent_at)
     except (LoginError, NotSentError, UnknownOutcomeError) as error:
         retry_after = getattr(error, "retry_after", None)
         return lookup_failed(delivery, guarantees, error.message, clock.now, jitter=jitter, retry_after=retry_after)

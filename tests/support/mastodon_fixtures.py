@@ -25,7 +25,7 @@ class MastodonSetup:
         self.platform = Mastodon(PlatformClient(self.server), self.secrets, clock=self.clock, sleep=self._pause)
         software_name = f"{software.name.lower()} {software.version}"
         self.account = Account(
-            platform="mastodon", server=URL, id=ME, name="me@social.example", software=software_name, longest=500
+            platform="mastodon", server=URL, id=ME, name="me@social.example", software=software_name, max_length=500
         )
 
     async def _pause(self, seconds: float) -> None:

@@ -61,7 +61,7 @@ def insert_post(conn: Connection, user: str, post: tuple[Any, ...], text: str = 
         insert(tables.engagement).values(**record, **metrics, **measured, status="posted", retry_count=0, created_at=at)
     )
     progress = Delivery(
-        state=DeliveryState.SENT, made=(StepResult(ids=("1",), urls=(f"https://{platform}.example/{days}",)),)
+        state=DeliveryState.SENT, results=(StepResult(ids=("1",), urls=(f"https://{platform}.example/{days}",)),)
     )
     delivery = {
         "state": DeliveryState.SENT,

@@ -182,9 +182,10 @@ def find_problems(case: SendCase) -> Iterator[str]:
         delivery = msgspec.json.decode(str(progress), type=Delivery)
         if (status, engagement_status) != ("posted", "posted") or delivery.state != "sent":
             yield f"told as {status}, {engagement_status}, {delivery.state}: {delivery.error}"
-        if [step_id for step in delivery.made for step_id in step.ids] != ids or {post_id, engagement_post_id} != set(
-            ids[:1]
-        ):
+        if [step_id for step in delivery.results for step_id in step.ids] != ids or {
+            post_id,
+            engagement_post_id,
+        } != set(ids[:1]):
             yield "its own ids are not in the database"
     if len(records) != 1:
         yield f"{len(records)} deliveries"

@@ -117,7 +117,7 @@ class MastodonTarget:
             id=account_id,
             name=f"{name}@mock.example",
             software=self._software,
-            longest=500,
+            max_length=500,
         )
 
     def secrets(self) -> dict[str, str]:

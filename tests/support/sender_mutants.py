@@ -54,10 +54,10 @@ def _record_before_sending(platform: Any) -> None:
         payload = await desk_sender.load_payload(attempt._ctx, row, platform.info.limits)
         intent = row.intent or await attempt._prepare(row, payload)
         sending = delivery_states.send_started(row.progress, attempt._ctx.clock(), steps=len(intent.steps))
-        result = StepResult(ids=intent.steps[len(sending.made)].expects or ("?",), urls=("https://fake.example/?",))
+        result = StepResult(ids=intent.steps[len(sending.results)].expects or ("?",), urls=("https://fake.example/?",))
         saved = await attempt._save(row, delivery_states.step_succeeded(sending, result), "made")
         with suppress(Exception):
-            await platform.send(attempt._account.details, intent, sending.made, payload.images)
+            await platform.send(attempt._account.details, intent, sending.results, payload.images)
         return saved
 
     attempt_class: Any = desk_sender._DeliveryAttempt

@@ -118,7 +118,7 @@ def list_(context: Context, *, as_json: bool) -> None:
 
 def _remarks(account: ConnectedAccount) -> str:
     approvals = f"{account.approvals} approvals" if account.approvals > 1 else ""
-    return " · ".join(filter(None, (approvals, account.trouble)))
+    return " · ".join(filter(None, (approvals, account.login_error)))
 
 
 @account.command(examples=("copydesk account approvals bluesky:anna.example 2",))

@@ -346,7 +346,7 @@ async def _check_accounts(desk: Desk) -> tuple[CheckFinding, ...]:
         verdict = Verdict.WARNING if scheduled else Verdict.OK
         waiting = f" {plural(scheduled, 'scheduled draft')} cannot be posted." if scheduled else ""
         return (CheckFinding(what="accounts", verdict=verdict, found=f"No accounts.{waiting}", advice=advice),)
-    failing = [f"{account.label}: {account.trouble}" for account in connected if account.trouble]
+    failing = [f"{account.label}: {account.login_error}" for account in connected if account.login_error]
     message = f"{len(failing)} of {len(connected)} failing. {' '.join(failing[:5])}"
     all_fine = f"{len(connected)}, none failing."
     verdict = Verdict.WARNING if failing else Verdict.OK

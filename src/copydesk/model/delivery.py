@@ -1,11 +1,14 @@
 """Accounts, and deliveries: a draft on its way to an account; reports about posts, and what would prevent them.
 
-Values only; the state transitions are in `posting.delivery_states`.
+Values only; the state transitions are in `posting.delivery_states`. Where a field has a `name` of its own, that is how
+it is stored and printed: databases and scripts have that name.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import field
 
 from copydesk.model.draft import Draft, Format
 from copydesk.model.serialization import Struct
@@ -23,7 +26,7 @@ class Account(Struct, frozen=True):
     """The handle."""
     software: str = ""
     """The server software, as it reports itself; "" if irrelevant or unknown."""
-    longest: int | None = None
+    max_length: int | None = field(default=None, name="longest")
     """Maximum length of a post in the platform's own units; None if it is the same on every server."""
 
 
@@ -34,7 +37,7 @@ class ConnectedAccount(Struct, frozen=True):
     details: Account
     connected_at: datetime
     checked_at: datetime | None
-    trouble: str | None
+    login_error: str | None = field(name="trouble")
     """Why nothing can be posted until the user acts, such as an expired login; None if the account is usable."""
     approvals: int = 1
     """Reviewers who must have approved a draft before it is posted there."""
@@ -136,11 +139,11 @@ FINAL_STATES = frozenset({DeliveryState.SENT, DeliveryState.FAILED, DeliveryStat
 
 
 class Delivery(Struct, frozen=True):
-    """State of a delivery. Everything about attempts refers to the first step that has no result in `made`."""
+    """State of a delivery. Everything about attempts refers to the first step that has no result in `results`."""
 
     state: DeliveryState = DeliveryState.PLANNED
     steps: int = 1
-    made: tuple[StepResult, ...] = ()
+    results: tuple[StepResult, ...] = field(default=(), name="made")
     """Results of the completed steps, in order."""
     attempts: int = 0
     """Requests for the current step that did not return a result."""
@@ -155,7 +158,7 @@ class Delivery(Struct, frozen=True):
     """Requests sent after one whose response was lost."""
     absent_at: datetime | None = None
     """When the result was first not found, at a time when no request could still be in progress."""
-    looks: int = 0
+    failed_lookups: int = field(default=0, name="looks")
     """Consecutive failures of the lookup itself."""
     not_before: datetime | None = None
     refusal: str = ""
@@ -172,7 +175,7 @@ class Delivery(Struct, frozen=True):
     @property
     def partial(self) -> bool:
         """True if only part of the delivery is published."""
-        return bool(self.made) and self.state is not DeliveryState.SENT
+        return bool(self.results) and self.state is not DeliveryState.SENT
 
     def public_results(self, intent: Intent | None) -> tuple[StepResult, ...]:
         """Return the results that are public so far.
@@ -180,9 +183,9 @@ class Delivery(Struct, frozen=True):
         Without the intent it is unknown which steps are hidden: then results with a URL count, and the last one.
         """
         if intent is None:
-            return tuple(result for result in self.made if result.urls or result is self.made[-1])
-        hidden = [step.hidden for step in intent.steps] + [False] * (len(self.made) - len(intent.steps))
-        return tuple(result for result, is_hidden in zip(self.made, hidden, strict=False) if not is_hidden)
+            return tuple(result for result in self.results if result.urls or result is self.results[-1])
+        hidden = [step.hidden for step in intent.steps] + [False] * (len(self.results) - len(intent.steps))
+        return tuple(result for result, is_hidden in zip(self.results, hidden, strict=False) if not is_hidden)
 
 
 class PostMetrics(Struct, frozen=True):

@@ -59,7 +59,7 @@ def step_guarantees(guarantees: DeliveryGuarantees, delivery: Delivery, intent: 
     A hidden step (an upload, for example) may be repeated: nobody sees a duplicate, so it counts as idempotent, unless
     the public step after it may be done already. So may a public step that publishes what the hidden one created.
     """
-    index = len(delivery.made)
+    index = len(delivery.results)
     if intent is None or index >= len(intent.steps):
         return guarantees
     if intent.steps[index].hidden:
@@ -136,7 +136,7 @@ def recheck_required(
         last_sent_at=max(sent_until, delivery.last_sent_at or sent_until),
         doubt=True,
         absent_at=None,
-        looks=0,
+        failed_lookups=0,
         not_before=None,
         error=message,
         recheck=True,
@@ -145,15 +145,15 @@ def recheck_required(
 
 def step_succeeded(delivery: Delivery, result: StepResult) -> Delivery:
     """Record the result of a step: SENT after the last one, PLANNED before that."""
-    results = (*delivery.made, result)
+    results = (*delivery.results, result)
     complete = len(results) >= delivery.steps
     if delivery.recheck and not complete:
         # The next step may be online as well.
-        return replace(delivery, made=results, absent_at=None, looks=0, not_before=None)
+        return replace(delivery, results=results, absent_at=None, failed_lookups=0, not_before=None)
     state = DeliveryState.SENT if complete else DeliveryState.PLANNED
     # A fresh value: attempts, lookups and doubt all concerned the step that just succeeded.
     return Delivery(
-        state=state, steps=delivery.steps, made=results, retries=delivery.retries, checked_at=delivery.checked_at
+        state=state, steps=delivery.steps, results=results, retries=delivery.retries, checked_at=delivery.checked_at
     )
 
 
@@ -217,7 +217,7 @@ def not_found(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime,
 
     `DeliveryGuarantees` says when that proves that nothing was created; until then another lookup is scheduled.
     """
-    checked = replace(delivery, looks=0)
+    checked = replace(delivery, failed_lookups=0)
     # Without idempotent keys, resending is only safe after two separate lookups, both later than any request in
     # transit. So is giving up, with any keys: a late arrival would publish what is reported as not posted.
     if not guarantees.idempotent or delivery.refusal or delivery.attempts >= MAX_ATTEMPTS:
@@ -231,7 +231,7 @@ def not_found(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime,
         checked = replace(checked, recheck=False, checked_at=now)
         if not delivery.attempts:
             # Nothing of this step was ever sent.
-            return Delivery(steps=delivery.steps, made=delivery.made, retries=delivery.retries, checked_at=now)
+            return Delivery(steps=delivery.steps, results=delivery.results, retries=delivery.retries, checked_at=now)
     return _certainly_not_created(checked, guarantees, now, jitter)
 
 
@@ -267,8 +267,8 @@ def lookup_failed(
     NEEDS_USER after too many of them, or if another one would not tell more: `is_final`.
     """
     # Counts consecutive failures: `not_found` resets it.
-    failed_lookups = delivery.looks + 1
-    attempted = replace(delivery, state=DeliveryState.UNKNOWN, looks=failed_lookups, error=message)
+    failed_lookups = delivery.failed_lookups + 1
+    attempted = replace(delivery, state=DeliveryState.UNKNOWN, failed_lookups=failed_lookups, error=message)
     # Where nothing can be read back, further lookups would fail as well.
     if is_final or not guarantees.can_read_back or failed_lookups >= MAX_FAILED_LOOKUPS:
         return replace(attempted, state=DeliveryState.NEEDS_USER, not_before=None)
@@ -277,10 +277,10 @@ def lookup_failed(
 
 def confirmed_by_user(delivery: Delivery, url: str = "") -> Delivery:
     """Return `delivery` in SENT: the user confirmed that everything is posted."""
-    missing = delivery.steps - len(delivery.made)
+    missing = delivery.steps - len(delivery.results)
     # Without ids: only the user knows which posts these are.
     confirmed = StepResult(ids=(), urls=(url,) if url else (), evidence=Evidence.USER)
-    return Delivery(state=DeliveryState.SENT, steps=delivery.steps, made=(*delivery.made, *[confirmed] * missing))
+    return Delivery(state=DeliveryState.SENT, steps=delivery.steps, results=(*delivery.results, *[confirmed] * missing))
 
 
 def restart_delivery(delivery: Delivery, intent: Intent | None = None) -> Delivery:
@@ -289,11 +289,11 @@ def restart_delivery(delivery: Delivery, intent: Intent | None = None) -> Delive
     The caller must use new keys: under the old ones the platform may still hold the lost request. Hidden steps at the
     end are dropped and created again, because they contain the text as it was then.
     """
-    results = delivery.made
+    results = delivery.results
     # Only the last steps can be hidden and unpublished: a hidden step before a visible one is published already.
     while intent and results and intent.steps[len(results) - 1].hidden:
         results = results[:-1]
-    return Delivery(steps=delivery.steps, made=results, checked_at=delivery.checked_at)
+    return Delivery(steps=delivery.steps, results=results, checked_at=delivery.checked_at)
 
 
 def abandoned(delivery: Delivery, message: str = "", reason: GiveUpReason = GiveUpReason.USER) -> Delivery:

@@ -9,8 +9,10 @@ from copydesk.model.serialization import Struct
 from copydesk.store.raw_sql import execute_sql, upsert
 from copydesk.store.tables import account
 
-_NAMES = ("id", "details", "connected_at", "checked_at", "trouble", "approvals")
-_COLUMNS = tuple(account.c[name] for name in _NAMES)
+_COLUMNS = (
+    *(account.c[name] for name in ("id", "details", "connected_at", "checked_at", "approvals")),
+    account.c.trouble.label("login_error"),
+)
 _OWNED = account.c.user_id == bindparam("b_user")
 _ALL = select(*_COLUMNS).where(_OWNED).order_by(account.c.platform, account.c.name, account.c.id)
 _BY_ID = select(*_COLUMNS).where(_OWNED, account.c.id == bindparam("b_id"))

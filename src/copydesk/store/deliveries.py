@@ -192,6 +192,7 @@ class DeliveryRow(Struct, frozen=True):
     due_at: datetime
     seed: str
     anyway: bool
+    """Send it even though the same text was posted there before."""
     digest: str
     created_at: datetime
     sent_at: datetime | None

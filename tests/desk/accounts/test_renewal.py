@@ -71,7 +71,7 @@ async def test_login_survives_full_disk_at_any_write(
         disk.full_until = 0
     async with open_x_desk(tmp_path, server) as desk:
         server.clock.now += timedelta(hours=3)
-        assert (await desk.accounts.check("x")).trouble is None
+        assert (await desk.accounts.check("x")).login_error is None
     assert server.token_family_valid
 
 

@@ -37,7 +37,7 @@ def insert_post(conn: Connection, user: str, values: Values, *, sent_at: datetim
     conn.execute(insert(tables.engagement).values(user_id=user, draft_id=draft_id, **record))
     if sent_at is None:
         return
-    progress = Delivery(state=DeliveryState.SENT, made=(StepResult(ids=("1",), urls=("https://x.example/1",)),))
+    progress = Delivery(state=DeliveryState.SENT, results=(StepResult(ids=("1",), urls=("https://x.example/1",)),))
     columns = {
         "id": record["id"],
         "user_id": user,

@@ -62,7 +62,7 @@ def make_context(**values: object) -> DeliveryContext:
 
 def made(evidence: Evidence) -> Delivery:
     result = StepResult(ids=("9",), urls=("https://fake.example/9",), evidence=evidence)
-    return Delivery(state=S.SENT, made=(result,))
+    return Delivery(state=S.SENT, results=(result,))
 
 
 LOST = Delivery(state=S.UNKNOWN, doubt=True, attempts=1, first_sent_at=NOW, last_sent_at=NOW, error="No response.")
@@ -196,7 +196,7 @@ ROWS = [
     ),
     (
         "inconclusive",
-        make_row(replace(ASKED, looks=12)),
+        make_row(replace(ASKED, failed_lookups=12)),
         make_context(),
         (
             "Unknown whether it was posted. No response. "
@@ -234,7 +234,7 @@ ROWS = [
     ),
     (
         "confirmed_by_user",
-        make_row(Delivery(state=S.SENT, made=(StepResult(ids=(), urls=(), evidence=Evidence.USER),))),
+        make_row(Delivery(state=S.SENT, results=(StepResult(ids=(), urls=(), evidence=Evidence.USER),))),
         make_context(),
         "Posted (confirmed by you).",
     ),
@@ -293,7 +293,7 @@ def test_every_situation_has_a_sentence_and_a_test() -> None:
 
 
 def test_partly_posted_thread_says_so() -> None:
-    row = make_row(replace(RETRIED, made=(StepResult(ids=("1",), urls=("u",)),)))
+    row = make_row(replace(RETRIED, results=(StepResult(ids=("1",), urls=("u",)),)))
     assert describe(row, make_context()).startswith("Some posts are online. No connection.")
 
 

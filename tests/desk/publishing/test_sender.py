@@ -311,7 +311,7 @@ async def test_reconnected_account_is_not_blocked_by_old_credentials(tmp_path: P
         draft_id = await create_approved_draft(desk)
         await desk.posting.post(draft_id, wait=60)
         (account,) = await desk.accounts.list()
-        assert account.trouble is None
+        assert account.login_error is None
         await desk.posting.send_due()
         assert await draft_status(desk, draft_id) == "posted"
 

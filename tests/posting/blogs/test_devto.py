@@ -168,7 +168,7 @@ async def test_lost_publication_is_repeated_at_once():
     setup = DevToSetup()
     draft = await setup.platform.send(ME, setup.intent, ())
     setup.blog.faults.append(Fault.CUT_BEFORE)
-    delivery = Delivery(steps=2, made=(draft,))
+    delivery = Delivery(steps=2, results=(draft,))
     start = setup.clock.now
     delivery = await deliver(setup.platform, ME, setup.intent, setup.clock, lambda: None, delivery)
     assert (delivery.state, len(setup.blog.published)) == (DeliveryState.SENT, 1)

@@ -184,7 +184,7 @@ async def test_lost_publication_is_repeated_at_once():
     setup = GhostSetup()
     draft = await setup.platform.send(ME, setup.intent, ())
     setup.blog.faults.extend([None, Fault.CUT_BEFORE])
-    delivery = Delivery(steps=2, made=(draft,))
+    delivery = Delivery(steps=2, results=(draft,))
     start = setup.clock.now
     delivery = await deliver(setup.platform, ME, setup.intent, setup.clock, lambda: None, delivery)
     assert (delivery.state, len(setup.blog.published)) == (DeliveryState.SENT, 1)
@@ -206,4 +206,4 @@ async def test_article_is_published_at_most_once_under_faults(faults):
     assert_published_at_most_once()
     assert_outcome_is_known(delivery, faults, published=bool(setup.blog.published))
     if delivery.state is DeliveryState.SENT:
-        assert delivery.made[-1].ids == (setup.blog.published[0]["id"],)
+        assert delivery.results[-1].ids == (setup.blog.published[0]["id"],)

@@ -107,7 +107,7 @@ async def test_thread_is_posted_completely_or_not_at_all(faults, kills, expired)
     texts = [record["value"]["text"] for record in server.records.values()]
     assert sender.delivery.state in (DeliveryState.SENT, DeliveryState.ABANDONED)
     if sender.delivery.state is DeliveryState.SENT:
-        assert sender.delivery.made[0].ids == tuple(server.records)
+        assert sender.delivery.results[0].ids == tuple(server.records)
     assert texts in ([], list(THREAD.parts))
     if len(faults) + len(kills) < 5:
         assert sender.delivery.state is DeliveryState.SENT

@@ -232,8 +232,8 @@ def test_length_is_counted_as_server_does(setup):
     assert find_problems(setup, make_thread("ok", "b" * 501)) == [
         ("501 characters; the limit of social.example is 500.", 1)
     ]
-    assert find_problems(setup, make_thread("b" * 501), longest=5000) == []
-    assert find_problems(setup, make_thread("b" * 501), longest=None) != []
+    assert find_problems(setup, make_thread("b" * 501), max_length=5000) == []
+    assert find_problems(setup, make_thread("b" * 501), max_length=None) != []
 
 
 def test_other_servers_count_links_and_code_points(setup):

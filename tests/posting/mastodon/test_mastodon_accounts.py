@@ -33,20 +33,20 @@ async def test_own_token_connects_account(setup):
 async def test_check_returns_current_server_limits(software):
     setup = MastodonSetup(software)
     setup.server.max_length = 5000
-    checked = await setup.platform.check(replace(setup.account, software="mastodon 4.6.0", longest=500))
-    assert checked == replace(setup.account, longest=5000)
+    checked = await setup.platform.check(replace(setup.account, software="mastodon 4.6.0", max_length=500))
+    assert checked == replace(setup.account, max_length=5000)
 
 
 async def test_missing_server_information_is_none(setup):
     for path in ("/api/v2/instance", "/api/v1/instance", "/.well-known/nodeinfo"):
         setup.server.faults[f"GET {path}"].append(404)
     checked = await setup.platform.check(setup.account)
-    assert (checked.software, checked.longest, checked.name) == ("", None, "me@social.example")
+    assert (checked.software, checked.max_length, checked.name) == ("", None, "me@social.example")
 
 
 async def test_older_instance_endpoint_is_used(setup):
     setup.server.faults["GET /api/v2/instance"].append(404)
-    assert (await setup.platform.check(setup.account)).longest == 500
+    assert (await setup.platform.check(setup.account)).max_length == 500
 
 
 async def test_server_name_is_one_safe_line(setup):

@@ -192,7 +192,7 @@ async def test_thread_is_posted_once_in_order_after_two_faults(software, send_fa
     setup.server.deliver_late()
     assert delivery.state is DeliveryState.SENT, delivery.error
     assert is_complete(setup.server, parts)
-    assert [result.ids[0] for result in delivery.made] == [status.id for status in setup.server.statuses]
+    assert [result.ids[0] for result in delivery.results] == [status.id for status in setup.server.statuses]
 
 
 @given(st.sampled_from(SERVERS), st.lists(st.sampled_from(SEND_FAULTS), min_size=3, max_size=12), st.integers(1, 2))

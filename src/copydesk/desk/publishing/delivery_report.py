@@ -191,12 +191,12 @@ def _unknown_situation(row: DeliveryRow, context: DeliveryContext) -> DeliverySi
 def _unsolved_situation(progress: Delivery, context: DeliveryContext) -> DeliverySituation:
     if not context.guarantees.can_read_back:
         return DeliverySituation.CANNOT_CHECK
-    return DeliverySituation.INCONCLUSIVE if progress.looks else DeliverySituation.RESENT_IN_VAIN
+    return DeliverySituation.INCONCLUSIVE if progress.failed_lookups else DeliverySituation.RESENT_IN_VAIN
 
 
 def _ended_situation(progress: Delivery) -> DeliverySituation:
     if progress.state is DeliveryState.SENT:
-        evidence = {step.evidence for step in progress.made}
+        evidence = {step.evidence for step in progress.results}
         return _SITUATION_BY_EVIDENCE[next(kind for kind in _EVIDENCE_BY_STRENGTH if kind in evidence)]
     if progress.state is DeliveryState.FAILED:
         return DeliverySituation.REJECTED_IN_DOUBT if progress.doubt else DeliverySituation.REJECTED
@@ -227,7 +227,7 @@ def to_report(row: DeliveryRow, context: DeliveryContext) -> DeliveryReport:
         posts=posts,
         parts=count_parts(row.intent),
         # The platform answered each step that was made; `first_sent_at` is set while the next one has no answer.
-        attempts=len(progress.made) + progress.retries + (1 if progress.first_sent_at else 0),
+        attempts=len(progress.results) + progress.retries + (1 if progress.first_sent_at else 0),
         retry_after=progress.not_before if progress.state in (DeliveryState.PLANNED, DeliveryState.UNKNOWN) else None,
         sent_at=row.sent_at,
         gone_at=row.gone_at,
@@ -286,7 +286,7 @@ def _values(row: DeliveryRow, context: DeliveryContext) -> Mapping[str, str]:
         "absent": f" Not found on the account at {_format_local(progress.absent_at)}." if progress.absent_at else "",
         "attempts": plural(progress.attempts, "attempt"),
         "requests": plural(progress.attempts, "request"),
-        "checks": plural(progress.looks, "time"),
+        "checks": plural(progress.failed_lookups, "time"),
         "commands": resolution_hint(row),
         "url": f": {url}" if url else ".",
         "gone": f" No longer online as of {_format_local(row.gone_at)}." if row.gone_at else "",

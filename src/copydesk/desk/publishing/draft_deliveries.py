@@ -55,16 +55,16 @@ def create_deliveries(
                 account=name,
                 digest=digest,
                 seed=first_seed(draft_id, f"{platform}:{account.details.id}@{account.details.server}"),
-                error=account.trouble or "",
+                error=account.login_error or "",
             )
         )
     deliveries.insert_deliveries(conn, user_id, draft_id, snapshot.format, new_deliveries, due_at, now)
     restarted = [(account, row) for account, row in pairs if row and not may_be_live(row)]
     for account, row in restarted:
-        progress = replace(restart_delivery(row.progress, row.intent), error=account.trouble or "")
+        progress = replace(restart_delivery(row.progress, row.intent), error=account.login_error or "")
         # Some servers answer a key as before, also with an error: a corrected text needs new keys. So does a hidden
         # draft that is created again. Otherwise nothing exists under the keys, and keeping them is safer.
-        is_same = row.digest == digest and progress.made == row.progress.made
+        is_same = row.digest == digest and progress.results == row.progress.results
         seed = row.seed if is_same else repeat_seed(row.seed)
         restart = DeliveryRestart(account_id=account.id, seed=seed, digest=digest, due_at=due_at, anyway=False)
         update = DeliveryUpdate(progress=progress, event="planned", message=progress.error, restart=restart)

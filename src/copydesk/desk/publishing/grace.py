@@ -35,7 +35,7 @@ def expires_at(row: DeliveryRow, settings: Schedule) -> datetime | None:
     A delivery with a result, or one that may have arrived, never expires: it has to be completed.
     """
     progress = row.progress
-    if progress.state is not DeliveryState.PLANNED or progress.made or progress.doubt:
+    if progress.state is not DeliveryState.PLANNED or progress.results or progress.doubt:
         return None
     # Once the first request was sent, retries get extra time on top of the grace period.
     retry_allowance = RETRY_WINDOW if progress.first_sent_at else timedelta(0)

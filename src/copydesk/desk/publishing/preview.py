@@ -17,7 +17,7 @@ async def preview_post(ctx: DeskContext, post: Post, platforms: Sequence[str] = 
     Nothing is stored or sent over the network.
     """
     connected = await ctx.read(accounts.list_all)
-    targets = [(match.label, match.details, match.trouble) for match in select_accounts(connected, platforms)]
+    targets = [(match.label, match.details, match.login_error) for match in select_accounts(connected, platforms)]
     # A desk without accounts still shows how the text would look, on the platforms that most users connect first.
     unconnected = find_unknown_names(connected, platforms) if platforms else () if connected else DEFAULT_PLATFORMS
     previews = [await _preview_account(ctx, post, label, account, error) for label, account, error in targets]
@@ -55,7 +55,7 @@ def _validate_parts(
     problems = platform.validate(post, account) if post.parts else ()
     is_thread = len(post.parts) > 1
     post_problems = tuple(problem.message for problem in problems if not is_thread or problem.part is None)
-    limit = account.longest or platform.info.limits.max_length if post.format is not Format.BLOG else None
+    limit = account.max_length or platform.info.limits.max_length if post.format is not Format.BLOG else None
     parts = tuple(
         PreviewPart(
             text=text,

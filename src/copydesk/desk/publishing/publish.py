@@ -151,7 +151,7 @@ class Decision(NamedTuple):
 
 def reset_lookup(progress: Delivery) -> Delivery:
     """Return the delivery in UNKNOWN with its lookups reset, so that it is looked up now."""
-    return replace(progress, state=DeliveryState.UNKNOWN, not_before=None, looks=0)
+    return replace(progress, state=DeliveryState.UNKNOWN, not_before=None, failed_lookups=0)
 
 
 def apply_decision(conn: Transaction, user_id: str, delivery_id: str, decision: Decision, now: datetime) -> DeliveryRow:

@@ -172,7 +172,7 @@ class Sender:
             pending = pending if limit is None else pending[: limit - len(processed)]
             # Read again in every round: an attempt may have found that the account needs a login.
             account = await self._ctx.read(accounts.get, account_id)
-            if account is not None and account.trouble:
+            if account is not None and account.login_error:
                 # Without a login nothing can be sent, but interrupted requests must still be recorded as unknown.
                 pending = [row for row in pending if row.progress.state is DeliveryState.SENDING]
             if not pending or account is None:
@@ -272,7 +272,7 @@ class _DeliveryAttempt:
         assert intent is not None
         assert progress.last_sent_at is not None
         mark = SendMark(at=progress.last_sent_at, delivery_id=sending.id)
-        if not progress.made:
+        if not progress.results:
             await self._marks.save_to_keyring(mark)
         try:
             # This process may have been frozen since: then another worker may have taken over, and looked for the post.
@@ -289,7 +289,7 @@ class _DeliveryAttempt:
             return await self._save(sending, unsent, "held up", "Nothing was sent.")
         try:
             async with deadline.limit():
-                result = await self._platform.send(details, intent, progress.made, images)
+                result = await self._platform.send(details, intent, progress.results, images)
         except TimeoutError:
             # The request has left; the platform may still process it.
             message = f"{details.platform} did not respond in time."
@@ -321,7 +321,7 @@ class _DeliveryAttempt:
                 )
         intent = await run_in_article_thread(post, self._platform.render, post, account, row.seed)
         # After a restart with a shorter thread there may be nothing left to send.
-        if len(intent.steps) <= len(row.progress.made):
+        if len(intent.steps) <= len(row.progress.results):
             raise RefusedPostError("All of its posts are already online; nothing was sent.")
         return intent
 
@@ -347,7 +347,7 @@ class _DeliveryAttempt:
             return None
         try:
             # From the first request on: an early one may have created the post, whatever the later ones were answered.
-            result = await self._platform.find_post(details, intent, progress.made, progress.first_sent_at)
+            result = await self._platform.find_post(details, intent, progress.results, progress.first_sent_at)
             await self._check_not_another_draft(row, result)
         except LoginError as error:
             self._login_error = message = login_error_hint(error, details)
@@ -415,7 +415,7 @@ class _DeliveryAttempt:
             return
         # Platforms without keys are searched by text, which two drafts may share.
         for other in await self._ctx.read(deliveries.list_duplicates, row):
-            if any(set(result.ids) & set(step.ids) for step in other.progress.made):
+            if any(set(result.ids) & set(step.ids) for step in other.progress.results):
                 raise UnknownOutcomeError("The only matching post there belongs to another draft with the same text.")
 
     def _guarantees(self, row: DeliveryRow) -> DeliveryGuarantees:

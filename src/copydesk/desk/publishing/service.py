@@ -321,7 +321,7 @@ class Posting:
             )
             messages = [
                 *rule_errors,
-                account.trouble,
+                account.login_error,
                 previous and f"The same text was posted there on {previous:%-d %B}.",
             ]
             row = latest_delivery(rows, account)
@@ -443,7 +443,7 @@ class Posting:
                 now=now,
                 platform=info.label if info else row.platform,
                 guarantees=guarantees,
-                login_error=(account.trouble if account else None) or "",
+                login_error=(account.login_error if account else None) or "",
                 clock_in_doubt=clock_in_doubt,
                 expires_at=expires_at(row, self._ctx.settings.schedule),
             )

@@ -369,7 +369,7 @@ class Mastodon:
             id=owner.id,
             name=f"{owner.username}@{info.domain}",
             software=info.software,
-            longest=info.max_characters,
+            max_length=info.max_characters,
         )
 
 
@@ -397,7 +397,7 @@ def _with_hint(error: PostingError, status: int, completed: Sequence[StepResult]
 
 def _text_problems(text: str, index: int, account: Account) -> Iterable[Problem]:
     size = _server_length(text, account)
-    limit = account.longest or PLATFORMS["mastodon"].limits.max_length or size
+    limit = account.max_length or PLATFORMS["mastodon"].limits.max_length or size
     if not text.strip():
         yield Problem(message="The text is empty.", part=index)
     elif size > limit:

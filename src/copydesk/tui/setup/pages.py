@@ -65,7 +65,7 @@ class SetupSnapshot(NamedTuple):
 
 def account_row(account: ConnectedAccount, now: datetime, width: int) -> Content:
     """Return the account's row in `width` cells. The leading letter carries the same information as the colour."""
-    if account.trouble:
+    if account.login_error:
         sign, role, state = "!", "bad", labels.ACCOUNT_CANNOT_POST
     else:
         sign, role = "+", "good"
@@ -77,7 +77,7 @@ def account_row(account: ConnectedAccount, now: datetime, width: int) -> Content
     # The sign, the space after it and two spaces before the state take four cells.
     room = max(width - len(state) - 4, 8)
     line = Content.assemble(
-        (f"{sign} ", role), fit(safe_line(account.label), room), "  ", (state, role if account.trouble else "dim")
+        (f"{sign} ", role), fit(safe_line(account.label), room), "  ", (state, role if account.login_error else "dim")
     )
     return line.truncate(width, ellipsis=True)
 
@@ -94,8 +94,8 @@ def account_page(account: ConnectedAccount | None, credential_storage: str, now:
     ]
     if details.software:
         rows.append((labels.FIELD_SOFTWARE, safe_line(details.software)))
-    if details.longest:
-        rows.append((labels.FIELD_MAX_LENGTH, f"{details.longest:,}"))
+    if details.max_length:
+        rows.append((labels.FIELD_MAX_LENGTH, f"{details.max_length:,}"))
     rows.append((labels.FIELD_CONNECTED, format_utc(account.connected_at)))
     rows.append(
         (
@@ -107,9 +107,9 @@ def account_page(account: ConnectedAccount | None, credential_storage: str, now:
     )
     rows.append((labels.FIELD_CREDENTIALS, safe_line(credential_storage)))
     blocks: list[Block] = []
-    if account.trouble:
+    if account.login_error:
         blocks += [
-            paragraph(safe_line(account.trouble), "bad"),
+            paragraph(safe_line(account.login_error), "bad"),
             _key_hints(("setup.connect", labels.RECONNECT_HINT)),
             paragraph(),
         ]
