@@ -280,7 +280,7 @@ class DeskContext:
         guarded, requirement, caller = confirmed(_guarded(work)), current_requirement(), self.caller
 
         def run_for_user(conn: Transaction, group: Sequence[A]) -> list[T | CopydeskError]:
-            roles = users.look_up(conn, self.user_id)()
+            roles = users.query_roles(conn, self.user_id)()
             if roles is None:
                 return [self._removed_error()] * len(group)
             try:
@@ -319,7 +319,7 @@ class DeskContext:
         @wraps(work)
         def guarded(conn: Transaction, user_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
             # Looked at last: a server's answer comes together with that to the first query of `work`.
-            find_roles = users.look_up(conn, user_id)
+            find_roles = users.query_roles(conn, user_id)
 
             def check() -> None:
                 roles = find_roles()

@@ -16,7 +16,7 @@ from copydesk.errors import ConflictError, DraftNotFoundError, StaleVersionError
 from copydesk.model.activity import Approval
 from copydesk.model.draft import APPROVED_STATUSES, STATUS_LABELS, Format, Status, is_held
 from copydesk.model.serialization import Struct
-from copydesk.model.transitions import USER, EventKind, allowed_actions
+from copydesk.model.transitions import SYSTEM, USER, EventKind, SystemEvent, allowed_actions, status_after_event
 from copydesk.model.validation import MAX_ID_LENGTH
 from copydesk.store import draft_events
 from copydesk.store.column_types import from_microseconds, to_microseconds
@@ -190,6 +190,23 @@ def apply_update(conn: Connection, user_id: str, snapshot: DraftSnapshot, change
         raise version_conflict(load_snapshot(conn, user_id, snapshot.id))
     _record(execute, user_id, prepared)
     return prepared.rid
+
+
+def apply_system_event(
+    conn: Connection,
+    user_id: str,
+    snapshot: DraftSnapshot,
+    event: SystemEvent,
+    values: Mapping[str, object],
+    now: datetime,
+) -> None:
+    """Set the status that follows from the event, and `values` by column; it cannot be undone.
+
+    Raise ConflictError if the draft has left the status that the event is for, and as `apply_update` does.
+    """
+    after = to_column_values({**values, "status": status_after_event(event, snapshot.status)})
+    system_update = DraftUpdate(kind=EventKind.PERMANENT, action=event.value, after=after, at=now, actor=SYSTEM)
+    apply_update(conn, user_id, snapshot, system_update)
 
 
 def find_conflicts(

@@ -45,7 +45,7 @@ def get(conn: Connection, user_id: str) -> User | None:
     return User(**row._mapping) if row else None
 
 
-def look_up(conn: Connection, user_id: str) -> Callable[[], Roles | None]:
+def query_roles(conn: Connection, user_id: str) -> Callable[[], Roles | None]:
     """Send the query for the roles of the reviewers of a user's desk; return what waits for the answer, once.
 
     It returns None if there is no such user.
@@ -67,7 +67,7 @@ def _decode_roles(row: tuple[str] | None) -> Roles | None:
 
 def load_roles(conn: Connection, user_id: str) -> Roles:
     """Return the roles of the reviewers of a user's desk."""
-    return look_up(conn, user_id)() or {}
+    return query_roles(conn, user_id)() or {}
 
 
 def save_roles(conn: Connection, user_id: str, roles: Roles) -> None:

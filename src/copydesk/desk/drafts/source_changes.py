@@ -10,11 +10,10 @@ from datetime import datetime
 
 from copydesk.model.draft import Field
 from copydesk.model.item import Entry
-from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event
+from copydesk.model.transitions import SystemEvent
 from copydesk.ranking.canonical_url import canonical_url
 from copydesk.store import draft_updates, drafts, items
 from copydesk.store.database import Transaction
-from copydesk.store.draft_updates import DraftUpdate
 from copydesk.store.drafts import ApprovedDraft
 
 MAX_TITLE = 120
@@ -114,7 +113,4 @@ def hold_drafts(conn: Transaction, user_id: str, item_ids: Iterable[str], reason
 
 def _hold(conn: Transaction, user_id: str, draft_id: str, reason: str, now: datetime) -> None:
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
-    status = status_after_event(SystemEvent.SOURCE_CHANGED, snapshot.status)
-    after = draft_updates.to_column_values({"status": status, "last_error": reason})
-    change = DraftUpdate(kind=EventKind.PERMANENT, action=SystemEvent.SOURCE_CHANGED, after=after, at=now, actor=SYSTEM)
-    draft_updates.apply_update(conn, user_id, snapshot, change)
+    draft_updates.apply_system_event(conn, user_id, snapshot, SystemEvent.SOURCE_CHANGED, {"last_error": reason}, now)

@@ -9,7 +9,6 @@ import operator
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -33,7 +32,7 @@ from copydesk.model.draft import Checks, Draft, DraftImage, DraftSource, Format,
 from copydesk.model.item import Entry, Item
 from copydesk.model.serialization import Struct
 from copydesk.model.source import ImagePolicy
-from copydesk.model.transitions import NEW_VERSION, SYSTEM, EventKind, SystemEvent, status_after_event
+from copydesk.model.transitions import NEW_VERSION, SystemEvent
 from copydesk.model.voice import Voice
 from copydesk.model.writer import ModelRequest
 from copydesk.ranking.canonical_url import canonical_url
@@ -41,7 +40,7 @@ from copydesk.ranking.topics import Topics
 from copydesk.store import draft_queries, draft_updates, drafts, generation, items, users
 from copydesk.store import writers as stored_writers
 from copydesk.store.database import Transaction
-from copydesk.store.draft_updates import DraftSnapshot, DraftUpdate
+from copydesk.store.draft_updates import DraftSnapshot
 from copydesk.store.drafts import NewDraft
 from copydesk.store.generation import GenerationInput, PendingGeneration
 from copydesk.store.ids import new_id
@@ -94,7 +93,9 @@ def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedT
         return False
     if snapshot.status is Status.PENDING_GENERATION:
         values = {name: getattr(result, name) for name in _OUTPUT_FIELDS}
-        _apply_event(conn, user_id, snapshot, SystemEvent.TEXT_GENERATED, now, values | {"last_error": None})
+        draft_updates.apply_system_event(
+            conn, user_id, snapshot, SystemEvent.TEXT_GENERATED, values | {"last_error": None}, now
+        )
         generation.save_writer(conn, user_id, snapshot.id, result.writer)
         drafts.add_images(conn, user_id, snapshot.id, (), result.images)
         drafts.add_items(conn, user_id, snapshot.id, result.items)
@@ -102,7 +103,7 @@ def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedT
     elif snapshot.status is Status.PENDING_REGENERATION:
         values = {"archived_at": now, "last_error": None}
         # The old draft stays, archived: its history and its feedback explain the new one, and train the preference.
-        _apply_event(conn, user_id, snapshot, SystemEvent.NEW_VERSION_GENERATED, now, values)
+        draft_updates.apply_system_event(conn, user_id, snapshot, SystemEvent.NEW_VERSION_GENERATED, values, now)
         version = _new_version(conn, user_id, result, now)
         drafts.add(conn, user_id, version)
         stored_writers.add_requests(conn, user_id, version.draft.id, result.requests)
@@ -122,25 +123,15 @@ def save_failure(
     if snapshot.status in generation.PENDING_STATUSES:
         # Cleaned here, since a model or a page may put anything into its error.
         message = clean(f"{error.message} {error.hint or RETRY_HINT}")[:MAX_ERROR_LENGTH]
-        _apply_event(conn, user_id, snapshot, SystemEvent.GENERATION_FAILED, now, {"last_error": message})
+        draft_updates.apply_system_event(
+            conn, user_id, snapshot, SystemEvent.GENERATION_FAILED, {"last_error": message}, now
+        )
     return True
 
 
 def _is_newer_request(snapshot: DraftSnapshot, version: int) -> bool:
     """Return True if the request was withdrawn and repeated, perhaps with other feedback: then it starts again."""
     return snapshot.status in generation.PENDING_STATUSES and snapshot.version != version
-
-
-def _apply_event(
-    conn: Transaction, user_id: str, snapshot: DraftSnapshot, event: SystemEvent, now: datetime, values: dict[str, Any]
-) -> None:
-    new_values = draft_updates.to_column_values({**values, "status": status_after_event(event, snapshot.status)})
-    draft_updates.apply_update(
-        conn,
-        user_id,
-        snapshot,
-        DraftUpdate(kind=EventKind.PERMANENT, action=event.value, after=new_values, at=now, actor=SYSTEM),
-    )
 
 
 def _new_version(conn: Transaction, user_id: str, result: GeneratedText, now: datetime) -> NewDraft:

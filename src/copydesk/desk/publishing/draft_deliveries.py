@@ -13,13 +13,12 @@ from msgspec.structs import replace
 from copydesk.desk.publishing.metrics import METRIC_READ_DELAYS
 from copydesk.model.delivery import FINAL_STATES, ConnectedAccount, DeliveryState
 from copydesk.model.draft import Status
-from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event
+from copydesk.model.transitions import SystemEvent
 from copydesk.posting.delivery_states import restart_delivery
 from copydesk.posting.platform import first_seed, repeat_seed
 from copydesk.store import deliveries, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRestart, DeliveryRow, DeliveryUpdate, NewDelivery
-from copydesk.store.draft_updates import DraftUpdate
 from copydesk.store.ids import new_id
 
 
@@ -113,19 +112,13 @@ def settle_draft(conn: Transaction, user_id: str, draft_id: str, now: datetime) 
     rows = deliveries.list_by_draft(conn, user_id, draft_id)
     live_rows = [row for row in rows if is_live(row)]
     event = SystemEvent.DELIVERED if live_rows else SystemEvent.NOT_DELIVERED
-    values: dict[str, object] = {
-        "status": status_after_event(event, snapshot.status),
-        "last_error": _error_summary(rows),
-    }
+    values: dict[str, object] = {"last_error": _error_summary(rows)}
     if live_rows:
         first = min(live_rows, key=lambda row: row.sent_at or now)
         # A draft posted before keeps its first time and post id.
         values["posted_at"] = snapshot.value("posted_at") or first.sent_at or now
         values["post_id"] = snapshot.value("post_id") or _post_id(first)
-    change = DraftUpdate(
-        kind=EventKind.PERMANENT, action=event, after=draft_updates.to_column_values(values), at=now, actor=SYSTEM
-    )
-    draft_updates.apply_update(conn, user_id, snapshot, change)
+    draft_updates.apply_system_event(conn, user_id, snapshot, event, values, now)
 
 
 def record_delivery(

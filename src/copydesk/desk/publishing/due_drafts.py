@@ -14,7 +14,7 @@ from copydesk.desk.publishing.send_marks import Rollback, SendMarks
 from copydesk.errors import StoreError
 from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Format, Status
-from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent, status_after_event
+from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent
 from copydesk.scheduling.due import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 from copydesk.scheduling.wall_time import WallTime, moved_instant
 from copydesk.store import accounts, deliveries, draft_updates, schedule
@@ -187,8 +187,7 @@ def _apply_event(
 ) -> None:
     """Apply a system event to a due draft. Raise ConflictError if it is no longer scheduled for that time."""
     snapshot = _check_still_scheduled(conn, user_id, due.draft_id, due.at)
-    after = {"status": status_after_event(event, snapshot.status), "last_error": last_error}
-    draft_updates.apply_update(conn, user_id, snapshot, _system_change(event, after, now))
+    draft_updates.apply_system_event(conn, user_id, snapshot, event, {"last_error": last_error}, now)
 
 
 def _new_time(draft: ScheduledDraft) -> datetime | None:
@@ -199,7 +198,9 @@ def _new_time(draft: ScheduledDraft) -> datetime | None:
 
 def _move(conn: Transaction, user_id: str, draft: ScheduledDraft, at: datetime, now: datetime) -> None:
     snapshot = _check_still_scheduled(conn, user_id, draft.id, draft.at)
-    draft_updates.apply_update(conn, user_id, snapshot, _system_change(ZONE_CHANGE_ACTION, {"scheduled_at": at}, now))
+    after = draft_updates.to_column_values({"scheduled_at": at})
+    moved = DraftUpdate(kind=EventKind.PERMANENT, action=ZONE_CHANGE_ACTION, after=after, at=now, actor=SYSTEM)
+    draft_updates.apply_update(conn, user_id, snapshot, moved)
 
 
 def _check_still_scheduled(conn: Transaction, user_id: str, draft_id: str, at: datetime) -> DraftSnapshot:
@@ -209,9 +210,3 @@ def _check_still_scheduled(conn: Transaction, user_id: str, draft_id: str, at: d
     if snapshot.status is not Status.SCHEDULED or snapshot.value("scheduled_at") != at:
         raise draft_updates.version_conflict(snapshot)
     return snapshot
-
-
-def _system_change(action: str, after: Mapping[str, object], now: datetime) -> DraftUpdate:
-    return DraftUpdate(
-        kind=EventKind.PERMANENT, action=action, after=draft_updates.to_column_values(after), at=now, actor=SYSTEM
-    )
