@@ -6,12 +6,11 @@ from typing import Any
 import msgspec
 
 from copydesk.drafting.model_writer.completion import (
-    BadAnswerError,
-    BusyError,
     Capabilities,
     Completion,
     CompletionRequest,
     check_finished,
+    reported_error,
     unreadable_answer,
 )
 from copydesk.drafting.model_writer.server_sent_events import ServerSentEvent
@@ -121,7 +120,8 @@ class ChatCompletionsReader:
     def add(self, response: _Response) -> str:
         """Return the text that a response or an event adds."""
         if response.error:
-            raise _to_error(response.error, self._completion if self._text else None)
+            detail = response.error if isinstance(response.error, str) else response.error.message
+            raise reported_error(detail, self._completion if self._text else None)
         self._model = response.model or self._model
         if response.usage is not None:
             self._usage = response.usage.convert()
@@ -144,10 +144,7 @@ class ChatCompletionsReader:
         )
 
     def finish(self) -> Completion:
-        """Return the answer. Raise BadAnswerError if the model did not say why it stopped, or stopped too early."""
-        if not self._finish_reason:
-            # A connection that is closed in time looks like a complete response.
-            raise BadAnswerError("The endpoint ended its answer without an end.", completion=self._completion)
+        """Return the answer. Raise BadAnswerError as `check_finished` does."""
         refusal = clean("".join(self._refusal))[:200]
         return check_finished(
             self._completion,
@@ -162,9 +159,3 @@ def _decode(data: bytes | str) -> _Response:
         return msgspec.json.decode(data, type=_Response)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise unreadable_answer() from None
-
-
-def _to_error(error: _Error | str, begun: Completion | None) -> BusyError | BadAnswerError:
-    detail = clean(error if isinstance(error, str) else error.message)[:300]
-    message = f"The endpoint reports: {detail}" if detail else "The endpoint reports an error."
-    return BadAnswerError(message, completion=begun) if begun else BusyError(message)

@@ -7,6 +7,7 @@ from copydesk.drafting.model_writer.server_sent_events import ServerSentEvent
 from copydesk.errors import WriterError
 from copydesk.model.serialization import Json, Struct
 from copydesk.model.writer import Endpoint, ModelRequest, Usage
+from copydesk.text import clean
 
 
 class ModelError(WriterError):
@@ -119,7 +120,10 @@ class Wire(Protocol):
 
 
 def check_finished(completion: Completion, *, cut_off: bool, refused: bool, refusal: str = "") -> Completion:
-    """Return `completion`. Raise BadAnswerError if the model stopped before its end or declined to answer."""
+    """Return `completion`. Raise BadAnswerError if the model did not say why it stopped, or stopped too early."""
+    if not completion.finish_reason:
+        # A connection that is closed in time looks like a complete response.
+        raise BadAnswerError("The endpoint ended its answer without an end.", completion=completion)
     if refused:
         reason = f": {refusal}" if refusal else ""
         raise BadAnswerError(f"The model refused to write it{reason}.", completion=completion)
@@ -129,6 +133,13 @@ def check_finished(completion: Completion, *, cut_off: bool, refused: bool, refu
     if not completion.text.strip():
         raise BadAnswerError("The model's answer is empty.", completion=completion)
     return completion
+
+
+def reported_error(detail: str, begun: Completion | None) -> BusyError | BadAnswerError:
+    """Return the error that the endpoint reports as an event, after the text `begun` if there is any."""
+    detail = clean(detail)[:300]
+    message = f"The endpoint reports: {detail}" if detail else "The endpoint reports an error."
+    return BadAnswerError(message, completion=begun) if begun else BusyError(message)
 
 
 def unreadable_answer() -> BadAnswerError:

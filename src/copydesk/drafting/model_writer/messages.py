@@ -6,12 +6,11 @@ from typing import Any
 import msgspec
 
 from copydesk.drafting.model_writer.completion import (
-    BadAnswerError,
-    BusyError,
     Capabilities,
     Completion,
     CompletionRequest,
     check_finished,
+    reported_error,
     unreadable_answer,
 )
 from copydesk.drafting.model_writer.server_sent_events import ServerSentEvent
@@ -117,7 +116,8 @@ class MessagesReader:
             raise unreadable_answer() from None
         self.is_complete = found.type == "message_stop"
         if found.type == "error":
-            raise self._to_error(found.error or _Error())
+            error = found.error or _Error()
+            raise reported_error(error.message or error.type, self._completion if any(self._text) else None)
         if found.message is not None:  # message_start
             self.add_message(found.message)
         self._add_usage(found.usage)  # message_delta: cumulative
@@ -154,15 +154,7 @@ class MessagesReader:
         )
 
     def finish(self) -> Completion:
-        """Return the answer. Raise BadAnswerError if the model did not say why it stopped, or stopped too early."""
-        if not self._stop_reason:
-            # A connection that is closed in time looks like a complete response.
-            raise BadAnswerError("The endpoint ended its answer without an end.", completion=self._completion)
+        """Return the answer. Raise BadAnswerError as `check_finished` does."""
         return check_finished(
             self._completion, cut_off=self._stop_reason in _CUT_OFF, refused=self._stop_reason == "refusal"
         )
-
-    def _to_error(self, error: _Error) -> BusyError | BadAnswerError:
-        detail = clean(error.message or error.type)[:300]
-        message = f"The endpoint reports: {detail}" if detail else "The endpoint reports an error."
-        return BadAnswerError(message, completion=self._completion) if any(self._text) else BusyError(message)
