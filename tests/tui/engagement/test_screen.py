@@ -1,6 +1,6 @@
 """Tests for the Engagement screen with a real desk: metrics, posts, recording and fetching."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from copydesk.posting.fake import FakeServer
 from copydesk.tui.themes import LIGHT
 from posted_desk import POSTS, insert_post, make_posted_console, open_posted_desk
 from posting_fixtures import connect_account, create_approved_draft
+from snapshots import Compare, press_keys
 
-Compare = Callable[..., bool]
 HOSTILE = "[/nope] \x1b]0;owned\x07 [@click=app.quit]x[/] \u202eevil \U0001f469\u200d\U0001f4bb 漢字 "
 
 
@@ -223,29 +223,17 @@ async def test_metrics_and_posts_fit_size(tmp_path: Path, size: tuple[int, int])
         assert all(len(line) <= size[0] for line in ui.lines)
 
 
-def press_keys(*keys: str, theme: str = "") -> Callable[[Any], Any]:
-    async def run(pilot: Any) -> None:
-        if theme:
-            pilot.app.theme = theme
-        await wait_until_idle(pilot)
-        for key in ("5", *keys):
-            pilot.app.simulate_key(key)
-            await wait_until_idle(pilot)
-
-    return run
-
-
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
 def test_snapshot_full(snap_compare: Compare, tmp_path: Path, theme: str) -> None:
-    assert snap_compare(make_posted_console(tmp_path), terminal_size=(120, 48), run_before=press_keys(theme=theme))
+    assert snap_compare(make_posted_console(tmp_path), terminal_size=(120, 48), run_before=press_keys("5", theme=theme))
 
 
 @pytest.mark.parametrize("keys", [(), ("G",), ("tab",), ("m",)], ids=["metrics", "hours", "posts", "form"])
 def test_snapshot_narrow(snap_compare: Compare, tmp_path: Path, keys: tuple[str, ...]) -> None:
-    assert snap_compare(make_posted_console(tmp_path), terminal_size=(80, 24), run_before=press_keys(*keys))
+    assert snap_compare(make_posted_console(tmp_path), terminal_size=(80, 24), run_before=press_keys("5", *keys))
 
 
-LONGER = press_keys("right_square_bracket", "tab")
+LONGER = press_keys("5", "right_square_bracket", "tab")
 
 
 def test_snapshot_wide(snap_compare: Compare, tmp_path: Path) -> None:
@@ -254,10 +242,10 @@ def test_snapshot_wide(snap_compare: Compare, tmp_path: Path) -> None:
 
 def test_snapshot_empty(snap_compare: Compare, tmp_path: Path) -> None:
     app = make_posted_console(tmp_path, fill=None)
-    assert snap_compare(app, terminal_size=(80, 24), run_before=press_keys(*["right_square_bracket"] * 3))
+    assert snap_compare(app, terminal_size=(80, 24), run_before=press_keys("5", *["right_square_bracket"] * 3))
 
 
 def test_snapshot_error(snap_compare: Compare) -> None:
     desk = FakeDesk(0)
     desk.open_error = StoreBusyError(hint="Is Copydesk open elsewhere?")
-    assert snap_compare(make_console(desk), terminal_size=(80, 24), run_before=press_keys())
+    assert snap_compare(make_console(desk), terminal_size=(80, 24), run_before=press_keys("5"))

@@ -1,6 +1,6 @@
 """Tests for the Experiments screen with a real desk: the list, the variants, the form, conclusions."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from copydesk.tui.experiments.page import SideBySide, VariantColumn
 from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.themes import LIGHT
 from experiments_desk import LENGTHS, OLD, insert_participant, make_experiments_console, open_experiments_desk
+from snapshots import Compare, press_keys
 
-Compare = Callable[..., bool]
 ESCAPE = "\x1b]0;owned\x07"
 HOSTILE = "[/nope][@click=app.quit]x[/]\u202eevil 漢字"
 
@@ -268,38 +268,30 @@ async def test_list_and_variants_fit_size(tmp_path: Path, size: tuple[int, int])
         assert all(len(line) <= size[0] for line in ui.lines)
 
 
-def press_keys(*keys: str, theme: str = "") -> Callable[[Any], Any]:
-    async def run(pilot: Any) -> None:
-        if theme:
-            pilot.app.theme = theme
-        await wait_until_idle(pilot)
-        for key in ("4", *keys):
-            pilot.app.simulate_key(key)
-            await wait_until_idle(pilot)
-
-    return run
-
-
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
 def test_snapshot_full(snap_compare: Compare, tmp_path: Path, theme: str) -> None:
-    assert snap_compare(make_experiments_console(tmp_path), terminal_size=(120, 36), run_before=press_keys(theme=theme))
+    assert snap_compare(
+        make_experiments_console(tmp_path), terminal_size=(120, 36), run_before=press_keys("4", theme=theme)
+    )
 
 
 @pytest.mark.parametrize(
     "keys", [(), ("tab", "G"), ("A", "j", "enter"), ("C",)], ids=["list", "rates", "form", "conclude"]
 )
 def test_snapshot_narrow(snap_compare: Compare, tmp_path: Path, keys: tuple[str, ...]) -> None:
-    assert snap_compare(make_experiments_console(tmp_path), terminal_size=(80, 24), run_before=press_keys(*keys))
+    assert snap_compare(make_experiments_console(tmp_path), terminal_size=(80, 24), run_before=press_keys("4", *keys))
 
 
 def test_snapshot_empty(snap_compare: Compare, tmp_path: Path) -> None:
-    assert snap_compare(make_experiments_console(tmp_path, full=False), terminal_size=(80, 24), run_before=press_keys())
+    assert snap_compare(
+        make_experiments_console(tmp_path, full=False), terminal_size=(80, 24), run_before=press_keys("4")
+    )
 
 
 def test_snapshot_error(snap_compare: Compare) -> None:
     desk = FakeDesk(0)
     desk.open_error = StoreBusyError(hint="Is Copydesk open elsewhere?")
-    assert snap_compare(make_console(desk), terminal_size=(80, 24), run_before=press_keys())
+    assert snap_compare(make_console(desk), terminal_size=(80, 24), run_before=press_keys("4"))
 
 
 async def test_parameter_of_active_experiment_is_refused_before_the_form(tmp_path: Path) -> None:

@@ -1,30 +1,11 @@
 """Snapshots of the review. `pytest --snapshot-update` accepts intended changes."""
 
-from collections.abc import Callable
-
 import pytest
-from textual.pilot import Pilot
 
-from console_driver import FakeDesk, make_console, partial_progress, wait_until_idle
+from console_driver import FakeDesk, make_console, partial_progress
 from copydesk.errors import StoreBusyError
 from copydesk.tui.themes import LIGHT
-
-Compare = Callable[..., bool]
-Before = Callable[[Pilot[int]], object]
-
-
-def press_keys(*keys: str, theme: str = "") -> Before:
-    """Return a step to run before the snapshot: press keys in this theme."""
-
-    async def run(pilot: Pilot[int]) -> None:
-        if theme:
-            pilot.app.theme = theme
-        await wait_until_idle(pilot)
-        for key in keys:
-            pilot.app.simulate_key(key)
-            await wait_until_idle(pilot)
-
-    return run
+from snapshots import Compare, press_keys
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])

@@ -1,42 +1,21 @@
 """Snapshots of the schedule screen."""
 
 import asyncio
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
-from console_driver import TEXTS, wait_until_idle
+from console_driver import TEXTS, ConsoleDriver
 from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.schedule.week import GridPosition, Hour
 from copydesk.tui.themes import LIGHT
 from desk_fixtures import Watch, open_desk_at
 from schedule_driver import HOUR, MINUTE, NOW, make_schedule_console
 from schedule_fixtures import FRI, MON, SUN, THU, TUE, WED, insert_draft, insert_scheduled, make_slot
+from snapshots import Compare, press_keys
 
-Compare = Callable[..., bool]
 AUTUMN = datetime(2026, 10, 24, 9, tzinfo=UTC)
-
-
-def press_keys(*keys: str, theme: str = "", position: GridPosition | None = None) -> Callable[[Pilot[int]], object]:
-    """Return a step to run before the snapshot: open the schedule, press keys, move the cursor."""
-
-    async def run(pilot: Pilot[int]) -> None:
-        if theme:
-            pilot.app.theme = theme
-        await wait_until_idle(pilot)
-        for key in ("2", *keys):
-            pilot.app.simulate_key(key)
-            await wait_until_idle(pilot)
-        if position is not None:
-            screen = pilot.app.screen_stack[0]
-            assert isinstance(screen, ScheduleScreen)
-            screen.week_pane.grid.move_to(position)
-            await wait_until_idle(pilot)
-
-    return run
 
 
 @pytest.fixture
@@ -66,18 +45,18 @@ def home(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
 def test_full_week(snap_compare: Compare, home: Path, theme: str) -> None:
     assert snap_compare(
-        make_schedule_console(home), terminal_size=(120, 40), run_before=press_keys(*"jjjj", theme=theme)
+        make_schedule_console(home), terminal_size=(120, 40), run_before=press_keys("2", *"jjjj", theme=theme)
     )
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 16)], ids=["80x24", "40x16"])
 def test_narrow_terminal(snap_compare: Compare, home: Path, size: tuple[int, int]) -> None:
-    assert snap_compare(make_schedule_console(home), terminal_size=size, run_before=press_keys(*"jjjj"))
+    assert snap_compare(make_schedule_console(home), terminal_size=size, run_before=press_keys("2", *"jjjj"))
 
 
 @pytest.mark.parametrize("key", ["Q", "s"], ids=["plan", "pick"])
 def test_dialogs(snap_compare: Compare, home: Path, key: str) -> None:
-    assert snap_compare(make_schedule_console(home), terminal_size=(100, 28), run_before=press_keys("j", key))
+    assert snap_compare(make_schedule_console(home), terminal_size=(100, 28), run_before=press_keys("2", "j", key))
 
 
 def test_empty_schedule_with_clock_warning(snap_compare: Compare, tmp_path: Path) -> None:
@@ -88,7 +67,7 @@ def test_empty_schedule_with_clock_warning(snap_compare: Compare, tmp_path: Path
 
     asyncio.run(furnish())
     # The desk has seen a clock three hours ahead; now the clock is back.
-    assert snap_compare(make_schedule_console(tmp_path), terminal_size=(80, 24), run_before=press_keys("j"))
+    assert snap_compare(make_schedule_console(tmp_path), terminal_size=(80, 24), run_before=press_keys("2", "j"))
 
 
 def test_week_with_repeated_hour(snap_compare: Compare, tmp_path: Path) -> None:
@@ -100,7 +79,15 @@ def test_week_with_repeated_hour(snap_compare: Compare, tmp_path: Path) -> None:
             await insert_scheduled(desk, first + HOUR - 10 * MINUTE, text="The second twenty past two")
 
     asyncio.run(furnish())
-    sunday = GridPosition(date(2026, 10, 25), Hour(2, is_repeat=True))
+
+    async def move_to_second_hour(ui: ConsoleDriver) -> None:
+        screen = ui.app.screen_stack[0]
+        assert isinstance(screen, ScheduleScreen)
+        screen.week_pane.grid.move_to(GridPosition(date(2026, 10, 25), Hour(2, is_repeat=True)))
+        await ui.wait()
+
     assert snap_compare(
-        make_schedule_console(tmp_path, AUTUMN), terminal_size=(100, 24), run_before=press_keys(position=sunday)
+        make_schedule_console(tmp_path, AUTUMN),
+        terminal_size=(100, 24),
+        run_before=press_keys("2", then=move_to_second_hour),
     )
