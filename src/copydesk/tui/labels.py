@@ -1211,6 +1211,8 @@ def actions_done(counts: Mapping[str, int]) -> str:
 
 
 NOT_ARCHIVED = "This draft is not archived."
+NOT_APPROVED = "not approved"
+"""Why drafts to review are not scheduled."""
 
 
 def skip_reason(action: Action, status: Status, archived: bool) -> str:  # noqa: FBT001 - a pair, passed as one
@@ -1219,7 +1221,7 @@ def skip_reason(action: Action, status: Status, archived: bool) -> str:  # noqa:
         return ARCHIVED.text
     label = STATUS[status].text
     if action is Action.SCHEDULE and status in TO_REVIEW:
-        return "not approved"
+        return NOT_APPROVED
     return f"already {label}" if ACTIONS[action].to_status is status else label
 
 
@@ -1231,7 +1233,8 @@ def skipped_drafts(reasons: Mapping[str, int]) -> str:
 
 def nothing_done(word: str, reasons: Mapping[str, int]) -> str:
     """Return the toast for a bulk action that no marked draft allows: `None approved, 8 skipped: …`."""
-    return f"None {word}, {skipped_drafts(reasons)}"
+    approve = f". {key_label('review.approve')} approves them." if NOT_APPROVED in reasons else ""
+    return f"None {word}, {skipped_drafts(reasons)}{approve}"
 
 
 def grouped_failures(reasons: Mapping[str, int]) -> str:

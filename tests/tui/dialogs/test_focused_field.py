@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from textual.containers import Horizontal
 from textual.widgets import Input, TextArea
 
 from copydesk.tui.themes import LIGHT
@@ -40,4 +41,7 @@ async def test_only_the_focused_field_is_marked(tmp_path: Path, form: str, theme
             field = review.app.focused
             assert isinstance(field, Input | TextArea | Choice)
             assert marked_fields(review) == [field.id or type(field).__name__]
+            bold = [label for label in review.app.screen.query("Horizontal > .-label") if label.styles.text_style.bold]
+            assert all(label.parent is field.parent for label in bold)
+            assert bold or not isinstance(field.parent, Horizontal)
             await review.press("tab")

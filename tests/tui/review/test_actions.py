@@ -220,6 +220,13 @@ async def test_nothing_is_asked_about_drafts_that_all_refuse(tmp_path: Path) -> 
         assert review.toasts == ["None regenerating, 4 skipped: 2 approved, 1 scheduled, 1 archived"]
 
 
+async def test_drafts_that_lack_approval_name_its_key(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        review.select(*(row.id for row in review.screen.queue.rows[:2]))
+        await review.press("s")
+        assert review.toasts == ["None scheduled, 2 skipped: 2 not approved. a approves them."]
+
+
 async def test_prompt_says_which_drafts_it_skips(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         review.select(*await make_mixed(review))

@@ -85,6 +85,10 @@ async def test_footers_dim_keys_of_a_row_where_there_is_none(tmp_path: Path) -> 
         assert faint_words(ui) == "C conclude x archive"
         await ui.press("0")
         assert faint_words(ui) == "m posted p send again D drop A sign in o profile"
+        await ui.press("6", "j")
+        assert faint_words(ui) == "t test D remove"
+        await ui.press("j")
+        assert faint_words(ui) == "e edit t test"
 
 
 @pytest.mark.parametrize("section", range(1, 8))

@@ -211,6 +211,35 @@ class SetupScreen(DeskScreen):
         show = self.detail_pane.show_more if self._displayed_section is self.section else self.detail_pane.show
         show(partial(self._section_page, self._setup))
         self._displayed_section = self.section
+        self.update_keys()
+
+    def refusal(self, key_id: str) -> str:
+        """Return why a key does nothing in the section under the cursor: what is not on the screen is not meant."""
+        if reason := super().refusal(key_id):
+            return reason
+        has_rules = self._setup is not None and bool(self._setup.rules)
+        refusals: Mapping[str, Mapping[Section, str]] = {
+            "setup.edit": {
+                Section.ACCOUNTS: labels.account_keys(),
+                Section.LEARNING: labels.learning_keys(),
+                Section.LOCATIONS: labels.NOTHING_TO_EDIT,
+                Section.RULES: "" if has_rules else labels.rules_empty(),
+            },
+            "setup.check": dict.fromkeys(set(Section) - {Section.ACCOUNTS, Section.WRITER}, labels.NOTHING_TO_TEST),
+            "setup.remove": {
+                Section.VOICE: labels.NOTHING_TO_REMOVE,
+                Section.ZONE: labels.NOTHING_TO_REMOVE,
+                Section.LOCATIONS: labels.NOTHING_TO_REMOVE,
+                Section.RULES: labels.rules_removed_by(),
+            },
+        }
+        return refusals.get(key_id, {}).get(self.section, "")
+
+    def _is_refused(self, key_id: str) -> bool:
+        """Return whether a key does nothing here, and notify why."""
+        if reason := self.refusal(key_id):
+            self.app.notify(reason, severity="warning")
+        return bool(reason)
 
     _displayed_section: Section | None = None
 
@@ -275,7 +304,7 @@ class SetupScreen(DeskScreen):
 
     def action_edit(self) -> None:
         """Edit the current section, or notify where that is done."""
-        if self._setup is None:
+        if self._setup is None or self._is_refused("setup.edit"):
             return
         if self.section in {Section.VOICE, Section.WRITER}:
             self.app.run_desk_task(self._edit_voice, hold_keys=Hold.SCREEN)
@@ -283,16 +312,8 @@ class SetupScreen(DeskScreen):
             self._prompt_zone(self._setup.zone)
         elif self.section is Section.RANKING:
             self.app.run_desk_task(self._rehearse, hold_keys=Hold.SCREEN)
-        elif self.section is Section.RULES and self._setup.rules:
-            self.app.run_desk_task(self._edit_rule, hold_keys=Hold.SCREEN)
-        elif self.section is Section.ACCOUNTS:
-            self.app.notify(labels.account_keys())
-        elif self.section is Section.RULES:
-            self.app.notify(labels.rules_empty())
-        elif self.section is Section.LEARNING:
-            self.app.notify(labels.learning_keys(), severity="warning")
         else:
-            self.app.notify(labels.NOTHING_TO_EDIT, severity="warning")
+            self.app.run_desk_task(self._edit_rule, hold_keys=Hold.SCREEN)
 
     async def _rehearse(self, desk: "Desk") -> None:
         from copydesk.tui.setup.ranking_dialogs import open_rehearsal  # noqa: PLC0415 - not needed for the first paint
@@ -446,11 +467,10 @@ class SetupScreen(DeskScreen):
 
     def action_check(self) -> None:
         """Check with its server that the account or the writer works."""
+        if self._is_refused("setup.check"):
+            return
         if self.section is Section.WRITER:
             WriterActions(self).test(self.writers.current)
-        elif self.section is not Section.ACCOUNTS:
-            # An account that is not on the screen is not meant.
-            self.app.notify(labels.NOTHING_TO_TEST, severity="warning")
         elif account := self._current_account():
             self.app.notify(labels.account_testing(account.details.server))
             self.app.run_desk_task(partial(self._check_account, account))
@@ -497,14 +517,12 @@ class SetupScreen(DeskScreen):
 
     def action_remove(self) -> None:
         """Remove the account, the writer, or what is learnt or saved in the section, after a confirmation."""
+        if self._is_refused("setup.remove"):
+            return
         if self.section in {Section.RANKING, Section.LEARNING}:
             self._forget()
         elif self.section is Section.WRITER:
             WriterActions(self).remove(self.writers.current)
-        elif self.section is Section.RULES:
-            self.app.notify(labels.rules_removed_by(), severity="warning")
-        elif self.section is not Section.ACCOUNTS:
-            self.app.notify(labels.NOTHING_TO_REMOVE, severity="warning")
         elif account := self._current_account():
             question = labels.disconnect_prompt(account.label)
             dialog = ConfirmDialog(question, yes=labels.DISCONNECT)
