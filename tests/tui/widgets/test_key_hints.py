@@ -67,7 +67,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: PostDialog(_load_plan): "",
     ComposeDialog: "Ctrl+S create  Tab next  Ctrl+N clear  Esc cancel",
     lambda: NameDialog(["bluesky"], "Connect"): PICK_KEYS,
-    ParameterDialog: PICK_KEYS,
+    lambda: ParameterDialog({}): PICK_KEYS,
     lambda: SignInDialog(_LOGIN, {}, ""): "Esc cancel",
     EditDialog: "Ctrl+S save  Esc cancel",
     lambda: FeedImportDialog([]): "j k move  q close",
@@ -75,7 +75,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: FilterDialog(DraftView(), [], []): (
         "j k move  Space toggle  Enter apply  / narrow  x clear  Ctrl+S save  Esc cancel"
     ),
-    lambda: JumpDialog([]): "Esc cancel",
+    lambda: JumpDialog([]): "Esc cancel · type letters to go there",
     lambda: CommentsDialog(make_draft(), NOT_REVIEWED): "j k move  A add  Space resolve  D delete  Tab pane  q close",
     lambda: WaitDialog("…"): "Esc cancel",
     lambda: ExitDialog("…"): "",
