@@ -13,7 +13,7 @@ from copydesk.store import learning
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.draft_rows import DRAFT_COLUMNS, hydrate
 from copydesk.store.drafts import ACCEPTED_STATUSES, NEWEST_DECIDED
-from copydesk.store.raw_sql import chunked, execute_many, execute_sql, placeholders, raw_execute
+from copydesk.store.raw_sql import chunked, dbapi_connection, execute_many, execute_sql, placeholders
 from copydesk.store.tables import DraftOrigin
 
 _DECIDED_VALUES = ", ".join(f"'{status.value}'" for status in sorted({*ACCEPTED_STATUSES, Status.REJECTED}))
@@ -97,7 +97,7 @@ def list_decided(conn: Connection, user_id: str, limit: int, since: datetime | N
     """Return the newest drafts that were proposed and decided, since `since` if given, oldest decision first."""
     values = {"user": user_id, "limit": limit, "since": since and to_microseconds(since)}
     rows = execute_sql(conn, _DECIDED, values).fetchall()
-    proposed = hydrate(raw_execute(conn), user_id, [row[:-2] for row in rows])
+    proposed = hydrate(dbapi_connection(conn), user_id, [row[:-2] for row in rows])
     return tuple(_decided(draft, row[-2]) for draft, row in zip(proposed, rows, strict=True))
 
 
@@ -136,7 +136,7 @@ def load_drafts(conn: Connection, user_id: str, ids: Sequence[str]) -> tuple[Dra
         query = f"""SELECT {_COLUMNS}, item.title, draft.source_type, item.published
             FROM draft JOIN item ON item.id = draft.item_id
             WHERE draft.user_id = ? AND draft.id IN ({placeholders(chunk)})"""  # noqa: S608 - words of our own
-        found += hydrate(raw_execute(conn), user_id, execute_sql(conn, query, (user_id, *chunk)).fetchall())
+        found += hydrate(dbapi_connection(conn), user_id, execute_sql(conn, query, (user_id, *chunk)).fetchall())
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from copydesk.model.draft import MANUAL, Checks, DraftItem, DraftSource, DraftVariant, ListedDraft, Score
 from copydesk.model.serialization import untyped_struct
-from copydesk.store.draft_rows import FORMATS, STATUSES, Execute, Images, build_drafts
+from copydesk.store.draft_rows import FORMATS, STATUSES, Driver, Images, build_drafts
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -22,12 +22,12 @@ _EncodableItem: Final[Any] = untyped_struct(DraftItem)
 _json = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-def encode_drafts(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> bytes:
+def encode_drafts(driver: Driver, user_id: str, rows: Sequence[Sequence[Any]]) -> bytes:
     """Return the drafts for the rows of a list as a JSON array, as `encode_json` would encode those of `hydrate`.
 
     Raise StoreCorruptError for an invalid value.
     """
-    return msgspec.json.encode(build_drafts(execute, user_id, rows, _encodable))
+    return msgspec.json.encode(build_drafts(driver, user_id, rows, _encodable))
 
 
 def _shallow_struct(struct: type[msgspec.Struct]) -> type[msgspec.Struct]:

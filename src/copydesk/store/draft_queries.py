@@ -28,9 +28,9 @@ from copydesk.model.draft import MANUAL, ListedDraft, Status
 from copydesk.model.filters import Archived, Filters
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.draft_json import encode_drafts
-from copydesk.store.draft_rows import DRAFT_COLUMNS, Execute, hydrate, list_queue
+from copydesk.store.draft_rows import DRAFT_COLUMNS, Driver, hydrate, list_queue
 from copydesk.store.draft_updates import draft_not_found
-from copydesk.store.raw_sql import raw_execute, to_sql
+from copydesk.store.raw_sql import dbapi_connection, raw_execute, to_sql
 from copydesk.store.tables import draft, draft_tag, item, tag
 
 D = TypeVar("D")
@@ -81,7 +81,7 @@ def list_page_json(
 
 
 def _load_page(
-    build: Callable[[Execute, str, Sequence[Sequence[Any]]], D],
+    build: Callable[[Driver, str, Sequence[Sequence[Any]]], D],
     conn: Connection,
     user_id: str,
     filters: Filters,
@@ -89,10 +89,10 @@ def _load_page(
     before: str | None,
 ) -> DraftPage[D]:
     shape, values = _plan(conn, user_id, filters, limit + 1, before)
-    execute = raw_execute(conn)
-    rows = execute(_page_sql(shape), values).fetchall()
+    driver = dbapi_connection(conn)
+    rows = driver.execute(_page_sql(shape), values).fetchall()
     # The first column is the id.
-    return DraftPage(build(execute, user_id, rows[:limit]), rows[limit - 1][0] if len(rows) > limit else None)
+    return DraftPage(build(driver, user_id, rows[:limit]), rows[limit - 1][0] if len(rows) > limit else None)
 
 
 def list_ids(conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def list_ids(conn: Connection, user_id: str, filters: Filters, *, limit: int, be
 
 def list_best(conn: Connection, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
     """Return the drafts in these states that are not archived, highest score first: the review queue."""
-    return list_queue(raw_execute(conn), user_id, statuses, limit)
+    return list_queue(dbapi_connection(conn), user_id, statuses, limit)
 
 
 def get(conn: Connection, user_id: str, draft_id: str) -> ListedDraft | None:
@@ -315,8 +315,8 @@ def column_conditions(shape: PageShape, columns: Mapping[str, ColumnElement[Any]
 
 
 def _load(conn: Connection, user_id: str, statement: str, values: dict[str, Any]) -> tuple[ListedDraft, ...]:
-    execute = raw_execute(conn)
-    return hydrate(execute, user_id, execute(statement, values).fetchall())
+    driver = dbapi_connection(conn)
+    return hydrate(driver, user_id, driver.execute(statement, values).fetchall())
 
 
 def list_versions(conn: Connection, user_id: str, draft_id: str) -> tuple[ListedDraft, ...]:

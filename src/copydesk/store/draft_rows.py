@@ -7,11 +7,11 @@ SQLAlchemy's result processing takes far longer, and importing it takes longer t
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -34,8 +34,14 @@ from copydesk.model.draft import (
 )
 
 D = TypeVar("D")
-Execute = Callable[[str, Any], Iterable[Sequence[Any]]]
-"""Executes a statement with parameters: `execute` of a sqlite3 connection."""
+
+
+class Driver(Protocol):
+    """A connection of sqlite3, or one to a server with the same method."""
+
+    def execute(self, sql: str, parameters: Any, /) -> Iterable[Sequence[Any]]:
+        """Execute a statement; return its rows."""
+
 
 _FROM_OTHER_TABLES = {"tags", "images", "proposed_images", "variants", "items"}
 DRAFT_COLUMNS: Final = tuple(name for name in Draft.__struct_fields__ if name not in _FROM_OTHER_TABLES)
@@ -57,30 +63,64 @@ _agent = msgspec.json.Decoder(Agent).decode
 _UNREADABLE = (ValueError, LookupError, TypeError, msgspec.MsgspecError)
 
 
-def hydrate(execute: Execute, user_id: str, rows: Sequence[Sequence[Any]]) -> tuple[ListedDraft, ...]:
+def hydrate(driver: Driver, user_id: str, rows: Sequence[Sequence[Any]]) -> tuple[ListedDraft, ...]:
     """Return the drafts for the rows of a list, with what other tables hold of them.
 
     Raise StoreCorruptError for an invalid value.
     """
-    return build_drafts(execute, user_id, rows, _draft)
+    return build_drafts(driver, user_id, rows, _draft)
 
 
-def build_drafts(
-    execute: Execute, user_id: str, rows: Sequence[Sequence[Any]], build: Callable[..., D]
-) -> tuple[D, ...]:
+def load_by_ids(driver: Driver, user_id: str, rows_sql: str, ids: Sequence[str]) -> tuple[ListedDraft, ...]:
+    """Return those of the drafts that exist; `rows_sql` selects their rows by user and ids. Raise as `hydrate` does."""
+    if not ids:
+        return ()
+    with _batch(driver):
+        rows = driver.execute(rows_sql, (user_id, *ids))
+        others = _select_others(driver, user_id, ids)
+    return _combine(list(rows), others, _draft)
+
+
+def build_drafts(driver: Driver, user_id: str, rows: Sequence[Sequence[Any]], build: Callable[..., D]) -> tuple[D, ...]:
     """Return `build(row, images, tags, items, variants)` of each row of a list. Raise as `hydrate` does."""
     if not rows:
         return ()
-    parameters = (user_id, *(row[0] for row in rows))
-    try:
-        # Executed before any of them is read: a server answers all of them at once.
-        image_rows = execute(_images_sql(len(rows)), parameters)
-        tag_rows = execute(_tags_sql(len(rows)), parameters)
+    with _batch(driver):
         # Only a BLOG has several items.
-        is_blog = any(row[2] == Format.BLOG.value for row in rows)
-        item_rows = execute(_items_sql(len(rows)), parameters) if is_blog else ()
-        variant_rows = execute(_variants_sql(len(rows)), parameters)
-        images, tags, items, variants = _images(image_rows), _tags(tag_rows), _items(item_rows), _variants(variant_rows)
+        has_items = any(row[2] == Format.BLOG.value for row in rows)
+        others = _select_others(driver, user_id, [row[0] for row in rows], has_items=has_items)
+    return _combine(rows, others, build)
+
+
+def _batch(driver: Driver) -> AbstractContextManager[object]:
+    """Let a server answer at once what is executed in the block; its rows are read after it."""
+    batch: Callable[[], AbstractContextManager[object]] = getattr(driver, "batch", nullcontext)
+    return batch()
+
+
+class _OtherRows(NamedTuple):
+    """Rows of other tables that belong to drafts."""
+
+    images: Iterable[Sequence[Any]]
+    tags: Iterable[Sequence[Any]]
+    items: Iterable[Sequence[Any]]
+    variants: Iterable[Sequence[Any]]
+
+
+def _select_others(driver: Driver, user_id: str, ids: Sequence[str], *, has_items: bool = True) -> _OtherRows:
+    parameters = (user_id, *ids)
+    return _OtherRows(
+        driver.execute(_images_sql(len(ids)), parameters),
+        driver.execute(_tags_sql(len(ids)), parameters),
+        driver.execute(_items_sql(len(ids)), parameters) if has_items else (),
+        driver.execute(_variants_sql(len(ids)), parameters),
+    )
+
+
+def _combine(rows: Sequence[Sequence[Any]], others: _OtherRows, build: Callable[..., D]) -> tuple[D, ...]:
+    try:
+        images, tags = _images(others.images), _tags(others.tags)
+        items, variants = _items(others.items), _variants(others.variants)
         return tuple(
             build(
                 row,
@@ -107,11 +147,11 @@ def _unreadable_id(rows: Sequence[Sequence[Any]], build: Callable[..., object]) 
     return ""
 
 
-def list_queue(execute: Execute, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
+def list_queue(driver: Driver, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
     """Return the drafts in these states that are not archived, highest score first: the review queue."""
     status_values = {f"status{index}": status.value for index, status in enumerate(statuses)}
-    rows = execute(_queue_sql(len(statuses)), {"user": user_id, "limit": limit, **status_values})
-    return hydrate(execute, user_id, list(rows))
+    rows = driver.execute(_queue_sql(len(statuses)), {"user": user_id, "limit": limit, **status_values})
+    return hydrate(driver, user_id, list(rows))
 
 
 class Images(NamedTuple):
@@ -299,6 +339,6 @@ def load_first_page(
             # As in `users.get_owner`: the first user.
             query = "SELECT id FROM user WHERE ? IS NULL OR ? IN (name, id) ORDER BY id LIMIT 1"
             found = connection.execute(query, (user, user)).fetchone()
-            return list_queue(connection.execute, found[0], statuses, limit) if found else ()
+            return list_queue(connection, found[0], statuses, limit) if found else ()
     except (sqlite3.Error, StoreCorruptError, OSError):
         return ()

@@ -27,8 +27,8 @@ from copydesk.model.filters import (
 )
 from copydesk.model.transitions import CREATE
 from copydesk.store import search
-from copydesk.store.draft_rows import DRAFT_COLUMNS, Execute, hydrate
-from copydesk.store.raw_sql import POSTGRESQL, chunked, placeholders, raw_execute
+from copydesk.store.draft_rows import DRAFT_COLUMNS, load_by_ids
+from copydesk.store.raw_sql import POSTGRESQL, chunked, dbapi_connection, execute_sql, placeholders, raw_execute
 from copydesk.store.tables import TO_REVIEW_CONDITION
 
 _KEY_COLUMNS: Final = {
@@ -336,14 +336,14 @@ def list_positions(
 def count_before(conn: Connection, user_id: str, view: DraftView, position: DraftPosition) -> int:
     """Return the number of the view's drafts before the position; each is counted in an index."""
     shape, values = _plan(conn, user_id, view, position)
-    count: int = _scalar(raw_execute(conn), count_sql(shape._replace(backwards=True)), values)
+    count: int = _scalar(conn, count_sql(shape._replace(backwards=True)), values)
     return count
 
 
 def count_all(conn: Connection, user_id: str, view: DraftView, after: DraftPosition | None = None) -> int:
     """Return the number of drafts in the view, or of those after a position; each is counted."""
     shape, values = _plan(conn, user_id, view, after)
-    count: int = _scalar(raw_execute(conn), count_sql(shape), values)
+    count: int = _scalar(conn, count_sql(shape), values)
     return count
 
 
@@ -360,24 +360,28 @@ def positions(conn: Connection, user_id: str, view: DraftView, ids: Sequence[str
     return tuple(result)
 
 
-def newest_id(conn: Connection, user_id: str) -> str:
-    """Return the id of the user's newest draft in any tab, or an empty string."""
-    return _scalar(raw_execute(conn), "SELECT max(id) FROM draft WHERE user_id = :user", {"user": user_id}) or ""
-
-
 def count_newer(conn: Connection, user_id: str, view: DraftView, newer_than: str, limit: int) -> int:
     """Return the number of the view's drafts newer than the draft `newer_than`, counted up to `limit`."""
     shape, values = _plan(conn, user_id, view, None)
-    count: int = _scalar(raw_execute(conn), count_newer_sql(shape), values | {"than": newer_than, "limit": limit})
+    count: int = _scalar(conn, count_newer_sql(shape), values | {"than": newer_than, "limit": limit})
     return count
 
 
-def latest_event_rid(conn: Connection, user_id: str) -> int:
-    """Return the number of the latest event of any user's draft; numbers only grow."""
-    # Part of the signature of every read, but events of other users only cause a reload too many.
-    del user_id
-    last: int = _scalar(raw_execute(conn), "SELECT coalesce(max(rid), 0) FROM draft_event", {})
-    return last
+class Newest(NamedTuple):
+    """What a list can be compared with later, to find what is new."""
+
+    event_rid: int
+    """The number of the latest event of any user's draft; numbers only grow."""
+    draft_id: str
+    """The id of the user's newest draft in any tab, or an empty string."""
+
+
+def load_newest(conn: Connection, user_id: str) -> Newest:
+    """Return the newest draft and event."""
+    # Events of other users only cause a reload too many.
+    query = "SELECT (SELECT coalesce(max(rid), 0) FROM draft_event), (SELECT max(id) FROM draft WHERE user_id = ?)"
+    event_rid, draft_id = execute_sql(conn, query, (user_id,)).fetchone()
+    return Newest(event_rid, draft_id or "")
 
 
 def list_arrived_since(conn: Connection, user_id: str, tab: Tab, event_rid: int, ids: Sequence[str]) -> frozenset[str]:
@@ -394,10 +398,9 @@ def list_arrived_since(conn: Connection, user_id: str, tab: Tab, event_rid: int,
 
 def by_ids(conn: Connection, user_id: str, ids: Sequence[str]) -> tuple[ListedDraft, ...]:
     """Return those of the drafts that exist, in no particular order."""
-    execute = raw_execute(conn)
     drafts: list[ListedDraft] = []
     for chunk in chunked(ids):
-        drafts += hydrate(execute, user_id, list(execute(drafts_sql(len(chunk)), (user_id, *chunk))))
+        drafts += load_by_ids(dbapi_connection(conn), user_id, drafts_sql(len(chunk)), chunk)
     return tuple(drafts)
 
 
@@ -450,7 +453,6 @@ def _plan(
         has_position=position is not None,
         position_has_key=position is not None and position.key is not None,
     )
-    execute = raw_execute(conn)
     values: dict[str, Any] = {"user": user_id, "source": view.source_id, "format": view.format and view.format.value}
     values |= {f"tag{index}": name for index, name in enumerate(view.tags)}
     values |= {f"status{index}": status.value for index, status in enumerate(TAB_STATUSES[view.tab])}
@@ -461,10 +463,10 @@ def _plan(
         values["words"] = search.build_match_expression(conn, user_id, query, source_id=view.source_id, tags=view.tags)
     if shape.source or shape.tags or shape.has_query:
         shape = shape._replace(
-            is_selective=_scalar(execute, count_candidates_sql(shape), values | {"limit": MAX_SORTED}) < MAX_SORTED
+            is_selective=_scalar(conn, count_candidates_sql(shape), values | {"limit": MAX_SORTED}) < MAX_SORTED
         )
     return shape, values
 
 
-def _scalar(execute: Execute, statement: str, values: dict[str, Any]) -> Any:
-    return next(iter(execute(statement, values)))[0]
+def _scalar(conn: Connection, statement: str, values: dict[str, Any]) -> Any:
+    return execute_sql(conn, statement, values).fetchone()[0]

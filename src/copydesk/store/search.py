@@ -16,7 +16,7 @@ from copydesk.model.draft import Draft, ListedDraft
 from copydesk.model.filters import Filters, Query, Term, contains_term, tokenize
 from copydesk.store import draft_queries
 from copydesk.store.draft_rows import hydrate
-from copydesk.store.raw_sql import POSTGRESQL, execute_sql, raw_execute, to_sql
+from copydesk.store.raw_sql import POSTGRESQL, dbapi_connection, execute_sql, to_sql
 from copydesk.store.tables import draft, item, source
 
 _INDEX: Final = table("draft_words", column("rowid"), column("draft_words"))
@@ -42,10 +42,10 @@ def find_page(
     """
     values = draft_queries.page_parameters(user_id, filters, limit + 1, before)
     values |= {"words": build_match_expression(conn, user_id, query, source_id=filters.source_id, tags=filters.tags)}
-    execute = raw_execute(conn)
+    driver = dbapi_connection(conn)
     find_sql = _find_on_server_sql if conn.dialect.name == POSTGRESQL else _find_sql
-    rows = execute(find_sql(draft_queries.page_shape(filters, before)), values).fetchall()
-    drafts = hydrate(execute, user_id, [row[:-1] for row in rows[:limit]])
+    rows = driver.execute(find_sql(draft_queries.page_shape(filters, before)), values).fetchall()
+    drafts = hydrate(driver, user_id, [row[:-1] for row in rows[:limit]])
     return draft_queries.DraftPage(drafts, str(rows[limit - 1][-1]) if len(rows) > limit else None)
 
 

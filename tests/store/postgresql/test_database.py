@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select, update
 from copydesk.errors import InvalidError, StoreBusyError, StoreError
 from copydesk.store import tables
 from copydesk.store.postgresql.database import LOCK_CLASS, PostgresDatabase, open_postgresql
-from copydesk.store.raw_sql import dbapi_connection, execute_many
+from copydesk.store.raw_sql import dbapi_connection, execute_many, execute_sql
 from postgresql_server import PostgresqlServer, add_conflicts, count_conflicts, cut_connections
 from store_fixtures import add_user, user_names
 
@@ -214,6 +214,30 @@ async def test_change_by_another_process_is_counted(
 
     await other_process.write(add_user)
 
+    await _wait_until_changed(database, before)
+
+
+async def test_change_of_another_user_is_not_counted(
+    database: PostgresDatabase, other_process: PostgresDatabase
+) -> None:
+    """Else each console would load everything again with each change of anybody."""
+    ada, ben = database.of_user("ada"), database.of_user("ben")
+    before, all_before = await ada.change_counter(), await database.change_counter()
+
+    await other_process.of_user("ben").write(add_user, "Ben")
+    await _wait_until_changed(ben, before)
+    assert await ada.change_counter() == before
+    assert await database.change_counter() > all_before
+
+    await other_process.of_user("ada").write(add_user)
+    await _wait_until_changed(ada, before)
+    before = await ada.change_counter()
+    # As the version before does, and what concerns all users.
+    await other_process.write(lambda connection: execute_sql(connection, "SELECT pg_notify('copydesk', '')").fetchone())
+    await _wait_until_changed(ada, before)
+
+
+async def _wait_until_changed(database: PostgresDatabase, before: int) -> None:
     # The server may send the notification a moment after the commit.
     async with asyncio.timeout(10):
         while await database.change_counter() == before:

@@ -28,7 +28,7 @@ from copydesk.store.database import Transaction
 from copydesk.store.draft_events import EventRow
 from copydesk.store.draft_updates import DraftSnapshot, DraftUpdate
 from copydesk.store.ids import new_id
-from copydesk.store.queue_window import latest_event_rid
+from copydesk.store.queue_window import load_newest
 
 IsCancelled = Callable[[], bool]
 _TIMING_COLUMNS = {"status", "scheduled_at"}
@@ -226,7 +226,7 @@ def load_history_position(conn: Transaction, user_id: str, skip: frozenset[int])
     undo, redo = (_find_next(conn, user_id, kind, skip) for kind in (EventKind.UNDO, EventKind.REDO))
     change = draft_events.get_latest_change(conn, user_id)
     return HistoryPosition(
-        newest=latest_event_rid(conn, user_id),
+        newest=load_newest(conn, user_id).event_rid,
         undo=undo.rid if undo else 0,
         redo=redo.rid if redo else 0,
         change=change.rid if change else 0,

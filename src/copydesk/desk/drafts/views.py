@@ -150,13 +150,12 @@ def _load_view(
     conn: Transaction, user_id: str, view: DraftView, position: DraftPosition | None, limit: int
 ) -> LoadedView:
     # Taken before the rows are read: a draft that arrives in between then counts as new, and is not lost.
-    event_number = queue_window.latest_event_rid(conn, user_id)
-    newest_id, counts = queue_window.newest_id(conn, user_id), drafts.count_by_status(conn, user_id)
+    newest, counts = queue_window.load_newest(conn, user_id), drafts.count_by_status(conn, user_id)
     if position is None:
         rows = SliceAround(queue_window.load_slice(conn, user_id, view, limit=limit), 0)
     else:
         rows = _load_around(conn, user_id, view, position, limit)
-    return LoadedView(event_number, newest_id, counts, rows, _load_zone(conn, user_id, view))
+    return LoadedView(newest.event_rid, newest.draft_id, counts, rows, _load_zone(conn, user_id, view))
 
 
 def _load_zone(conn: Transaction, user_id: str, view: DraftView) -> ZoneInfo | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, Final, cast
 
@@ -115,19 +115,27 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
     def count(self, cursor: _Cursor) -> None:
         """Count what a statement writes, once somebody looks at `total_changes`: that waits for its result."""
         # Only transactions have a pipeline. What is read outside of them would be held for ever.
-        if self.pgconn.pipeline_status != PipelineStatus.OFF:
+        if self._open_pipeline is not None:
             self._uncounted.append(cursor)
 
     @contextmanager
     def transaction_pipeline(self) -> Iterator[None]:
         """Send what is executed in the block with the next statement whose result is looked at, or at its end."""
         self._uncounted.clear()
-        with self.pipeline() as self._open_pipeline:
-            yield
+        try:
+            with self.pipeline() as self._open_pipeline:
+                yield
+        finally:
+            self._open_pipeline = None
+
+    def batch(self) -> AbstractContextManager[object]:
+        """Send what is executed in the block at once, and wait for the results at its end."""
+        # That of a transaction waits when they are looked at, and is not to be waited for twice.
+        return nullcontext() if self._open_pipeline is not None else self.pipeline()
 
     def sync_pipeline(self) -> None:
         """Wait for the results of all statements that were sent."""
-        if self._open_pipeline is not None and self.pgconn.pipeline_status != PipelineStatus.OFF:
+        if self._open_pipeline is not None:
             self._open_pipeline.sync()
 
     def leave_failed_pipeline(self) -> None:

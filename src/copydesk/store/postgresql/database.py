@@ -8,6 +8,7 @@ read. Those of different users run at the same time.
 import asyncio
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
@@ -42,13 +43,9 @@ LOCK_CLASS: Final = 1668247673
 """First number of the advisory locks; the second one is that of the user."""
 _ALL_USERS: Final = 0
 CHANNEL: Final = "copydesk"
-"""Every transaction that wrote notifies this channel."""
+"""Every transaction that wrote notifies this channel of the number of its user."""
 RETRY_DELAYS: Final = (0.01, 0.05, 0.25)
 """Seconds before a transaction that the server rolled back, to resolve a conflict with others, is run again."""
-_COMMIT: Final = (
-    f"SELECT pg_notify('{CHANNEL}', '') WHERE pg_current_xact_id_if_assigned() IS NOT NULL",
-    "COMMIT",
-)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -66,24 +63,29 @@ class _Changes:
     """The notifications that the listening connection has received."""
 
     def __init__(self) -> None:
-        self._count = 0
+        self._counts = Counter[str]()
+        """By the number of the user, as text; those that concern all users by that of all."""
         self._listening: PostgresConnection | None = None
 
-    def count(self, connection: Connection) -> int:
-        """Return the number of notifications so far, without a query."""
-        driver = _driver(connection)
+    def count(self, connection: Connection, user_key: int) -> int:
+        """Return the number of notifications so far that concern a user, or all users, without a query."""
+        driver, all_users = _driver(connection), str(_ALL_USERS)
         if driver is not self._listening:
             driver.control(f"LISTEN {CHANNEL}")
             # Those sent before the connection was opened again are lost, so report a change.
-            self._listening, self._count = driver, self._count + 1
-        self._count += sum(1 for _ in driver.notifies(timeout=0))
-        return self._count
+            self._listening = driver
+            self._counts[all_users] += 1
+        # The version before sends no number.
+        self._counts.update(notification.payload or all_users for notification in driver.notifies(timeout=0))
+        if user_key == _ALL_USERS:
+            return self._counts.total()
+        return self._counts[str(user_key)] + self._counts[all_users]
 
     def listen(self, connection: Connection) -> int:
         """Return the number of the socket on which notifications arrive."""
         driver = _driver(connection)
         if driver is not self._listening:
-            self.count(connection)
+            self.count(connection, _ALL_USERS)
         return driver.fileno()
 
 
@@ -189,9 +191,14 @@ class PostgresDatabase:
         return database
 
     async def change_counter(self) -> int:
-        """Return a number that differs after each commit, whichever connection or process made it."""
+        """Return a number that differs after each commit, whichever connection or process made it.
+
+        Of a database `of_user`, after each that concerns this user.
+        """
         with self._translate_errors():
-            return await self._watcher.run(_without_transaction, self._changes.count)
+            return await self._watcher.run(
+                _without_transaction, lambda connection: self._changes.count(connection, self._lock_key)
+            )
 
     async def wait_for_change(self) -> None:
         """Wait until `change_counter` may differ from what it returned last. Costs nothing while nothing is written."""
@@ -256,6 +263,7 @@ class PostgresDatabase:
 
     def _transaction(self, work: Callable[[Connection], T], *, has_scripts: bool = False) -> Callable[[Connection], T]:
         """Return `work` in a transaction that holds the lock from its start."""
+        notify = f"SELECT pg_notify('{CHANNEL}', '{self._lock_key}') WHERE pg_current_xact_id_if_assigned() IS NOT NULL"
         begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({LOCK_CLASS}, {self._lock_key})"
 
         def run(connection: Connection) -> T:
@@ -270,7 +278,7 @@ class PostgresDatabase:
             # A pipeline takes one statement at a time.
             with nullcontext() if has_scripts else driver.transaction_pipeline():
                 result = work(connection)
-                for statement in _COMMIT:
+                for statement in (notify, "COMMIT"):
                     driver.cursor().execute(statement)
             return result
 

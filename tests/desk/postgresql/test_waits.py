@@ -1,0 +1,67 @@
+"""Tests for how often an operation waits for the server: the time to one elsewhere comes on top each time."""
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from psycopg.pq import PipelineStatus
+
+from copydesk.desk import Desk
+from copydesk.model.filters import DraftView, Tab
+from copydesk.store.postgresql.connection import PostgresConnection
+from desk_fixtures import open_desk_at
+from schedule_fixtures import insert_drafts
+
+GROUP = 50
+"""Drafts of a bulk that are written at once."""
+WAITS_PER_GROUP = 6
+NOT_WAITING = {"_enter_gen", "_rollback_gen", "notifies"}
+
+
+class Waits:
+    """Counts the waits for results of the server."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        wait = PostgresConnection.wait
+
+        def count_and_wait(connection: PostgresConnection, work: Generator[Any, Any, Any], *args: Any, **options: Any):
+            # In a pipeline a statement is only sent.
+            is_sent_only = connection.pgconn.pipeline_status != PipelineStatus.OFF and work.__name__ == "_execute_gen"
+            self.count += not is_sent_only and work.__name__ not in NOT_WAITING
+            return wait(connection, work, *args, **options)
+
+        monkeypatch.setattr(PostgresConnection, "wait", count_and_wait)
+
+
+@pytest.fixture
+async def desk(tmp_path):
+    async with open_desk_at(tmp_path) as opened:
+        yield opened
+
+
+async def count_bulk(desk: Desk, waits: Waits, count: int) -> int:
+    ids = await insert_drafts(desk, count, status="pending_review")
+    before = waits.count
+    assert (await desk.drafts.bulk({"action": "approve", "ids": ids})).succeeded == count
+    return waits.count - before
+
+
+async def test_bulk_waits_a_few_times_for_each_group(desk, monkeypatch):
+    waits = Waits(monkeypatch)
+    one, two = [await count_bulk(desk, waits, groups * GROUP) for groups in (1, 2)]
+    # Once for the drafts of all groups, and of several a beginning and an end are stored, so that it can be resumed.
+    assert one <= 1 + WAITS_PER_GROUP
+    assert two <= 1 + 2 * WAITS_PER_GROUP + 6
+
+
+async def test_page_waits_four_times(desk, monkeypatch):
+    waits = Waits(monkeypatch)
+    counts = []
+    for _ in range(2):
+        await insert_drafts(desk, 30, status="pending_review")
+        before = waits.count
+        await desk.drafts.views.load(DraftView(tab=Tab.TO_REVIEW))
+        counts.append(waits.count - before)
+    # The newest, the counts, the positions, and the drafts with what other tables hold of them.
+    assert counts == [4, 4]
