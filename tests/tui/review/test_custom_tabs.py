@@ -241,3 +241,20 @@ async def test_filter_shows_which_options_replace_each_other(ui: ReviewDriver) -
     assert ui.text.count("(x) format") == 1
     assert "( ) source" in ui.text
     assert "[x] tag" in ui.text
+
+
+async def test_own_names_are_the_last_to_be_cut(tmp_path: Path) -> None:
+    names = ("Ferries, tides and harbours", "Long reads on ferries")
+    tabs = CustomTabs({name: QueueTab() for name in names}, tmp_path / "tabs.json")
+    preferences = Preferences(tabs=tabs)
+    async with open_review(tmp_path, texts=("One.",), preferences=preferences, size=(120, 30)) as driver:
+        await driver.press("a", "full_stop")
+        await driver.wait_for(lambda: "Approved 1" in tab_line(driver))
+        for width, line in (
+            (100, "To review  Approved 1  All 1  Ferries, tides and harbours  Long reads on ferries  Needs you 1"),
+            (90, "To review  Appr. 1  All 1  Ferries, tides and harbours  Long reads on ferries  Needs 1"),
+            (70, "All 1  Ferr  Long  Needs 1"),
+        ):
+            await driver.pilot.resize_terminal(width, 30)
+            await driver.wait()
+            assert tab_line(driver).endswith(line)

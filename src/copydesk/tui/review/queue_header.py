@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import product
 
 from textual import events, getters, on
 from textual.app import ComposeResult
@@ -66,9 +67,10 @@ class TabsLine(StaticLines):
         all_tabs = [tab for tab in TABS if tab != "archived" or self._has_drafts(tab)] + own + needs_you
         always = ("to_review", "all", *own, *needs_you)
         non_empty = [tab for tab in all_tabs if self._has_drafts(tab) or tab in always]
-        # From the most to the least informative variant.
-        for tabs, full_names in ((all_tabs, True), (non_empty, True), (all_tabs, False), (non_empty, False)):
-            labels = [self._label(tab, full_name=full_names) for tab in tabs]
+        # From the most to the least informative variant. A name that the user chose is the last to be cut.
+        variants = product((all_tabs, own, ()), (all_tabs, non_empty))
+        for full_names, tabs in variants:
+            labels = [self._label(tab, full_name=tab in full_names) for tab in tabs]
             if sum(label.cell_length for label in labels) + _GAP * (len(labels) - 1) <= width:
                 return [self._join_tabs(tabs, labels)]
         return [self._join_neighbours(non_empty, width)]
