@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from copydesk.desk import open_desk
-from copydesk.desk.pipeline import fetch_sources
+from copydesk.desk.pipeline import stages
 from copydesk.switch_interval import SWITCH_INTERVAL, short_switch_interval
 from desk_fixtures import settings_at
 
@@ -37,13 +37,13 @@ def test_interval_is_restored_after_last_exit() -> None:
 
 async def test_run_shortens_interval(tmp_path, monkeypatch) -> None:
     intervals = []
-    ingest = fetch_sources.fetch_sources
+    ingest = stages.fetch_sources
 
     async def recording_ingest(*args):
         intervals.append(current_interval())
         return await ingest(*args)
 
-    monkeypatch.setattr(fetch_sources, "fetch_sources", recording_ingest)
+    monkeypatch.setattr(stages, "fetch_sources", recording_ingest)
     default = current_interval()
     async with open_desk(settings_at(tmp_path)) as desk:
         await desk.pipeline.run()

@@ -22,7 +22,7 @@ import pytest
 from rich.cells import cell_len
 
 from cli_runner import COMMAND, make_environment, run_command, run_in_process
-from copydesk.desk.pipeline import select_stories
+from copydesk.desk.pipeline import stages
 from copydesk.ingest.sources import rss
 from desk_fixtures import entry, execute_sql, feed, integrity_errors, open_desk_at, query_db, story_title
 from feed_server import FeedServer, Page, Request
@@ -460,7 +460,7 @@ def test_unencodable_characters_are_escaped(home):
 
 
 def test_unexpected_error_is_one_line_without_debug(home, monkeypatch):
-    monkeypatch.setattr(select_stories, "select_stories", None)
+    monkeypatch.setattr(stages, "select_stories", None)
     result = run_in_process(home, "--run-pipeline")
     assert (result.code, result.out) == (1, "")
     assert re.search(

@@ -43,6 +43,8 @@ class Service:
         self.metrics = RequestMetrics()
         self.open_streams = OpenStreams(self.stopping)
         self._rate_limiter = RateLimiter()
+        self._monotonic = time.monotonic
+        """The clock of the rate limit; tests replace it."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def respond(self, operation: Operation, request: Request) -> Response:
@@ -98,7 +100,7 @@ class Service:
         """Refuse a call that the token does not allow; add the headers about the rate limit."""
         request.state.user, request.state.token = access.user.name, access.token_name
         # Before the scope is checked: refused calls count too, so a token cannot try out all operations for free.
-        quota = self._rate_limiter.take(access.token_id, time.monotonic())
+        quota = self._rate_limiter.take(access.token_id, self._monotonic())
         headers.update(quota.headers)
         if not quota.allowed:
             raise errors.rate_limited(quota.reset, LIMIT)
