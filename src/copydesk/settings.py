@@ -559,7 +559,9 @@ class _SettingsFile:
             # Windows editors may write a byte order mark.
             self.text = body.decode("utf-8-sig")
             tables = tomllib.loads(self.text)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError:
+            raise SettingsError(f"{self.path} is not UTF-8 text.", hint="Save it as UTF-8.") from None
+        except tomllib.TOMLDecodeError as error:
             hint = 'Write `name = value` lines below a [section], with text in "quotes".'
             raise SettingsError(f"{self.path} is not TOML: {error}.", hint=hint) from None
         for section, values in tables.items():
@@ -611,7 +613,7 @@ class _SettingsFile:
                 problem, _, path = str(error).partition(" - at ")
                 # The line of the field that is wrong, else that of the table.
                 field = path.strip("`$.").partition("[")[0]
-                reason = f"{section}.{name}{f'.{field}' if field else ''}: {problem[:1].lower()}{problem[1:]}."
+                reason = f"{section}.{name}{f'.{field}' if field else ''} {_describe_problem(problem)}."
                 hint = f"Settings of a table in [{section}]: {', '.join(kind.__struct_fields__)}."
                 where = (f"{section}.{name}", field) if isinstance(table, dict) else (section, name)
                 raise self._error(*where, reason, hint) from None
@@ -665,12 +667,12 @@ class _SettingsFile:
         """Convert a msgspec error, `... - at `$.network.timeout``, into a SettingsError."""
         problem_text, _, path = problem.partition(" - at ")
         section, name = [*re.findall(r"[a-z_]+", path), "", ""][:2]
-        message = problem_text[:1].lower() + problem_text[1:]
+        message = _describe_problem(problem_text)
         hint = _setting_hint(section, name)
         variable = f"{ENVIRONMENT_PREFIX}{section}__{name}".upper()
         if variable in environ:
-            return SettingsError(f"{variable}: {message}.", hint=hint)
-        return self._error(section, name, f"{section}.{name}: {message}.", hint)
+            return SettingsError(f"{variable} {message}.", hint=hint)
+        return self._error(section, name, f"{section}.{name} {message}.", hint)
 
     def _error(self, section: str, name: str, problem: str, hint: str) -> SettingsError:
         return SettingsError(f"{self.path}, line {self._line_number(section, name)}: {problem}", hint=hint)
@@ -691,6 +693,12 @@ class _SettingsFile:
             if not name and key.split(".")[0] == section and not current_section:
                 return number
         return best_line
+
+
+def _describe_problem(problem: str) -> str:
+    from copydesk.type_problems import describe_type_problem  # noqa: PLC0415 - only for an error
+
+    return describe_type_problem(problem)
 
 
 def _is_price(value: object) -> bool:

@@ -151,7 +151,8 @@ async def test_core_raises_matching_errors(tmp_path):
     [
         ("[network\ntimeout = 5\n", "is not TOML: "),
         ("[network]\ntimeout = soon\n", "is not TOML: "),
-        ("\ufeff[network]\n\n\ntimeout = 'soon'\n", "line 4: network.timeout: expected `float`, got `str`"),
+        ("\ufeff[network]\n\n\ntimeout = 'soon'\n", "line 4: network.timeout takes a number, not text."),
+        ("[network]\nproxy = 'nonsense'\n", "line 2: network.proxy is not valid. network.proxy: An HTTP proxy"),
         ("[network]\ntimeuot = 5\n", "line 2: unknown setting network.timeuot. Did you mean network.timeout?"),
         ("[netwrok]\n", "line 1: unknown section [netwrok]. Did you mean [network]?"),
         (
@@ -204,14 +205,14 @@ def test_binary_settings_file_is_reported(tmp_path):
     result = run_in_process(tmp_path, "source", "list")
 
     assert_one_line_error(result, 2)
-    assert "settings.toml is not TOML" in result.err
+    assert "settings.toml is not UTF-8 text" in result.err
 
 
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [
         ("COPYDESK_NETWORK__TIMEOUT", "soon", "COPYDESK_NETWORK__TIMEOUT is 'soon'. It takes a number."),
-        ("COPYDESK_PIPELINE__MAX_DRAFTS", "-1", "COPYDESK_PIPELINE__MAX_DRAFTS: expected `int` >= 0."),
+        ("COPYDESK_PIPELINE__MAX_DRAFTS", "-1", "COPYDESK_PIPELINE__MAX_DRAFTS takes a whole number of at least 0."),
         (
             "COPYDESK_NETWORK__SPEED",
             "1",

@@ -82,7 +82,7 @@ def test_database_that_cannot_be_read_is_not_called_damaged(tmp_path: Path, monk
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        (sqlite3.SQLITE_IOERR_CORRUPTFS, "Cannot read or write the disk with "),
+        (sqlite3.SQLITE_IOERR_CORRUPTFS, "Cannot read or write "),
         (sqlite3.SQLITE_CORRUPT, "is damaged: "),
     ],
 )

@@ -25,6 +25,13 @@ def code_blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
+def test_types_of_the_service_are_listed() -> None:
+    source = (ROOT / "src" / "copydesk" / "http" / "errors.py").read_text(encoding="utf-8")
+    types = set(re.findall(r'"/problems/([a-z-]+)"', source))
+    assert len(types) > 10
+    assert types - set(re.findall("`([a-z-]+)`", PAGE.read_text(encoding="utf-8"))) == set()
+
+
 @pytest.fixture
 def sample_server(tmp_path: Path) -> Iterator[str]:
     """The service on a sample desk, in a process of its own; its base URL."""

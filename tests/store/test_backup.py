@@ -372,7 +372,7 @@ def test_file_that_cannot_be_read_is_not_called_damaged(copy: Path, monkeypatch:
 
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", partial(connect, factory=Unreadable))
-    with pytest.raises(StoreFullError, match="Cannot read or write the disk"):
+    with pytest.raises(StoreFullError, match="The disk may be full or failing"):
         check_database(copy, Interrupter())
 
 

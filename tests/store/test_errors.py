@@ -59,7 +59,7 @@ def small_disk() -> Iterator[None]:
 
 
 async def test_refused_write_rolls_back(store: Database, small_disk: None) -> None:
-    with pytest.raises(StoreFullError, match=r"Cannot read or write the disk with .*desk\.db; nothing changed"):
+    with pytest.raises(StoreFullError, match=r"Cannot read or write .*desk\.db; nothing changed"):
         await store.write(insert_two_megabytes)
 
     assert await count_rows(store) == [0, 0, 0]
@@ -76,7 +76,7 @@ async def test_disk_full_at_commit_rolls_back(store: Database, small_disk: None)
         insert_two_megabytes(connection)
         completed.append("every statement")
 
-    with pytest.raises(StoreFullError, match=r"Cannot read or write the disk with .*desk\.db; nothing changed"):
+    with pytest.raises(StoreFullError, match=r"Cannot read or write .*desk\.db; nothing changed"):
         await store.write(fill_in_memory)
 
     assert completed

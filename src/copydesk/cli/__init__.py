@@ -13,7 +13,7 @@ from importlib import import_module
 from io import TextIOWrapper
 from keyword import iskeyword
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -116,6 +116,16 @@ def _complete_users(ctx: click.Context, param: click.Parameter, incomplete: str)
     return complete_users(ctx, param, incomplete)
 
 
+class _HomeFolder(click.Path):
+    """A folder. An empty name, of a variable that a script did not set, would be the current folder: it is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path. Fail if it is empty or a file."""
+        if not value:
+            self.fail("it is empty.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
@@ -123,7 +133,9 @@ def _complete_users(ctx: click.Context, param: click.Parameter, incomplete: str)
     examples=EXAMPLES,
     epilog=f"Exit codes: {EXIT_CODE_SUMMARY}.",
 )
-@click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Keep settings and data in this folder.")
+@click.option(
+    "--home", type=_HomeFolder(path_type=Path, file_okay=False), help="Keep settings and data in this folder."
+)
 @click.option("--sample", is_flag=True, help="Open the sample desk: no account, key or network needed.")
 @click.option(
     "--user",

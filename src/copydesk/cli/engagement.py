@@ -13,7 +13,7 @@ from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
-from copydesk.cli.output import first_line, print_table
+from copydesk.cli.output import first_line, print_exported, print_table
 from copydesk.cli.paging import MAX_LIMIT, Paging, load_pages
 from copydesk.model.engagement import (
     METRICS,
@@ -136,6 +136,7 @@ def export(context: Context, *, file: IO[str], name: str | None, days: int) -> N
         file.write(json.dumps(to_json_value(posts), ensure_ascii=False, indent=2) + "\n")
     else:
         write_csv(file, posts)
+    print_exported(plural(len(posts), "post"), file)
 
 
 def write_csv(file: IO[str], posts: Sequence[LivePost]) -> None:

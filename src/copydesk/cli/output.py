@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import IO, TYPE_CHECKING, Self, TextIO
 
 import click
 
@@ -64,6 +64,12 @@ def _truncate(text: str, available: int | None) -> str:
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 - only on a terminal
 
     return text if cell_len(text) <= available else set_cell_size(text, available - 1) + "…"
+
+
+def print_exported(content: str, file: IO[str]) -> None:
+    """Print what was written to a file; nothing if that is standard output."""
+    if file.name not in {"-", "<stdout>"}:
+        click.echo(f"Exported {content} to {clean(str(file.name))}.", err=True)
 
 
 def format_time(time: datetime | None, zone: tzinfo | None = None) -> str:

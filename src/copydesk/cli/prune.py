@@ -34,12 +34,14 @@ def prune(context: Context, *, compact: bool, as_json: bool) -> None:
     if as_json:
         print_json(pruned)
         return
-    parts = (
-        f"content of {plural(pruned.items, 'item')}",
-        plural(pruned.runs, "run"),
-        plural(pruned.readings, "reading"),
-        f"{plural(pruned.undone, 'event')} of undone changes",
-        plural(pruned.images, "image"),
-        plural(pruned.idempotency_keys, "idempotency key"),
+    deleted = (
+        (pruned.items, f"content of {plural(pruned.items, 'item')}"),
+        (pruned.runs, plural(pruned.runs, "run")),
+        (pruned.readings, plural(pruned.readings, "reading")),
+        (pruned.undone, f"{plural(pruned.undone, 'event')} of undone changes"),
+        (pruned.images, plural(pruned.images, "image")),
+        (pruned.idempotency_keys, plural(pruned.idempotency_keys, "idempotency key")),
+        (pruned.events, plural(pruned.events, "event")),
     )
-    click.echo(f"Deleted: {', '.join(parts)}.")
+    parts = ", ".join(text for count, text in deleted if count)
+    click.echo(f"Deleted: {parts}." if parts else "Nothing to delete.")

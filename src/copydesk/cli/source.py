@@ -9,7 +9,7 @@ from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, parse_config, pass_context, read_limited
 from copydesk.cli.ids import SOURCE
 from copydesk.cli.json_output import json_options, print_json
-from copydesk.cli.output import StageProgress, format_ago, format_time, print_table
+from copydesk.cli.output import StageProgress, format_ago, format_time, print_exported, print_table
 from copydesk.desk.catalog import SOURCE_TYPES
 from copydesk.model.ids import IdKind
 from copydesk.model.serialization import to_json
@@ -215,6 +215,7 @@ def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
 def export(context: Context, *, file: TextIO) -> None:
     """Export the sources as OPML."""
     file.write(context.run(lambda desk: desk.sources.export_opml()))
+    print_exported("the sources", file)
 
 
 def _print_source(found: Source) -> None:

@@ -196,7 +196,9 @@ class RequestMiddleware:
         try:
             # Before any route: no page of another site may use what a browser on this machine can reach.
             if not self._is_own_page(headers):
-                refusal = errors.forbidden("This host name or origin is not allowed.")
+                refusal = errors.forbidden(
+                    "This host name or origin is not allowed. `copydesk serve --allowed-host` allows a name."
+                )
                 await problem_response(refusal.problem, refusal.headers)(scope, receive, send_with_headers)
             else:
                 await self._app(scope, receive, send_with_headers)

@@ -50,7 +50,14 @@ def forbidden(detail: str) -> RefusedError:
 
 def not_found() -> RefusedError:
     """Return the refusal of a path that does not exist (404)."""
-    return RefusedError(Problem(type="/problems/not-found", title="Not found", status=404, detail="No such path."))
+    return RefusedError(
+        Problem(
+            type="/problems/not-found",
+            title="Not found",
+            status=404,
+            detail="No such path. All are described at /docs.",
+        )
+    )
 
 
 def method_not_allowed(allowed: str) -> RefusedError:

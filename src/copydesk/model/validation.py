@@ -15,6 +15,7 @@ import msgspec
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.serialization import format_iso
+from copydesk.type_problems import describe_type_problem
 
 E = TypeVar("E", bound=StrEnum)
 S = TypeVar("S", bound=str)
@@ -370,7 +371,7 @@ def convert(field: str, value: object, target: type[T]) -> T:
         problem, _, where = str(error).partition(" - at `$")
         path = where.rstrip("`").lstrip(".")
         raise InvalidError(
-            FieldError(f"{field}.{path}".replace(".[", "[") if path else field, problem[:1].lower() + problem[1:])
+            FieldError(f"{field}.{path}".replace(".[", "[") if path else field, describe_type_problem(problem))
         ) from None
 
 

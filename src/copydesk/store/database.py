@@ -123,8 +123,8 @@ def to_store_error(path: Path, error: Exception) -> StoreError | None:
         return StoreFullError()
     if primary_code in _DISK or str(cause) == _IO_ERROR:
         return StoreFullError(
-            f"Cannot read or write the disk with {path}; nothing changed.",
-            hint="It may be full or failing.",
+            f"Cannot read or write {path}; nothing changed.",
+            hint="The disk may be full or failing.",
         )
     if primary_code in _DAMAGED or str(cause).startswith(_NOT_UTF8):
         problem = "not a readable database" if primary_code == sqlite3.SQLITE_NOTADB else f"damaged: {cause}"

@@ -132,7 +132,7 @@ def test_full_disk_is_reported_in_one_line(tmp_path):
         source = json.loads(run_in_process(tmp_path, "source", "add", "rss", server.url("/feed"), "--json").out)
         result = run_command(tmp_path, "--run-pipeline", limit=limit_file_size)
         assert (result.code, result.out) == (1, "")
-        assert ". It may be full" in result.err
+        assert "The disk may be full" in result.err
         assert "Traceback" not in result.err
 
         second = run_in_process(tmp_path, "--run-pipeline", "--source", source["id"], "--json")

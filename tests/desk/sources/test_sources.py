@@ -107,13 +107,13 @@ async def test_unreadable_url_is_not_added(tmp_path, body, error):
             {"config": {"wieght": 2}},
             "config.wieght: is not a setting of rss; it has exclude, images, include, interval, language, maxItems,",
         ),
-        ({"config": {"weight": "heavy"}}, "config.weight: expected `float`, got `str`"),
-        ({"config": {"weight": 11}}, "config.weight: expected `float` <= 10"),
-        ({"config": {"maxItems": 0}}, "config.maxItems: expected `int` >= 1"),
-        ({"config": {"interval": 1.5}}, "config.interval: expected `int | null`, got `float`"),
-        ({"config": {"tags": ["x" * 51]}}, "config.tags[0]: expected `str` of length <= 50"),
-        ({"config": {"tags": "one"}}, "config.tags: expected `array`, got `str`"),
-        ({"config": {"listing": "best"}}, "config.listing: invalid enum value 'best'"),
+        ({"config": {"weight": "heavy"}}, "config.weight: takes a number, not text"),
+        ({"config": {"weight": 11}}, "config.weight: takes a number of at most 10"),
+        ({"config": {"maxItems": 0}}, "config.maxItems: takes a whole number of at least 1"),
+        ({"config": {"interval": 1.5}}, "config.interval: takes a whole number, not a number"),
+        ({"config": {"tags": ["x" * 51]}}, "config.tags[0]: takes text of at most 50 characters"),
+        ({"config": {"tags": "one"}}, "config.tags: takes a list, not text"),
+        ({"config": {"listing": "best"}}, "config.listing: does not take 'best'"),
     ],
 )
 async def test_invalid_field_is_refused_without_fetching(tmp_path, fields, message):
@@ -198,7 +198,7 @@ async def test_internal_fields_cannot_be_changed(tmp_path, field):
 async def test_enabled_is_a_boolean(tmp_path, value):
     async with open_desk_at(tmp_path, FakeWeb()) as desk:
         source = await create_source(desk)
-        with pytest.raises(InvalidError, match="enabled: expected `bool`"):
+        with pytest.raises(InvalidError, match="enabled: takes true or false"):
             await desk.sources.update(source.id, {"enabled": value})
 
 

@@ -205,9 +205,9 @@ search = "ferry -strike"
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('\n[tabs."Long reads"]\nformat = "LONG"\n', "line 3: tabs.Long reads.format: invalid enum value 'LONG'"),
-        ("[tabs.Sea]\ntag = 1\n", "line 1: tabs.Sea: object contains unknown field `tag`"),
-        ("[tabs]\nSea = 1\n", "line 2: tabs.Sea: expected `object`, got `int`"),
+        ('\n[tabs."Long reads"]\nformat = "LONG"\n', "line 3: tabs.Long reads.format does not take 'LONG'"),
+        ("[tabs.Sea]\ntag = 1\n", "line 1: tabs.Sea does not take `tag`"),
+        ("[tabs]\nSea = 1\n", "line 2: tabs.Sea takes an object, not a whole number"),
         ("[tabs.Approved]\n", "'Approved': There is already a tab “Approved”."),
         ('[tabs.Sea]\nsearch = "-ferry"\n', "'Sea': search needs a search word besides the excluded ones."),
         (

@@ -214,7 +214,7 @@ def test_settings_file_has_commands(tmp_path: Path) -> None:
         ('key = "j"', "list.down (Next row)"),
         ('key = "q"', "console.quit (Quit)"),
         ('key = "hyper"', "[commands] words: 'hyper' is no key"),
-        ('key = "f6"\noutput = "window"', "line 5: commands.words.output: invalid enum value 'window'"),
+        ('key = "f6"\noutput = "window"', "line 5: commands.words.output does not take 'window'"),
         ('key = "f6"\nscreens = []', "commands.words.screens"),
         ('key = "f6"\n[commands.other]\nkey = "f6"\nlabel = "Other"\nrun = "x"', "commands.other (Other)"),
         ('key = "f6"\n[commands."my words"]\nkey = "f7"\nlabel = "x"\nrun = "x"', "'my words' is no name"),
@@ -233,5 +233,5 @@ def test_key_of_another_screen_is_free_for_a_command(tmp_path: Path) -> None:
 
 
 def test_missing_setting_names_the_table(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"line 1: commands\.words: object missing required field `label`"):
+    with pytest.raises(SettingsError, match=r"line 1: commands\.words lacks `label`"):
         load_commands(tmp_path, '[commands.words]\nkey = "f6"\n')
