@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.command import CommandInput
-from textual.events import Paste
+from textual.events import Key, Paste
+from textual.message import Message
 from textual.pilot import Pilot
 
 from console_driver import ConsoleDriver, pass_round, wait_until_idle
@@ -237,6 +238,32 @@ async def test_palette_is_closed_while_it_searches(tmp_path: Path, monkeypatch: 
             await ui.press("right_square_bracket")
         assert review.queue.current is not None
         assert review.queue.current.id == ids["approved"]
+
+
+async def test_key_is_typed_although_the_search_becomes_slow_before_it_arrives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_palette_console(tmp_path) as (ui, pilot, _):
+        review, keys = ui.app.screen, ui.app.type_ahead
+        post = ui.app.post_message
+
+        def post_late(message: Message) -> bool:
+            is_posted = post(message)
+            if isinstance(message, Key) and message.key == "b" and message in keys._released:
+                for search in [*keys._active_holds]:
+                    keys._mark_slow(search)
+            return is_posted
+
+        with slow_search(ui, monkeypatch):
+            await ui.press("colon")
+            line = ui.app.screen.query_one(CommandInput)
+            monkeypatch.setattr(ui.app, "post_message", post_late)
+            type_at_once(ui, "tab")
+            # Cancels the search; `b` was typed before, and is no command of the screen below.
+            ui.app.simulate_key("escape")
+            await _until(pilot, lambda: ui.app.screen is review)
+            await wait_until_idle(pilot)
+        assert line.value == "tab"
 
 
 async def test_source_is_found_by_name(tmp_path: Path) -> None:

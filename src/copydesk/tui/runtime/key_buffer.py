@@ -111,7 +111,8 @@ class TypeAhead:
     def __init__(self, app: KeyBufferApp) -> None:
         self._app = app
         self._held: deque[KeyInput] = deque()
-        self._released: KeyInput | None = None
+        self._released: list[KeyInput] = []
+        """Keys posted again that have not arrived yet: the next one, and one that cancels what has become slow."""
         self._deliver_task: asyncio.Task[None] | None = None
         self._operations: set[_Operation] = set()
         """Unfinished operations for which keys may be held."""
@@ -162,8 +163,7 @@ class TypeAhead:
         elif cancel_key := next(filter(self._is_cancel, self._held), None):
             self._held.remove(cancel_key)
             if not self._cancel(self._slow_holds()):
-                self._released = cancel_key
-                self._app.post_message(cancel_key)
+                self._release(cancel_key)
         elif self._held:
             self._notify_kept()
 
@@ -229,7 +229,7 @@ class TypeAhead:
     def intercept(self, key: KeyInput) -> bool:
         """Return True if this key must wait; it is posted again later, and the keys after it wait behind it."""
         # By identity: two presses of the same key are equal.
-        is_new = key is not self._released
+        is_new = not any(key is released for released in self._released)
         if is_new and self._is_cancel(key) and (slow := self._slow_holds()):
             return self._cancel(slow)
         must_wait = is_new and not self._may_pass(key)
@@ -237,10 +237,15 @@ class TypeAhead:
             self._held.append(key)
             self.wake()
             self._notify_kept()
-        self._released = None if key is self._released else self._released
+        self._released = [released for released in self._released if released is not key]
         if self._deliver_task is None:
             self._deliver_task = asyncio.create_task(self._deliver())
         return must_wait
+
+    def _release(self, key: KeyInput) -> None:
+        """Post a held key again; `intercept` lets it pass."""
+        self._released.append(key)
+        self._app.post_message(key)
 
     def _slow_holds(self) -> list[_Operation]:
         # Without held keys there is nothing to cancel about data that is loading.
@@ -300,7 +305,7 @@ class TypeAhead:
 
     def _may_pass(self, key: KeyInput) -> bool:
         # A key must not overtake those typed before it.
-        if self._held or self._released is not None:
+        if self._held or self._released:
             return False
         # Not even a global key passes: it is meant for the screen that opens, or the one below the form.
         if any(operation.hold in {Hold.SCREEN, Hold.FORM} for operation in self._active_holds):
@@ -345,9 +350,7 @@ class TypeAhead:
                 await self._discard_if_failed()
                 if not self._held:
                     return
-                self._released = self._held.popleft()
-                # `intercept` recognizes the released key by identity and lets it pass.
-                self._app.post_message(self._released)
+                self._release(self._held.popleft())
                 await _drain(self._app)
         finally:
             self._deliver_task = None
