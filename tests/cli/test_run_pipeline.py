@@ -304,7 +304,8 @@ def test_draft_list_fits_terminal_width(home):
     assert all(text in line for line in piped)  # not shortened
     _, output = run_on_terminal(home, "draft", "list", columns=20)
     lines = output.split("\r\n")[:-1]
-    assert all(cell_len(line) <= 40 and line.endswith("…") for line in lines)  # two lines of a narrow terminal
+    # An id of another length may push the text to the third line.
+    assert all(cell_len(line) <= 60 and line.endswith("…") for line in lines)
 
 
 @pytest.mark.parametrize("environment", [{}, {"COLUMNS": "80"}], ids=["", "terminal made smaller"])
