@@ -349,7 +349,9 @@ def run_on_terminal(
     """Run `copydesk` on a pseudo-terminal; return its exit code and output. `on_output` is given the output so far."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
-    env = make_environment(home) | {"TERM": "xterm"} | variables
+    # The size of the terminal counts, not one that the tests were given.
+    env = {name: value for name, value in make_environment(home).items() if name not in {"COLUMNS", "LINES"}}
+    env |= {"TERM": "xterm"} | variables
     process = subprocess.Popen([*COMMAND, *args], env=env, stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     output = b""

@@ -14,7 +14,7 @@ R = TypeVar("R", bound="Resource")
 T = TypeVar("T")
 
 _EXPECTATIONS = {
-    "str": "takes a text",
+    "str": "takes text",
     "int": "takes a whole number",
     "float": "takes a number",
     "bool": "takes true or false",

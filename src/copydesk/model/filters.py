@@ -372,7 +372,7 @@ def parse_query(text: object, *, incomplete: bool = False) -> Query:
     than MIN_PREFIX_LENGTH characters.
     """
     if not isinstance(text, str):
-        raise _invalid_query("takes a text")
+        raise _invalid_query("takes text")
     if len(text) > MAX_QUERY_LENGTH:
         raise _invalid_query(f"takes at most {MAX_QUERY_LENGTH} characters, not {len(text):,}")
     if problem := storage_problem(text):

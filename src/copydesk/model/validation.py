@@ -252,7 +252,7 @@ class FieldReader:
         strip: bool = True,
     ) -> str | None:
         if not isinstance(value, str):
-            self.add_problem(name, "takes a text")
+            self.add_problem(name, "takes text")
             return None
         text = value.strip() if strip else value
         if not min_length <= len(text) <= max_length:

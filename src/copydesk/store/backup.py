@@ -109,8 +109,8 @@ def check_database(path: Path, interrupter: Interrupter) -> BackupContent:
                     raise StoreCorruptError(f"{path} is an empty database.")
                 drafts, sources, posts = connection.execute(_COUNTS).fetchone()
     except StoreError as error:
-        # The hints are about the desk's own database.
-        raise type(error)(error.message) from error
+        # Other hints are about the desk's own database.
+        raise type(error)(error.message, hint=error.hint if isinstance(error, StoreFullError) else "") from error
     size = path.stat().st_size
     return BackupContent(path=str(path), size=size, revision=revision, drafts=drafts, sources=sources, posts=posts)
 

@@ -142,7 +142,7 @@ async def test_recording_does_not_change_draft(desk):
     [
         ({"draftId": ""}, "draftId", "takes 1 to 100 characters, not 0"),
         ({"draftId": None}, "draftId", "is missing"),
-        ({"draftId": 3}, "draftId", "takes a text"),
+        ({"draftId": 3}, "draftId", "takes text"),
         ({"platform": "  "}, "platform", "takes 1 to 50 characters, not 0"),
         ({"platform": None}, "platform", "is missing"),
         ({"platform": "p" * 51}, "platform", "takes 1 to 50 characters, not 51"),

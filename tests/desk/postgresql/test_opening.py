@@ -40,7 +40,7 @@ async def test_missing_driver_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     for name in [name for name in sys.modules if name.startswith("copydesk.store.postgresql")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(StoreError, match=r"pip install 'copydesk\[postgresql\]'"):
+    with pytest.raises(StoreError, match=r"pip install '\.\[postgresql\]'"):
         async with open_desk_at(tmp_path):
             pass
 

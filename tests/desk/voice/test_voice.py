@@ -124,7 +124,7 @@ async def test_format_settings_can_be_merged(desk):
     ("changes", "field", "rule"),
     [
         ({"style": "s" * 5001}, "style", "takes at most 5,000 characters, not 5,001"),
-        ({"style": 3}, "style", "takes a text"),
+        ({"style": 3}, "style", "takes text"),
         ({"style": "a\x00"}, "style", "contains a NUL character"),
         ({"style": "a\x1b[31m"}, "style", "contains a control character (U+001B)"),
         ({"avoid": ["ok", "a\x07"]}, "avoid[1]", "contains a control character (U+0007)"),

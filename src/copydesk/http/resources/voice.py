@@ -79,7 +79,7 @@ async def import_posts(call: Call) -> ImportedPosts:
     """Add posts that the user wrote elsewhere to the examples, as far as there is room."""
     content: Any = call.body.get("content")
     if not isinstance(content, str):
-        raise InvalidError(FieldError("content", "takes a text"))
+        raise InvalidError(FieldError("content", "takes text"))
     return await call.desk.voice.import_posts(content)
 
 
