@@ -37,28 +37,28 @@ async def test_entity_bomb_is_not_expanded(tmp_path, server, declared):
 
 async def test_external_entity_reads_no_file(tmp_path, server):
     secret = tmp_path / "secret.txt"
-    secret.write_text("the combination is 4711")
+    secret.write_text("the combination is opensesame")
     doctype = f'<!DOCTYPE rss [<!ENTITY file SYSTEM "file://{secret}">]>'
     body = feed(entry(1, title="ENTITY")).replace(b"ENTITY", b"News &file;")
     server.serve("/bad", body.replace(b"<rss", f"{doctype}<rss".encode(), 1))
 
     await run_with_good_source(tmp_path / "home", server)
 
-    assert b"4711" not in database_bytes(tmp_path / "home")
+    assert b"opensesame" not in database_bytes(tmp_path / "home")
 
 
 @pytest.mark.parametrize("form", ["{}", "file://{}", "  {}\n", "{}\x00"])
 async def test_file_path_as_body_opens_no_file(tmp_path, server, form):
     """feedparser opens the file of that name when it is given a string."""
     secret = tmp_path / "secret.xml"
-    secret.write_bytes(feed(entry(1, title="The combination is 4711")))
+    secret.write_bytes(feed(entry(1, title="The combination is opensesame")))
     server.serve("/bad", form.format(secret), content_type="application/rss+xml")
 
     source, drafts = await run_with_good_source(tmp_path / "home", server)
 
     assert (source.item_count, drafts) == (0, [])
-    assert "4711" not in str(source.last_error)
-    assert b"4711" not in database_bytes(tmp_path / "home")
+    assert "opensesame" not in str(source.last_error)
+    assert b"opensesame" not in database_bytes(tmp_path / "home")
 
 
 async def test_duplicate_ids_stay_separate_items(tmp_path, server):
