@@ -110,15 +110,16 @@ def suggest(name: str, existing: Iterable[str], spellings: Mapping[str, str] | N
     typed = {name: name for name in existing}
     candidates = typed | dict(spellings or {})
     matches = [*SYNONYMS.get(name, ()), *get_close_matches(name, candidates, cutoff=SIMILARITY)]
-    similar = [repr(candidates[match]) for match in dict.fromkeys(matches) if match in candidates]
+    similar = [candidates[match] for match in dict.fromkeys(matches) if match in candidates]
     if similar:
-        return f"Did you mean {join_with_or(similar)}?"
+        return _did_you_mean(similar)
     return f"There are: {', '.join(typed)}." if len(typed) <= MAX_LISTED else ""
 
 
-def join_with_or(words: Sequence[str]) -> str:
-    """Return the words as `a`, `a or b` or `a, b or c`."""
-    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+def _did_you_mean(names: Iterable[str]) -> str:
+    from copydesk.text.formatting import join_with_or  # noqa: PLC0415 - only for an error
+
+    return f"Did you mean {join_with_or([repr(name) for name in names])}?"
 
 
 def first_sentence(text: str) -> str:
@@ -139,5 +140,5 @@ def _misplaced_option(ctx: click.Context, name: str) -> click.UsageError | None:
 def _unknown_option(ctx: click.Context, error: click.NoSuchOption) -> click.UsageError:
     """Return the error for an unknown option, in the words of those for commands."""
     similar = get_close_matches(error.option_name, error.possibilities or (), cutoff=SIMILARITY)
-    advice = f" Did you mean {join_with_or([repr(name) for name in similar])}?" if similar else ""
-    return click.UsageError(f"No such option {error.option_name!r}.{advice}", ctx)
+    advice = _did_you_mean(similar) if similar else ""
+    return click.UsageError(f"No such option {error.option_name!r}. {advice}".rstrip(), ctx)

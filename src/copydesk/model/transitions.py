@@ -13,6 +13,7 @@ from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.draft import STATUS_LABELS, Action, Status
 from copydesk.model.serialization import Struct
 from copydesk.problems import problem_type
+from copydesk.text.formatting import join_with_or
 
 NEW_VERSION = Status.AWAITING_REVIEW
 """Initial status of a regenerated draft."""
@@ -176,7 +177,7 @@ def _conflict(attempted: str, status: Status, *, archived: bool, scheduled_for: 
 def alternatives_hint(actions: Sequence[Action]) -> str:
     """Return the allowed actions as a hint with the names of their commands: `Use approve, edit or archive instead.`"""
     names = [COMMAND_NAMES[action] for action in actions]
-    return f"Use {' or '.join(filter(None, (', '.join(names[:-1]), names[-1])))} instead." if names else ""
+    return f"Use {join_with_or(names)} instead." if names else ""
 
 
 class EventKind(StrEnum):

@@ -1,11 +1,17 @@
 """Format numbers, durations and times as text. Console, command line, desk and posting all use these functions."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 _DURATION_UNITS = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
 # No months: `m` means minutes.
 _AGE_UNITS = ((7 * DAY, "w"), (DAY, "d"), (HOUR, "h"), (MINUTE, "m"))
+
+
+def join_with_or(words: Sequence[str]) -> str:
+    """Return the words, of which there is one at least, as `a`, `a or b` or `a, b or c`."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def plural(count: int, noun: str) -> str:
