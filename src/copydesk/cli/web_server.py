@@ -29,8 +29,8 @@ MAX_CONSOLES = 8
 MAX_SIZE = 1000, 500
 """Columns and rows of a console: a full 4K screen in the smallest legible font."""
 DEFAULT_SIZE = 80, 24
-SHUTDOWN_TIMEOUT = 10.0
-"""Seconds a console has to exit after its page is closed; then it is killed."""
+SHUTDOWN_TIMEOUT = 30.0
+"""Seconds a console has to handle the last keys and exit after its page is closed; then it is killed."""
 TERMINAL_VARIABLES = ("COLORFGBG", "COLORTERM", "KITTY_WINDOW_ID", "TMUX", "STY")
 """Environment variables that describe the server's terminal, which displays no console."""
 REFUSED = (

@@ -10,8 +10,9 @@ from textual.events import Paste
 from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
 from copydesk.model.draft import Status
 from copydesk.tui.keymap import textual_key_name
+from copydesk.tui.runtime import key_buffer
 from copydesk.tui.runtime.coalescer import Coalescer
-from copydesk.tui.runtime.key_buffer import Hold
+from copydesk.tui.runtime.key_buffer import Hold, TypeAhead
 from copydesk.tui.schedule.actions import PickDraftDialog
 from copydesk.tui.schedule.screen import ScheduleScreen
 from review_driver import TEXTS, open_review
@@ -67,6 +68,27 @@ async def test_keys_before_closed_page_are_applied(tmp_path: Path) -> None:
         assert len((await review.desk.drafts.list(status=Status.APPROVED)).items) == 3
         await review.press("c")
         assert "typed" in review.text
+
+
+async def test_many_slow_keys_before_closed_page_are_applied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Together they take longer than the wait for one of them."""
+    wait_until_settled = TypeAhead._wait_until_settled
+
+    async def settle_slowly(type_ahead: TypeAhead) -> None:
+        await asyncio.sleep(0.3)
+        await wait_until_settled(type_ahead)
+
+    monkeypatch.setattr(key_buffer, "MAX_FINISH", 2.0)
+    monkeypatch.setattr(TypeAhead, "_wait_until_settled", settle_slowly)
+    async with open_review(tmp_path) as review:
+        for key in ("c", *"slow text"):
+            review.app.simulate_key(key)
+        await review.app.close_page()
+        await review.wait_for(lambda: review.app._exit)
+    monkeypatch.undo()
+    async with open_review(tmp_path) as review:
+        await review.press("c")
+        assert "slow text" in review.text
 
 
 async def test_keys_after_edit_go_to_text(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ COMPOSE_KEY_ID = "console.compose"
 CANCEL_KEY_ID = "hold.leave"
 """The key that cancels what keys are held for, once that is slow."""
 MAX_FINISH = 5.0
-"""Seconds in which the keys typed before the console is closed must take effect."""
+"""Seconds to wait for the next key to take effect after the page is closed; a busy machine may take long for many."""
 _PUMP_TIMEOUT = 0.5
 """Seconds within which a widget must process its messages; one that is being removed may never do it."""
 _QUIET_ROUNDS = 2
@@ -287,15 +287,17 @@ class TypeAhead:
             self._app.notify(labels.keys_discarded(text, len(keys)), severity="warning")
 
     async def finish(self) -> None:
-        """Wait until the keys typed so far have taken effect, at most MAX_FINISH seconds."""
+        """Wait until the keys typed so far have taken effect, or none of them has for MAX_FINISH seconds."""
         received = asyncio.Event()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(MAX_FINISH):
-                # Keys that the app has not seen yet are in its queue before this callback.
-                if self._app.call_later(received.set):
-                    await received.wait()
-                while self._deliver_task is not None:
-                    await asyncio.wait({self._deliver_task})
+        # Keys that the app has not seen yet are in its queue before this callback.
+        if self._app.call_later(received.set):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(received.wait(), MAX_FINISH)
+        while self._deliver_task is not None:
+            held = len(self._held)
+            await asyncio.wait({self._deliver_task}, timeout=MAX_FINISH)
+            if len(self._held) == held:
+                return
 
     def stop(self) -> None:
         """Discard held keys, because the console exits."""
