@@ -75,7 +75,7 @@ def load_by_ids(driver: Driver, user_id: str, rows_sql: str, ids: Sequence[str])
     """Return those of the drafts that exist; `rows_sql` selects their rows by user and ids. Raise as `hydrate` does."""
     if not ids:
         return ()
-    with _batch(driver):
+    with in_one_round_trip(driver):
         rows = driver.execute(rows_sql, (user_id, *ids))
         others = _select_others(driver, user_id, ids)
     return _combine(list(rows), others, _draft)
@@ -85,15 +85,15 @@ def build_drafts(driver: Driver, user_id: str, rows: Sequence[Sequence[Any]], bu
     """Return `build(row, images, tags, items, variants)` of each row of a list. Raise as `hydrate` does."""
     if not rows:
         return ()
-    with _batch(driver):
+    with in_one_round_trip(driver):
         # Only a BLOG has several items.
         has_items = any(row[2] == Format.BLOG.value for row in rows)
         others = _select_others(driver, user_id, [row[0] for row in rows], has_items=has_items)
     return _combine(rows, others, build)
 
 
-def _batch(driver: Driver) -> AbstractContextManager[object]:
-    """Let a server answer at once what is executed in the block; its rows are read after it."""
+def in_one_round_trip(driver: Driver) -> AbstractContextManager[object]:
+    """Send what is executed in the block to a server at once; its rows can be read after the block."""
     batch: Callable[[], AbstractContextManager[object]] = getattr(driver, "batch", nullcontext)
     return batch()
 

@@ -8,18 +8,35 @@ drafts.
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, cast, column, literal_column, select, table
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    bindparam,
+    cast,
+    column,
+    func,
+    literal_column,
+    select,
+    table,
+)
 
 from copydesk.model.draft import Draft, ListedDraft
 from copydesk.model.filters import Filters, Query, Term, contains_term, tokenize
 from copydesk.store import draft_queries
-from copydesk.store.draft_rows import hydrate
+from copydesk.store.draft_rows import Driver, hydrate, in_one_round_trip
 from copydesk.store.raw_sql import POSTGRESQL, dbapi_connection, execute_sql, to_sql
 from copydesk.store.tables import draft, item, source
 
 _INDEX: Final = table("draft_words", column("rowid"), column("draft_words"))
+NEWEST: Final = 5000
+"""On PostgreSQL, the newest drafts that are looked through before the index is asked for all drafts with the words.
+
+As many as can be read in the time in which the index finds a word of which they have less than a page.
+"""
 _SOURCE_NAMES = select(source.c.id, source.c.name).where(source.c.user_id == bindparam("user"))
 
 
@@ -43,8 +60,8 @@ def find_page(
     values = draft_queries.page_parameters(user_id, filters, limit + 1, before)
     values |= {"words": build_match_expression(conn, user_id, query, source_id=filters.source_id, tags=filters.tags)}
     driver = dbapi_connection(conn)
-    find_sql = _find_on_server_sql if conn.dialect.name == POSTGRESQL else _find_sql
-    rows = driver.execute(find_sql(draft_queries.page_shape(filters, before)), values).fetchall()
+    find = _find_on_server if conn.dialect.name == POSTGRESQL else _find_in_file
+    rows = find(driver, draft_queries.page_shape(filters, before), values)
     drafts = hydrate(driver, user_id, [row[:-1] for row in rows[:limit]])
     return draft_queries.DraftPage(drafts, str(rows[limit - 1][-1]) if len(rows) > limit else None)
 
@@ -64,9 +81,29 @@ def _find_sql(shape: draft_queries.PageShape) -> str:
     return to_sql(draft_queries.apply_limit(query.order_by(_INDEX.c.rowid.desc())))
 
 
+def _find_in_file(driver: Driver, shape: draft_queries.PageShape, values: dict[str, Any]) -> Sequence[Sequence[Any]]:
+    """Return the first matches, newest first."""
+    return list(driver.execute(_find_sql(shape), values))
+
+
+def _find_on_server(driver: Driver, shape: draft_queries.PageShape, values: dict[str, Any]) -> Sequence[Sequence[Any]]:
+    """Return the first matches, newest first: of the newest drafts if these have enough, otherwise of all.
+
+    The planner cannot know how often a word occurs that is not among the most common ones, and would read a million
+    drafts, newest first, to find one page of a rare word.
+    """
+    values = values | {"newest": NEWEST}
+    with in_one_round_trip(driver):
+        last = driver.execute(_last_of_newest_sql(has_cursor=shape.has_cursor), values)
+        hits = driver.execute(_find_on_server_sql(shape, among_newest=True), values)
+    found = list(hits)
+    if len(found) < values["limit"] and list(last):
+        found = list(driver.execute(_find_on_server_sql(shape, among_newest=False), values))
+    return found
+
+
 @lru_cache
-def _find_on_server_sql(shape: draft_queries.PageShape) -> str:
-    # The planner knows how common the words are, and how many drafts the user has.
+def _find_on_server_sql(shape: draft_queries.PageShape, *, among_newest: bool) -> str:
     conditions = [
         literal_column("draft.words").op("MATCH")(bindparam("words")),
         *draft_queries.column_conditions(shape, {column.name: column for column in draft.columns}),
@@ -74,9 +111,30 @@ def _find_on_server_sql(shape: draft_queries.PageShape) -> str:
     ]
     if shape.has_cursor:
         conditions.append(draft.c.id < bindparam("before"))
+    order: ColumnElement[str] = draft.c.id
+    if among_newest:
+        last = _last_of_newest(has_cursor=shape.has_cursor)
+        conditions.append(draft.c.id >= func.coalesce(last.scalar_subquery(), literal_column("''")))
+    else:
+        # An expression, so that the planner does not walk the drafts in this order.
+        order = draft.c.id.concat(literal_column("''"))
     hits = draft.join(item, item.c.id == draft.c.item_id)
     query = select(*draft_queries.ROW_COLUMNS, draft.c.id.label("position")).select_from(hits).where(*conditions)
-    return to_sql(draft_queries.apply_limit(query.order_by(draft.c.id.desc())))
+    return to_sql(draft_queries.apply_limit(query.order_by(order.desc())))
+
+
+@lru_cache
+def _last_of_newest_sql(*, has_cursor: bool) -> str:
+    return to_sql(_last_of_newest(has_cursor=has_cursor))
+
+
+def _last_of_newest(*, has_cursor: bool) -> Select[tuple[str]]:
+    """Return the query for the draft before the newest ones; it finds none if the user has no others."""
+    newest = draft.alias("newest")
+    query = select(newest.c.id).where(newest.c.user_id == bindparam("user")).order_by(newest.c.id.desc())
+    if has_cursor:
+        query = query.where(newest.c.id < bindparam("before"))
+    return query.limit(literal_column("1")).offset(bindparam("newest"))
 
 
 def _sources(conn: Connection, user_id: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -88,7 +146,8 @@ def build_match_expression(
     conn: Connection, user_id: str, query: Query, *, source_id: str | None = None, tags: Sequence[str] = ()
 ) -> str:
     """Return the expression for the query, restricted to a source's drafts and to tags, for the database of `conn`."""
-    language = _tsquery(conn) if conn.dialect.name == POSTGRESQL else _FTS5
+    on_server = conn.dialect.name == POSTGRESQL
+    language = _tsquery(conn, [*(term.text for term in query.terms), *tags]) if on_server else _FTS5
     return _format_match_expression(language, query, _sources(conn, user_id), source_id, tags)
 
 
@@ -151,15 +210,15 @@ _FTS5: Final = _Language(
 )
 
 
-def _tsquery(conn: Connection) -> _Language:
-    """Return the language of PostgreSQL's tsquery."""
+def _tsquery(conn: Connection, texts: Sequence[str]) -> _Language:
+    """Return the language of PostgreSQL's tsquery, for queries with these texts."""
+    # The database divides the words, as it did in the drafts.
+    query = """SELECT words, CAST(phraseto_tsquery('simple', fold_words(words)) AS TEXT)
+        FROM unnest(CAST(? AS TEXT[])) AS words"""
+    phrases = dict(execute_sql(conn, query, (list(texts),)).fetchall())
 
     def phrase(text: str, is_prefix: bool = False) -> str:  # noqa: FBT001, FBT002 - as in a language
-        # The database divides the words, as it did in the drafts.
-        (query,) = execute_sql(
-            conn, "SELECT CAST(phraseto_tsquery('simple', fold_words(?)) AS TEXT)", (text,)
-        ).fetchone()
-        return f"{query}:*" if is_prefix else str(query)
+        return f"{phrases[text]}:*" if is_prefix else phrases[text]
 
     return _Language(
         conjunction=" & ",

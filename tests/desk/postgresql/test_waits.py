@@ -65,3 +65,12 @@ async def test_page_waits_four_times(desk, monkeypatch):
         counts.append(waits.count - before)
     # The newest, the counts, the positions, and the drafts with what other tables hold of them.
     assert counts == [4, 4]
+
+
+async def test_search_waits_four_times(desk, monkeypatch):
+    waits = Waits(monkeypatch)
+    await insert_drafts(desk, 30, text="Harbours and lanterns", status="pending_review")
+    before = waits.count
+    page = await desk.drafts.search("harbours lanterns")
+    # The names of sources, the query, the drafts, and what other tables hold of them.
+    assert (len(page.items), waits.count - before) == (25, 4)

@@ -39,10 +39,20 @@ def _user(connection: Connection) -> str:
     return str(connection.exec_driver_sql('SELECT min(id) FROM "user"').scalar())
 
 
-def test_page_of_results(connection: Connection) -> None:
-    values = draft_queries.page_parameters(_user(connection), Filters(), 26, None) | {"words": "'harbour'"}
-    statement = search._find_on_server_sql(draft_queries.page_shape(Filters(), None))
-    assert "user_id = " in _index_condition(_explain(connection, statement, values))
+def _explain_page(connection: Connection, *, among_newest: bool) -> str:
+    values = draft_queries.page_parameters(_user(connection), Filters(), 26, None)
+    statement = search._find_on_server_sql(draft_queries.page_shape(Filters(), None), among_newest=among_newest)
+    return _explain(connection, statement, values | {"words": "'harbour'", "newest": search.NEWEST})
+
+
+@pytest.mark.parametrize("among_newest", [True, False])
+def test_page_of_results(connection: Connection, among_newest: bool) -> None:
+    assert "user_id = " in _index_condition(_explain_page(connection, among_newest=among_newest))
+
+
+def test_all_drafts_are_not_read_in_order(connection: Connection) -> None:
+    """Otherwise all of them would be read to find a word that few have."""
+    assert "Sort Key: ((draft.id || ''" in _explain_page(connection, among_newest=False)
 
 
 def test_window_of_results(connection: Connection) -> None:
