@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from copydesk.desk.context import DeskContext
-from copydesk.desk.drafts.approvals import count_missing_approvals
+from copydesk.desk.drafts.approvals import count_missing_approvals, most_approvals
 from copydesk.desk.publishing.missing_accounts import count_missing_accounts
 from copydesk.desk.sources.overview import list_failing
 from copydesk.model.desk_status import DeskStatus
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 def load_status(conn: Transaction, user_id: str, ctx: DeskContext, clock: "ClockGuard") -> DeskStatus:
     """Return the state of the desk."""
+    connected = accounts.list_all(conn, user_id)
     needing_user = (
         deliveries.count_needing_user(conn, user_id)
-        + count_missing_accounts(conn, user_id, ctx)
-        + count_missing_approvals(conn, user_id, ctx)
+        + count_missing_accounts(conn, user_id, ctx, connected)
+        + count_missing_approvals(conn, user_id, ctx, connected)
     )
     return DeskStatus(
         failing_sources=list_failing(conn, user_id),
         is_posting_paused=clock.evaluate(users.load_clock_reading(conn, user_id)) is not None,
         needing_user=needing_user,
-        most_approvals=accounts.most_approvals(conn, user_id),
+        most_approvals=most_approvals(connected),
         role=find_role(users.load_roles(conn, user_id), ctx.caller),
     )

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, bindparam, delete, or_, select, update
 
 from copydesk.model.delivery import Account, ConnectedAccount
 from copydesk.model.serialization import Struct
-from copydesk.store.raw_sql import execute_sql, upsert
+from copydesk.store.raw_sql import upsert
 from copydesk.store.tables import account
 
 _COLUMNS = (
@@ -38,12 +38,6 @@ class AccountLease(Struct, frozen=True):
 def list_all(conn: Connection, user_id: str) -> tuple[ConnectedAccount, ...]:
     """Return the user's accounts, by platform and name."""
     return tuple(ConnectedAccount(**row._mapping) for row in conn.execute(_ALL, {"b_user": user_id}))
-
-
-def most_approvals(conn: Connection, user_id: str) -> int:
-    """Return the largest number of approvals that an account of the user asks for; 0 without accounts."""
-    query = "SELECT coalesce(max(approvals), 0) FROM account WHERE user_id = ?"
-    return int(execute_sql(conn, query, (user_id,)).fetchone()[0])
 
 
 def get(conn: Connection, user_id: str, account_id: str) -> ConnectedAccount | None:

@@ -9,7 +9,8 @@ from sqlalchemy import Connection
 from copydesk.model.activity import Approval, Comment, UnsavedEdit, Viewer
 from copydesk.model.serialization import Struct
 from copydesk.store.column_types import from_microseconds, to_microseconds
-from copydesk.store.raw_sql import chunked, execute_sql
+from copydesk.store.draft_rows import in_one_round_trip
+from copydesk.store.raw_sql import chunked, dbapi_connection, execute_sql
 
 _SAVE_VIEWER: Final = """INSERT INTO draft_viewer (draft_id, reviewer, user_id, until) VALUES (?, ?, ?, ?)
     ON CONFLICT (draft_id, reviewer) DO UPDATE SET until = excluded.until"""
@@ -48,6 +49,7 @@ _UPDATE_UNSAVED: Final = "UPDATE unsaved_edit SET text = ? WHERE user_id = ? AND
 _REMOVE_EMPTY: Final = "DELETE FROM unsaved_edit WHERE user_id = ? AND draft_id = ? AND text = '' AND at < ?"
 _REMOVE_UNSAVED: Final = "DELETE FROM unsaved_edit WHERE user_id = ? AND id = ?"
 
+_GET_TEXT: Final = "SELECT text FROM draft WHERE user_id = ? AND id = ?"
 _LIST_APPROVALS: Final = """SELECT reviewer, at FROM draft_approval
     WHERE user_id = ? AND draft_id = ? ORDER BY at, reviewer"""
 
@@ -93,6 +95,46 @@ def find_traces(conn: Connection, user_id: str, draft_id: str, reviewer: str, no
     return Traces(bool(exists), bool(any_), bool(is_shared), most)
 
 
+class StoredActivity(NamedTuple):
+    """What the reviewers of a draft have done on it."""
+
+    text: str
+    """The present text of the draft."""
+    viewers: tuple[Viewer, ...]
+    """Who has the draft open, by name."""
+    edit: OpenEdit | None
+    """The edit that was begun last and not ended, even if its lease has expired."""
+    unsaved: tuple[UnsavedEdit, ...]
+    """Texts that were typed and not saved, oldest first."""
+    approvals: tuple[Approval, ...]
+    """Those of the present text, oldest first; `draft_updates` changes them."""
+    comments: tuple[Comment, ...]
+    """Oldest first, with the positions of the words when they were made."""
+
+
+def load(conn: Connection, user_id: str, draft_id: str, now: datetime) -> StoredActivity | None:
+    """Return what the reviewers have done on the draft, in one round trip to a server; None if there is no draft."""
+    driver, draft = dbapi_connection(conn), (user_id, draft_id)
+    with in_one_round_trip(driver):
+        texts = driver.execute(_GET_TEXT, draft)
+        viewers = driver.execute(_LIST_VIEWERS, (*draft, to_microseconds(now)))
+        edits = driver.execute(_GET_EDIT, draft)
+        unsaved = driver.execute(_LIST_UNSAVED, draft)
+        approvals = driver.execute(_LIST_APPROVALS, draft)
+        comments = driver.execute(_LIST_COMMENTS, draft)
+    text, edit = texts.fetchone(), edits.fetchone()
+    if text is None:
+        return None
+    return StoredActivity(
+        text=text[0],
+        viewers=tuple(Viewer(reviewer=reviewer, until=from_microseconds(until)) for reviewer, until in viewers),
+        edit=_to_edit(edit) if edit else None,
+        unsaved=tuple(map(_to_unsaved, unsaved)),
+        approvals=tuple(map(_to_approval, approvals)),
+        comments=tuple(map(_to_comment, comments)),
+    )
+
+
 def save_viewer(conn: Connection, user_id: str, draft_id: str, viewer: Viewer, now: datetime) -> None:
     """Record that a reviewer has the user's draft open, and delete what has expired."""
     # Here rather than in a job: without viewers there is nothing to delete.
@@ -105,17 +147,13 @@ def remove_viewer(conn: Connection, user_id: str, draft_id: str, reviewer: str) 
     execute_sql(conn, _REMOVE_VIEWER, (user_id, draft_id, reviewer))
 
 
-def list_viewers(conn: Connection, user_id: str, draft_id: str, now: datetime) -> tuple[Viewer, ...]:
-    """Return the reviewers who have the draft open, by name."""
-    rows = execute_sql(conn, _LIST_VIEWERS, (user_id, draft_id, to_microseconds(now)))
-    return tuple(Viewer(reviewer=reviewer, until=from_microseconds(until)) for reviewer, until in rows)
-
-
 def get_edit(conn: Connection, user_id: str, draft_id: str) -> OpenEdit | None:
     """Return the edit of the draft that was begun last and not ended, even if its lease has expired."""
     row = execute_sql(conn, _GET_EDIT, (user_id, draft_id)).fetchone()
-    if row is None:
-        return None
+    return _to_edit(row) if row else None
+
+
+def _to_edit(row: tuple[Any, ...]) -> OpenEdit:
     lease_id, reviewer, until, version, text = row
     return OpenEdit(lease_id=lease_id, reviewer=reviewer, until=from_microseconds(until), version=version, text=text)
 
@@ -148,11 +186,6 @@ def update_unsaved(conn: Connection, user_id: str, draft_id: str, edit_id: str, 
     return bool(execute_sql(conn, _UPDATE_UNSAVED, (text, user_id, draft_id, edit_id)).rowcount)
 
 
-def list_unsaved(conn: Connection, user_id: str, draft_id: str) -> tuple[UnsavedEdit, ...]:
-    """Return the texts of the draft that were typed and not saved, oldest first."""
-    return tuple(map(_to_unsaved, execute_sql(conn, _LIST_UNSAVED, (user_id, draft_id))))
-
-
 def get_unsaved(conn: Connection, user_id: str, edit_id: str) -> UnsavedEdit | None:
     """Return such a text, or None if the user has none with this id."""
     row = execute_sql(conn, _GET_UNSAVED, (user_id, edit_id)).fetchone()
@@ -173,8 +206,12 @@ def remove_unsaved(conn: Connection, user_id: str, edit_id: str) -> bool:
 
 def list_approvals(conn: Connection, user_id: str, draft_id: str) -> tuple[Approval, ...]:
     """Return the approvals of the draft with its present text, oldest first; `draft_updates` changes them."""
-    rows = execute_sql(conn, _LIST_APPROVALS, (user_id, draft_id))
-    return tuple(Approval(reviewer=reviewer, at=from_microseconds(at)) for reviewer, at in rows)
+    return tuple(map(_to_approval, execute_sql(conn, _LIST_APPROVALS, (user_id, draft_id))))
+
+
+def _to_approval(row: tuple[Any, ...]) -> Approval:
+    reviewer, at = row
+    return Approval(reviewer=reviewer, at=from_microseconds(at))
 
 
 def count_approvals(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> dict[str, int]:

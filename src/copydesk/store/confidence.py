@@ -25,6 +25,7 @@ _ORIGINAL = """(SELECT before FROM draft_event
         ORDER BY version LIMIT 1)"""
 _LAST_DECISION = """(SELECT {0} FROM draft_event
         WHERE draft_id = draft.id AND action IN ('approve', 'reject') ORDER BY version DESC LIMIT 1)"""
+_SINCE = "(SELECT since FROM learning WHERE user_id = :user)"
 _DECIDED = f"""SELECT {_COLUMNS}, item.title, draft.source_type, item.published,
         {_ORIGINAL}, {_LAST_DECISION.format("rid")} AS decision
     FROM (SELECT id FROM ({NEWEST_DECIDED}) AS decided ORDER BY id DESC LIMIT :limit) AS newest
@@ -35,7 +36,7 @@ _DECIDED = f"""SELECT {_COLUMNS}, item.title, draft.source_type, item.published,
 _COUNT_LEARNT = f"""SELECT count(*) FROM (SELECT draft.id
     FROM (SELECT id FROM ({NEWEST_DECIDED}) AS decided ORDER BY id DESC LIMIT :limit) AS newest
     CROSS JOIN draft ON draft.id = newest.id
-    WHERE {_IS_PROPOSED} AND (CAST(:since AS BIGINT) IS NULL OR {_LAST_DECISION.format("at")} > :since)
+    WHERE {_IS_PROPOSED} AND ({_SINCE} IS NULL OR {_LAST_DECISION.format("at")} > {_SINCE})
     LIMIT :needed) AS counted"""  # noqa: S608 - words of our own
 _COUNT = f"SELECT coalesce(sum(drafts), 0) FROM draft_count WHERE user_id = ? AND status IN ({_DECIDED_VALUES})"  # noqa: S608
 _ESTIMATED = (Status.PENDING_REVIEW, Status.AWAITING_REVIEW, Status.CHANGES_REQUESTED, Status.APPROVED)
@@ -88,8 +89,7 @@ def is_refresh_due(conn: Connection, user_id: str, every: int) -> bool:
 
 def count_learnt(conn: Connection, user_id: str, limit: int, needed: int) -> int:
     """Return the number of decisions that the confidence is learnt from, counting no further than `needed`."""
-    since = learning.load(conn, user_id).since
-    values = {"user": user_id, "limit": limit, "needed": needed, "since": since and to_microseconds(since)}
+    values = {"user": user_id, "limit": limit, "needed": needed}
     return int(execute_sql(conn, _COUNT_LEARNT, values).fetchone()[0])
 
 

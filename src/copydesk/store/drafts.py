@@ -6,12 +6,14 @@ draft's image is recorded once and used for every attempt to post the image.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    FromClause,
+    Select,
     Text,
     and_,
     bindparam,
@@ -23,6 +25,7 @@ from sqlalchemy import (
     literal,
     select,
     type_coerce,
+    union,
     update,
 )
 
@@ -76,11 +79,22 @@ _APPROVED_TARGETS = (
     .limit(bindparam("most"))
 )
 _NEWEST_APPROVED = _APPROVED_TARGETS.subquery()
-# As text: PostgreSQL compares no JSON.
-_KIND = (_NEWEST_APPROVED.c.format, cast(_NEWEST_APPROVED.c.target_platforms, Text))
-_APPROVED_KINDS = select(
-    func.max(_NEWEST_APPROVED.c.id), _KIND[0], type_coerce(_KIND[1], draft.c.target_platforms.type)
-).group_by(*_KIND)
+
+
+def _select_kind(drafts: FromClause) -> Select[Any]:
+    # As text: PostgreSQL compares no JSON.
+    platforms = type_coerce(cast(drafts.c.target_platforms, Text), draft.c.target_platforms.type)
+    return select(drafts.c.format, platforms.label("platforms"))
+
+
+_WAITING_KINDS = union(
+    _select_kind(_NEWEST_APPROVED),
+    _select_kind(draft).where(
+        draft.c.user_id == bindparam("user"),
+        draft.c.status == Status.SCHEDULED,
+        draft.c.scheduled_at <= bindparam("now", type_=UtcDateTime),
+    ),
+)
 
 _COUNTS = draft_count.c
 _BY_STATUS = (
@@ -161,9 +175,12 @@ def list_approved_targets(conn: Connection, user_id: str, limit: int) -> tuple[D
     return tuple(DraftTargets(*row) for row in conn.execute(_APPROVED_TARGETS, {"user": user_id, "most": limit}))
 
 
-def list_approved_kinds(conn: Connection, user_id: str, limit: int) -> tuple[DraftTargets, ...]:
-    """Return one of each kind of the newest approved drafts, which differ in their formats and targets."""
-    return tuple(DraftTargets(*row) for row in conn.execute(_APPROVED_KINDS, {"user": user_id, "most": limit}))
+def list_waiting_kinds(
+    conn: Connection, user_id: str, now: datetime, limit: int
+) -> tuple[tuple[Format, tuple[str, ...]], ...]:
+    """Return the format and targets of the drafts due at `now` and the newest approved ones, each pair once."""
+    values = {"user": user_id, "now": now, "most": limit}
+    return tuple((draft_format, platforms) for draft_format, platforms in conn.execute(_WAITING_KINDS, values))
 
 
 def list_held_reasons(conn: Connection, user_id: str) -> tuple[str, ...]:

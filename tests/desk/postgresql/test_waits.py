@@ -74,3 +74,31 @@ async def test_search_waits_four_times(desk, monkeypatch):
     page = await desk.drafts.search("harbours lanterns")
     # The names of sources, the query, the drafts, and what other tables hold of them.
     assert (len(page.items), waits.count - before) == (25, 4)
+
+
+async def test_status_waits_six_times(desk, monkeypatch):
+    await insert_drafts(desk, 3, status="approved")
+    waits = Waits(monkeypatch)
+    await desk.status()
+    # The accounts, the deliveries, the drafts that wait for an account, the clock, the sources and the roles.
+    assert waits.count == 6
+
+
+async def test_progress_waits_once(desk, monkeypatch):
+    waits = Waits(monkeypatch)
+    await desk.learning.progress()
+    assert waits.count == 1
+
+
+async def test_draft_with_comments_and_approvals_waits_twice(desk, monkeypatch):
+    (draft_id,) = await insert_drafts(desk, 1, status="pending_review")
+    waits = Waits(monkeypatch)
+    await desk.drafts.activity.overview(draft_id)
+    # Most drafts have nothing more to load.
+    assert waits.count == 1
+    await desk.drafts.approve(draft_id)
+    comment = await desk.drafts.comments.add(draft_id, "Is this so?")
+    waits.count = 0
+    reviewed = await desk.drafts.activity.overview(draft_id)
+    assert (reviewed.comments, len(reviewed.activity.approvals)) == ((comment,), 1)
+    assert waits.count == 2

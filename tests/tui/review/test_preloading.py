@@ -4,9 +4,11 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from console_driver import ConsoleDriver, FakeDesk, FakePosting, open_console
 from copydesk.errors import CopydeskError
+from copydesk.model.confidence import DecisionProgress
 from copydesk.model.delivery import Preview, PreviewPart
 from copydesk.tui.messages import DeskChanged
 from copydesk.tui.review import preview_pane
@@ -136,3 +138,27 @@ async def test_preloading_keeps_displayed_items(monkeypatch: pytest.MonkeyPatch)
         for key in "jjjjjjjjjkkkkkkk":
             await ui.press(key)
             assert screen.queue.current.item_id in screen.item_pane._items
+
+
+class CountedLearning:
+    """Counts how often the decisions are counted."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def progress(self) -> DecisionProgress:
+        self.count += 1
+        return DecisionProgress(decisions=self.count, needed=20)
+
+
+async def test_decisions_are_counted_once_until_something_changes() -> None:
+    fake, _ = make_desk(9)
+    fake.learning = learning = CountedLearning()
+    fake.drafts.all = [replace(draft, confidence_known=False) for draft in fake.drafts.all]
+    async with open_console(fake) as ui:
+        await ui.press("j", "j", "j")
+        assert learning.count == 1
+        assert "1 of 20 decisions" in ui.text
+        await notify_change(ui)
+        assert learning.count == 2
+        assert "2 of 20 decisions" in ui.text

@@ -36,8 +36,8 @@ from copydesk.model.draft import APPROVED_STATUSES, STATUS_LABELS
 from copydesk.model.requests import MAX_TEXT_LENGTH
 from copydesk.model.token import Scope
 from copydesk.model.transitions import COUNTERSIGN, EventKind, allowed_actions, status_after_edit
-from copydesk.store import activity, draft_queries, draft_updates
-from copydesk.store.activity import OpenEdit
+from copydesk.store import accounts, activity, draft_queries, draft_updates
+from copydesk.store.activity import OpenEdit, StoredActivity
 from copydesk.store.database import Transaction
 from copydesk.store.draft_updates import DraftUpdate
 from copydesk.store.ids import creation_time, new_id
@@ -206,14 +206,24 @@ class Comments:
 
 
 def _load(conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime) -> DraftActivity:
-    draft_updates.load_snapshot(conn, user_id, draft_id)
-    viewers = activity.list_viewers(conn, user_id, draft_id, now)
-    edit = activity.get_edit(conn, user_id, draft_id)
+    return _seen_by(reviewer, _load_stored(conn, user_id, draft_id, now), now)
+
+
+def _load_stored(conn: Transaction, user_id: str, draft_id: str, now: datetime) -> StoredActivity:
+    stored = activity.load(conn, user_id, draft_id, now)
+    if stored is None:
+        raise draft_updates.draft_not_found(draft_id)
+    return stored
+
+
+def _seen_by(reviewer: str, stored: StoredActivity, now: datetime) -> DraftActivity:
+    """Return what a reviewer sees of it: not themselves, and no edit that was left behind."""
+    edit = stored.edit
     return DraftActivity(
-        viewers=tuple(viewer for viewer in viewers if viewer.reviewer != reviewer),
+        viewers=tuple(viewer for viewer in stored.viewers if viewer.reviewer != reviewer),
         editing=_to_editor(edit) if edit and edit.until > now else None,
-        unsaved=activity.list_unsaved(conn, user_id, draft_id),
-        approvals=activity.list_approvals(conn, user_id, draft_id),
+        unsaved=stored.unsaved,
+        approvals=stored.approvals,
     )
 
 
@@ -229,13 +239,15 @@ def _overview(
     if not traces.exists:
         raise draft_updates.draft_not_found(draft_id)
     several = traces.most_approvals > 1
-    required = required_approvals(conn, user_id, [draft_id], platforms).get(draft_id, 1) if several else 1
+    connected = accounts.list_all(conn, user_id) if several else ()
+    required = required_approvals(conn, user_id, [draft_id], connected, platforms).get(draft_id, 1)
     if not traces.any and required == 1:
         return ReviewedDraft(reviewer, _NO_ACTIVITY, is_shared=traces.is_shared)
+    stored = _load_stored(conn, user_id, draft_id, now)
     return ReviewedDraft(
         reviewer=reviewer,
-        activity=_load(conn, user_id, draft_id, reviewer, now),
-        comments=_load_comments(conn, user_id, draft_id),
+        activity=_seen_by(reviewer, stored, now),
+        comments=tuple(_anchored(comment, stored.text) for comment in stored.comments),
         required=required,
         is_shared=traces.is_shared,
     )

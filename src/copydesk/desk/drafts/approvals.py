@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.platforms import Platforms
-from copydesk.model.delivery import ApprovalQuestion
+from copydesk.model.delivery import ApprovalQuestion, ConnectedAccount
 from copydesk.model.draft import APPROVED_STATUSES
 from copydesk.store import accounts, activity, draft_updates, drafts, queue_window, schedule
 from copydesk.store.database import Transaction
@@ -16,14 +16,22 @@ MAX_QUESTIONS = 100
 _ALL_TIMES = timedelta(days=36525)
 
 
+def most_approvals(connected: Sequence[ConnectedAccount]) -> int:
+    """Return the largest number of approvals that one of the accounts asks for; 0 without accounts."""
+    return max((account.approvals for account in connected), default=0)
+
+
 def required_approvals(
-    conn: Transaction, user_id: str, draft_ids: Sequence[str], platforms: Platforms
+    conn: Transaction,
+    user_id: str,
+    draft_ids: Sequence[str],
+    connected: Sequence[ConnectedAccount],
+    platforms: Platforms,
 ) -> dict[str, int]:
     """Return the approvals that the accounts of each draft ask for; drafts without an account are left out."""
     # Most desks have no account that asks for several.
-    if not draft_ids or accounts.most_approvals(conn, user_id) <= 1:
+    if not draft_ids or most_approvals(connected) <= 1:
         return dict.fromkeys(draft_ids, 1)
-    connected = accounts.list_all(conn, user_id)
     targets = {
         draft.id: platforms.select_targets(connected, draft.platforms, draft.format)
         for draft in drafts.list_targets(conn, user_id, draft_ids)
@@ -40,7 +48,8 @@ def keep_lacking(conn: Transaction, user_id: str, required: Mapping[str, int]) -
 
 def list_lacking(conn: Transaction, user_id: str, draft_ids: Sequence[str], platforms: Platforms) -> tuple[str, ...]:
     """Return the approved ones of the drafts that have fewer approvals than their accounts ask for, in this order."""
-    lacking = keep_lacking(conn, user_id, required_approvals(conn, user_id, draft_ids, platforms))
+    connected = accounts.list_all(conn, user_id)
+    lacking = keep_lacking(conn, user_id, required_approvals(conn, user_id, draft_ids, connected, platforms))
     snapshots = draft_updates.load_snapshots(conn, user_id, list(lacking)) if lacking else {}
     return tuple(
         draft_id
@@ -50,14 +59,16 @@ def list_lacking(conn: Transaction, user_id: str, draft_ids: Sequence[str], plat
     )
 
 
-def count_missing_approvals(conn: Transaction, user_id: str, ctx: DeskContext) -> int:
+def count_missing_approvals(
+    conn: Transaction, user_id: str, ctx: DeskContext, connected: Sequence[ConnectedAccount]
+) -> int:
     """Return the number of questions that `list_missing_approvals` returns, without loading a draft."""
-    return len(_find_scheduled(conn, user_id, ctx))
+    return len(_find_scheduled(conn, user_id, ctx, connected))
 
 
 async def list_missing_approvals(ctx: DeskContext) -> tuple[ApprovalQuestion, ...]:
     """Return the scheduled and due drafts that lack an approval, the first one first."""
-    found = await ctx.read(_find_scheduled, ctx)
+    found = await ctx.read(_load_scheduled, ctx)
     if not found:
         return ()
     ids = [draft.id for draft, _ in found]
@@ -83,12 +94,18 @@ async def list_missing_approvals(ctx: DeskContext) -> tuple[ApprovalQuestion, ..
     return tuple(questions)
 
 
-def _find_scheduled(conn: Transaction, user_id: str, ctx: DeskContext) -> tuple[tuple[ScheduledDraft, int], ...]:
+def _load_scheduled(conn: Transaction, user_id: str, ctx: DeskContext) -> tuple[tuple[ScheduledDraft, int], ...]:
+    return _find_scheduled(conn, user_id, ctx, accounts.list_all(conn, user_id))
+
+
+def _find_scheduled(
+    conn: Transaction, user_id: str, ctx: DeskContext, connected: Sequence[ConnectedAccount]
+) -> tuple[tuple[ScheduledDraft, int], ...]:
     """Return the scheduled drafts that lack an approval, each with the number that it needs."""
-    if accounts.most_approvals(conn, user_id) <= 1:
+    if most_approvals(connected) <= 1:
         return ()
     scheduled = schedule.list_due(conn, user_id, ctx.clock() + _ALL_TIMES)
-    required = required_approvals(conn, user_id, [draft.id for draft in scheduled], ctx.platforms)
+    required = required_approvals(conn, user_id, [draft.id for draft in scheduled], connected, ctx.platforms)
     lacking = keep_lacking(conn, user_id, required)
     return tuple((draft, lacking[draft.id]) for draft in scheduled if draft.id in lacking)[:MAX_QUESTIONS]
 

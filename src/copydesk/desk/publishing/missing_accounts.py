@@ -16,6 +16,10 @@ MAX_APPROVED = 1000
 """Approved drafts that are looked at, the newest ones: it is done after every change of the database."""
 
 
+_MissingAccount = tuple[tuple[str, ...], Format | None]
+"""The platforms and the format that an account is missing for; None for any format."""
+
+
 class _Waiting(NamedTuple):
     """What waits to be posted: due drafts, oldest first, and approved ones, newest first."""
 
@@ -40,11 +44,19 @@ async def list_without_account(ctx: DeskContext, draft_ids: Sequence[str]) -> tu
     )
 
 
-def count_missing_accounts(conn: Transaction, user_id: str, ctx: DeskContext) -> int:
+def count_missing_accounts(
+    conn: Transaction, user_id: str, ctx: DeskContext, connected: tuple[ConnectedAccount, ...]
+) -> int:
     """Return the number of questions that `list_missing_accounts` returns, without loading a draft."""
-    # One draft of each kind is enough, which the database finds faster than a thousand drafts are decoded.
-    approved = drafts.list_approved_kinds(conn, user_id, MAX_APPROVED)
-    return len(_group(ctx, _load_waiting(conn, user_id, ctx.clock(), approved)))
+    # The kinds of drafts are enough, which the database finds faster than a thousand drafts are decoded.
+    kinds = drafts.list_waiting_kinds(conn, user_id, ctx.clock(), MAX_APPROVED)
+    return len(
+        {
+            _missing_account(connected, platforms, draft_format)
+            for draft_format, platforms in kinds
+            if not ctx.platforms.select_targets(connected, platforms, draft_format)
+        }
+    )
 
 
 async def list_missing_accounts(ctx: DeskContext) -> tuple[AccountQuestion, ...]:
@@ -70,17 +82,25 @@ async def list_missing_accounts(ctx: DeskContext) -> tuple[AccountQuestion, ...]
 
 
 def _load_all_waiting(conn: Transaction, user_id: str, now: datetime) -> _Waiting:
-    return _load_waiting(conn, user_id, now, drafts.list_approved_targets(conn, user_id, MAX_APPROVED))
-
-
-def _load_waiting(conn: Transaction, user_id: str, now: datetime, approved: tuple[DraftTargets, ...]) -> _Waiting:
     due = [DraftTargets(draft.id, draft.format, draft.platforms) for draft in schedule.list_due(conn, user_id, now)]
-    return _Waiting(connected=accounts.list_all(conn, user_id), due=tuple(due), approved=approved)
+    return _Waiting(
+        connected=accounts.list_all(conn, user_id),
+        due=tuple(due),
+        approved=drafts.list_approved_targets(conn, user_id, MAX_APPROVED),
+    )
 
 
-def _group(ctx: DeskContext, waiting: _Waiting) -> dict[tuple[tuple[str, ...], Format | None], _Group]:
-    """Return the drafts without an account by their platforms and format, all of them together without any account."""
-    groups: dict[tuple[tuple[str, ...], Format | None], _Group] = {}
+def _missing_account(
+    connected: Sequence[ConnectedAccount], platforms: tuple[str, ...], draft_format: Format
+) -> _MissingAccount:
+    """Return what is missing for a draft that none of the accounts would post: the same one for all without any."""
+    # The format matters only where any account will do, if it takes the format.
+    return ((), None) if not connected else (platforms, None if platforms else draft_format)
+
+
+def _group(ctx: DeskContext, waiting: _Waiting) -> dict[_MissingAccount, _Group]:
+    """Return the drafts without an account by the account that is missing."""
+    groups: dict[_MissingAccount, _Group] = {}
     has_account: dict[tuple[tuple[str, ...], Format], bool] = {}
 
     def find(draft: DraftTargets) -> _Group | None:
@@ -89,9 +109,7 @@ def _group(ctx: DeskContext, waiting: _Waiting) -> dict[tuple[tuple[str, ...], F
             has_account[kind] = bool(ctx.platforms.select_targets(waiting.connected, *kind))
         if has_account[kind]:
             return None
-        # The format matters only where any account will do, if it takes the format.
-        key = ((), None) if not waiting.connected else (draft.platforms, None if draft.platforms else draft.format)
-        return groups.setdefault(key, _Group([], []))
+        return groups.setdefault(_missing_account(waiting.connected, *kind), _Group([], []))
 
     for draft in waiting.due:
         if group := find(draft):

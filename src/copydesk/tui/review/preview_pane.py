@@ -85,7 +85,9 @@ class PreviewPane(Container):
         self._zone: ZoneInfo | None = None
         """The user's time zone, as loaded last."""
         self._progress: DecisionProgress | None = None
-        """The decisions made, as counted last; None while the confidence is known."""
+        """The decisions made, as counted last; None before that."""
+        self._counted_at = 0
+        """`change_count` when they were counted."""
         self.is_shared = False
         """True if another reviewer was at the desk when details were loaded last."""
         self._partial_text = ""
@@ -181,7 +183,7 @@ class PreviewPane(Container):
         """
         from copydesk.tui.review.pages import DraftDetails  # noqa: PLC0415
 
-        self._progress = None if draft.confidence_known else await desk.learning.progress()
+        progress = None if draft.confidence_known else await self._load_progress(desk)
         reviewed: ReviewedDraft | None = None
         reports: Sequence[DeliveryReport] = ()
         with suppress(NotFoundError):  # it may have been deleted meanwhile
@@ -193,7 +195,14 @@ class PreviewPane(Container):
             from zoneinfo import ZoneInfo  # noqa: PLC0415 - as above
 
             self._zone = ZoneInfo(await desk.schedule.zone())
-        return DraftDetails(self._zone, reports, self._progress, reviewed)
+        return DraftDetails(self._zone, reports, progress, reviewed)
+
+    async def _load_progress(self, desk: "Desk") -> "DecisionProgress":
+        """Return the decisions made, which are counted again only after a change."""
+        changes = self.app.change_count
+        if self._progress is None or self._counted_at != changes:
+            self._progress, self._counted_at = await desk.learning.progress(), changes
+        return self._progress
 
     @property
     def lacks_own_approval(self) -> bool:
