@@ -461,7 +461,9 @@ def _plan(
         # The user may still be typing, so the last word is a prefix.
         query = parse_query(view.query, incomplete=True)
         values["words"] = search.build_match_expression(conn, user_id, query, source_id=view.source_id, tags=view.tags)
-    if shape.source or shape.tags or shape.has_query:
+    # On a server the planner knows how many drafts a tab has.
+    is_counted = not shape.on_server if shape.has_query else shape.source or shape.tags
+    if is_counted:
         shape = shape._replace(
             is_selective=_scalar(conn, count_candidates_sql(shape), values | {"limit": MAX_SORTED}) < MAX_SORTED
         )

@@ -6,7 +6,7 @@ has a word are looked up first, and their drafts are found by source id. So a so
 drafts.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -28,7 +28,7 @@ from copydesk.model.draft import Draft, ListedDraft
 from copydesk.model.filters import Filters, Query, Term, contains_term, tokenize
 from copydesk.store import draft_queries
 from copydesk.store.draft_rows import Driver, hydrate, in_one_round_trip
-from copydesk.store.raw_sql import POSTGRESQL, dbapi_connection, execute_sql, to_sql
+from copydesk.store.raw_sql import POSTGRESQL, dbapi_connection, to_sql
 from copydesk.store.tables import draft, item, source
 
 _INDEX: Final = table("draft_words", column("rowid"), column("draft_words"))
@@ -37,8 +37,10 @@ NEWEST: Final = 5000
 
 As many as can be read in the time in which the index finds a word of which they have less than a page.
 """
-_SOURCE_NAMES = select(source.c.id, source.c.name).where(source.c.user_id == bindparam("user"))
-
+_SOURCE_NAMES: Final = to_sql(select(source.c.id, source.c.name).where(source.c.user_id == bindparam("user")))
+# The database divides the words, as it did in the drafts.
+_PHRASES: Final = """SELECT words, CAST(phraseto_tsquery('simple', fold_words(words)) AS TEXT)
+    FROM unnest(CAST(? AS TEXT[])) AS words"""
 
 ABOUT_SQL: Final = "(SELECT title FROM item WHERE id = ?) || ?"
 """SQL for the `about` column of a new draft: its item's title and its tags, each on its own line."""
@@ -137,18 +139,18 @@ def _last_of_newest(*, has_cursor: bool) -> Select[tuple[str]]:
     return query.limit(literal_column("1")).offset(bindparam("newest"))
 
 
-def _sources(conn: Connection, user_id: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return (source id, words of its name) for the user's sources."""
-    return [(source_id, tokenize(name)) for source_id, name in conn.execute(_SOURCE_NAMES, {"user": user_id})]
-
-
 def build_match_expression(
     conn: Connection, user_id: str, query: Query, *, source_id: str | None = None, tags: Sequence[str] = ()
 ) -> str:
     """Return the expression for the query, restricted to a source's drafts and to tags, for the database of `conn`."""
-    on_server = conn.dialect.name == POSTGRESQL
-    language = _tsquery(conn, [*(term.text for term in query.terms), *tags]) if on_server else _FTS5
-    return _format_match_expression(language, query, _sources(conn, user_id), source_id, tags)
+    driver, on_server = dbapi_connection(conn), conn.dialect.name == POSTGRESQL
+    with in_one_round_trip(driver):
+        names = driver.execute(_SOURCE_NAMES, {"user": user_id})
+        texts = [*(term.text for term in query.terms), *tags]
+        phrases = driver.execute(_PHRASES, (texts,)) if on_server else ()
+    sources = [(source_id, tokenize(name)) for source_id, name in names]
+    language = _tsquery(dict(phrases)) if on_server else _FTS5
+    return _format_match_expression(language, query, sources, source_id, tags)
 
 
 class _Language(NamedTuple):
@@ -210,12 +212,8 @@ _FTS5: Final = _Language(
 )
 
 
-def _tsquery(conn: Connection, texts: Sequence[str]) -> _Language:
-    """Return the language of PostgreSQL's tsquery, for queries with these texts."""
-    # The database divides the words, as it did in the drafts.
-    query = """SELECT words, CAST(phraseto_tsquery('simple', fold_words(words)) AS TEXT)
-        FROM unnest(CAST(? AS TEXT[])) AS words"""
-    phrases = dict(execute_sql(conn, query, (list(texts),)).fetchall())
+def _tsquery(phrases: Mapping[str, str]) -> _Language:
+    """Return the language of PostgreSQL's tsquery, with the words of each text as a query."""
 
     def phrase(text: str, is_prefix: bool = False) -> str:  # noqa: FBT001, FBT002 - as in a language
         return f"{phrases[text]}:*" if is_prefix else phrases[text]
