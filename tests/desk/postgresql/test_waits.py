@@ -102,3 +102,16 @@ async def test_draft_with_comments_and_approvals_waits_twice(desk, monkeypatch):
     reviewed = await desk.drafts.activity.overview(draft_id)
     assert (reviewed.comments, len(reviewed.activity.approvals)) == ((comment,), 1)
     assert waits.count == 2
+
+
+async def test_time_of_a_decision_is_stored_without_a_wait(desk, monkeypatch):
+    waits = Waits(monkeypatch)
+    counts = []
+    for draft_id, decided_in in zip(
+        await insert_drafts(desk, 3, status="pending_review"), (None, None, 4.0), strict=True
+    ):
+        waits.count = 0
+        await desk.drafts.change(draft_id, {"action": "approve"}, decided_in=decided_in)
+        counts.append(waits.count)
+    assert counts == [counts[0]] * 3
+    assert (await desk.drafts.decision_stats()).timed == 1

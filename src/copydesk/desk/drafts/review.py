@@ -55,7 +55,7 @@ from copydesk.model.transitions import (
 from copydesk.scheduling.slots import HORIZON, next_free_slot
 from copydesk.scheduling.time_text import DAYS, MONTHS
 from copydesk.scheduling.wall_time import ScheduledTime, scheduled_at_instant
-from copydesk.store import bulk_actions, draft_queries, draft_updates, schedule
+from copydesk.store import bulk_actions, decisions, draft_queries, draft_updates, schedule
 from copydesk.store.bulk_actions import BulkPart, BulkPlan
 from copydesk.store.database import COMMIT_BATCH_SIZE, Transaction
 from copydesk.store.draft_updates import DraftSnapshot, DraftUpdate
@@ -114,14 +114,23 @@ class Review:
         return await self.apply(draft_id, validate_change(request, now), now, expected_version=expected_version)
 
     async def apply(
-        self, draft_id: str, request: ChangeDraft, now: datetime, *, expected_version: int | None = None
+        self,
+        draft_id: str,
+        request: ChangeDraft,
+        now: datetime,
+        *,
+        expected_version: int | None = None,
+        decided_in: float | None = None,
     ) -> Draft:
-        """Apply a change as `change` does; `request` was validated at the time `now`."""
+        """Apply a change as `change` does; `request` was validated at the time `now`.
+
+        With it `decided_in`, how long the decision took, is stored.
+        """
         # The checks run here, outside the transaction: they take milliseconds in which nobody else could write.
         change = await prepare_change(self._ctx, draft_id, request, now, expected_version=expected_version)
         # Synced to disk before the response: a power cut must not take back an approval unnoticed.
         with requiring(change.scope):
-            return await self._ctx.write_durable(_apply_request, change, expected_version)
+            return await self._ctx.write_durable(_apply_request, change, expected_version, decided_in)
 
     async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
         """Implement `Drafts.bulk`, which documents it."""
@@ -495,7 +504,13 @@ def _conflict(snapshot: DraftSnapshot, message: str, hint: str) -> ConflictError
     return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)
 
 
-def _apply_request(conn: Transaction, user_id: str, change: PreparedChange, expected_version: int | None) -> Draft:
+def _apply_request(
+    conn: Transaction,
+    user_id: str,
+    change: PreparedChange,
+    expected_version: int | None,
+    decided_in: float | None,
+) -> Draft:
     snapshot, request, now, edited, reviewer = change
     if edited is not None:
         settle_edit(conn, user_id, snapshot.id, reviewer, now)
@@ -504,6 +519,8 @@ def _apply_request(conn: Transaction, user_id: str, change: PreparedChange, expe
         draft_updates.load_snapshot(conn, user_id, snapshot.id, expected_version=expected_version)
     at = resolve_time(conn, user_id, snapshot, request, now)
     write_change(conn, user_id, change, at=at)
+    if decided_in is not None:
+        decisions.add_time(conn, user_id, decided_in, now)
     return without_item(draft_queries.load(conn, user_id, snapshot.id))
 
 

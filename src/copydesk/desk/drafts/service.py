@@ -100,7 +100,12 @@ class Drafts:
 
     @operation
     async def change(
-        self, draft_id: str, request: ChangeDraft | Mapping[str, object], *, expected_version: int | None = None
+        self,
+        draft_id: str,
+        request: ChangeDraft | Mapping[str, object],
+        *,
+        expected_version: int | None = None,
+        decided_in: float | None = None,
     ) -> Draft | PostResult:
         """Apply an edit, an action, or an edit followed by an action as one change; return the draft after it.
 
@@ -109,13 +114,20 @@ class Drafts:
         `expected_version` is the version that the caller displayed; if the draft has another one by now, nothing is
         written and StaleVersionError is raised. Raise InvalidError, NotFoundError, or ConflictError with the current
         status and the actions it allows.
+
+        `decided_in` is how many seconds the decision took from showing the draft. It is stored for `decision_stats`,
+        without which draft it was, unless it is negative, longer than MAX_DECISION_TIME, because the user was
+        elsewhere, or the setting `console.record_decision_times` is off.
         """
         now = self._ctx.clock()
         change = validate_change(request, now)
         if change.action is Action.POST:
             platforms = change.platforms or ()
             return await self._posting().post(draft_id, platforms, text=change.text, expected_version=expected_version)
-        return await self._review.apply(draft_id, change, now, expected_version=expected_version)
+        is_recorded = self._ctx.settings.console.record_decision_times
+        if decided_in is not None and not (is_recorded and 0 <= decided_in <= MAX_DECISION_TIME):
+            decided_in = None
+        return await self._review.apply(draft_id, change, now, expected_version=expected_version, decided_in=decided_in)
 
     @operation
     async def edit(self, draft_id: str, text: str, *, expected_version: int | None = None) -> Draft:
@@ -379,19 +391,6 @@ class Drafts:
         if item is None:
             raise NotFoundError(f"No item {item_id!r}.")
         return item
-
-    @operation
-    async def record_decision_times(self, seconds: Sequence[float]) -> None:
-        """Store how long decisions took from showing a draft, for `decision_stats`; which drafts is not stored.
-
-        Times that are negative, or longer than MAX_DECISION_TIME, because the user was elsewhere, are left out. Nothing
-        is stored if the setting `console.record_decision_times` is off.
-        """
-        if not self._ctx.settings.console.record_decision_times:
-            return
-        taken = [value for value in seconds if 0 <= value <= MAX_DECISION_TIME]
-        if taken:
-            await self._ctx.write_unguarded(decisions.add_times, taken, self._ctx.clock())
 
     @operation
     async def decision_stats(self) -> DecisionStats:

@@ -50,8 +50,6 @@ OnSuccess = Callable[[Sequence[str]], object]
 """Called after an action with the ids of the drafts that were changed."""
 TOAST_INTERVAL = 0.5
 """Seconds within which single actions share one toast."""
-STORE_TIMES_DELAY = 2.0
-"""Seconds after a decision at which the times of all decisions since are stored."""
 MAX_RELOADED = 100
 """Up to this many drafts are reloaded after an undo."""
 
@@ -174,6 +172,18 @@ class ActionResult(NamedTuple):
     """Called with the ids of the selected drafts that were not changed."""
 
 
+class SingleChange(NamedTuple):
+    """A change of one draft, whose row displays the result already."""
+
+    draft: ListedDraft
+    steps: Sequence[ChangeDraft]
+    decided_in: float | None
+    """Seconds from showing the draft to the decision; None if it is none, or the draft is not displayed."""
+    displayed_state: DraftState | None
+    on_success: OnSuccess | None
+    on_failure: Callable[[], object] | None
+
+
 class BulkChange(NamedTuple):
     """A change of several drafts, which are found when it runs."""
 
@@ -200,8 +210,6 @@ class ActionRunner:
         """Actions by past participle since the last pause, for the toast."""
         self._has_unreported = False
         self._toast_timer: Timer | None = None
-        self._decision_times: list[float] = []
-        """Seconds that decisions took, until they are stored."""
 
     # Applying.
 
@@ -233,31 +241,17 @@ class ActionRunner:
             return
         draft = selection.draft
         state = self._state_after(draft, steps)
-        on_finished = None
+        on_finished = decided_in = None
         if state is not None:
             # Before the write, so that the effect is visible at once.
             self.queue.fade([draft.id], state.status, archived=state.archived)
             self.changes.pending.add(draft.id, state)
             if draft.status in TO_REVIEW and (state.archived or state.status not in TO_REVIEW):
-                self._record_time(draft)
+                decided_in = self.changes.seconds_displayed(draft.id)
             on_finished = partial(self.changes.pending.remove_first, draft.id)
             self._move_on(draft)
-        self.app.enqueue_write(
-            lambda desk: self._change_one(desk, draft, steps, state, on_success, on_failure), on_finished=on_finished
-        )
-
-    def _record_time(self, draft: ListedDraft) -> None:
-        """Note how long the draft was displayed; several notes are stored together, as keys must not wait for them."""
-        seconds = self.changes.seconds_displayed(draft.id)
-        if seconds is None:
-            return
-        if not self._decision_times:
-            self.screen.set_timer(STORE_TIMES_DELAY, self._store_times)
-        self._decision_times.append(seconds)
-
-    def _store_times(self) -> None:
-        times, self._decision_times = self._decision_times, []
-        self.app.run_desk_task(lambda desk: desk.drafts.record_decision_times(times))
+        single = SingleChange(draft, steps, decided_in, state, on_success, on_failure)
+        self.app.enqueue_write(lambda desk: self._change_one(desk, single), on_finished=on_finished)
 
     def refusal(self, key_id: str, draft: ListedDraft) -> str:
         """Return why a key does nothing to the draft, and which keys do; empty if it does something."""
@@ -319,37 +313,29 @@ class ActionRunner:
             return None
         return DraftState(status, archived)
 
-    async def _change_one(
-        self,
-        desk: "Desk",
-        draft: ListedDraft,
-        steps: Sequence[ChangeDraft],
-        displayed_state: DraftState | None,
-        then: OnSuccess | None,
-        on_failure: Callable[[], object] | None,
-    ) -> None:
-        request, names = steps[-1], {draft.id: labels.draft_name(draft.text)}
+    async def _change_one(self, desk: "Desk", change: SingleChange) -> None:
+        draft, request = change.draft, change.steps[-1]
+        names = {draft.id: labels.draft_name(draft.text)}
         try:
-            changed = await self._apply_steps(desk, draft, steps)
+            changed = await self._apply_steps(desk, change)
             detail = await self._detail(desk, changed, request)
         except Exception as error:
             # Any error has to restore the row, which was dimmed before the write.
             failed = {draft.id: error_message(error)}
             refused = is_refusal(error)
             outcome = Outcome(change_name(request.action), (), failed, names=names, refused=refused)
-            self.finish(ActionResult(outcome, on_failure=on_failure))
+            self.finish(ActionResult(outcome, on_failure=change.on_failure))
             return
         self.changes.record(draft, changed)
         outcome = Outcome(change_name(request.action), (draft.id,), detail=detail, names=names)
-        self.finish(
-            ActionResult(outcome, {draft.id: DraftState.of(changed)}, displayed_state=displayed_state, on_success=then)
-        )
+        states = {draft.id: DraftState.of(changed)}
+        self.finish(ActionResult(outcome, states, displayed_state=change.displayed_state, on_success=change.on_success))
 
-    async def _apply_steps(self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Draft:
+    async def _apply_steps(self, desk: "Desk", change: SingleChange) -> Draft:
         """Apply the steps; if a later one fails, undo the earlier ones and re-raise."""
-        first, *rest = steps
-        changed = await self._apply_first_step(desk, draft, first)
-        for step in rest:
+        draft = change.draft
+        changed = await self._apply_first_step(desk, change)
+        for step in change.steps[1:]:
             has_time = step.action is Action.SCHEDULE and changed.status is Status.SCHEDULED
             if has_time and step.scheduled_at is None:
                 # A held draft, whose approval has restored its time.
@@ -363,18 +349,19 @@ class ActionRunner:
                 raise
         return changed
 
-    async def _apply_first_step(self, desk: "Desk", draft: ListedDraft, step: ChangeDraft) -> Draft:
+    async def _apply_first_step(self, desk: "Desk", change: SingleChange) -> Draft:
         """Change the draft in the version that the user saw.
 
         Another version counts as the same if the user would see no difference: equal text, status and archived state.
         """
+        draft, step, decided_in = change.draft, change.steps[0], change.decided_in
         try:
-            return await _change(desk, draft, step, self.changes.current_version(draft))
+            return await _change(desk, draft, step, self.changes.current_version(draft), decided_in)
         except ConflictError:
             current = await desk.drafts.get(draft.id)
             if current.text != draft.text or DraftState.of(current) != self.changes.current_state(draft):
                 raise
-            return await _change(desk, draft, step, current.version)
+            return await _change(desk, draft, step, current.version, decided_in)
 
     async def _detail(self, desk: "Desk", changed: Draft, request: ChangeDraft) -> str:
         """Return the time of a scheduled draft, or the approvals that an approved one has of those it needs."""
@@ -683,7 +670,13 @@ async def _resolve(desk: "Desk", selection: Selection) -> ResolvedDrafts:
     return await selection.resolve(desk)
 
 
-async def _change(desk: "Desk", draft: ListedDraft, request: ChangeDraft, expected_version: int | None = None) -> Draft:
-    changed = await desk.drafts.change(draft.id, request, expected_version=expected_version)
+async def _change(
+    desk: "Desk",
+    draft: ListedDraft,
+    request: ChangeDraft,
+    expected_version: int | None = None,
+    decided_in: float | None = None,
+) -> Draft:
+    changed = await desk.drafts.change(draft.id, request, expected_version=expected_version, decided_in=decided_in)
     assert isinstance(changed, Draft), "posting has its own dialog"
     return changed
