@@ -69,7 +69,7 @@ def test_source_is_printed_as_text(tmp_path, server):
     out = run_ok(tmp_path, "source", "add", "rss", server.url("/feed"))
     (source,) = run_json(tmp_path, "source", "list")
 
-    assert out == f"Added The Ferry Gazette (rss, {server.url('/feed')}) as {source['id']}.\n"
+    assert out == f"Added The Ferry Gazette (rss, {server.url('/feed')}) as {source['id'][-6:]}.\n"
     assert run_ok(tmp_path, "source", "list") == (
         f"{source['id'][-6:]}  unknown  rss      0 items  not fetched yet  The Ferry Gazette\n"
     )

@@ -74,7 +74,7 @@ def test_regenerated_version_is_diffed(tmp_path, url):
 
     result = run_in_process(tmp_path, "draft", "diff", second["id"])
     assert (result.code, result.err) == (0, "")
-    assert result.out.startswith(f"{first['id']} → {second['id']}\n\n")
+    assert result.out.startswith(f"{first['id'][-6:]} → {second['id'][-6:]}\n\n")
     assert "[-" in result.out
     unmarked = re.sub(r"\[-.*?-\]|\{\+(.*?)\+\}", r"\1", result.out.split("\n\n", 1)[1], flags=re.DOTALL)
     assert unmarked.startswith(second["text"])
@@ -91,17 +91,17 @@ def test_history_includes_previous_versions(tmp_path, url):
     result = run_in_process(tmp_path, "draft", "history", second)
 
     assert [line.split(")  ", 1)[-1] for line in result.out.splitlines()] == [
-        f"{first}:",
+        f"{first[-6:]}:",
         "you created it (generating)",
         "the system generated the text (generating → new)",
         "you asked for a new version (new → regenerating) “Shorter.”",
         "the system generated a new version (regenerating → changes requested)",
-        f"{second}:",
+        f"{second[-6:]}:",
         "the system created it (needs review)",
     ]
     events, _ = run_json(tmp_path, "history", second)
     assert [event["draftId"] for event in events] == [first] * 4 + [second]
-    assert run_in_process(tmp_path, "draft", "history", first).err == f"Newer version: {second}.\n"
+    assert run_in_process(tmp_path, "draft", "history", first).err == f"Newer version: {second[-6:]}.\n"
 
 
 def test_several_drafts_are_regenerated_at_once(tmp_path, url):

@@ -76,7 +76,7 @@ def test_writer_messages_are_sanitized(capsys):
         id="0", status=Status.GENERATION_FAILED, last_error=HOSTILE, checks=SimpleNamespace(findings=[finding])
     )
     print_writer_notes([draft])
-    assert print_unwritten([draft]) == 1
+    assert print_unwritten([draft], {"0": "0"}) == 1
 
     result = capsys.readouterr()
     assert result.err.count("Words") == 2

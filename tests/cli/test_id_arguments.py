@@ -28,7 +28,7 @@ def run_json(home: Path, *args: str):
 
 def create_draft(home: Path, text: str, end: str = "") -> str:
     """Create a draft, whose id ends with `end`; return the id."""
-    created = run_ok(home, "draft", "new", text).out.split()[1]
+    created = run_json(home, "draft", "new", text)["drafts"][0]["id"]
     draft_id = created[: len(created) - len(end)] + end
     for table, column in (("draft_event", "draft_id"), ("draft", "id")):
         execute_sql(home, f"UPDATE {table} SET {column} = ? WHERE {column} = ?", draft_id, created)
@@ -66,7 +66,7 @@ def test_drafts_are_given_by_their_ends(tmp_path: Path) -> None:
     first, second = create_draft(tmp_path, "One."), create_draft(tmp_path, "Two.")
 
     assert "One." in run_ok(tmp_path, "draft", "show", first[-4:].upper()).out
-    assert run_ok(tmp_path, "draft", "approve", first[-6:]).out == f"{first} approved.\n"
+    assert run_ok(tmp_path, "draft", "approve", first[-6:]).out == f"{first[-6:]} approved.\n"
     assert run_ok(tmp_path, "draft", "undo", first[-6:]).code == 0
     # The same draft twice is one.
     assert run_json(tmp_path, "draft", "approve", first[-4:], second[-8:], first, "--bulk")["total"] == 2
@@ -166,6 +166,23 @@ def test_lists_print_short_ids_and_json_whole_ones(tmp_path: Path, words: tuple[
     assert [found["id"] for found in run_json(tmp_path, *words)["drafts"]] == [second, first]
     for short_id in (first[-7:], second[-7:]):
         run_ok(tmp_path, "draft", "show", short_id)
+
+
+def test_drafts_are_named_by_the_ids_of_the_lists(tmp_path: Path) -> None:
+    first = create_draft(tmp_path, "One ferry.", "111aaaa11")
+    create_draft(tmp_path, "Two ferries.", "222aaaa11")
+    short_id = first[-7:]
+
+    assert run_ok(tmp_path, "draft", "show", first).out.splitlines()[0].endswith(f" · {short_id}")
+    assert run_ok(tmp_path, "draft", "edit", first, "--text", "A ferry.").out.startswith(f"{short_id} edited")
+    assert run_ok(tmp_path, "draft", "approve", first).out.startswith(f"{short_id} approved")
+    assert run_ok(tmp_path, "draft", "undo").out.startswith(f"{short_id} now needs review")
+    created = run_ok(tmp_path, "draft", "new", "Three ferries.").out.split()[1]
+    assert run_json(tmp_path, "draft", "show", created)["id"].endswith(created)
+    assert len(created) == 6
+    failed = run_in_process(tmp_path, "draft", "reschedule", "--at", "in 2 days", first, created)
+    named = [line.split(":")[0] for line in failed.err.splitlines()[1:]]
+    assert (named[0], named[1][-6:], len(named[1])) == (short_id, created, len(short_id))
 
 
 def test_schedule_prints_short_ids(tmp_path: Path) -> None:

@@ -120,9 +120,9 @@ def test_needs_you_lists_what_is_known_and_the_answers(tmp_path, unknown):
         "fake:you: The harbour opens.",
         "Unknown whether it was posted. No response. Copydesk cannot check fake.",
         "Profile https://fake.example/you",
-        f"It is there copydesk --sample delivery posted {unknown} --url URL",
-        f"Send again copydesk --sample delivery resend {unknown}",
-        f"Discard copydesk --sample delivery discard {unknown}",
+        f"It is there copydesk --sample delivery posted {unknown[-6:]} --url URL",
+        f"Send again copydesk --sample delivery resend {unknown[-6:]}",
+        f"Discard copydesk --sample delivery discard {unknown[-6:]}",
     ]
 
 

@@ -88,7 +88,7 @@ def test_single_id_prints_draft(tmp_path):
     assert (changed["id"], changed["status"], changed["version"]) == (draft_id, "approved", 2)
     changed = run_json(tmp_path, "draft", "unapprove", draft_id, "--feedback", "Shorter.")
     assert (changed["status"], changed["feedback"]) == ("changes_requested", "Shorter.")
-    assert run_ok(tmp_path, "draft", "reject", draft_id, "--feedback", "Too long.") == f"{draft_id} rejected.\n"
+    assert run_ok(tmp_path, "draft", "reject", draft_id, "--feedback", "Too long.") == f"{draft_id[-6:]} rejected.\n"
     assert run_json(tmp_path, "draft", "regenerate", draft_id, "--no-wait")["feedback"] == "Too long."
 
 
@@ -199,7 +199,7 @@ def test_time_is_parsed_in_users_zone(tmp_path):
 
     assert result.code == 0
     assert " 09:30 UTC+05:45 (" in result.err
-    assert result.out.startswith(f"{draft_id} scheduled for ")
+    assert result.out.startswith(f"{draft_id[-6:]} scheduled for ")
     assert " 09:30 UTC+05:45 (" in result.out
     moved = run_json(tmp_path, "draft", "reschedule", draft_id, "--at", "in 3 days")
     scheduled_at = datetime.fromisoformat(moved["scheduledAt"])
@@ -298,7 +298,7 @@ def test_edit_replaces_text(tmp_path):
 
     assert (changed["text"], changed["version"]) == ("Better words.", 2)
     result = run_in_process(tmp_path, "draft", "edit", draft_id, "--file", "-", stdin="From a pipe.")
-    assert result.out == f"{draft_id} edited, now needs review.\n"
+    assert result.out == f"{draft_id[-6:]} edited, now needs review.\n"
     assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "From a pipe."
 
 
@@ -376,7 +376,7 @@ def test_undo_and_redo(tmp_path):
     draft_id = create_draft(tmp_path)
     run_ok(tmp_path, "draft", "approve", draft_id)
 
-    assert run_ok(tmp_path, "draft", "undo", draft_id) == f"{draft_id} now needs review (undid approve).\n"
+    assert run_ok(tmp_path, "draft", "undo", draft_id) == f"{draft_id[-6:]} now needs review (undid approve).\n"
     assert run_json(tmp_path, "draft", "redo")["status"] == "approved"
     assert run_json(tmp_path, "draft", "undo")["status"] == "awaiting_review"
     result = run_in_process(tmp_path, "draft", "undo")
@@ -388,17 +388,17 @@ def test_undo_and_redo_report_new_state(tmp_path):
     draft_id = create_draft(tmp_path)
     run_ok(tmp_path, "draft", "approve", draft_id)
     result = run_ok(tmp_path, "draft", "unapprove", draft_id, "--feedback", "Say more.")
-    assert result == f"{draft_id} unapproved, now changes requested.\n"
+    assert result == f"{draft_id[-6:]} unapproved, now changes requested.\n"
     run_ok(tmp_path, "draft", "archive", draft_id)
     run_ok(tmp_path, "draft", "undo")
     result = run_ok(tmp_path, "draft", "redo")
-    assert result == f"{draft_id} now changes requested and archived (redid archive).\n"
+    assert result == f"{draft_id[-6:]} now changes requested and archived (redid archive).\n"
     run_ok(tmp_path, "draft", "undo")
     run_ok(tmp_path, "draft", "approve", draft_id)
     run_ok(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9")
     run_ok(tmp_path, "draft", "reschedule", draft_id, "--at", "tomorrow 17")
     result = run_ok(tmp_path, "draft", "undo")
-    assert result.startswith(f"{draft_id} now scheduled for ")
+    assert result.startswith(f"{draft_id[-6:]} now scheduled for ")
     assert " 09:00 " in result
     assert result.endswith(" (undid reschedule).\n")
     assert set(run_json(tmp_path, "draft", "redo")) == DRAFT_FIELDS

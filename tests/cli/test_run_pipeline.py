@@ -141,10 +141,10 @@ def test_run_is_cancelled_by_command(home, server):
         waiting = start_process(home, "run", "start", "--json")
         wait_until(lambda: query_db(home, "SELECT count(*) FROM run") == [(2,)])
         ((queued_id,),) = query_db(home, "SELECT id FROM run WHERE status = 'queued'")
-        assert run_in_process(home, "run", "cancel", queued_id).out == f"Cancelled {queued_id}.\n"
+        assert run_in_process(home, "run", "cancel", queued_id).out == f"Cancelled {queued_id[-6:]}.\n"
         cancelled = json.loads(waiting.communicate(timeout=60)[0])
         assert (cancelled["id"], cancelled["status"]) == (queued_id, "cancelled")
-        assert run_in_process(home, "run", "cancel", run_id).out == f"{run_id} stops in a moment.\n"
+        assert run_in_process(home, "run", "cancel", run_id).out == f"{run_id[-6:]} stops in a moment.\n"
         _, err = process.communicate(timeout=60)
 
     assert (process.returncode, err.splitlines()[-1]) == (1, "Run cancelled: The run was cancelled.")

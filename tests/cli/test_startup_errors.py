@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import json
 import os
 import sqlite3
 import subprocess
@@ -162,7 +163,7 @@ async def test_core_raises_matching_errors(tmp_path):
         ("[twitter]\nbearer_token = 'x'\n", "line 2: twitter.bearer_token is a secret and cannot be set in a file."),
     ],
 )
-@pytest.mark.parametrize("args", [("source", "list"), ("--run-pipeline", "--json"), ("doctor",)])
+@pytest.mark.parametrize("args", [("source", "list"), ("--run-pipeline", "--json")])
 def test_invalid_settings_are_reported_with_line(tmp_path, text, message, args):
     (tmp_path / "settings.toml").write_text(text)
 
@@ -175,11 +176,38 @@ def test_invalid_settings_are_reported_with_line(tmp_path, text, message, args):
     assert not (tmp_path / "copydesk.db").exists()
 
 
-def test_doctor_refuses_the_keys_that_the_console_refuses(tmp_path):
+def test_doctor_reports_invalid_settings_and_checks_what_needs_none(tmp_path):
+    run_in_process(tmp_path, "draft", "list")
+    (tmp_path / "settings.toml").write_text("[network]\ntimeout = 'soon'\n")
+
+    result = run_in_process(tmp_path, "doctor", "--json")
+
+    assert (result.code, result.err) == (1, "")
+    settings, *others = json.loads(result.out)
+    assert (settings["what"], settings["verdict"]) == ("settings", "error")
+    assert settings["found"].endswith("settings.toml, line 2: network.timeout takes a number, not text.")
+    assert settings["advice"].startswith("network.timeout: ")
+    assert [finding["what"] for finding in others] == ["disk", "size", "backups", "database", "desk"]
+    assert others[3]["found"].endswith("intact.")
+    assert others[4]["found"].startswith("Not checked: ")
+
+
+def test_doctor_creates_no_desk_where_the_settings_are_invalid(tmp_path):
+    for options in ((), ("--sample",)):
+        result = run_in_process(tmp_path, *options, "doctor", COPYDESK_NETWORK__TIMEOUT="soon")
+        assert result.code == 1
+        assert "ERROR    settings  COPYDESK_NETWORK__TIMEOUT is 'soon'. It takes a number." in result.out
+        assert "  database  " not in result.out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_doctor_reports_the_keys_that_the_console_refuses(tmp_path):
     (tmp_path / "settings.toml").write_text('[keys]\n"review.approve" = "hyper+space bar"\n')
     result = run_in_process(tmp_path, "doctor")
-    assert result.code == 2
-    assert "'hyper+space bar' is no key" in result.err
+    assert result.code == 1
+    assert "ERROR    settings" in result.out
+    assert "'hyper+space bar' is no key" in result.out
+    assert "No sources." in result.out
 
 
 def test_doctor_names_files_that_the_console_leaves_out(tmp_path):

@@ -45,6 +45,11 @@ def test_added_writer_is_tested_used_and_removed(run: Run, server: FakeChatCompl
     assert run("writer", "list").out.split()[:2] == ["1.", "offline"]
 
 
+@pytest.mark.parametrize(("name", "code"), [("gtp", 3), ("offline", 4)])
+def test_nothing_is_asked_about_a_writer_that_cannot_be_removed(run: Run, name: str, code: int) -> None:
+    assert_one_line_error(run("writer", "remove", name), code)
+
+
 def test_key_may_come_from_the_environment(run: Run, server: FakeChatCompletions) -> None:
     run(*ADD, copydesk_writer_key="sk-environment")
     run("writer", "test", "gpt")

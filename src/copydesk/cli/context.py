@@ -68,12 +68,21 @@ class Context:
 
     def settings(self) -> Settings:
         """Load the settings; the sample desk has a folder of its own."""
+        settings = settings_module.load(home=self._settings_home)
         if not self.sample:
-            return settings_module.load(home=self.home)
+            return settings
         from copydesk.sample.desk import sample_settings  # noqa: PLC0415
 
-        _, data = settings_module.get_directories(self.home)
-        return sample_settings(settings_module.load(home=data / "sample"))
+        return sample_settings(settings)
+
+    def default_settings(self) -> Settings:
+        """Return the default settings in the folders of this desk: for settings that cannot be loaded."""
+        config, data = settings_module.get_directories(self._settings_home)
+        return Settings(config_home=config, data_home=data)
+
+    @property
+    def _settings_home(self) -> Path | None:
+        return settings_module.get_directories(self.home)[1] / "sample" if self.sample else self.home
 
     def run(self, work: Callable[["Desk"], Awaitable[T]]) -> T:
         """Open the desk, run `work` on it, close it. An error ends the program with one line."""

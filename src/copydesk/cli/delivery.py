@@ -6,10 +6,16 @@ import click
 
 from copydesk.cli.command import command, group
 from copydesk.cli.context import Context, confirm, pass_context
-from copydesk.cli.ids import DELIVERY, DRAFT
+from copydesk.cli.ids import DELIVERY, DRAFT, shorten_draft
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
-from copydesk.model.delivery import AccountQuestion, ApprovalQuestion, DeliveryAnswer, DeliveryReport, NeedsYou
+from copydesk.model.delivery import (
+    AccountQuestion,
+    ApprovalQuestion,
+    DeliveryAnswer,
+    DeliveryReport,
+    NeedsYou,
+)
 from copydesk.model.ids import IdKind
 from copydesk.text import clean
 
@@ -86,7 +92,8 @@ def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
         print_json({"delivery": report, "events": events})
         return
     click.echo(f"{report.account}: {clean(context.with_desk_options(report.says))}")
-    click.echo(context.with_desk_options(f"  copydesk draft show {report.draft_id}"))
+    short_id = context.run(lambda desk: shorten_draft(desk, report.draft_id))
+    click.echo(context.with_desk_options(f"  copydesk draft show {short_id}"))
     for post in report.posts:
         click.echo(f"  {clean(post.url or post.id or '')}")
     print_table([(format_time(event.at), event.what, event.says) for event in events], empty="")
@@ -147,7 +154,12 @@ def needs_you(context: Context, *, as_json: bool) -> None:
     Deliveries whose outcome is unknown, that wait for a login, or that failed or were given up; approved or due drafts
     that no connected account posts; and scheduled drafts that lack an approval.
     """
-    found = context.run(lambda desk: desk.posting.needs_you())
+
+    async def work(desk: "Desk") -> tuple[NeedsYou, dict[str, str]]:
+        found = await desk.posting.needs_you()
+        return found, await desk.ids.shorten(IdKind.DELIVERY, [question.delivery.id for question in found.deliveries])
+
+    found, short_ids = context.run(work)
     if as_json:
         print_json(found)
         return
@@ -160,7 +172,10 @@ def needs_you(context: Context, *, as_json: bool) -> None:
         report = question.delivery
         click.echo(f"{clean(report.account)}: {first_line(question.text, EXCERPT_LENGTH)}")
         click.echo(f"  {clean(context.with_desk_options(question.known))}")
-        rows = [(ANSWER_LABELS[answer], _answer_command(answer, report)) for answer in question.answers]
+        rows = [
+            (ANSWER_LABELS[answer], _answer_command(answer, report, short_ids[report.id]))
+            for answer in question.answers
+        ]
         if question.profile_url:
             rows.insert(0, ("Profile", question.profile_url))
         print_table([("", label, context.with_desk_options(text)) for label, text in rows], empty="")
@@ -168,11 +183,11 @@ def needs_you(context: Context, *, as_json: bool) -> None:
         click.echo("Nothing needs you.", err=True)
 
 
-def _answer_command(answer: DeliveryAnswer, report: DeliveryReport) -> str:
+def _answer_command(answer: DeliveryAnswer, report: DeliveryReport, short_id: str) -> str:
     if answer is DeliveryAnswer.SIGN_IN:
         return f"copydesk account connect {report.account.partition(':')[0]}"
     url = " --url URL" if answer is DeliveryAnswer.POSTED else ""
-    return f"copydesk delivery {ANSWER_COMMANDS[answer]} {report.id}{url}"
+    return f"copydesk delivery {ANSWER_COMMANDS[answer]} {short_id}{url}"
 
 
 def _print_report(context: Context, report: DeliveryReport, *, as_json: bool) -> None:

@@ -25,18 +25,26 @@ def doctor(context: Context, *, restore_test: bool, full: bool, as_json: bool) -
     from copydesk.cli.console import check_console_files, check_console_settings  # noqa: PLC0415 - as below
     from copydesk.desk.doctor import examine  # noqa: PLC0415 - brings in the store
 
+    settings, settings_error = None, None
     try:
         settings = context.settings()
         if settings.keys or settings.tabs or settings.commands:
             check_console_settings(settings)
-        console_findings = check_console_files(settings, context.user)
     except CopydeskError as error:
-        context.fail(error)
+        settings_error = error
     # Not `Context.run`: it exits on an error, which the doctor should report as a finding.
     findings = asyncio.run(
-        examine(settings, context.desk, restore_test=restore_test, full=full, on_progress=_print_progress)
+        examine(
+            settings or context.default_settings(),
+            context.desk if settings else None,
+            settings_error=settings_error,
+            restore_test=restore_test,
+            full=full,
+            on_progress=_print_progress,
+        )
     )
-    findings = (*findings, *console_findings)
+    if settings:
+        findings = (*findings, *check_console_files(settings, context.user))
     if as_json:
         print_json(findings)
     else:

@@ -6,7 +6,7 @@ Images of a new draft are given as options: files, URLs, and one made by an imag
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import reduce
 from itertools import zip_longest
@@ -30,7 +30,7 @@ from copydesk.cli.draft_selection import (
     with_filters,
 )
 from copydesk.cli.draft_view import draft_facts, print_checks, print_draft, print_request
-from copydesk.cli.ids import DRAFT
+from copydesk.cli.ids import DRAFT, shorten_draft, shorten_drafts
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_confidence, format_time, print_table
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
@@ -246,7 +246,7 @@ def new(  # noqa: PLR0913 - one argument an option
     else:
         request |= {"text": text if file is None else _text_argument(text, file), "formats": formats or None}
 
-    async def work(desk: "Desk") -> tuple[CreatedDrafts, tuple[Draft, ...]]:
+    async def work(desk: "Desk") -> tuple[CreatedDrafts, tuple[Draft, ...], dict[str, str]]:
         try:
             creation = await create_with_images(desk, request, image_options)
         except CopydeskError:
@@ -254,13 +254,16 @@ def new(  # noqa: PLR0913 - one argument an option
                 click.echo(f"Your text is saved in {create_temporary_file(editor_text)}.", err=True)
             raise
         # Direct mode has its text already; in generate mode wait, unless the daemon is to write it.
-        return (creation, ()) if creation.mode is CreationMode.DIRECT or no_wait else await wait_for_new(desk, creation)
+        drafts: tuple[Draft, ...] = ()
+        if creation.mode is not CreationMode.DIRECT and not no_wait:
+            creation, drafts = await wait_for_new(desk, creation)
+        return creation, drafts, await shorten_drafts(desk, [created.id for created in creation.drafts])
 
-    creation, drafts = context.run(work)
-    _print_creation(creation, as_json=as_json)
+    creation, drafts, short_ids = context.run(work)
+    _print_creation(creation, short_ids, as_json=as_json)
     print_missing_alt(creation.drafts[0].images)
     print_writer_notes(drafts)
-    sys.exit(1 if print_unwritten(drafts) else 0)
+    sys.exit(1 if print_unwritten(drafts, short_ids) else 0)
 
 
 @draft.command(examples=("copydesk draft edit 1f9c2a", "copydesk draft edit 1f9c2a --file post.md"))
@@ -277,21 +280,21 @@ def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, ta
     """
     own_text = _text_argument(text, file)
 
-    async def save(desk: "Desk") -> Draft:
+    async def save(desk: "Desk") -> tuple[Draft, str]:
         if take_over:
             await desk.drafts.activity.start_edit(id, take_over=True)
-        return await desk.drafts.edit(id, own_text or "")
+        return await desk.drafts.edit(id, own_text or ""), await shorten_draft(desk, id)
 
     if own_text is not None:
-        changed = context.run(save)
+        changed, short_id = context.run(save)
     else:
         _require_terminal("Pass the text with --text or --file.")
         edited = _edit_in_editor(context, id, take_over=take_over)
         if edited is None:
             click.echo("Nothing changed.", err=True)
             return
-        changed = edited
-    print_changed(changed, f"edited, now {STATUS_LABELS[changed.status]}", as_json=as_json)
+        changed, short_id = edited
+    print_changed(changed, short_id, f"edited, now {STATUS_LABELS[changed.status]}", as_json=as_json)
 
 
 @draft.command(examples=("copydesk draft check 1f9c2a", "copydesk draft check 1f9c2a --file post.md"))
@@ -372,8 +375,8 @@ def _require_terminal(otherwise: str) -> None:
         raise click.UsageError(otherwise)
 
 
-def _edit_in_editor(context: Context, draft_id: str, *, take_over: bool) -> Draft | None:
-    """Return the draft after the user edited its text, or None if the text is unchanged.
+def _edit_in_editor(context: Context, draft_id: str, *, take_over: bool) -> tuple[Draft, str] | None:
+    """Return the draft after the user edited its text, and its short id; None if the text is unchanged.
 
     The text stays in a file if it cannot be stored: the draft may have been changed in the meantime.
     """
@@ -403,9 +406,10 @@ def _edit_in_editor(context: Context, draft_id: str, *, take_over: bool) -> Draf
         context.run(lambda desk: desk.drafts.activity.end_edit(draft_id))
         return None
 
-    async def save(desk: "Desk") -> Draft:
+    async def save(desk: "Desk") -> tuple[Draft, str]:
+        short_id = await shorten_draft(desk, draft_id)
         try:
-            return await desk.drafts.edit(draft_id, text, expected_version=original.version)
+            return await desk.drafts.edit(draft_id, text, expected_version=original.version), short_id
         except CopydeskError as error:
             raise ConflictError(str(error), hint=f"Your text is saved in {path}.") from error
 
@@ -414,12 +418,12 @@ def _edit_in_editor(context: Context, draft_id: str, *, take_over: bool) -> Draf
     return changed
 
 
-def _print_creation(creation: CreatedDrafts, *, as_json: bool) -> None:
+def _print_creation(creation: CreatedDrafts, short_ids: Mapping[str, str], *, as_json: bool) -> None:
     if as_json:
         print_json(creation)
         return
     for draft in creation.drafts:
-        click.echo(f"Created {draft.id} ({draft.format}, {STATUS_LABELS[draft.status]}).")
+        click.echo(f"Created {short_ids[draft.id]} ({draft.format}, {STATUS_LABELS[draft.status]}).")
 
 
 @draft.command(
@@ -440,16 +444,19 @@ def describe(context: Context, *, draft_id: str, alt: str | None, position: int,
     """Set the alt text of a draft's image, or remove the image."""
     if remove is bool(alt):
         raise click.UsageError("Pass the alt text, or --remove.")
-    changed = context.run(
-        lambda desk: desk.drafts.images.describe(draft_id, None if remove else alt, position=position)
-    )
+
+    async def work(desk: "Desk") -> tuple[Draft, str]:
+        changed = await desk.drafts.images.describe(draft_id, None if remove else alt, position=position)
+        return changed, await shorten_draft(desk, draft_id)
+
+    changed, short_id = context.run(work)
     if as_json:
         print_json(changed)
     else:
         click.echo(
-            f"Removed image {position} of {changed.id}."
+            f"Removed image {position} of {short_id}."
             if remove
-            else f"Set the alt text of image {position} of {changed.id}."
+            else f"Set the alt text of image {position} of {short_id}."
         )
 
 
@@ -471,11 +478,16 @@ def attach(context: Context, *, draft_id: str, position: int, alt: str | None, a
 
     `draft show` lists the proposed images; `draft describe --remove` puts one back.
     """
-    changed = context.run(lambda desk: desk.drafts.images.attach(draft_id, {"image": position, "alt": alt}))
+
+    async def work(desk: "Desk") -> tuple[Draft, str]:
+        changed = await desk.drafts.images.attach(draft_id, {"image": position, "alt": alt})
+        return changed, await shorten_draft(desk, draft_id)
+
+    changed, short_id = context.run(work)
     if as_json:
         print_json(changed)
         return
-    click.echo(f"Attached image {position} to {changed.id}.")
+    click.echo(f"Attached image {position} to {short_id}.")
     if agency := changed.images[-1].agency:
         click.echo(f"The image seems to be from {agency}: posting it may need a licence.", err=True)
     print_missing_alt(changed.images)
@@ -580,16 +592,16 @@ def _status_text(found: ListedDraft, zone: ZoneInfo) -> str:
 def show(context: Context, *, id: str, as_json: bool) -> None:
     """Show a draft with its checks, score and source item."""
 
-    async def work(desk: "Desk") -> tuple[ListedDraft, Item, DecisionProgress, list[tuple[str, str]]]:
+    async def work(desk: "Desk") -> tuple[ListedDraft, str, Item, DecisionProgress, list[tuple[str, str]]]:
         found = await desk.drafts.get(id)
         item, progress = await desk.drafts.item(found.item_id), await desk.learning.progress()
-        return found, item, progress, await draft_facts(desk, found)
+        return found, await shorten_draft(desk, id), item, progress, await draft_facts(desk, found)
 
-    found, item, progress, facts = context.run(work)
+    found, short_id, item, progress, facts = context.run(work)
     if as_json:
         print_json(found)
         return
-    print_draft(found, progress, facts)
+    print_draft(found, short_id, progress, facts)
     click.echo("\nSource item")
     rows = [("title", item.entry.title), ("from", item.source_name), ("published", format_time(item.published))]
     print_table([*rows, ("link", item.entry.url or "none")], empty="")

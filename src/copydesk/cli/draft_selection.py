@@ -5,7 +5,7 @@ outcome printed; texts that are generated on request are waited for.
 """
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
@@ -14,7 +14,7 @@ import msgspec
 
 from copydesk.cli.commands import FAILED
 from copydesk.cli.context import EXIT_CODES, Context, confirm
-from copydesk.cli.ids import DRAFT, SOURCE
+from copydesk.cli.ids import DRAFT, SOURCE, shorten_draft, shorten_drafts
 from copydesk.cli.json_output import json_options, print_json, require_fields
 from copydesk.desk.catalog import SOURCE_TYPES
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
@@ -208,22 +208,26 @@ def run_action(
         _run_single(context, request, ids[0], follow_up, print_notes, as_json=selection["as_json"])
 
 
-def print_changed(changed: Draft, outcome: str, *, time_text: str = "", as_json: bool) -> None:
-    """Print one draft after its change."""
+def print_changed(changed: Draft, short_id: str, outcome: str, *, time_text: str = "", as_json: bool) -> None:
+    """Print one draft after its change: as JSON, or its short id and the outcome."""
     if as_json:
         print_json(changed)
     else:
-        click.echo(f"{changed.id} {outcome}{f' for {time_text}' if time_text else ''}.")
+        click.echo(f"{short_id} {outcome}{f' for {time_text}' if time_text else ''}.")
 
 
 def print_outcome(
-    outcome: str, succeeded: Sequence[str], failed: Sequence[BulkFailure], stopped_by: str | None = None
+    outcome: str,
+    succeeded: Sequence[str],
+    failed: Sequence[BulkFailure],
+    short_ids: Mapping[str, str],
+    stopped_by: str | None = None,
 ) -> None:
     """Print the outcome for many drafts: the totals on stdout, failures on stderr, but one line for `stopped_by`."""
     click.echo(f"{len(succeeded)} {outcome}{f', {len(failed)} failed' if failed else ''}.")
     refused = [failure for failure in failed if failure.text != stopped_by]
     for failure in refused[:MAX_PRINTED_FAILURES]:
-        click.echo(f"{clean(failure.id)}: {clean(failure.text)}", err=True)
+        click.echo(f"{clean(short_ids[failure.id])}: {clean(failure.text)}", err=True)
     if len(refused) > MAX_PRINTED_FAILURES:
         click.echo(f"And {len(refused) - MAX_PRINTED_FAILURES} more.", err=True)
     if stopped_by is not None:
@@ -239,11 +243,11 @@ def exit_code_of(succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> int
     return codes.pop() if len(codes) == 1 and not succeeded else FAILED
 
 
-def print_unwritten(drafts: Sequence[Draft]) -> int:
+def print_unwritten(drafts: Sequence[Draft], short_ids: Mapping[str, str]) -> int:
     """Print why texts could not be written; return their number."""
     failed = [draft for draft in drafts if draft.status is Status.GENERATION_FAILED]
     for draft in failed:
-        click.echo(f"{draft.id}: {clean(draft.last_error or '')}", err=True)
+        click.echo(f"{short_ids[draft.id]}: {clean(draft.last_error or '')}", err=True)
     return len(failed)
 
 
@@ -285,27 +289,28 @@ def _run_single(
 ) -> None:
     assert request.action
 
-    async def work(desk: "Desk") -> tuple[Draft, str]:
+    async def work(desk: "Desk") -> tuple[Draft, str, str]:
         changed = await desk.drafts.change(draft_id, request)
         assert isinstance(changed, Draft), "posting has its own command"
         if follow_up is not None:
             (changed,) = await follow_up(desk, [changed.id])
         if print_notes is not None:
             await print_notes(context, desk, [changed.id])
+        short_id = await shorten_draft(desk, changed.id)
         if changed.status is not Status.SCHEDULED or changed.scheduled_at is None:
-            return changed, ""
+            return changed, short_id, ""
         (time_text,) = await desk.schedule.format_times(changed.scheduled_at)
-        return changed, time_text
+        return changed, short_id, time_text
 
-    changed, time_text = context.run(work)
+    changed, short_id, time_text = context.run(work)
     outcome = RESULT_PHRASES[request.action] if follow_up is None else f"now {STATUS_LABELS[changed.status]}"
     # The next status depends on whether there is feedback, so print it too.
     if request.action is Action.UNAPPROVE:
         outcome += f", now {STATUS_LABELS[changed.status]}"
-    print_changed(changed, outcome, time_text=time_text, as_json=as_json)
+    print_changed(changed, short_id, outcome, time_text=time_text, as_json=as_json)
     if follow_up is not None:
         print_writer_notes([changed])
-        sys.exit(1 if print_unwritten([changed]) else 0)
+        sys.exit(1 if print_unwritten([changed], {changed.id: short_id}) else 0)
 
 
 def _run_bulk(
@@ -321,20 +326,22 @@ def _run_bulk(
     assert action
     request_body = msgspec.structs.replace(request, action=None)
 
-    async def work(desk: "Desk") -> tuple[BulkOutcome, tuple[Draft, ...]]:
+    async def work(desk: "Desk") -> tuple[BulkOutcome, tuple[Draft, ...], dict[str, str]]:
         outcome = await desk.drafts.bulk_all(action, ids, request_body)
+        succeeded, failed = outcome.results.succeeded, outcome.results.failed
         if print_notes is not None:
-            await print_notes(context, desk, outcome.results.succeeded)
-        return outcome, await follow_up(
-            desk, outcome.results.succeeded
-        ) if follow_up is not None and outcome.succeeded else ()
+            await print_notes(context, desk, succeeded)
+        drafts = await follow_up(desk, succeeded) if follow_up is not None and succeeded else ()
+        named = [*(failure.id for failure in failed), *(draft.id for draft in drafts)]
+        return outcome, drafts, await shorten_drafts(desk, named)
 
-    outcome, followed_up = context.run(work)
+    outcome, followed_up, short_ids = context.run(work)
+    succeeded, failed = outcome.results.succeeded, outcome.results.failed
     if as_json:
         print_json(outcome)
     else:
-        print_outcome(RESULT_PHRASES[action], outcome.results.succeeded, outcome.results.failed, outcome.stopped_by)
+        print_outcome(RESULT_PHRASES[action], succeeded, failed, short_ids, outcome.stopped_by)
     print_writer_notes(followed_up)
-    unwritten = print_unwritten(followed_up)
+    unwritten = print_unwritten(followed_up, short_ids)
     # A text that was not written has no code of its own.
-    sys.exit(FAILED if unwritten else exit_code_of(outcome.results.succeeded, outcome.results.failed))
+    sys.exit(FAILED if unwritten else exit_code_of(succeeded, failed))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.ids import shorten_draft
 from copydesk.cli.output import print_table
 from copydesk.model.confidence import DecisionProgress
 from copydesk.model.draft import CLAIM_LABELS, STATUS_LABELS, Agent, Checks, Claim, Draft, Score, Status, is_held
@@ -22,15 +23,15 @@ TIME_LABELS = {Status.MISSED: "missed"}
 """The label of a draft's time in a status in which it will not go out at that time."""
 
 
-def print_draft(draft: Draft, progress: DecisionProgress, facts: Sequence[tuple[str, str]] = ()) -> None:
-    """Print a draft with the given facts, its checks and the parts of its score.
+def print_draft(draft: Draft, short_id: str, progress: DecisionProgress, facts: Sequence[tuple[str, str]] = ()) -> None:
+    """Print a draft with its short id, the given facts, its checks and the parts of its score.
 
     `progress` tells from how many decisions its confidence will be known.
     """
     confidence = describe_confidence(
         draft.confidence, known=draft.confidence_known, decisions=progress.decisions, needed=progress.needed
     )
-    click.echo(f"{draft.format} · {STATUS_LABELS[draft.status]} · confidence {confidence} · {draft.id}\n")
+    click.echo(f"{draft.format} · {STATUS_LABELS[draft.status]} · confidence {confidence} · {short_id}\n")
     click.echo(reveal(draft.text) or "No text yet.")
     if facts:
         click.echo()
@@ -76,8 +77,10 @@ async def draft_facts(desk: "Desk", draft: Draft) -> list[tuple[str, str]]:
         if draft.status in STATUSES_WITH_DELIVERIES or draft.last_error
         else ()
     )
+    older = draft.regenerated_from_id
     return [
         *((name, at) for (name, _), at in zip(times, formatted, strict=True)),
+        *([("version of", await shorten_draft(desk, older))] if older else []),
         *((report.account, report.says) for report in reports),
         # The deliveries name their own errors; `last_error` would repeat them.
         *_text_facts(draft, without_error=bool(reports)),
@@ -105,8 +108,6 @@ def _text_facts(draft: Draft, *, without_error: bool) -> Iterator[tuple[str, str
         yield "source", f"{item.source_name}: {item.title} {item.url or ''}".strip()
     if draft.agent is not None:
         yield from _agent_facts(draft.agent)
-    if draft.regenerated_from_id:
-        yield "version of", draft.regenerated_from_id
     for name, values in (("tags", draft.tags), ("platforms", draft.target_platforms)):
         if values:
             yield name, ", ".join(values)

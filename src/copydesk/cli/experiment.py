@@ -120,11 +120,15 @@ def new(  # noqa: PLR0913 - one for each option
         "aaTest": aa_test,
     }
 
-    created = context.run(lambda desk: desk.experiments.create(request))
+    async def work(desk: "Desk") -> tuple[Experiment, str]:
+        created = await desk.experiments.create(request)
+        return created, (await desk.ids.shorten(IdKind.EXPERIMENT, [created.id]))[created.id]
+
+    created, short_id = context.run(work)
     if as_json:
         print_json(created)
         return
-    click.echo(f"Started {clean(created.name)} ({created.id}).")
+    click.echo(f"Started {clean(created.name)} ({short_id}).")
     click.echo(f"Decided by {created.plan.metric}: {created.plan.sentence}")
     _warn_unsupported(created)
 

@@ -65,6 +65,16 @@ def resolve_ids(ctx: click.Context) -> None:
         ctx.params[name] = ids if isinstance(ctx.params[name], tuple) else ids[0]
 
 
+async def shorten_drafts(desk: "Desk", ids: Sequence[str]) -> dict[str, str]:
+    """Return for each of `ids` the short id that lists print; what is no draft's id stays as it was given."""
+    return await desk.ids.shorten(IdKind.DRAFT, ids)
+
+
+async def shorten_draft(desk: "Desk", draft_id: str) -> str:
+    """Return the short id that lists print for one draft."""
+    return (await shorten_drafts(desk, [draft_id]))[draft_id]
+
+
 async def _resolve(desk: "Desk", kinds: Sequence[IdKind], ends: tuple[str, ...]) -> tuple[str, ...]:
     for kind in kinds:
         # What is a whole id by now stays as it is.

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import count
@@ -24,7 +24,7 @@ from copydesk.cli.draft_selection import (
     wait_for_versions,
     with_draft_selection,
 )
-from copydesk.cli.ids import DRAFT
+from copydesk.cli.ids import DRAFT, shorten_draft, shorten_drafts
 from copydesk.cli.json_output import json_options, print_json, require_fields, wants_json
 from copydesk.cli.output import format_ago, format_time, lacking_approval_note, missing_account_note, print_table
 from copydesk.desk.drafts.history_text import RESULT_PHRASES
@@ -40,6 +40,7 @@ from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.desk.drafts.history_text import DraftHistory
     from copydesk.desk.drafts.versions import Difference
 
 
@@ -115,14 +116,15 @@ async def print_blockers(context: Context, desk: "Desk", draft_ids: Sequence[str
         click.echo(context.with_desk_options(missing_account_note(len(missing), len(draft_ids))), err=True)
     if not wants_json() and (lacking := await desk.posting.list_lacking_approvals(draft_ids)):
         click.echo(context.with_desk_options(lacking_approval_note(lacking, len(draft_ids))), err=True)
-    for draft_id in draft_ids[:MAX_CHECKED_DRAFTS]:
+    checked = draft_ids[:MAX_CHECKED_DRAFTS]
+    for draft_id, short_id in (await shorten_drafts(desk, checked)).items():
         for blocker in await desk.posting.blockers(draft_id):
             part_text = f", post {blocker.part + 1}" if blocker.part is not None else ""
             click.echo(
-                f"{draft_id} cannot be posted to {blocker.account}{part_text}: {clean(blocker.message)}", err=True
+                f"{short_id} cannot be posted to {blocker.account}{part_text}: {clean(blocker.message)}", err=True
             )
         for price in await desk.posting.prices(draft_id):
-            click.echo(f"Posting {draft_id} to {price.account} costs {price.amount} {price.currency}.", err=True)
+            click.echo(f"Posting {short_id} to {price.account} costs {price.amount} {price.currency}.", err=True)
 
 
 @command(
@@ -208,11 +210,16 @@ def restore(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
 
     They get the status that they had. `copydesk draft list --archived only` lists the archived ones.
     """
-    result = context.run(lambda desk: desk.drafts.restore(ids))
+
+    async def work(desk: "Desk") -> tuple[UndoResult, dict[str, str]]:
+        result = await desk.drafts.restore(ids)
+        return result, await shorten_drafts(desk, [failure.id for failure in result.failed])
+
+    result, short_ids = context.run(work)
     if as_json:
         print_json(bulk_response(result))
     else:
-        print_outcome("restored", result.succeeded, result.failed, result.stopped_by)
+        print_outcome("restored", result.succeeded, result.failed, short_ids, result.stopped_by)
     sys.exit(exit_code_of(result.succeeded, result.failed))
 
 
@@ -302,7 +309,7 @@ def resume(context: Context, *, to_undo: bool, to_keep: bool, as_json: bool) -> 
         raise click.UsageError("--undo and --keep cannot be used together.")
     context.reports_interrupted = False
 
-    async def work(desk: "Desk") -> list[tuple[InterruptedBulk, BulkOutcome | None]]:
+    async def finish(desk: "Desk") -> list[tuple[InterruptedBulk, BulkOutcome | None]]:
         bulks = await desk.drafts.interrupted_bulks()
         if not bulks:
             raise ConflictError("No bulk action was interrupted.")
@@ -315,18 +322,25 @@ def resume(context: Context, *, to_undo: bool, to_keep: bool, as_json: bool) -> 
             return [(bulk, await desk.drafts.undo_bulk(bulk.id)) for bulk in reversed(bulks)]
         return [(bulk, await desk.drafts.resume_bulk(bulk.id)) for bulk in bulks]
 
-    results = context.run(work)
+    async def work(desk: "Desk") -> tuple[list[tuple[InterruptedBulk, BulkOutcome | None]], dict[str, str]]:
+        results = await finish(desk)
+        failed = [failure.id for _, outcome in results if outcome for failure in outcome.results.failed]
+        return results, await shorten_drafts(desk, failed)
+
+    results, short_ids = context.run(work)
     if as_json:
         print_json([outcome for _, outcome in results if outcome])
     else:
         for bulk, outcome in results:
-            _print_resumed(bulk, outcome, undone=to_undo)
+            _print_resumed(bulk, outcome, short_ids, undone=to_undo)
     outcomes = [outcome.results for _, outcome in results if outcome]
     succeeded = [draft_id for outcome in outcomes for draft_id in outcome.succeeded]
     sys.exit(exit_code_of(succeeded, [failure for outcome in outcomes for failure in outcome.failed]))
 
 
-def _print_resumed(bulk: InterruptedBulk, outcome: BulkOutcome | None, *, undone: bool) -> None:
+def _print_resumed(
+    bulk: InterruptedBulk, outcome: BulkOutcome | None, short_ids: Mapping[str, str], *, undone: bool
+) -> None:
     if outcome is None:
         click.echo(f"Kept {plural(bulk.changed, 'changed draft')}.")
         return
@@ -336,7 +350,7 @@ def _print_resumed(bulk: InterruptedBulk, outcome: BulkOutcome | None, *, undone
         # Undoing an undo is a redo.
         verb = "redid" if (bulk.kind is EventKind.REDO) != undone and bulk.kind is not EventKind.CHANGE else "undid"
         text = f"drafts: {verb} {COMMAND_NAMES.get(bulk.action, bulk.action)}"
-    print_outcome(text, outcome.results.succeeded, outcome.results.failed, outcome.stopped_by)
+    print_outcome(text, outcome.results.succeeded, outcome.results.failed, short_ids, outcome.stopped_by)
 
 
 @command(examples=("copydesk draft history 1f9c2a",))
@@ -346,7 +360,12 @@ def _print_resumed(bulk: InterruptedBulk, outcome: BulkOutcome | None, *, undone
 def history(context: Context, *, id: str, as_json: bool) -> None:
     """Show the history of a draft, including its earlier versions."""
 
-    story = context.run(lambda desk: desk.drafts.describe_history(id))
+    async def load(desk: "Desk") -> tuple["DraftHistory", dict[str, str]]:
+        story = await desk.drafts.describe_history(id)
+        named = [*(event.draft_id for event in story.events), *story.children_of(id)]
+        return story, await shorten_drafts(desk, named)
+
+    story, short_ids = context.run(load)
     if as_json:
         print_json(story.events)
         return
@@ -354,36 +373,38 @@ def history(context: Context, *, id: str, as_json: bool) -> None:
     for event, line in zip(story.events, story.lines, strict=True):
         if len(story.versions) > 1 and event.draft_id != current_id:
             current_id = event.draft_id
-            click.echo(f"{current_id}:")
+            click.echo(f"{short_ids[current_id]}:")
         click.echo(line)
     for newer in story.children_of(id):
-        click.echo(f"Newer version: {newer}.", err=True)
+        click.echo(f"Newer version: {short_ids[newer]}.", err=True)
 
 
 def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, bulk: bool, as_json: bool) -> None:
     if bulk:
         require_fields(BulkOutcome)
 
-    async def work(desk: "Desk") -> tuple[UndoResult, Draft | None, str]:
+    async def work(desk: "Desk") -> tuple[UndoResult, Draft | None, str, dict[str, str]]:
         step = desk.drafts.undo if kind is EventKind.UNDO else desk.drafts.redo
         result = await step(draft_id)
+        short_ids = await shorten_drafts(desk, [*result.succeeded[:1], *(failure.id for failure in result.failed)])
         # A bulk action is reported as totals, a single draft with its new status.
         if bulk or result.bulk_id is not None:
-            return result, None, ""
+            return result, None, "", short_ids
         changed = without_item(await desk.drafts.get(result.succeeded[0]))
         formatted = await desk.schedule.format_times(changed.scheduled_at) if changed.scheduled_at else ("",)
-        return result, changed, formatted[0]
+        return result, changed, formatted[0], short_ids
 
-    result, changed, time_text = context.run(work)
+    result, changed, time_text, short_ids = context.run(work)
     message = f"{'undid' if kind is EventKind.UNDO else 'redid'} {COMMAND_NAMES.get(result.action, result.action)}"
     if changed:
-        print_changed(changed, f"now {_status_text(changed, time_text)} ({message})", as_json=as_json)
+        outcome = f"now {_status_text(changed, time_text)} ({message})"
+        print_changed(changed, short_ids[changed.id], outcome, as_json=as_json)
         return
     if as_json:
         print_json(bulk_response(result))
     else:
         drafts = "draft" if len(result.succeeded) == 1 else "drafts"
-        print_outcome(f"{drafts}: {message}", result.succeeded, result.failed, result.stopped_by)
+        print_outcome(f"{drafts}: {message}", result.succeeded, result.failed, short_ids, result.stopped_by)
     sys.exit(exit_code_of(result.succeeded, result.failed))
 
 
@@ -419,10 +440,16 @@ def diff(context: Context, *, id: str, other: str | None, as_json: bool) -> None
 
     Removed words are marked [-like this-], added ones {+like this+}, followed by the checks that changed.
     """
-    difference = context.run(lambda desk: _load_difference(desk, id, other))
+
+    async def load(desk: "Desk") -> tuple["Difference", dict[str, str]]:
+        difference = await _load_difference(desk, id, other)
+        return difference, await shorten_drafts(desk, [difference.old, difference.new])
+
+    difference, short_ids = context.run(load)
     if as_json:
         print_json(difference)
     else:
+        click.echo(f"{short_ids[difference.old]} → {short_ids[difference.new]}\n")
         _print_difference(difference)
 
 
@@ -432,7 +459,7 @@ async def _load_difference(desk: "Desk", draft_id: str, other: str | None) -> "D
     draft = await desk.drafts.get(draft_id)
     if draft.regenerated_from_id is None:
         versions = await desk.drafts.list_versions(draft_id)
-        newest = f"copydesk draft diff {versions[-1].id}" if len(versions) > 1 else ""
+        newest = f"copydesk draft diff {await shorten_draft(desk, versions[-1].id)}" if len(versions) > 1 else ""
         raise ConflictError(
             "This is the first version; there is no earlier one to compare with.",
             hint=f"Compare the newest one: {newest}" if newest else "Pass two draft ids.",
@@ -441,7 +468,6 @@ async def _load_difference(desk: "Desk", draft_id: str, other: str | None) -> "D
 
 
 def _print_difference(difference: "Difference") -> None:
-    click.echo(f"{difference.old} → {difference.new}\n")
     _print_pieces(difference)
     for heading, findings in (("Better", difference.better), ("Worse", difference.worse)):
         if findings:

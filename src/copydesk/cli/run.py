@@ -8,7 +8,7 @@ import click
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.draft_view import print_draft
-from copydesk.cli.ids import RUN, SOURCE
+from copydesk.cli.ids import RUN, SOURCE, shorten_drafts
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress, format_time, print_table
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
@@ -57,15 +57,17 @@ def run_pipeline(
 def run_sample(context: Context) -> None:
     """Run the sample desk's pipeline and print the drafts."""
 
-    async def work(desk: "Desk") -> tuple[Run, tuple[ListedDraft, ...], DecisionProgress]:
+    async def work(desk: "Desk") -> tuple[Run, tuple[ListedDraft, ...], DecisionProgress, dict[str, str]]:
         run = await _run_with_progress(desk, RunRequest(), as_json=False)
-        return run, await desk.drafts.queue(), await desk.learning.progress()
+        drafts = await desk.drafts.queue()
+        short_ids = await shorten_drafts(desk, [draft.id for draft in drafts])
+        return run, drafts, await desk.learning.progress(), short_ids
 
-    run, drafts, progress = context.run(work)
+    run, drafts, progress, short_ids = context.run(work)
     _print_run(context, run)
     for draft in drafts:
         click.echo("\n" + "─" * 72)
-        print_draft(draft, progress)
+        print_draft(draft, short_ids[draft.id], progress)
     sys.exit(0 if run.status is RunStatus.SUCCEEDED else 1)
 
 
@@ -211,14 +213,18 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
 @pass_context
 def cancel(context: Context, *, id: str, as_json: bool) -> None:
     """Cancel a queued or running run, in whichever process it runs. What it stored is kept."""
-    cancelled = context.run(lambda desk: desk.pipeline.cancel(id))
+
+    async def work(desk: "Desk") -> tuple[Run, str]:
+        return await desk.pipeline.cancel(id), (await desk.ids.shorten(IdKind.RUN, [id]))[id]
+
+    cancelled, short_id = context.run(work)
     if as_json:
         print_json(cancelled)
     elif cancelled.status is RunStatus.CANCELLED:
-        click.echo(f"Cancelled {cancelled.id}.")
+        click.echo(f"Cancelled {short_id}.")
     else:
         # Its process notices with its next heartbeat.
-        click.echo(f"{cancelled.id} stops in a moment.")
+        click.echo(f"{short_id} stops in a moment.")
 
 
 @run.command(examples=("copydesk run stats",))

@@ -51,14 +51,15 @@ def add(context: Context, *, type: str, url: str, name: str | None, config: str 
     """
     settings = parse_config(config)
 
-    async def work(desk: "Desk") -> Source:
-        return await desk.sources.create({"type": type, "url": url, "name": name, "config": settings})
+    async def work(desk: "Desk") -> tuple[Source, str]:
+        created = await desk.sources.create({"type": type, "url": url, "name": name, "config": settings})
+        return created, (await desk.ids.shorten(IdKind.SOURCE, [created.id]))[created.id]
 
-    created = context.run(work)
+    created, short_id = context.run(work)
     if as_json:
         print_json(created)
     else:
-        click.echo(f"Added {clean(created.name)} ({created.type}, {clean(created.url or '')}) as {created.id}.")
+        click.echo(f"Added {clean(created.name)} ({created.type}, {clean(created.url or '')}) as {short_id}.")
 
 
 @source.command(name="list", examples=("copydesk source list",))

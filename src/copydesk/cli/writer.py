@@ -143,7 +143,8 @@ def use(context: Context, *, names: tuple[str, ...], as_json: bool) -> None:
 def remove(context: Context, *, name: str, yes: bool, as_json: bool) -> None:
     """Remove a language model and delete its key. Its drafts stay."""
     if not yes:
-        confirm(f"Remove {clean(name)} and delete its key?", declined="Nothing changed.")
+        found = context.run(lambda desk: desk.writers.get(name))
+        confirm(f"Remove {found.name} and delete its key?", declined="Nothing changed.")
     removed = context.run(lambda desk: desk.writers.remove(name))
     if as_json:
         print_json(removed)

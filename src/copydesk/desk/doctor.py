@@ -57,18 +57,22 @@ _ADVICE = {
 
 async def examine(
     settings: Settings,
-    open_desk: Callable[[], AbstractAsyncContextManager[Desk]],
+    open_desk: Callable[[], AbstractAsyncContextManager[Desk]] | None,
     *,
+    settings_error: CopydeskError | None = None,
     restore_test: bool = False,
     full: bool = False,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[CheckFinding, ...]:
     """Run all checks and return their results in order. A desk that cannot be opened is the last one.
 
+    `settings_error` tells what is wrong with the settings. If they cannot be loaded, `settings` are the defaults and
+    `open_desk` is None: only the desk's folder is checked, as the settings might name another database.
+
     The database is checked for MAX_CHECK_TIME seconds, with `full` to its end. `on_progress` is called with the name of
     each check that may take longer.
     """
-    findings = [_check_settings(settings), _check_disk(settings.data_home), await _check_size(settings)]
+    findings = [_check_settings(settings, settings_error), _check_disk(settings.data_home), await _check_size(settings)]
     if not settings.database.url and is_read_only(settings.database_file):
         message = f"{settings.database_file} is read-only: nothing can be changed."
         advice = "Check the owner of the file and its folder, and how the disk is mounted."
@@ -76,6 +80,14 @@ async def examine(
     # Before the desk, which may have to be restored.
     on_progress("backups")
     findings.append(await _check_backups(settings, restore_test=restore_test))
+    if open_desk is None:
+        if settings.has_database:
+            on_progress("database")
+            findings.append(await _check_file(settings, full))
+        message = "Not checked: sources, pipeline, accounts and images need the settings."
+        advice = "Correct them and run it again: copydesk doctor"
+        findings.append(CheckFinding(what="desk", verdict=Verdict.WARNING, found=message, advice=advice))
+        return tuple(findings)
     try:
         async with open_desk() as desk:
             on_progress("database")
@@ -101,7 +113,9 @@ async def examine(
     return tuple(findings)
 
 
-def _check_settings(settings: Settings) -> CheckFinding:
+def _check_settings(settings: Settings, error: CopydeskError | None) -> CheckFinding:
+    if error is not None:
+        return CheckFinding(what="settings", verdict=Verdict.ERROR, found=error.message, advice=error.hint)
     file = settings.settings_file
     message = f"{file}." if file.exists() else f"No settings file; all defaults. Its path would be {file}."
     return CheckFinding(what="settings", verdict=Verdict.OK, found=message)

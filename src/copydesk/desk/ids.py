@@ -37,7 +37,10 @@ class Ids:
 
     @operation
     async def shorten(self, kind: IdKind, ids: Sequence[str]) -> dict[str, str]:
-        """Return for each of `ids` the end that `resolve` takes for it, as short as unique and all of one length."""
+        """Return for each of `ids` the end that `resolve` takes for it, as short as unique and all of one length.
+
+        What is no id of this kind on this desk stays as it is.
+        """
         return await self._ctx.read(_shorten, kind, ids)
 
     @operation
@@ -72,8 +75,10 @@ def _ambiguous(end: str, kind: IdKind, matches: Sequence[IdMatch]) -> InvalidErr
 
 
 def _shorten(conn: Transaction, user_id: str, kind: IdKind, ids: Sequence[str]) -> dict[str, str]:
-    length = short_id_length(set(ids), id_ends.list_similar(conn, user_id, kind, ids))
-    return {whole_id: whole_id[-length:] for whole_id in ids}
+    similar = id_ends.list_similar(conn, user_id, kind, ids)
+    known = set(ids).intersection(similar)
+    length = short_id_length(known, similar)
+    return {whole_id: whole_id[-length:] if whole_id in known else whole_id for whole_id in ids}
 
 
 def _list_newest(conn: Transaction, user_id: str, kind: IdKind, limit: int) -> tuple[IdMatch, ...]:

@@ -77,13 +77,13 @@ class WriterSettings:
         await self._ctx.write_durable(stored.save, endpoint, self._ctx.clock())
         if old is not None and old.has_key and (not key or old.base_url != endpoint.base_url):
             await self._ctx.vault.remove(secret_name(old, self._ctx.user))
-        return await self._get(endpoint.name)
+        return await self.get(endpoint.name)
 
     @needs(Scope.REVIEW)
     @operation
     async def remove(self, name: str) -> WriterInfo:
         """Delete an endpoint and its key, and return it. It is asked no more."""
-        info = await self._get(name)
+        info = await self.get(name)
         assert info.endpoint is not None
         if info.endpoint.has_key:
             # First: once the row is gone, nothing could name the key to delete it.
@@ -109,7 +109,7 @@ class WriterSettings:
         """
         from copydesk.drafting.model_writer.sample import SAMPLE_BRIEF  # noqa: PLC0415 - as above
 
-        info = await self._get(name)
+        info = await self.get(name)
         assert info.endpoint is not None
         writer = await open_endpoint(self._ctx, info.endpoint, seconds=self._ctx.settings.generation.deadline)
         try:
@@ -138,8 +138,9 @@ class WriterSettings:
         """
         return await self._ctx.read(_list_requests, draft_id)
 
-    async def _get(self, name: str) -> WriterInfo:
-        """Return the endpoint of this name."""
+    @operation
+    async def get(self, name: str) -> WriterInfo:
+        """Return the endpoint of this name. Raise NotFoundError, or ConflictError for the offline writer."""
         if name == OFFLINE:
             raise ConflictError("The offline writer needs no endpoint: it cannot be tested or removed.")
         for info in (await self.list()).writers:
