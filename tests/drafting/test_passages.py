@@ -103,6 +103,17 @@ def test_readable_text_is_one_line_with_joiners() -> None:
         ("技術新報 - 最新記事", "https://gijutsu.example/1", "技術新報"),
         ("Release notes from Quarry", "https://git.example/1", "Quarry"),
         ("Nachrichten - Die Küste", "https://www.diekueste.example/1", "Die Küste"),
+        ("Die Küste - Nachrichten", "https://www.diekueste.example/1", "Die Küste"),
+        ("Stadtrat – Die Küste", "https://www.diekueste.example/1", "Die Küste"),
+        ("Neues aus dem Rat - Nachrichten", "https://www.stadt.example/1", "Neues aus dem Rat"),
+        ("Nachrichten – Zürich", "https://www.stadt.example/1", "Nachrichten – Zürich"),
+        ("Nachrichten – Zürich", None, "Nachrichten – Zürich"),
+        ("Stadtrat – Protokolle", "https://www.rathaus.example/1", "Stadtrat – Protokolle"),
+        ("Actualités | Lyon 3e", "https://mairie.example/1", "Actualités | Lyon 3e"),
+        ("Noticias — Barrio Sur", "https://vecinos.example/1", "Noticias — Barrio Sur"),
+        ("Новости – Северный берег", "https://bereg.example/1", "Новости – Северный берег"),
+        ("ニュース | 渋谷", "https://machi.example/1", "ニュース | 渋谷"),
+        ("Local news - my street", "https://council.example/1", "Local news - my street"),
     ],
 )  # fmt: skip
 def test_source_name_is_shortened(source: str, url: str | None, name: str) -> None:

@@ -28,6 +28,17 @@ _GENERIC_NAMES = (
     "|politics|technology|tech|science|sport|sports|culture|opinion|ニュース|最新記事|記事一覧|最新ニュース|新着記事|新着|新着情報|トップ|ブログ|新闻|最新|首页"
 )
 _GENERIC = frozenset(_GENERIC_NAMES.split("|"))
+_SECTION_NAMES = (
+    "breaking news|headlines|international|news|world|world news|aktuelles|nachrichten|schlagzeilen|politik|actualités"
+    "|actualité|noticias|notizie|notícias|nieuws|asia|africa|europe|americas|business|politics|technology|tech|science"
+    "|sport|sports|culture|opinion|ニュース|新闻"
+)
+_SECTIONS = frozenset(_SECTION_NAMES.split("|"))
+"""The generic names that say what is reported. The others only say that it is a feed, or that it is new."""
+_PART_SEPARATOR = re.compile(r"\s+[|»>•·–—-]+\s+")
+"""Separates the parts of a name that is credited whole; what stands after a colon or in brackets explains a name."""
+_SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "å": "aa", "ø": "oe", "æ": "ae"})
+"""Letters as they are written in the names of hosts."""
 
 # Opening and closing marks, then those for a quotation within a quotation.
 _QUOTATION_MARKS = {
@@ -121,7 +132,11 @@ def format_day(time: datetime, *, english: bool) -> str:
 
 
 def _strip_clutter(name: str, host: str) -> str:
-    """Return the name inside a feed's title: `Al Jazeera` for `Al Jazeera – Breaking News, World News and Video`."""
+    """Return the name inside a feed's title: `Al Jazeera` for `Al Jazeera – Breaking News, World News and Video`.
+
+    The site may stand before the section or after it: the host tells which part it is. If it names none, a short name
+    such as `Nachrichten – Zürich` stays whole, since its second part may be a place or a subject.
+    """
     pieces = [_FEED_WORDS.sub("", piece.strip(" -–—|:>»•·")) for piece in _TITLE_SEPARATOR.split(name) if piece]
     parts = [piece for piece in pieces if piece.strip()]
     label = _host_label(host)
@@ -130,8 +145,18 @@ def _strip_clutter(name: str, host: str) -> str:
     for part in parts:
         if label and _matches_label(part, label):
             return _leading_name(part, label)
+    if len(name) <= MAX_NAME_LENGTH and _is_whole(name, parts):
+        return name
     specific = [part for part in parts if part.lower() not in _GENERIC and len(part) <= MAX_NAME_LENGTH]
     return specific[0] if specific and (not host or len(specific) == 1) else host or name[:MAX_NAME_LENGTH].strip()
+
+
+def _is_whole(name: str, parts: list[str]) -> bool:
+    """Return True if no part of `name` is clutter, and nothing tells which one is the site."""
+    # A section in the last place follows the site.
+    kept = [part.lower() for part in parts if part.lower() not in _GENERIC]
+    sections = [part.lower() for part in parts[:1] if part.lower() in _SECTIONS]
+    return _PART_SEPARATOR.split(name) == parts and len(parts) == len(kept) + len(sections)
 
 
 def _host_label(host: str) -> str:
@@ -149,8 +174,9 @@ def _squash(text: str) -> str:
 
 
 def _matches_label(part: str, label: str) -> bool:
-    squashed = _squash(part).removeprefix("the") if not label.startswith("the") else _squash(part)
-    return squashed.startswith(label) or (len(squashed) > 2 and label.startswith(squashed))
+    spellings = (_squash(part), _squash(part.lower().translate(_SPELLED_OUT)))
+    names = [spelling if label.startswith("the") else spelling.removeprefix("the") for spelling in spellings]
+    return any(name.startswith(label) or (len(name) > 2 and label.startswith(name)) for name in names)
 
 
 def _leading_name(name: str, label: str) -> str:
