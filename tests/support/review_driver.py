@@ -1,7 +1,7 @@
 """The console on a real desk with a few drafts to review."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from copydesk.model.draft import ListedDraft, Status
 from copydesk.tui.app import Console
 from copydesk.tui.preferences import Preferences
 from copydesk.tui.review.draft_queue import DraftQueue
-from copydesk.tui.review.marks import Selection, select_ids
+from copydesk.tui.review.marks import ResolvedDrafts, Selection
 from copydesk.tui.review.screen import ReviewScreen
 from delayed_responses import wait_until
 from desk_fixtures import NOW, open_desk_at
@@ -50,8 +50,8 @@ class ReviewDriver(ConsoleDriver):
 
     def select(self, *ids: str) -> None:
         """Make the next action apply to these drafts."""
-        selection: Callable[[], Selection] = lambda: select_ids(ids)  # noqa: E731
-        self.screen.queue_pane.selection = selection  # type: ignore[method-assign]
+        selection = select_ids(ids)
+        self.screen.queue_pane.selection = lambda: selection  # type: ignore[method-assign]
 
     async def get_status(self, draft_id: str) -> Status:
         """Return the draft's status in the desk."""
@@ -63,6 +63,15 @@ class ReviewDriver(ConsoleDriver):
             await wait_until(condition, lambda: asyncio.sleep(0.005))
         except TimeoutError:
             raise AssertionError(self.text) from None
+
+
+def select_ids(ids: Sequence[str]) -> Selection:
+    """Return the selection of several drafts."""
+
+    async def resolve(_: Desk) -> ResolvedDrafts:
+        return ResolvedDrafts(ids)
+
+    return Selection(None, len(ids), resolve)
 
 
 @asynccontextmanager

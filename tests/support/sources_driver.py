@@ -11,7 +11,6 @@ from copydesk.desk import Desk
 from copydesk.model.source import Health, Source, SourceConfig
 from copydesk.tui.app import Console
 from copydesk.tui.sources.screen import SourcesScreen
-from delayed_responses import wait_until
 from desk_fixtures import NOW, URL_ONE, URL_THREE, URL_TWO, FakeWeb, Watch, create_source, entry, feed, open_desk_at
 
 DeskSetup = Callable[[Desk], Awaitable[None]]
@@ -84,12 +83,3 @@ def sources_screen(ui: ConsoleDriver) -> SourcesScreen:
     """Return the Sources screen, also from below a dialog."""
     (screen,) = (candidate for candidate in ui.app.screen_stack if isinstance(candidate, SourcesScreen))
     return screen
-
-
-async def wait_for_text(ui: ConsoleDriver, text: str) -> None:
-    """Wait until `text` is on the screen or in a toast."""
-    try:
-        await wait_until(lambda: text in ui.text or any(text in message for message in ui.toasts), ui.wait)
-        await ui.wait()  # a toast may precede the read that updates the screen
-    except TimeoutError:
-        raise AssertionError(f"{text!r} never came:\n{ui.text}\n{ui.toasts}") from None

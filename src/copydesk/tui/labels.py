@@ -624,16 +624,17 @@ def sitting_progress(decided: int, total: int) -> str:
 def queue_title(
     total: str, progress: str, order: str, filters: str, marked: str, new_count: int, *, is_range_open: bool
 ) -> str:
-    """Return the title of the queue: `Queue · 450 · 12 of 60 done · by source · 12 marked · 3 new, press .`."""
+    """Return the title of the queue: `Queue · 450 · 3 new, press . · 12 marked · 12 of 60 done · by source`."""
     parts = (
         QUEUE_TITLE,
         total,
+        # A narrow border cuts off the end: keys come first.
+        f"{new_count:,} new, press {key_label('review.refresh')}" if new_count else "",
+        f"{key_label('review.mark_range')} ends the range" if is_range_open else "",
+        f"{marked} marked" if marked else "",
         progress,
         order,
         filters,
-        f"{marked} marked" if marked else "",
-        f"{key_label('review.mark_range')} ends the range" if is_range_open else "",
-        f"{new_count:,} new, press {key_label('review.refresh')}" if new_count else "",
     )
     return " · ".join(part for part in parts if part)
 
@@ -1399,6 +1400,7 @@ REPEATED_HOUR = " again "
 """In place of the hour in the second of two equal hours, in seven cells."""
 SKIPPED_HOUR = "skipped"
 SLOTS_CHANGED = "The slots have been changed since and were left as they are."
+LATER_THIS_WEEK = "Later this week"
 FILL_HOUR = " schedules an approved draft here · "
 ADD_SLOT_HERE = " adds a weekly slot"
 """After their keys, for an hour without slots and drafts."""
@@ -2675,8 +2677,12 @@ def writer_added(test: "WriterTest", cost: str) -> str:
     return f"Added {writer_works(test, cost)} {key_label('setup.use')} lets it write drafts."
 
 
-def writer_missing() -> str:
+def offline_writer_tested() -> str:
     return f"The offline writer needs no test. {key_label('setup.connect')} adds a language model."
+
+
+def offline_writer_removed() -> str:
+    return f"The offline writer cannot be removed. {key_label('setup.connect')} adds a language model."
 
 
 def writer_removed(name: str) -> str:

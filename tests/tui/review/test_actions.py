@@ -19,10 +19,9 @@ from copydesk.tui.palette import list_commands
 from copydesk.tui.review import action_runner
 from copydesk.tui.review.action_runner import Outcome, describe_bulk, format_failures
 from copydesk.tui.review.actions import PromptAutosave
-from copydesk.tui.review.marks import select_ids
 from copydesk.tui.widgets.key_hints import KeyLine
 from desk_fixtures import NOW, open_desk_at
-from review_driver import ReviewDriver, open_review
+from review_driver import ReviewDriver, open_review, select_ids
 
 
 async def test_approve_shows_next_draft_and_saves(tmp_path: Path) -> None:

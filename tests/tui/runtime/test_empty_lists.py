@@ -51,6 +51,13 @@ async def test_footer_and_palette_dim_keys_of_a_draft_where_there_is_none() -> N
         (("5", "m"), "No posts yet"),
         (("6", "j", "t"), "Only accounts and writers can be tested: open the section Accounts or Writer."),
         (("6", "j", "D"), "There is nothing to remove in this section."),
+        (("6", "t"), "No account connected. A connects one."),
+        (("6", "D"), "No account connected. A connects one."),
+        (("6", "ctrl+o"), "No account connected. A connects one."),
+        (("6", "j", "ctrl+o"), "No account connected. A connects one."),
+        (("6", "j", "j", "ctrl+o"), "Posts are imported in the sections Accounts and Voice."),
+        (("6", "j", "j", "j", "t"), "The offline writer needs no test. A adds a language model."),
+        (("6", "j", "j", "j", "D"), "The offline writer cannot be removed. A adds a language model."),
         (("0", "m"), "Nothing needs you"),
         (("0", "o"), "Nothing needs you"),
     ],
@@ -85,10 +92,14 @@ async def test_footers_dim_keys_of_a_row_where_there_is_none(tmp_path: Path) -> 
         assert faint_words(ui) == "C conclude x archive"
         await ui.press("0")
         assert faint_words(ui) == "m posted p send again D drop A sign in o profile"
-        await ui.press("6", "j")
+        await ui.press("6")
+        assert faint_words(ui) == "e edit t test D remove"
+        await ui.press("j")
         assert faint_words(ui) == "t test D remove"
         await ui.press("j")
         assert faint_words(ui) == "e edit t test"
+        await ui.press("j")
+        assert faint_words(ui) == "t test D remove"
 
 
 @pytest.mark.parametrize("section", range(1, 8))

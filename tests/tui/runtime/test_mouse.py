@@ -16,7 +16,8 @@ from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import THUMB
 from desk_fixtures import URL_ONE
 from populated_desk import make_populated_console, populate
-from sources_driver import open_sources, wait_for_text
+from setup_driver import wait_for_text
+from sources_driver import open_sources
 
 
 def wheel_down(widget: Widget) -> MouseScrollDown:

@@ -49,6 +49,33 @@ async def test_empty_hour_names_the_keys_that_fill_it(tmp_path: Path) -> None:
         assert hint not in ui.text
 
 
+async def test_later_drafts_of_the_week_are_listed_where_there_is_room(tmp_path: Path) -> None:
+    await fill_schedule(
+        tmp_path, slots=[make_slot(FRI, 8)], at=[NOW - HOUR, *(NOW + number * 6 * HOUR for number in range(8))]
+    )
+    async with open_schedule(tmp_path, size=(160, 42)) as ui:
+        assert "Draft 2" in ui.cell_lines[1]
+        # Neither drafts of the past and of this hour nor the free slot.
+        assert [line.partition(" S ")[0].split() for line in ui.cell_lines[2:]] == [
+            [],
+            ["Later", "this", "week"],
+            ["Wed", "25", "16:30"],
+            ["22:30"],
+            ["Thu", "26", "04:30"],
+            ["10:30"],
+            ["16:30"],
+            ["22:30"],
+            ["Fri", "27", "04:30"],
+        ]
+        await ui.resize(160, 37)
+        assert ui.cell_lines[-2:] == ["Thu 26 04:30 S scheduled · short  Draft 5", "and 4 more"]
+        await ui.press("l", "l", "l")
+        assert "Later this week" not in ui.text
+        await ui.resize(160, 32)
+        await ui.press("h", "h", "h")
+        assert "Later this week" not in ui.text
+
+
 async def test_slots_drafts_and_conflicts_are_displayed(tmp_path: Path) -> None:
     await fill_schedule(
         tmp_path, slots=[make_slot(THU, 9, 15)], at=[NOW + 4 * HOUR, NOW + 4 * HOUR + 20 * MINUTE, NOW + DAY]

@@ -11,7 +11,8 @@ from console_driver import type_text
 from copydesk.tui.keys import KeyContext, footer_entries
 from copydesk.tui.sources import feed_transfer
 from desk_fixtures import URL_ONE, URL_THREE, URL_TWO, FakeWeb, create_source, entry, feed, open_desk_at, story_title
-from sources_driver import add_three_sources, open_sources, sample_web, sources_screen, wait_for_text
+from setup_driver import wait_for_text
+from sources_driver import add_three_sources, open_sources, sample_web, sources_screen
 
 OPML = f"""<opml version="2.0"><body><outline text="First" xmlUrl="{URL_ONE}"/>
 <outline text="Second" xmlUrl="{URL_TWO}"/><outline text="Third" xmlUrl="{URL_THREE}"/></body></opml>"""

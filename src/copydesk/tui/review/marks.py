@@ -193,15 +193,6 @@ def select_draft(draft: "ListedDraft") -> Selection:
     return Selection(draft)
 
 
-def select_ids(ids: Sequence[str]) -> Selection:
-    """Select drafts by id."""
-
-    async def resolve(_: "Desk") -> ResolvedDrafts:
-        return ResolvedDrafts(ids)
-
-    return Selection(None, len(ids), resolve)
-
-
 class MarkedDrafts(NamedTuple):
     """Marked drafts of a view."""
 

@@ -28,6 +28,8 @@ class ScheduleScreen(DeskScreen):
     WHERE = (KeyContext.SCHEDULE,)
     CSS_PATH = stylesheet_path("schedule.tcss")
     BINDINGS = bindings(KeyContext.SCHEDULE)
+    # From 34 lines a day of 25 hours fits above a pane of some lines.
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (10, "-tall"), (34, "-high")]
 
     def __init__(self) -> None:
         super().__init__()

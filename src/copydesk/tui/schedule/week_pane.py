@@ -26,6 +26,7 @@ from copydesk.tui.schedule.week import (
     GridPosition,
     Hour,
     HourCell,
+    WeekLayout,
     format_slot,
     format_utc_offset,
     grid_position,
@@ -190,15 +191,21 @@ class WeekPane(Vertical):
         banner.set_class(self._clock_warning is not None, "-there")
         banner.set_lines([clock_warning_line(self._clock_warning)] if self._clock_warning else [])
 
+    def on_resize(self) -> None:
+        """Fill the height that the lower pane has now."""
+        self.call_after_refresh(self._show_cell)
+
     @on(WeekGrid.Moved)
     def _show_cell(self) -> None:
-        cell = self.grid.cell
-        if cell is None or self.week is None:
+        cell, grid = self.grid.cell, self.grid.grid
+        if cell is None or grid is None or self.week is None:
             set_title(self.detail_pane, "")
             self.detail_pane.set_lines([])
             return
         set_title(self.detail_pane, cell_title(cell, self.zone, self.now()))
-        self.detail_pane.set_lines(self._cell_lines(cell, self.entry))
+        lines = [*self._cell_lines(cell, self.entry)]
+        room = self.detail_pane.drawable_size.height - len(lines)
+        self.detail_pane.set_lines([*lines, *later_drafts(grid, cell.position, self.zone, room)])
 
     def _cell_lines(self, cell: HourCell, entry: CalendarEntry | None) -> Iterable[Content]:
         """Yield the day's clock change, the entries of the cell, and a hint if the week is empty."""
@@ -339,6 +346,31 @@ def cell_details(
     if draft is not None and draft.held:
         reason = Content.styled(safe_line(draft.held), "bad")
         lines += [Content(""), *Paragraph(reason, indent=1).lines(max(width, 2))]
+    return lines
+
+
+def later_drafts(grid: WeekLayout, position: GridPosition, zone: ZoneInfo, room: int) -> list[Content]:
+    """Return the drafts of the week after an hour below a heading, in at most `room` lines; nothing if there is none.
+
+    If not all of them fit, the last line counts the others.
+    """
+    later = [
+        (at.day, entry)
+        for at in sorted(grid.cells)
+        for entry in grid.cells[at].entries
+        if at > position and entry.draft is not None
+    ]
+    # A blank line, the heading, and at least one draft.
+    if not later or room < 3:
+        return []
+    lines, previous = [Content(""), Content.styled(f" {labels.LATER_THIS_WEEK}", "dim")], None
+    fitting = later if len(later) <= room - 2 else later[: room - 3]
+    for day, entry in fitting:
+        name = f"{labels.DAYS[day.weekday()]} {day.day}" if day != previous else ""
+        lines.append(Content.styled(f" {name:7}", "dim") + _detail_line(entry, position, zone))
+        previous = day
+    if len(fitting) < len(later):
+        lines.append(Content.styled(f" {labels.more_drafts(len(later) - len(fitting))}", "dim"))
     return lines
 
 

@@ -218,6 +218,10 @@ class SetupScreen(DeskScreen):
         if reason := super().refusal(key_id):
             return reason
         has_rules = self._setup is not None and bool(self._setup.rules)
+        # Until they are loaded there may be some.
+        no_account = labels.account_missing() if self._setup is not None and not self._setup.accounts else ""
+        writer = self.writers.current
+        is_offline = writer is not None and writer.endpoint is None
         refusals: Mapping[str, Mapping[Section, str]] = {
             "setup.edit": {
                 Section.ACCOUNTS: labels.account_keys(),
@@ -225,8 +229,20 @@ class SetupScreen(DeskScreen):
                 Section.LOCATIONS: labels.NOTHING_TO_EDIT,
                 Section.RULES: "" if has_rules else labels.rules_empty(),
             },
-            "setup.check": dict.fromkeys(set(Section) - {Section.ACCOUNTS, Section.WRITER}, labels.NOTHING_TO_TEST),
+            "setup.check": {
+                **dict.fromkeys(Section, labels.NOTHING_TO_TEST),
+                Section.ACCOUNTS: no_account,
+                Section.WRITER: labels.offline_writer_tested() if is_offline else "",
+            },
+            "setup.import": {
+                **dict.fromkeys(Section, labels.NOTHING_TO_IMPORT),
+                Section.ACCOUNTS: no_account,
+                Section.VOICE: no_account,
+            },
+            "setup.use": dict.fromkeys(set(Section) - {Section.WRITER}, labels.NOTHING_TO_USE),
             "setup.remove": {
+                Section.ACCOUNTS: no_account,
+                Section.WRITER: labels.offline_writer_removed() if is_offline else "",
                 Section.VOICE: labels.NOTHING_TO_REMOVE,
                 Section.ZONE: labels.NOTHING_TO_REMOVE,
                 Section.LOCATIONS: labels.NOTHING_TO_REMOVE,
@@ -487,10 +503,10 @@ class SetupScreen(DeskScreen):
 
     def action_import_posts(self) -> None:
         """Import the posts of the account under the cursor, or of a chosen one in the section of the voice."""
+        if self._is_refused("setup.import"):
+            return
         accounts = self._setup.accounts if self._setup else ()
-        if self.section not in {Section.ACCOUNTS, Section.VOICE}:
-            self.app.notify(labels.NOTHING_TO_IMPORT, severity="warning")
-        elif self.section is Section.VOICE and len(accounts) > 1:
+        if self.section is Section.VOICE and len(accounts) > 1:
             from copydesk.tui.setup.connect_dialogs import NameDialog  # noqa: PLC0415 - not needed for the first paint
 
             by_label = {account.label: account for account in accounts}
@@ -510,10 +526,8 @@ class SetupScreen(DeskScreen):
 
     def action_use(self) -> None:
         """Let the writer under the cursor write drafts."""
-        if self.section is Section.WRITER:
+        if not self._is_refused("setup.use"):
             WriterActions(self).use(self.writers.current)
-        else:
-            self.app.notify(labels.NOTHING_TO_USE, severity="warning")
 
     def action_remove(self) -> None:
         """Remove the account, the writer, or what is learnt or saved in the section, after a confirmation."""

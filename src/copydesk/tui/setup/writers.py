@@ -90,9 +90,9 @@ class WriterActions:
 
     def test(self, writer: WriterInfo | None) -> None:
         """Let the model write a post about an invented text."""
-        if endpoint := self._endpoint(writer):
-            self._app.notify(labels.account_testing(endpoint.name))
-            self._app.run_desk_task(partial(self._test, endpoint.name))
+        if writer is not None:
+            self._app.notify(labels.account_testing(writer.name))
+            self._app.run_desk_task(partial(self._test, writer.name))
 
     async def _test(self, name: str, desk: "Desk") -> None:
         try:
@@ -119,9 +119,9 @@ class WriterActions:
         """Remove the model and its key, after a confirmation."""
         from copydesk.tui.dialogs.prompt import ConfirmDialog  # noqa: PLC0415 - as above
 
-        if endpoint := self._endpoint(writer):
-            dialog = ConfirmDialog(labels.remove_writer_prompt(endpoint.name), yes=labels.REMOVE_WRITER)
-            self._app.push_screen(dialog, partial(self._remove_if_confirmed, endpoint.name))
+        if writer is not None:
+            dialog = ConfirmDialog(labels.remove_writer_prompt(writer.name), yes=labels.REMOVE_WRITER)
+            self._app.push_screen(dialog, partial(self._remove_if_confirmed, writer.name))
 
     def _remove_if_confirmed(self, name: str, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
         if yes:
@@ -131,13 +131,6 @@ class WriterActions:
         await desk.writers.remove(name)
         self._app.notify(labels.writer_removed(name))
         self._screen.refresh_for_keys()
-
-    def _endpoint(self, writer: WriterInfo | None) -> WriterInfo | None:
-        """Return the writer if it is a language model; else say how to add one."""
-        if writer is not None and writer.endpoint is not None:
-            return writer
-        self._app.notify(labels.writer_missing(), severity="warning")
-        return None
 
     def _report(self, message: str | None) -> None:
         if message:
