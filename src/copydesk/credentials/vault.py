@@ -69,6 +69,14 @@ class VaultStatus(Struct, frozen=True):
     """Variables and files in the environment that provide credentials."""
 
 
+def check_new_passphrase(text: str) -> None:
+    """Raise CredentialsError if the passphrase is too short to be a new one."""
+    if len(text) < MIN_PASSPHRASE_LENGTH:
+        raise CredentialsError(
+            f"A passphrase needs at least {MIN_PASSPHRASE_LENGTH} characters.", hint="Use four or more words."
+        )
+
+
 class Vault:
     """Account credentials: a few named secrets for each account, such as `bluesky:did:plc:xyz@https://bsky.social`.
 
@@ -197,10 +205,8 @@ class Vault:
                 text = await self._prompt_passphrase(new=new)
             if not text:
                 raise _no_passphrase_error(new=new)
-            if new and len(text) < MIN_PASSPHRASE_LENGTH:
-                raise CredentialsError(
-                    f"A passphrase needs at least {MIN_PASSPHRASE_LENGTH} characters.", hint="Use four or more words."
-                )
+            if new:
+                check_new_passphrase(text)
             # Before the first use, which may fail with a traceback.
             self._redaction.add(text, permanent=True)
             self._passphrase = Passphrase(text, parameters=self._parameters)

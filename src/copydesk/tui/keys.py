@@ -299,7 +299,7 @@ KEYS = (
     Key("compose.previous", KeyContext.COMPOSE, "shift+tab", "next_field(-1)", "Previous field"),
     Key("compose.clear", KeyContext.COMPOSE, "ctrl+n,f8", "clear", "Clear the form; asks for confirmation", "clear"),
     Key("compose.leave", KeyContext.COMPOSE, "escape", "leave", _LEAVE, "cancel"),
-    Key("fields.save", KeyContext.FIELDS, "enter", "save", "Save", "save"),
+    Key("fields.save", KeyContext.FIELDS, "enter,ctrl+s", "save", "Save", "save"),
     Key("fields.next", KeyContext.FIELDS, "tab,down", "next_field(1)", "Next field", "next"),
     Key("fields.previous", KeyContext.FIELDS, "shift+tab,up", "next_field(-1)", "Previous field"),
     Key("fields.leave", KeyContext.FIELDS, "escape", "leave", _LEAVE, "cancel"),

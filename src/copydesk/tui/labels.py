@@ -1556,8 +1556,8 @@ def no_slot_here() -> str:
 
 
 def no_draft_here(verb: str) -> str:
-    """Refuse an action in a cell without a draft: `No draft to move here. s schedules one at this time.`"""
-    return f"No draft to {verb} here. {key_label('schedule.fill')} schedules one at this time."
+    """Refuse an action in a cell without a draft: `No draft here to move. s schedules one at this time.`"""
+    return f"No draft here to {verb}. {key_label('schedule.fill')} schedules one at this time."
 
 
 def draft_not_movable(status: Status) -> str:

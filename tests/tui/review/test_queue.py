@@ -46,7 +46,7 @@ async def test_order_is_chosen_per_tab_and_marks_work_in_it(tmp_path: Path) -> N
         await ui.press("j", "v", "j", "j", "v")
         assert await selected_numbers(ui, desk) == [448, 447, 446]
         await ui.press("right_square_bracket", "left_square_bracket")
-        assert "Queue · 450 · newest first · 3 marked" in ui.text
+        assert "Queue · 450 · 3 marked · newest first" in ui.text
         await ui.press("escape", "O")
         assert "oldest first" in ui.text
         await ui.press("G")

@@ -114,7 +114,7 @@ async def test_draft_cannot_move_into_past(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("shift+down", "No draft to move here. s schedules one at this time."),
+        ("shift+down", "No draft here to move. s schedules one at this time."),
         ("T", "No draft to unschedule here. s schedules one at this time."),
         ("enter", "No draft to open here. s schedules one at this time."),
         ("D", "No slot to delete here. A adds one."),

@@ -70,10 +70,11 @@ async def test_account_is_connected_with_credentials(tmp_path: Path) -> None:
     assert await account_labels(tmp_path) == ["keyed:ab", "keyed:me"]
 
 
-async def test_missing_credential_keeps_form_open(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["enter", "ctrl+s"])
+async def test_missing_credential_keeps_form_open(tmp_path: Path, key: str) -> None:
     async with open_setup(tmp_path) as ui:
         await choose_platform(ui, KEYED)
-        await ui.press("enter")
+        await ui.press(key)
         await wait_for_text(ui, "handle is missing")
         await ui.press("escape")
     assert await account_labels(tmp_path) == []
@@ -88,10 +89,13 @@ async def test_passphrase_is_prompted_and_confirmed_if_new(tmp_path: Path) -> No
     async with open_setup(tmp_path, plain=False) as ui:
         await connect_keyed(ui, "me")
         await wait_for_prompt(ui, "New passphrase for your account credentials")
-        await type_answer(ui, "four little words here\tfour\n")
+        await type_answer(ui, "four\tfou\n")
         await wait_for_prompt(ui, "repeat does not match")
-        assert "four" not in ui.text
-        await type_answer(ui, " little words here\n")
+        assert "fou" not in ui.text
+        await type_answer(ui, "r\n")
+        # Before anything is stored, in the prompt itself.
+        await wait_for_prompt(ui, "A passphrase needs at least 8 characters. Use four or more words.")
+        await type_answer(ui, " little words here\t little words here\n")
         await wait_for_text(ui, "Connected keyed:me.")
     async with open_setup(tmp_path, plain=False) as ui:
         await connect_keyed(ui, "you")

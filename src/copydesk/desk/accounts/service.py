@@ -269,6 +269,13 @@ class Accounts:
         raise NotFoundError(f"No account {name[:200]!r}.", hint="List all accounts: `copydesk account list`.")
 
 
+def check_new_passphrase(text: str) -> None:
+    """Raise CredentialsError if a new passphrase for the stored credentials is too short."""
+    from copydesk.credentials.vault import check_new_passphrase  # noqa: PLC0415 - slow to import
+
+    check_new_passphrase(text)
+
+
 def _browser_platform(adapter: Platform) -> BrowserPlatform:
     if not hasattr(adapter, "start_sign_in"):
         raise InvalidError(FieldError("platform", "does not support sign-in with the browser"))

@@ -42,6 +42,10 @@ async def _prompt(app: "DeskApp", *, new: bool) -> str:
     async def submit(_: "Desk", values: Mapping[str, str]) -> str:
         if new and values[labels.PASSPHRASE_FIELD] != values[labels.PASSPHRASE_REPEAT_FIELD]:
             raise InvalidError(FieldError(labels.PASSPHRASE_REPEAT_FIELD, labels.PASSPHRASE_MISMATCH))
+        if new:
+            from copydesk.desk.accounts.service import check_new_passphrase  # noqa: PLC0415 - not needed for the first paint
+
+            check_new_passphrase(values[labels.PASSPHRASE_FIELD])
         accepted[:] = [values[labels.PASSPHRASE_FIELD]]
         return ""
 
