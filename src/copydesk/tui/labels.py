@@ -1552,7 +1552,7 @@ def no_approved_drafts() -> str:
 
 def no_slot_here() -> str:
     """Refuse to delete a slot in a cell without one."""
-    return f"No slot to delete here. {key_label('schedule.new_slot')} adds one."
+    return f"No slot here to delete. {key_label('schedule.new_slot')} adds one."
 
 
 def no_draft_here(verb: str) -> str:

@@ -115,9 +115,9 @@ async def test_draft_cannot_move_into_past(tmp_path: Path) -> None:
     ("key", "message"),
     [
         ("shift+down", "No draft here to move. s schedules one at this time."),
-        ("T", "No draft to unschedule here. s schedules one at this time."),
-        ("enter", "No draft to open here. s schedules one at this time."),
-        ("D", "No slot to delete here. A adds one."),
+        ("T", "No draft here to unschedule. s schedules one at this time."),
+        ("enter", "No draft here to open. s schedules one at this time."),
+        ("D", "No slot here to delete. A adds one."),
     ],
 )
 async def test_keys_without_draft_do_nothing(tmp_path: Path, key: str, message: str) -> None:
