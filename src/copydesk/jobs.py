@@ -604,12 +604,11 @@ async def run_all_jobs(
     desks: Desks,
     *,
     listener: UserListener | None = None,
-    interval: timedelta = INTERVAL,
     shutdown_timeout: float = SHUTDOWN_TIMEOUT,
 ) -> AsyncIterator[AllJobs]:
     """Run due jobs of all users until the block exits, as `run_jobs` does for one."""
     jobs = AllJobs(desks, listener)
-    ticker = Ticker(jobs.tick, interval, has_new_work=jobs.has_new_work)
+    ticker = Ticker(jobs.tick, has_new_work=jobs.has_new_work)
     ticker.start()
     try:
         yield jobs

@@ -75,11 +75,11 @@ class RefreshedRows(NamedTuple):
 class QueueLoader:
     """Loads one list: the drafts of a view."""
 
-    def __init__(self, view: DraftView, event_count: int | None = None) -> None:
+    def __init__(self, view: DraftView) -> None:
         self._view = view
         self.filter_text = ""
         """The active filters as text."""
-        self.event_count = event_count
+        self.event_count: int | None = None
         """The number of draft events when the list was loaded; None before.
 
         Drafts that arrived in the list later are not part of it.
