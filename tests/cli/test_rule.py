@@ -27,6 +27,7 @@ def test_unknown_rule(tmp_path):
 
 def test_deletion_is_confirmed(tmp_path):
     run(tmp_path, "add", "avoid", "synergy")
+    assert_one_line_error(run_in_process(tmp_path, "rule", "remove", "sinergy"), 3)
     declined = run_in_process(tmp_path, "rule", "remove", "synergy", stdin="n\n")
     assert "Nothing changed." in declined.err
     assert "synergy" in run(tmp_path, "list")

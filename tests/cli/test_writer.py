@@ -45,6 +45,22 @@ def test_added_writer_is_tested_used_and_removed(run: Run, server: FakeChatCompl
     assert run("writer", "list").out.split()[:2] == ["1.", "offline"]
 
 
+@pytest.mark.parametrize(
+    ("protocol", "url"), [("openai", "https://api.openai.com/v1"), ("anthropic", "https://api.anthropic.com/v1")]
+)
+def test_address_is_that_of_the_provider_unless_given(run: Run, protocol: str, url: str) -> None:
+    added = run("writer", "add", "gpt", "--model", "m", "--protocol", protocol, "--no-key", "--json")
+    assert json.loads(added.out)["endpoint"]["baseUrl"] == url
+
+
+def test_error_names_the_option(run: Run) -> None:
+    refused = run("writer", "add", "gpt", "--model", "m", "--url", "models.example", "--max-tokens", "0", "--no-key")
+    assert_one_line_error(refused, 2)
+    assert "--max-tokens takes" in refused.err
+    refused = run("writer", "add", "gpt", "--model", "m", "--url", "models.example", "--no-key")
+    assert refused.err == "Error: --url: must be an address such as https://api.example.com/v1.\n"
+
+
 @pytest.mark.parametrize(("name", "code"), [("gtp", 3), ("offline", 4)])
 def test_nothing_is_asked_about_a_writer_that_cannot_be_removed(run: Run, name: str, code: int) -> None:
     assert_one_line_error(run("writer", "remove", name), code)

@@ -121,12 +121,10 @@ def set_(
 def remove(context: Context, *, term: str, yes: bool, as_json: bool) -> None:
     """Delete a rule."""
 
-    async def work(desk: "Desk") -> None:
-        await desk.rules.remove((await _find(desk, term)).id)
-
+    found = context.run(lambda desk: _find(desk, term))
     if not yes:
-        confirm(f"Delete the rule for {clean(term)}?", declined="Nothing changed.")
-    context.run(work)
+        confirm(f"Delete the rule for {clean(found.term)}?", declined="Nothing changed.")
+    context.run(lambda desk: desk.rules.remove(found.id))
     if as_json:
         print_json({"ok": True})
     else:

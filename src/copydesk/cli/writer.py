@@ -11,6 +11,7 @@ from copydesk.cli.context import Context, confirm, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
 from copydesk.cli.prompts import prompt_secret
+from copydesk.errors import FieldError, InvalidError
 from copydesk.model.writer import DEFAULT_MAX_TOKENS, StructuredOutput, WireProtocol, WriterInfo, Writers, WriterTest
 from copydesk.text import clean, clean_lines
 from copydesk.text.formatting import format_cost, format_count, plural
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE = "COPYDESK_WRITER_KEY"
 """Environment variable that answers the question for the key."""
+
+OPTION_NAMES = {"baseUrl": "--url", "maxTokens": "--max-tokens", "model": "--model"}
+"""The options that are named in an error instead of the fields."""
 
 
 @group()
@@ -86,7 +90,11 @@ def add(context: Context, /, *, name: str, no_key: bool, plain: bool, as_json: b
             # The prompt blocks the event loop, which would handle the signal.
             with exit_on_sigterm():
                 key = prompt_secret("API key, empty if the server needs none", KEY_VARIABLE, optional=True)
-        return await desk.writers.add(request, key or "")
+        try:
+            return await desk.writers.add(request, key or "")
+        except InvalidError as error:
+            named = (FieldError(OPTION_NAMES.get(field, field), message) for field, message in error.errors)
+            raise InvalidError(*named, hint=error.hint) from error
 
     added = context.run(work)
     if as_json:

@@ -98,9 +98,11 @@ class FieldReader:
         """
         return self._text(name, self._fields[name], max_length, min_length, strip=strip) if self.has(name) else None
 
-    def line(self, name: str, max_length: int) -> str | None:
+    def line(self, name: str, max_length: int, *, min_length: int = 1) -> str | None:
         """Return a text of at most `max_length` characters without line breaks and other control characters."""
-        return self._text(name, self._fields[name], max_length, 1, CONTROL_CHARACTERS) if self.has(name) else None
+        return (
+            self._text(name, self._fields[name], max_length, min_length, CONTROL_CHARACTERS) if self.has(name) else None
+        )
 
     def lines(self, name: str, max_length: int) -> str | None:
         """Return a text of at most `max_length` characters, which may be empty and have line breaks."""

@@ -178,7 +178,7 @@ def validate_new_endpoint(request: NewEndpoint | Mapping[str, object]) -> NewEnd
         name=name,
         model=reader.line("model", MAX_MODEL_LENGTH) or "",
         protocol=reader.choice("protocol", WireProtocol) or WireProtocol.OPENAI,
-        base_url=reader.line("baseUrl", MAX_URL_LENGTH) or "",
+        base_url=reader.line("baseUrl", MAX_URL_LENGTH, min_length=0) or "",
         structured=reader.choice("structured", StructuredOutput) or StructuredOutput.AUTO,
         max_tokens=reader.number("maxTokens", MIN_TOKENS, MAX_TOKENS) or DEFAULT_MAX_TOKENS,
     )
