@@ -58,7 +58,7 @@ def test_home_precedence(tmp_path):
 
 def test_wrong_column_names_line_and_accepted_values(tmp_path):
     message = problem(tmp_path, '[console]\ncolumns = ["state", "colour"]\n')
-    assert "line 2: console.columns does not take 'colour'" in message
+    assert "line 2: console.columns[1] does not take 'colour'" in message
     message = problem(tmp_path, '[console]\ndetails = ["tags", "age", "tags"]\n')
     assert "line 2: console.details: tags is named twice." in message
     assert "state, check, source" in message

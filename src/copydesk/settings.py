@@ -672,7 +672,9 @@ class _SettingsFile:
         variable = f"{ENVIRONMENT_PREFIX}{section}__{name}".upper()
         if variable in environ:
             return SettingsError(f"{variable} {message}.", hint=hint)
-        return self._error(section, name, f"{section}.{name} {message}.", hint)
+        # Of a list it is an entry: `$.ranking.interests[0]`.
+        entry = re.search(r"\[\d+\]", path)
+        return self._error(section, name, f"{section}.{name}{entry[0] if entry else ''} {message}.", hint)
 
     def _error(self, section: str, name: str, problem: str, hint: str) -> SettingsError:
         return SettingsError(f"{self.path}, line {self._line_number(section, name)}: {problem}", hint=hint)

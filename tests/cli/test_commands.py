@@ -207,6 +207,7 @@ def test_opml_import_lists_refused_feeds(tmp_path):
     (tmp_path / "list.opml").write_text("no list")
     result = run_in_process(tmp_path, "source", "import", str(tmp_path / "list.opml"))
     assert_one_line_error(result, 2)
+    assert result.err == f"Error: {tmp_path / 'list.opml'} is not OPML.\n"
 
 
 def test_drafts_are_paged(tmp_path, server):

@@ -155,6 +155,7 @@ async def test_core_raises_matching_errors(tmp_path):
         ("\ufeff[network]\n\n\ntimeout = 'soon'\n", "line 4: network.timeout takes a number, not text."),
         ("[network]\nproxy = 'nonsense'\n", "line 2: network.proxy is not valid. network.proxy: An HTTP proxy"),
         ("[network]\ntimeuot = 5\n", "line 2: unknown setting network.timeuot. Did you mean network.timeout?"),
+        ("[ranking]\ninterests = ['a', 1]\n", "line 2: ranking.interests[1] takes text, not a whole number."),
         ("[netwrok]\n", "line 1: unknown section [netwrok]. Did you mean [network]?"),
         (
             "[network]\nmax_drafts = 1\n",

@@ -40,6 +40,7 @@ def test_unknown_id_is_one_line(tmp_path, args, options, start):
     [
         (["nonsense"], "There is no command 'nonsense'. See `copydesk --help`."),
         (["--home", "", "draft", "list"], "Invalid value for '--home': it is empty."),
+        (["web"], "There is no command 'web'. Did you mean '--web'? See"),
         (["login"], "There is no command 'login'. Did you mean 'account connect'? See"),
         (["draft", "create"], "There is no command 'create'. Did you mean 'new'? See `copydesk draft --help`."),
         (["source", "rm"], "There is no command 'rm'. Did you mean 'remove'? See"),

@@ -37,6 +37,7 @@ OPTIONS_AS_COMMANDS = {
     "run-pipeline": "--run-pipeline",
     "sample": "--sample",
     "version": "--version",
+    "web": "--web",
     "login": "account connect",
 }
 EXAMPLES = (

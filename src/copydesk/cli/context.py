@@ -9,7 +9,7 @@ import shlex
 import signal
 import sys
 import termios
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
@@ -23,7 +23,15 @@ import msgspec
 from copydesk import settings as settings_module
 from copydesk.cli.commands import COMMANDS, CONFLICT, FAILED, INTERRUPTED, NOT_FOUND, TERMINATED, USAGE, fail
 from copydesk.cli.json_output import wants_json
-from copydesk.errors import OUT_OF_MEMORY, ConflictError, CopydeskError, InvalidError, NotFoundError, SettingsError
+from copydesk.errors import (
+    OUT_OF_MEMORY,
+    ConflictError,
+    CopydeskError,
+    FieldError,
+    InvalidError,
+    NotFoundError,
+    SettingsError,
+)
 from copydesk.settings import Settings
 from copydesk.text import clean
 
@@ -287,6 +295,12 @@ def parse_config(text: str | None) -> dict[str, object] | None:
         return msgspec.json.decode(text, type=dict[str, object])
     except (msgspec.DecodeError, RecursionError) as error:
         raise click.BadParameter(f"not a JSON object: {error}", param_hint="--config") from None
+
+
+def rename_fields(error: InvalidError, names: Mapping[str, str]) -> InvalidError:
+    """Return the error with the names that the user knows: options and files instead of fields."""
+    named = (FieldError(names.get(field, field), message) for field, message in error.errors)
+    return InvalidError(*named, hint=error.hint)
 
 
 def read_limited(file: BinaryIO) -> bytes:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 import click
 
 from copydesk.cli.command import group
-from copydesk.cli.context import Context, confirm, parse_config, pass_context, read_limited
+from copydesk.cli.context import Context, confirm, parse_config, pass_context, read_limited, rename_fields
 from copydesk.cli.ids import SOURCE
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress, format_ago, format_time, print_exported, print_table
 from copydesk.desk.catalog import SOURCE_TYPES
+from copydesk.errors import InvalidError
 from copydesk.model.ids import IdKind
 from copydesk.model.serialization import to_json
 from copydesk.model.source import Source
@@ -196,7 +197,10 @@ def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
 
     async def work(desk: "Desk") -> "ImportResult":
         with StageProgress(sys.stderr, silent=as_json or not sys.stderr.isatty()) as display:
-            return await desk.sources.import_opml(body, lambda done, total: display.show("import", done, total))
+            try:
+                return await desk.sources.import_opml(body, lambda done, total: display.show("import", done, total))
+            except InvalidError as error:
+                raise rename_fields(error, {"file": file.name}) from error
 
     result = context.run(work)
     if as_json:

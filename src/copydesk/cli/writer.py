@@ -7,11 +7,11 @@ import click
 
 from copydesk.cli.command import group
 from copydesk.cli.commands import exit_on_sigterm
-from copydesk.cli.context import Context, confirm, pass_context
+from copydesk.cli.context import Context, confirm, pass_context, rename_fields
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
 from copydesk.cli.prompts import prompt_secret
-from copydesk.errors import FieldError, InvalidError
+from copydesk.errors import InvalidError
 from copydesk.model.writer import DEFAULT_MAX_TOKENS, StructuredOutput, WireProtocol, WriterInfo, Writers, WriterTest
 from copydesk.text import clean, clean_lines
 from copydesk.text.formatting import format_cost, format_count, plural
@@ -93,8 +93,7 @@ def add(context: Context, /, *, name: str, no_key: bool, plain: bool, as_json: b
         try:
             return await desk.writers.add(request, key or "")
         except InvalidError as error:
-            named = (FieldError(OPTION_NAMES.get(field, field), message) for field, message in error.errors)
-            raise InvalidError(*named, hint=error.hint) from error
+            raise rename_fields(error, OPTION_NAMES) from error
 
     added = context.run(work)
     if as_json:
