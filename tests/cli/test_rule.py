@@ -37,4 +37,4 @@ def test_suggestion_names_the_command(tmp_path):
     created = json.loads(run_in_process(tmp_path, "draft", "new", "Pure synergy here.", "--json").out)
     draft_id = created["drafts"][0]["id"]
     run_in_process(tmp_path, "draft", "reject", draft_id, "--feedback", "don't say synergy")
-    assert f"copydesk rule add avoid synergy --draft {draft_id}" in run(tmp_path, "suggest", draft_id)
+    assert f"copydesk rule add avoid synergy --draft {draft_id[-6:]}" in run(tmp_path, "suggest", draft_id)

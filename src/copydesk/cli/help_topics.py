@@ -74,7 +74,7 @@ For scripts there is --json; see `copydesk help json`.
 """
 IDS = """
 An id can be given by its end, of at least four characters, as long as only one
-ends like this. Lists print the last six, or more where ids end alike:
+ends like this. Results show the last six, or more where ids end alike:
 
   $ copydesk draft list
   1f9c2a  needs review  SHORT  82%  The ferry to the island runs again …

@@ -6,7 +6,7 @@ import click
 
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, pass_context
-from copydesk.cli.ids import DRAFT
+from copydesk.cli.ids import DRAFT, shorten_draft
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
 from copydesk.errors import NotFoundError
@@ -57,14 +57,18 @@ def list_(context: Context, *, as_json: bool) -> None:
 @pass_context
 def suggest(context: Context, *, draft_id: str, as_json: bool) -> None:
     """Suggest rules from the reason for which a draft was rejected. None is added."""
-    suggestions = context.run(lambda desk: desk.rules.suggest(draft_id))
+
+    async def work(desk: "Desk") -> tuple[tuple[RuleSuggestion, ...], str]:
+        return await desk.rules.suggest(draft_id), await shorten_draft(desk, draft_id)
+
+    suggestions, short_id = context.run(work)
     if as_json:
         print_json(suggestions)
         return
     rows = [
         (
             entry.kind,
-            context.with_desk_options(f"copydesk rule add {entry.kind} {_quote(entry.term)} --draft {draft_id}"),
+            context.with_desk_options(f"copydesk rule add {entry.kind} {_quote(entry.term)} --draft {short_id}"),
         )
         for entry in suggestions
     ]

@@ -34,7 +34,10 @@ async def migrate_desk(
     if to_server and settings.database.url:
         raise ConflictError("The desk is on a server already; nothing changed.", hint="Use pg_dump and pg_restore.")
     if not to_server and not settings.database.url:
-        raise ConflictError("The desk is a file already; nothing changed.", hint="Copy it: copydesk backup FILE")
+        raise ConflictError(
+            "The desk is a file already; nothing changed.",
+            hint="To a server: --to postgresql://user@host/name. To another file: copydesk backup FILE",
+        )
     migrate = (
         partial(_migrate_to_server, settings, target) if to_server else partial(_migrate_to_file, settings, target)
     )
