@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from textual.color import Color
+from textual.geometry import Region
 from textual.theme import BUILTIN_THEMES, Theme
 
 from console_driver import NOW, ConsoleDriver, FakeDesk, open_console, wait_until_idle
@@ -173,6 +174,21 @@ async def test_row_under_cursor_is_readable_in_every_theme() -> None:
                     assert style.bgcolor is not None
                     shown, behind = (Color.from_rich_color(color) for color in (style.color, style.bgcolor))
                     assert contrast(shown, behind) >= 2, (theme.name, text)
+
+
+@pytest.mark.parametrize("theme", ["ansi-light", "ansi-dark"])
+async def test_title_of_focused_pane_is_reversed_in_the_colours_of_the_terminal(theme: str) -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        ui.app.theme = theme
+        await ui.wait()
+        queue = ui.app.screen.query_one("#queue", LineList)
+        (title,) = queue.render_lines(Region(0, 0, queue.size.width, 1))
+        styles = {text.strip(): style for text, style, _ in title if style is not None}
+        # The terminal's background as a text colour would be that of its text.
+        assert styles["Queue"].reverse
+        assert styles["Queue"].color is not None
+        assert not styles["Queue"].color.is_default
+        assert not styles["· 3"].reverse
 
 
 # The user's own themes

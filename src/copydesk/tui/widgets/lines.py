@@ -286,7 +286,8 @@ def _title_line(widget: Widget, title: str) -> Content:
 
 def _title_style(widget: Widget) -> str:
     # The name of the focused pane is a block; a dialog has one pane only.
-    return "not bold $foreground-muted" if widget.screen.is_modal else "not bold $foreground-muted on $background"
+    background = "" if widget.screen.is_modal else " on $background"
+    return f"not bold not reverse $foreground-muted{background}"
 
 
 class LegendTitle:
