@@ -138,7 +138,7 @@ def test_offline_writer_warns_about_unsupported_parameter(tmp_path):
     )
 
     assert result.code == 0
-    assert "The offline writer does not support this hook" in result.err
+    assert "the offline writer does not support these values of 'hook'" in result.err
 
 
 def test_empty_list_explains_new(tmp_path):

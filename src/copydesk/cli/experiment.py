@@ -319,5 +319,6 @@ def _warn_unsupported(found: Experiment) -> None:
     from copydesk.desk.experiments import has_unsupported_variants  # noqa: PLC0415 - brings in the store
 
     if has_unsupported_variants(found):
-        message = f"The offline writer does not support this {clean(found.parameter)}: all variants will be alike."
+        name = clean(found.parameter)
+        message = f"All variants will be alike: the offline writer does not support these values of {name!r}."
         click.echo(message, err=True)
