@@ -149,14 +149,14 @@ def _set_alt(conn: Transaction, user_id: str, draft_id: str, alt: str | None, po
     else:
         found = drafts.set_image_alt(conn, user_id, draft_id, position, alt)
     if not found:
-        raise InvalidError(FieldError("image", f"“{position}” is no image of the draft"))
+        raise InvalidError(FieldError("image", f"{position} does not exist on the draft"))
     return without_item(draft_queries.load(conn, user_id, draft_id))
 
 
 def _attach(conn: Transaction, user_id: str, draft_id: str, request: AttachImage) -> Draft:
     _check_editable(conn, user_id, draft_id)
     if not drafts.attach_image(conn, user_id, draft_id, request.image, request.alt):
-        raise InvalidError(FieldError("image", f"“{request.image}” is no image that is proposed for the draft"))
+        raise InvalidError(FieldError("image", f"“{request.image}” is not among the images proposed for the draft"))
     return without_item(draft_queries.load(conn, user_id, draft_id))
 
 
