@@ -624,14 +624,14 @@ def sitting_progress(decided: int, total: int) -> str:
 def queue_title(
     total: str, progress: str, order: str, filters: str, marked: str, new_count: int, *, is_range_open: bool
 ) -> str:
-    """Return the title of the queue: `Queue · 450 · 3 new, press . · 12 marked · 12 of 60 done · by source`."""
+    """Return the title of the queue: `Queue · 450 · 12 marked · 3 new, press . · 12 of 60 done · by source`."""
     parts = (
         QUEUE_TITLE,
         total,
-        # A narrow border cuts off the end: keys come first.
-        f"{new_count:,} new, press {key_label('review.refresh')}" if new_count else "",
-        f"{key_label('review.mark_range')} ends the range" if is_range_open else "",
+        # A narrow border cuts off the end: what the next key acts on comes first.
         f"{marked} marked" if marked else "",
+        f"{key_label('review.mark_range')} ends the range" if is_range_open else "",
+        f"{new_count:,} new, press {key_label('review.refresh')}" if new_count else "",
         progress,
         order,
         filters,

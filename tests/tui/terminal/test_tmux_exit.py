@@ -156,8 +156,11 @@ def test_killed_editor_leaves_console_and_text(sample_home: Path, tmp_path: Path
         console = terminal.process_id
         (child,) = Path(f"/proc/{console}/task/{console}/children").read_text(encoding="ascii").split()
         os.kill(int(child), signal.SIGKILL)
-        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─[\s\S]*killed[\s\S]*by[\s\S]*signal")  # words may wrap
-        terminal.press("e")
+        terminal.wait_for(rf"─ Queue · {SAMPLE_DRAFTS} ─")
+        # Its message goes after a few seconds; the log has it.
+        terminal.press("C-l")
+        terminal.wait_for(r"─ Log[\s\S]*killed[\s\S]*by[\s\S]*signal")  # words may wrap
+        terminal.press("q", "e")
         terminal.wait_for("Half a sentence")
 
 
