@@ -31,6 +31,17 @@ async def test_inline_edit_updates_draft_and_row(tmp_path: Path) -> None:
         assert (await review.desk.drafts.get(first.id)).text == first.text
 
 
+async def test_cursor_goes_to_start_and_end_of_text(tmp_path: Path) -> None:
+    async with open_review(tmp_path, texts=("One\ntwo\nthree",)) as review:
+        await review.press("e", "ctrl+home", "<", "ctrl+end", ">")
+        area = review.app.screen.query_one(SafeTextArea)
+        assert area.text == "<One\ntwo\nthree>"
+        await review.press("ctrl+shift+home", "x")
+        assert area.text == "x"
+        await review.press(*"yz", "ctrl+home", "ctrl+shift+end", "a")
+        assert area.text == "a"
+
+
 async def test_counts_follow_typing(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=("Ten signs.",)) as review:
         await review.press("e")

@@ -5,7 +5,9 @@ Control characters that a terminal would interpret are removed from what is past
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
@@ -76,6 +78,22 @@ class Choice(StaticLines, can_focus=True, inherit_bindings=False):
 
 class SafeTextArea(TextArea):
     """A multi-line text input."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+home", "move_to_start", "Go to the start of the text", show=False),
+        Binding("ctrl+end", "move_to_end", "Go to the end of the text", show=False),
+        Binding("ctrl+shift+home", "move_to_start(True)", "Select to the start of the text", show=False),
+        Binding("ctrl+shift+end", "move_to_end(True)", "Select to the end of the text", show=False),
+    ]
+    """Those of other editors, which Textual's own lacks."""
+
+    def action_move_to_start(self, select: bool = False) -> None:  # noqa: FBT001, FBT002 - as in Textual's own actions
+        """Move the cursor before the first character."""
+        self.move_cursor(self.document.start, select=select)
+
+    def action_move_to_end(self, select: bool = False) -> None:  # noqa: FBT001, FBT002 - as above
+        """Move the cursor behind the last character."""
+        self.move_cursor(self.document.end, select=select)
 
     def edit(self, edit: Edit) -> EditResult:
         """Insert the text, cleaned."""
