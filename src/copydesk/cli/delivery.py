@@ -9,13 +9,7 @@ from copydesk.cli.context import Context, confirm, pass_context
 from copydesk.cli.ids import DELIVERY, DRAFT, shorten_draft
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
-from copydesk.model.delivery import (
-    AccountQuestion,
-    ApprovalQuestion,
-    DeliveryAnswer,
-    DeliveryReport,
-    NeedsYou,
-)
+from copydesk.model.delivery import AccountQuestion, ApprovalQuestion, DeliveryAnswer, DeliveryReport, NeedsYou
 from copydesk.model.ids import IdKind
 from copydesk.text import clean
 

@@ -7,7 +7,7 @@ import msgspec
 
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
-from copydesk.cli.ids import EXPERIMENT
+from copydesk.cli.ids import EXPERIMENT, shorten_id
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_time, print_table
 from copydesk.errors import InvalidError
@@ -122,7 +122,7 @@ def new(  # noqa: PLR0913 - one for each option
 
     async def work(desk: "Desk") -> tuple[Experiment, str]:
         created = await desk.experiments.create(request)
-        return created, (await desk.ids.shorten(IdKind.EXPERIMENT, [created.id]))[created.id]
+        return created, await shorten_id(desk, IdKind.EXPERIMENT, created.id)
 
     created, short_id = context.run(work)
     if as_json:

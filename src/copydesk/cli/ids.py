@@ -72,7 +72,12 @@ async def shorten_drafts(desk: "Desk", ids: Sequence[str]) -> dict[str, str]:
 
 async def shorten_draft(desk: "Desk", draft_id: str) -> str:
     """Return the short id that lists print for one draft."""
-    return (await shorten_drafts(desk, [draft_id]))[draft_id]
+    return await shorten_id(desk, IdKind.DRAFT, draft_id)
+
+
+async def shorten_id(desk: "Desk", kind: IdKind, whole_id: str) -> str:
+    """Return the short id that lists print for one id of this kind."""
+    return (await desk.ids.shorten(kind, [whole_id]))[whole_id]
 
 
 async def _resolve(desk: "Desk", kinds: Sequence[IdKind], ends: tuple[str, ...]) -> tuple[str, ...]:

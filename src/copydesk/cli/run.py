@@ -8,7 +8,7 @@ import click
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.draft_view import print_draft
-from copydesk.cli.ids import RUN, SOURCE, shorten_drafts
+from copydesk.cli.ids import RUN, SOURCE, shorten_drafts, shorten_id
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress, format_time, print_table
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
@@ -215,7 +215,7 @@ def cancel(context: Context, *, id: str, as_json: bool) -> None:
     """Cancel a queued or running run, in whichever process it runs. What it stored is kept."""
 
     async def work(desk: "Desk") -> tuple[Run, str]:
-        return await desk.pipeline.cancel(id), (await desk.ids.shorten(IdKind.RUN, [id]))[id]
+        return await desk.pipeline.cancel(id), await shorten_id(desk, IdKind.RUN, id)
 
     cancelled, short_id = context.run(work)
     if as_json:

@@ -7,7 +7,7 @@ import click
 
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, parse_config, pass_context, read_limited, rename_fields
-from copydesk.cli.ids import SOURCE
+from copydesk.cli.ids import SOURCE, shorten_id
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress, format_ago, format_time, print_exported, print_table
 from copydesk.desk.catalog import SOURCE_TYPES
@@ -54,7 +54,7 @@ def add(context: Context, *, type: str, url: str, name: str | None, config: str 
 
     async def work(desk: "Desk") -> tuple[Source, str]:
         created = await desk.sources.create({"type": type, "url": url, "name": name, "config": settings})
-        return created, (await desk.ids.shorten(IdKind.SOURCE, [created.id]))[created.id]
+        return created, await shorten_id(desk, IdKind.SOURCE, created.id)
 
     created, short_id = context.run(work)
     if as_json:
