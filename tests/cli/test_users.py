@@ -152,8 +152,8 @@ def test_first_page_is_that_of_the_user(tmp_path):
     run_in_process(tmp_path, "user", "add", "anna")
     for user, text in (("anna", "By Anna."), ("owner", "By the owner.")):
         run_in_process(tmp_path, "--user", user, "draft", "new", text)
-    database = settings_at(tmp_path).database_file
-    pages = [load_first_page(database, 10, user) for user in (None, "anna", "ben")]
+    settings = settings_at(tmp_path)
+    pages = [load_first_page(settings, 10, user) for user in (None, "anna", "ben")]
     assert [[draft.text for draft in page] for page in pages] == [["By the owner."], ["By Anna."], []]
 
 

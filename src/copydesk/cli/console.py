@@ -39,7 +39,7 @@ def run_console(context: Context) -> None:
     def load_first_page() -> "Sequence[ListedDraft]":
         from copydesk.desk import load_first_page  # noqa: PLC0415 - after the first paint
 
-        return load_first_page(settings.database_file, FIRST_PAGE_SIZE, context.user)
+        return load_first_page(settings, FIRST_PAGE_SIZE, context.user)
 
     def open_desk() -> "AbstractAsyncContextManager[Desk]":
         # Called after the first rows are shown: garbage collection would delay them.
@@ -49,7 +49,7 @@ def run_console(context: Context) -> None:
 
     app = Console(
         open_desk,
-        load_first_page=None if settings.database.url else load_first_page,
+        load_first_page=load_first_page,
         jobs=True,
         name=" ".join(filter(None, ("sample" if context.sample else "", context.user))),
         preferences=preferences,

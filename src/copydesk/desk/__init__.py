@@ -7,17 +7,17 @@ queue before the desk is open.
 
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from copydesk.model.draft import TO_REVIEW, ListedDraft
-from copydesk.store import draft_rows
+from copydesk.store import first_page
 
 if TYPE_CHECKING:
     from copydesk.desk.backups import restore_desk
     from copydesk.desk.context import Clock, utc_now
     from copydesk.desk.desk import Desk
     from copydesk.desk.desks import Desks, open_desk, open_desks
+    from copydesk.settings import Settings
 
 __all__ = [
     "Clock",
@@ -55,9 +55,11 @@ def redact(text: str) -> str:
     return str(redaction.DEFAULT_REDACTION.redact(text)) if redaction else text
 
 
-def load_first_page(database: Path, limit: int, user: str | None = None) -> tuple[ListedDraft, ...]:
+def load_first_page(settings: "Settings", limit: int, user: str | None = None) -> tuple[ListedDraft, ...]:
     """Return what `Drafts.queue` would for the user with this name, by default the owner.
 
     Return nothing if the database cannot be read directly.
     """
-    return draft_rows.load_first_page(database, TO_REVIEW, limit, user)
+    if settings.database.url:
+        return first_page.load_from_server(settings.database, TO_REVIEW, limit, user)
+    return first_page.load_from_file(settings.database_file, TO_REVIEW, limit, user)

@@ -1,16 +1,12 @@
 """Hydrate `ListedDraft` from raw rows, and load the review queue, without SQLAlchemy.
 
-SQLAlchemy's result processing takes far longer, and importing it takes longer than drawing the whole console:
-`load_first_page` loads the list that the user sees first while the desk is still being opened. A test compares it with
-`copydesk.desk.drafts.service.Drafts.queue`.
+SQLAlchemy's result processing takes far longer, and importing it takes longer than drawing the whole console.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -325,20 +321,3 @@ def _placeholders(count: int) -> str:
 
 def _instant(microseconds: int | None) -> datetime | None:
     return None if microseconds is None else _EPOCH + microseconds * _MICROSECOND
-
-
-def load_first_page(
-    path: Path, statuses: Sequence[Status], limit: int, user: str | None = None
-) -> tuple[ListedDraft, ...]:
-    """Return a user's drafts in these states, best first; nothing if the database cannot be read in its current form.
-
-    `user` is a name or an id, by default the owner. Opens the database read-only.
-    """
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0.1)) as connection:
-            # As in `users.get_owner`: the first user.
-            query = "SELECT id FROM user WHERE ? IS NULL OR ? IN (name, id) ORDER BY id LIMIT 1"
-            found = connection.execute(query, (user, user)).fetchone()
-            return list_queue(connection, found[0], statuses, limit) if found else ()
-    except (sqlite3.Error, StoreCorruptError, OSError):
-        return ()

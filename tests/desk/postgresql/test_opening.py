@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import run_command
-from copydesk.desk import Desk, open_desk, open_desks
+from copydesk.desk import Desk, load_first_page, open_desk, open_desks
 from copydesk.desk.doctor import examine
 from copydesk.errors import ConflictError, StoreError, StoreSchemaError, StoreTooNewError
 from copydesk.model.check_finding import Verdict
@@ -26,6 +26,11 @@ def remove_tables(home: Path) -> None:
     server = postgresql_server()
     assert server is not None
     server.url_without_tables(home)
+
+
+def test_database_without_tables_has_no_first_page(tmp_path: Path) -> None:
+    remove_tables(tmp_path)
+    assert load_first_page(settings_at(tmp_path), 10) == ()
 
 
 async def test_nothing_is_stored_in_the_folder(tmp_path: Path) -> None:

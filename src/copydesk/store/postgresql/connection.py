@@ -195,7 +195,9 @@ class _Adapters(AdaptContext):
 _ADAPTERS: Final = _Adapters()
 
 
-def connect(url: str, *, password: str = "", lock_timeout: float, read_only: bool) -> PostgresConnection:
+def connect(
+    url: str, *, password: str = "", lock_timeout: float, read_only: bool, connect_timeout: int = 10
+) -> PostgresConnection:
     """Connect to the database at `url`. Without a password, libpq looks for one. Raise psycopg.OperationalError."""
     connection = PostgresConnection.connect(
         url,
@@ -203,7 +205,7 @@ def connect(url: str, *, password: str = "", lock_timeout: float, read_only: boo
         autocommit=True,
         context=_ADAPTERS,
         cursor_factory=_Cursor,
-        connect_timeout=10,
+        connect_timeout=connect_timeout,
         application_name="copydesk",
     )
     connection.control(
