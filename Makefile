@@ -52,12 +52,13 @@ help: ## what can be made
 run: .venv/run ## open the console on a sample desk: no account, key or network needed
 	@$(BIN)/copydesk --sample
 
-check: .venv/test ## format, lint, types, layers, generated documents
+check: .venv/test ## format, lint, types, layers, generated documents, metrics of the code base
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/docs.py --check
+	$(BIN)/python .ci/code_metrics.py
 
 format: .venv/test ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .

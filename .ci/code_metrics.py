@@ -52,6 +52,8 @@ class Module(NamedTuple):
     """The top-level package it is in: `store` for `copydesk.store.items`."""
     text: str
     tree: ast.Module
+    nodes: tuple[ast.AST, ...]
+    """All nodes of the tree; walking it takes longer than parsing it."""
 
 
 def load_modules() -> list[Module]:
@@ -61,14 +63,15 @@ def load_modules() -> list[Module]:
         parts = path.relative_to(SOURCE).with_suffix("").parts
         name = ".".join(parts).removesuffix(".__init__")
         text = path.read_text(encoding="utf-8")
-        modules.append(Module(name, parts[1] if len(parts) > 2 else "", text, ast.parse(text)))
+        tree = ast.parse(text)
+        modules.append(Module(name, parts[1] if len(parts) > 2 else "", text, tree, tuple(ast.walk(tree))))
     return modules
 
 
 def identifiers(module: Module) -> Iterator[str]:
     """Yield each name that the module defines: itself, classes, functions, parameters, variables, attributes."""
     yield module.name.rpartition(".")[2]
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield name
@@ -94,7 +97,7 @@ def riddling_docstrings(modules: Iterable[Module]) -> int:
     return sum(
         docstring.split()[0] in RIDDLES
         for module in modules
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, kinds) and (docstring := ast.get_docstring(node))
     )
 
@@ -112,7 +115,7 @@ def comments_per_hundred_lines(modules: Iterable[Module]) -> float:
 def imported_modules(module: Module, names: set[str], *, nested: bool = True) -> set[str]:
     """Return the modules of the package that `module` imports; without `nested` only when it is imported itself."""
     found = set()
-    for node in ast.walk(module.tree) if nested else module.tree.body:
+    for node in module.nodes if nested else module.tree.body:
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
@@ -157,7 +160,7 @@ def function_imports(modules: Iterable[Module]) -> int:
     return sum(
         isinstance(node, ast.ImportFrom) and (node.module or "").startswith("copydesk")
         for module in modules
-        for function in ast.walk(module.tree)
+        for function in module.nodes
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
     )
@@ -167,7 +170,7 @@ def deepest_inheritance(modules: Iterable[Module]) -> int:
     """Return the longest chain of our own classes, errors and messages not counted."""
     bases: dict[str, list[str]] = {}
     for module in modules:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ClassDef) and not node.name.endswith("Error"):
                 unwrapped = [base.value if isinstance(base, ast.Subscript) else base for base in node.bases]
                 bases[node.name] = [base.id for base in unwrapped if isinstance(base, ast.Name)]

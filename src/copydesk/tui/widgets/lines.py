@@ -6,7 +6,7 @@ A line is a Content whose styles are role names. A `LinePainter` paints it, and 
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import ClassVar, NamedTuple, Self
 
 from rich.segment import Segment
@@ -113,7 +113,7 @@ class LinePainter:
     changed.
     """
 
-    def __init__(self, widget: "PaintedLines", render_plainly: Callable[[Region], list[Strip]]) -> None:
+    def __init__(self, widget: "StaticLines | LineScrollView", render_plainly: Callable[[Region], list[Strip]]) -> None:
         self._widget = widget
         self._render_plainly = render_plainly
         """Textual's own `render_lines` of the widget."""
@@ -337,41 +337,12 @@ class JumpTarget(NamedTuple):
     go: Callable[[], object]
 
 
-class PaintedLines(Widget, inherit_bindings=False):
-    """A widget whose lines a `LinePainter` draws and keeps."""
-
-    @cached_property
-    def painter(self) -> LinePainter:
-        """The painter of this widget's lines."""
-        # Not made by `__init__`: Textual refreshes a widget before that has finished.
-        return LinePainter(self, super().render_lines)
-
-    @property
-    @abstractmethod
-    def drawable_size(self) -> Size:
-        """Cells for the lines, without borders, padding and scroll bar."""
-
-    @abstractmethod
-    def edge_text(self, y: int) -> str:
-        """Return the text at the right edge of a line on screen: a cell of the scroll bar, or nothing."""
-
-    def notify_style_update(self) -> None:
-        """Discard drawn lines, whose colours depend on theme and focus."""
-        super().notify_style_update()
-        self.painter.clear()
-
-    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Redraw the lines in these regions, or all of them."""
-        self.painter.discard(regions, repaint=repaint)
-        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the lines of the region, reusing painted ones."""
-        return self.painter.paint(crop)
-
-
-class StaticLines(PaintedLines, can_focus=False, inherit_bindings=False):
+class StaticLines(Widget, can_focus=False, inherit_bindings=False):
     """A few lines that do not scroll."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        self.painter = LinePainter(self, super().render_lines)
+        super().__init__(id=id)
 
     @abstractmethod
     def lines(self, width: int) -> list[Content]:
@@ -394,6 +365,20 @@ class StaticLines(PaintedLines, can_focus=False, inherit_bindings=False):
     def drawable_size(self) -> Size:
         """Cells for the lines, without borders and padding."""
         return self.scrollable_content_region.size
+
+    def notify_style_update(self) -> None:
+        """Discard drawn lines, whose colours depend on theme and focus."""
+        super().notify_style_update()
+        self.painter.clear()
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Redraw the lines in these regions, or all of them."""
+        self.painter.discard(regions, repaint=repaint)
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the lines of the region, reusing painted ones."""
+        return self.painter.paint(crop)
 
 
 class MessageLines(StaticLines):
@@ -419,7 +404,7 @@ class TooSmall(StaticLines):
         return lay_out_blocks([paragraph(labels.APP_TOO_SMALL, "warn")], max(width, 1))
 
 
-class LineScrollView(ScrollView, PaintedLines, can_focus=True, inherit_bindings=False):
+class LineScrollView(ScrollView, can_focus=True, inherit_bindings=False):
     """A scroll view of lines, of which only those on screen are drawn. The last cell of each line is the scroll bar.
 
     The bar is part of the lines: as a separate widget it would be half of what a key press redraws. Textual's own bars
@@ -433,6 +418,7 @@ class LineScrollView(ScrollView, PaintedLines, can_focus=True, inherit_bindings=
     virtual_size = reactive(Size(0, 0), repaint=False)
 
     def __init__(self, *, id: str | None = None) -> None:
+        self.painter = LinePainter(self, super().render_lines)
         super().__init__(id=id)
         self._thumb = range(0)
         """The lines on screen that the scroll bar's thumb covers, as last drawn."""
@@ -458,6 +444,20 @@ class LineScrollView(ScrollView, PaintedLines, can_focus=True, inherit_bindings=
         """Cells for the lines, without borders, padding and scroll bar."""
         width, height = self.scrollable_content_region.size
         return Size(max(width - 1, 0), height)
+
+    def notify_style_update(self) -> None:
+        """Discard drawn lines, whose colours depend on theme and focus."""
+        super().notify_style_update()
+        self.painter.clear()
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Redraw the lines in these regions, or all of them."""
+        self.painter.discard(regions, repaint=repaint)
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the lines of the region, reusing painted ones."""
+        return self.painter.paint(crop)
 
     @property
     def allow_vertical_scroll(self) -> bool:
