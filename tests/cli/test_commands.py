@@ -66,7 +66,7 @@ def test_added_source_is_printed_as_json(tmp_path, server):
 
 
 def test_source_is_printed_as_text(tmp_path, server):
-    out = run_ok(tmp_path, "source", "add", "rss", server.url("/feed"))
+    out = run_ok(tmp_path, "source", "add", server.url("/feed"))
     (source,) = run_json(tmp_path, "source", "list")
 
     assert out == f"Added The Ferry Gazette (rss, {server.url('/feed')}) as {source['id'][-6:]}.\n"

@@ -73,6 +73,7 @@ def run_shell(executable: dict[str, str], *command: str) -> str:
         ("draft list --archived ", ["exclude", "only", "include"]),
         ("completion ", ["bash", "zsh", "fish"]),
         ("help environ", ["environment"]),
+        ("source add red", ["reddit"]),
         ("draft show --nonsense", []),
     ],
 )

@@ -214,7 +214,7 @@ def test_skipped_named_source_is_reported(home, server):
 def test_run_without_sources_says_how_to_add_one(tmp_path):
     result = run_in_process(tmp_path, "--run-pipeline")
 
-    assert result == (0, "", "No sources to fetch. Add one: copydesk source add rss https://example.com/feed\n")
+    assert result == (0, "", "No sources to fetch. Add one: copydesk source add https://example.com\n")
 
 
 def test_run_fails_when_all_sources_fail(home, server):

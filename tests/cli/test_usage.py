@@ -50,7 +50,8 @@ def test_unknown_id_is_one_line(tmp_path, args, options, start):
         (["--smple"], "No such option '--smple'. Did you mean '--sample'? See `copydesk --help`."),
         (["--nonsense"], "--nonsense"),
         (["source", "add", "rss"], "Missing argument 'URL'."),
-        (["source", "add"], "Missing argument 'TYPE'. Choose from: rss, twitter, reddit, hackernews"),
+        (["source", "add"], "Missing argument 'URL'. See `copydesk source add --help`."),
+        (["source", "add", "rss", "a.example", "b.example"], "Got unexpected extra argument (b.example)."),
         (["source", "add", "gopher", "x"], "Invalid value for 'TYPE': 'gopher' is not one of 'rss'"),
         (["draft", "list", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range 1<=x<=100."),
         (["draft", "list", "--cursor", "x"], "cursor is invalid; leave it out"),
@@ -58,7 +59,7 @@ def test_unknown_id_is_one_line(tmp_path, args, options, start):
         (["run", "list", "--cursor", ""], "cursor is invalid; leave it out"),
         (["account", "connect", "mastodon"], "url is missing. Pass the address of your Mastodon server: --url https"),
         (
-            ["source", "add", "hackernews", "https://news.ycombinator.com/", "--config", '{"qery": "x"}'],
+            ["source", "add", "https://news.ycombinator.com/", "--config", '{"qery": "x"}'],
             "config.qery is not a setting of hackernews; it has list, query, exclude, images, include,",
         ),
         (["draft", "list", "--status", "lost"], "'lost' is not one of 'pending_generation'"),
@@ -114,7 +115,7 @@ def test_help_and_version_succeed(tmp_path):
 
     assert [(result.code, result.err) for result in (usage, add, version)] == [(0, "")] * 3
     assert usage.out.startswith("Usage: copydesk [OPTIONS]")
-    assert add.out.startswith("Usage: copydesk source add [OPTIONS] TYPE URL")
+    assert add.out.startswith("Usage: copydesk source add [OPTIONS] [TYPE] URL")
     assert "google_news" in add.out
     assert re.fullmatch(r"copydesk, version \d+\.\d+\.\d+\n", version.out)
     assert list(tmp_path.iterdir()) == []

@@ -1,7 +1,7 @@
 """`copydesk source`: add, list, show, test, edit, remove, import, export."""
 
 import sys
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TextIO
 
 import click
 
@@ -10,7 +10,7 @@ from copydesk.cli.context import Context, confirm, parse_config, pass_context, r
 from copydesk.cli.ids import SOURCE, shorten_id
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress, format_ago, format_time, print_exported, print_table
-from copydesk.desk.catalog import SOURCE_TYPES
+from copydesk.desk.catalog import SOURCE_TYPES, guess_source_type
 from copydesk.errors import InvalidError
 from copydesk.model.ids import IdKind
 from copydesk.model.serialization import to_json
@@ -22,9 +22,36 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.sources.service import ImportResult
 
-ADD_SOURCE_HINT = "Add one: copydesk source add rss https://example.com/feed"
+ADD_SOURCE_HINT = "Add one: copydesk source add https://example.com"
 NOT_FETCHED = "not fetched yet"
 CONFIG = click.option("--config", metavar="JSON", help="Settings of the source, such as '{\"weight\": 2}'.")
+
+
+class TypedAddress(NamedTuple):
+    """The arguments of `source add`."""
+
+    type: str
+    url: str
+
+
+def _parse_address(context: click.Context, parameter: click.Parameter, words: tuple[str, ...]) -> TypedAddress:
+    """Return the type and the URL; without a type that of the URL's host."""
+    match words:
+        case (url,) if url not in SOURCE_TYPES:
+            return TypedAddress(guess_source_type(url).name, url)
+        case () | (_,):
+            raise click.MissingParameter(ctx=context, param_hint="'URL'", param_type="argument")
+        case (type_, url):
+            try:
+                return TypedAddress(click.Choice(list(SOURCE_TYPES)).convert(type_, parameter, context), url)
+            except click.BadParameter as error:
+                error.param_hint = "'TYPE'"
+                raise
+    raise click.UsageError(f"Got unexpected extra argument ({words[2]})", context)
+
+
+def _complete_types(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in SOURCE_TYPES if name.startswith(incomplete)]
 
 
 @group()
@@ -35,25 +62,24 @@ def source() -> None:
 @source.command(
     epilog=f"Types: {', '.join(SOURCE_TYPES)}.",
     examples=(
-        "copydesk source add rss https://example.com",
+        "copydesk source add https://example.com",
         "copydesk source add reddit r/selfhosted --config '{\"weight\": 2}'",
     ),
 )
-@click.argument("type", type=click.Choice(list(SOURCE_TYPES)), metavar="TYPE")
-@click.argument("url")
+@click.argument("address", nargs=-1, metavar="[TYPE] URL", callback=_parse_address, shell_complete=_complete_types)
 @click.option("--name", help="The name; by default the feed's own.")
 @CONFIG
 @json_options(Source)
 @pass_context
-def add(context: Context, *, type: str, url: str, name: str | None, config: str | None, as_json: bool) -> None:
+def add(context: Context, *, address: TypedAddress, name: str | None, config: str | None, as_json: bool) -> None:
     """Add a source after a successful test fetch.
 
-    For rss, a site's address is enough: Copydesk finds its feed.
+    Without TYPE, the site decides; for most sites it is rss. The address of a site is enough: Copydesk finds its feed.
     """
     settings = parse_config(config)
 
     async def work(desk: "Desk") -> tuple[Source, str]:
-        created = await desk.sources.create({"type": type, "url": url, "name": name, "config": settings})
+        created = await desk.sources.create({**address._asdict(), "name": name, "config": settings})
         return created, await shorten_id(desk, IdKind.SOURCE, created.id)
 
     created, short_id = context.run(work)

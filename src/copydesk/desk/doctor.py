@@ -304,7 +304,7 @@ async def _check_sources(desk: Desk) -> CheckFinding:
     # The same count as on the sources screen: one failure counts, long before the source is given up.
     failing = await desk.pipeline.list_failing_sources()
     if not sources:
-        advice = "Add one: copydesk source add rss https://example.com/feed"
+        advice = "Add one: copydesk source add https://example.com"
         return CheckFinding(what="sources", verdict=Verdict.WARNING, found="No sources.", advice=advice)
     unknown = sorted({source.type for source in sources} - SOURCE_TYPES.keys())
     if unknown:

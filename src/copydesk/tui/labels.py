@@ -178,7 +178,7 @@ FIRST_STEPS = {
 LOADING = "Loading…"
 SAMPLE_NOTICE = (
     "Sample desk: its sources, posts and metrics are fictional. Your own: `copydesk try URL` shows three drafts,"
-    " `copydesk source add rss URL` adds a source."
+    " `copydesk source add URL` adds a source."
 )
 LOG_TITLE = "Log"
 PALETTE_SOURCE = "source"
