@@ -276,7 +276,24 @@ def test_runs_are_listed_newest_first(tmp_path, server):
     ]
 
 
+def test_doctor_creates_no_desk(tmp_path):
+    *_, database = run_json(tmp_path, "doctor")
+
+    assert (database["what"], database["verdict"]) == ("database", "ok")
+    assert database["found"].startswith("None yet. ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_doctor_reports_an_unknown_user(tmp_path):
+    run_in_process(tmp_path, "source", "list")
+    result = run_in_process(tmp_path, "--user", "nobody", "doctor")
+
+    assert result.code == 1
+    assert "ERROR  user      No user 'nobody'." in result.out
+
+
 def test_doctor_reports_problems(tmp_path, server):
+    run_in_process(tmp_path, "source", "list")
     checks = run_json(tmp_path, "doctor")
     assert [(check["what"], check["verdict"]) for check in checks] == [
         *(

@@ -203,6 +203,7 @@ def test_doctor_creates_no_desk_where_the_settings_are_invalid(tmp_path):
 
 
 def test_doctor_reports_the_keys_that_the_console_refuses(tmp_path):
+    run_in_process(tmp_path, "draft", "list")
     (tmp_path / "settings.toml").write_text('[keys]\n"review.approve" = "hyper+space bar"\n')
     result = run_in_process(tmp_path, "doctor")
     assert result.code == 1

@@ -15,7 +15,7 @@ from pathlib import Path
 from copydesk.credentials.backends import BackendKind
 from copydesk.desk import Desk, utc_now
 from copydesk.desk.backups import list_backups, try_restore
-from copydesk.errors import CopydeskError, CredentialsError, StoreCorruptError
+from copydesk.errors import CopydeskError, CredentialsError, NotFoundError, StoreCorruptError
 from copydesk.images.storage import list_stored
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.check_finding import CheckFinding, Verdict
@@ -88,6 +88,12 @@ async def examine(
         advice = "Correct them and run it again: copydesk doctor"
         findings.append(CheckFinding(what="desk", verdict=Verdict.WARNING, found=message, advice=advice))
         return tuple(findings)
+    # Opening the desk would create the database.
+    if not settings.has_database:
+        message = f"None yet. The console or the first source creates {settings.database_file}."
+        advice = "Try it with your own sources first: copydesk try https://example.com"
+        findings.append(CheckFinding(what="database", verdict=Verdict.OK, found=message, advice=advice))
+        return tuple(findings)
     try:
         async with open_desk() as desk:
             on_progress("database")
@@ -109,7 +115,8 @@ async def examine(
                 await _check_images(desk),
             ]
     except CopydeskError as error:
-        findings.append(CheckFinding(what="database", verdict=Verdict.ERROR, found=error.message, advice=error.hint))
+        what = "user" if isinstance(error, NotFoundError) else "database"
+        findings.append(CheckFinding(what=what, verdict=Verdict.ERROR, found=error.message, advice=error.hint))
     return tuple(findings)
 
 
