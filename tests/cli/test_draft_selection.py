@@ -128,7 +128,7 @@ def test_empty_filtered_list_gives_no_advice(home, tmp_path):
             "--scheduled-before is outside the supported date range",
         ),
         (("list", "--tag", "x" * 51), "tags[0] takes 1 to 50 characters, not 51"),
-        (("list", "--source", ""), "sourceId takes 1 to 100 characters, not 0"),
+        (("list", "--source", ""), "--source takes 1 to 100 characters, not 0"),
     ],
 )
 def test_invalid_filter_is_usage_error(home, args, message):

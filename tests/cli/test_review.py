@@ -550,6 +550,8 @@ ANNA = {"copydesk_console__reviewer": "anna"}
 def test_comments_of_several_reviewers_are_listed(tmp_path):
     draft_id = create_draft(tmp_path)
     assert run_in_process(tmp_path, "draft", "activity", draft_id).err.startswith("Nobody else is on this draft")
+    refused = run_in_process(tmp_path, "draft", "comment", draft_id, "Really?", "--on", "on Tuesday")
+    assert refused.err == "Error: --on is not in the text of the draft.\n"
     assert run_ok(tmp_path, "draft", "comment", draft_id, "Shorter?", **ANNA) == "Added a comment as anna.\n"
     run_ok(tmp_path, "draft", "comment", draft_id, "Really?", "--on", "on Monday", COPYDESK_CONSOLE__REVIEWER="ben")
     run_ok(tmp_path, "draft", "resolve", draft_id, "1", **ANNA)

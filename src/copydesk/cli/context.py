@@ -204,9 +204,9 @@ class Context:
 
 
 def _describe_invalid(error: InvalidError) -> str:
-    """Return the problems as sentences."""
-    sentences = []
-    for field, message in error.errors:
+    """Return the problems as sentences, in which fields have the names of the command's options."""
+    names, sentences = _option_names(), []
+    for field, message in rename_fields(error, names).errors:
         # A message that names its own subject needs no field, but the option that is meant.
         if message.startswith(("“", "already ")) and not field.startswith("--"):
             text = message[:1].upper() + message[1:]
@@ -214,6 +214,23 @@ def _describe_invalid(error: InvalidError) -> str:
             text = f"{field} {message}" if message.startswith(("is ", "takes ", "contains ")) else f"{field}: {message}"
         sentences.append(text if text.endswith((".", "?")) else f"{text}.")
     return " ".join([*sentences, error.hint]).strip()
+
+
+def _option_names() -> dict[str, str]:
+    """Return the options of the running command by the fields that they set."""
+    context = click.get_current_context(silent=True)
+    parameters = context.command.params if context else ()
+    return {
+        to_field(option.name): option.opts[-1]
+        for option in parameters
+        if isinstance(option, click.Option) and option.name
+    }
+
+
+def to_field(name: str) -> str:
+    """Return the field of a request that the parameter `name` of a command sets: `maxTokens` for `max_tokens`."""
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
 
 
 async def _run_until_signal(work: Callable[[], Awaitable[T]]) -> T:

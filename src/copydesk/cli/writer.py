@@ -7,11 +7,10 @@ import click
 
 from copydesk.cli.command import group
 from copydesk.cli.commands import exit_on_sigterm
-from copydesk.cli.context import Context, confirm, pass_context, rename_fields
+from copydesk.cli.context import Context, confirm, pass_context, to_field
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
 from copydesk.cli.prompts import prompt_secret
-from copydesk.errors import InvalidError
 from copydesk.model.writer import DEFAULT_MAX_TOKENS, StructuredOutput, WireProtocol, WriterInfo, Writers, WriterTest
 from copydesk.text import clean, clean_lines
 from copydesk.text.formatting import format_cost, format_count, plural
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE = "COPYDESK_WRITER_KEY"
 """Environment variable that answers the question for the key."""
-
-OPTION_NAMES = {"baseUrl": "--url", "maxTokens": "--max-tokens", "model": "--model"}
-"""The options that are named in an error instead of the fields."""
 
 
 @group()
@@ -52,7 +48,9 @@ def list_(context: Context, *, as_json: bool) -> None:
 )
 @click.argument("name")
 @click.option("--model", required=True, help="The model's name on the server.")
-@click.option("--url", default="", metavar="URL", help="The base URL; by default that of OpenAI or Anthropic.")
+@click.option(
+    "--url", "base_url", default="", metavar="URL", help="The base URL; by default that of OpenAI or Anthropic."
+)
 @click.option(
     "--protocol",
     type=click.Choice([protocol.value for protocol in WireProtocol]),
@@ -79,8 +77,7 @@ def add(context: Context, /, *, name: str, no_key: bool, plain: bool, as_json: b
 
     The key is prompted for, read from standard input or taken from COPYDESK_WRITER_KEY. It is never an argument.
     """
-    renamed = {"url": "baseUrl", "max_tokens": "maxTokens"}
-    request = {"name": name} | {renamed.get(option, option): value for option, value in options.items()}
+    request = {"name": name} | {to_field(option): value for option, value in options.items()}
 
     async def work(desk: "Desk") -> WriterInfo:
         if plain:
@@ -90,10 +87,7 @@ def add(context: Context, /, *, name: str, no_key: bool, plain: bool, as_json: b
             # The prompt blocks the event loop, which would handle the signal.
             with exit_on_sigterm():
                 key = prompt_secret("API key, empty if the server needs none", KEY_VARIABLE, optional=True)
-        try:
-            return await desk.writers.add(request, key or "")
-        except InvalidError as error:
-            raise rename_fields(error, OPTION_NAMES) from error
+        return await desk.writers.add(request, key or "")
 
     added = context.run(work)
     if as_json:
