@@ -104,7 +104,7 @@ class ModelRequest(Struct, frozen=True):
     """In US dollars; None if the tokens or the price are not known."""
     seconds: float = 0.0
     attempts: int = 1
-    """Requests sent, with those that were repeated because the server was busy."""
+    """Requests sent, with those that were repeated because the server was busy; 0 if it could not be reached."""
     error: str | None = None
     """Why it led to no draft."""
     report: str = ""

@@ -61,6 +61,8 @@ def save_order(conn: Connection, user_id: str, names: Sequence[str]) -> None:
 def add_spending(conn: Connection, user_id: str, requests: Sequence[ModelRequest]) -> None:
     """Add the costs of requests to those of their months."""
     for request in requests:
+        if not request.attempts:
+            continue  # the server could not be reached
         is_unpriced = request.cost is None
         values = {"requests": 1, "unpriced": int(is_unpriced), "cost": request.cost or 0.0}
         statement = upsert(conn, model_spending).values(user_id=user_id, month=_month(request.created_at), **values)

@@ -181,6 +181,14 @@ async def test_requests_without_a_price_are_counted_as_unknown(tmp_path: Path) -
     assert (spending.requests, spending.unpriced, spending.cost) == (1, 1, 0.0)
 
 
+async def test_request_that_reached_no_server_is_not_counted(tmp_path: Path) -> None:
+    async with open_desk_with(tmp_path) as (desk, server):
+        server.answers = [httpx.ConnectError("refused")]
+        draft = await write_draft(desk)
+        assert draft.status is Status.GENERATION_FAILED
+        assert (await desk.writers.list()).spending.requests == 0
+
+
 async def test_budget_stops_requests(tmp_path: Path) -> None:
     async with open_desk_with(tmp_path, settings=PRICES, writing__monthly_budget="0.5") as (desk, server):
         drafts = [await write_draft(desk) for _ in range(3)]

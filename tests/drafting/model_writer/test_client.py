@@ -167,8 +167,9 @@ async def test_wait_beyond_the_deadline_is_not_begun() -> None:
 
 
 async def test_failed_connection_is_repeated() -> None:
-    answer = await complete(make_client(FakeChatCompletions(httpx.ConnectError("refused"), TEXT)))
-    assert answer.attempts == 2
+    sleep = RecordedSleep()
+    answer = await complete(make_client(FakeChatCompletions(httpx.ConnectError("refused"), TEXT), sleep=sleep))
+    assert (answer.completion.text, answer.attempts, sleep.delays) == (TEXT, 1, [1.0])
 
 
 @pytest.mark.parametrize("error", [httpx.ReadError("reset"), httpx.RemoteProtocolError("garbage")])

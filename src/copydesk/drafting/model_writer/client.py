@@ -118,15 +118,16 @@ class ModelClient:
         as it arrives. Raise ModelError.
         """
         deadline = asyncio.get_running_loop().time() + seconds
-        attempts = 0
+        attempts = sent = 0
         while True:
             attempts += 1
             request = build(self.capabilities)
             try:
                 completion = await self._send(request, deadline, seconds, on_text)
-                return Answer(completion=completion, attempts=attempts)
+                return Answer(completion=completion, attempts=sent + 1)
             except ModelError as error:
-                error.attempts = attempts
+                sent += error.is_sent
+                error.attempts = sent
                 if not await self._may_repeat(error, attempts, deadline):
                     raise
 
@@ -158,7 +159,7 @@ class ModelClient:
     ) -> Completion:
         remaining = deadline - asyncio.get_running_loop().time()
         if remaining <= 0:
-            raise self._too_slow(seconds)
+            raise _unsent(self._too_slow(seconds))
 
         async def read(response: OpenResponse) -> Completion:
             return await self._read(response, on_text)
@@ -170,7 +171,7 @@ class ModelClient:
         except FetchTimeoutError as error:
             failure = self._too_slow(seconds) if not error.not_sent else self._unreachable(error)
         except PrivateAddressError as error:
-            failure = UnavailableError(_message(error), hint="Check the base URL of this writer.")
+            failure = _unsent(UnavailableError(_message(error), hint="Check the base URL of this writer."))
         except FetchError as error:
             failure = self._unreachable(error) if error.not_sent else ModelError(_message(error))
         raise failure
@@ -193,9 +194,11 @@ class ModelClient:
             return httpx.Request("POST", url, headers=headers, content=content, extensions=extensions)
         except (httpx.InvalidURL, UnicodeEncodeError, UnusableUrlError):
             pass
-        raise RejectedError(
-            "The request cannot be sent: its address or key has an invalid character.",
-            hint="Add the writer again with a valid key.",
+        raise _unsent(
+            RejectedError(
+                "The request cannot be sent: its address or key has an invalid character.",
+                hint="Add the writer again with a valid key.",
+            )
         )
 
     async def _read(self, response: OpenResponse, on_text: OnText | None) -> Completion:
@@ -247,9 +250,9 @@ class ModelClient:
         hint = "Check the base URL and the model of this writer." if status in (301, 302, 307, 308, 404) else ""
         return RejectedError(message, hint=hint, detail=detail, status=status)
 
-    def _unreachable(self, error: FetchError) -> BusyError:
+    def _unreachable(self, error: FetchError) -> ModelError:
         hint = error.hint if "network." not in error.hint else "Check the base URL of this writer."
-        return BusyError(_message(error), hint=hint)
+        return _unsent(BusyError(_message(error), hint=hint))
 
     def _too_slow(self, seconds: float) -> ModelError:
         hint = "Use a faster model, or raise generation.deadline."
@@ -271,6 +274,11 @@ def learn(capabilities: Capabilities, error: RejectedError, structured: Structur
     if capabilities.structured and structured is StructuredOutput.AUTO:
         return replace(capabilities, structured=False)
     return None
+
+
+def _unsent(error: ModelError) -> ModelError:
+    error.is_sent = False
+    return error
 
 
 def _message(error: FetchError) -> str:

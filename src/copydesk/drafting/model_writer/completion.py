@@ -13,6 +13,9 @@ from copydesk.text import clean
 class ModelError(WriterError):
     """The language model wrote no draft."""
 
+    is_sent = True
+    """False if the request did not reach the server, and cost nothing."""
+
     def __init__(self, message: str, *, hint: str = "", requests: tuple[ModelRequest, ...] = ()) -> None:
         self.requests = requests  # those that were sent, which may have cost money
         self.attempts = 1

@@ -119,7 +119,7 @@ class ModelWriter:
             },
             finish_reason=completion.finish_reason,
             usage=completion.usage,
-            cost=cost_of(completion.usage, price),
+            cost=cost_of(completion.usage, price) if attempts else 0.0,
             seconds=round((self._clock() - attempt.started_at).total_seconds(), 3),
             attempts=attempts,
             error=str(error) if error else None,
