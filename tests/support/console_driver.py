@@ -208,8 +208,13 @@ class FakeDrafts:
         before: DraftPosition | None = None,
         end: bool = False,
         offset: int = 0,
+        event_number: int | None = None,
     ) -> DraftSlice:
-        tab_drafts = [draft for draft in self.all if tab_contains(view.tab, draft)]
+        tab_drafts = [
+            draft
+            for draft in self.all
+            if tab_contains(view.tab, draft) and (event_number is None or draft.id in self._known)
+        ]
         ids = [draft.id for draft in tab_drafts]
         if before is not None or end:
             stop = ids.index(before.id) if before else len(ids)

@@ -365,6 +365,26 @@ async def test_empty_desk_has_empty_windows(tmp_path):
         assert (await desk.drafts.views.load(DraftView(), DraftPosition(0.5, "x"))).rows.before == 0
 
 
+async def test_window_skips_what_arrived_since(desk: Desk):
+    view = DraftView(sort=Order.NEWEST)
+    before = (await desk.drafts.views.window(view)).positions
+    event_number = (await desk.drafts.views.load(view)).event_number
+    created = {(await desk.drafts.create({"text": f"New {number}."})).drafts[0].id for number in range(3)}
+    assert {position.id for position in (await desk.drafts.views.window(view)).positions[:3]} == created
+    # The first pages, or with the other direction the last, have only new ones.
+    page = await desk.drafts.views.window(view, limit=1, event_number=event_number)
+    assert (page.positions, texts(page.drafts), page.has_more) == (before[:1], ["Draft 9."], True)
+    page = await desk.drafts.views.window(view, limit=2, end=True, event_number=event_number)
+    assert page.positions == before[-2:]
+    last = await desk.drafts.views.window(view, limit=2, before=before[0], event_number=event_number)
+    assert (last.positions, last.has_more) == ((), False)
+    oldest_first = DraftView(sort=Order.OLDEST)
+    page = await desk.drafts.views.window(oldest_first, limit=1, end=True, event_number=event_number)
+    assert page.positions == before[:1]
+    page = await desk.drafts.views.window(oldest_first, limit=2, after=before[0], event_number=event_number)
+    assert (page.positions, page.has_more) == ((), False)
+
+
 async def test_new_in_tab_since_a_time(desk: Desk):
     ids = [position.id for position in (await desk.drafts.views.window(DraftView())).positions]
     await desk.drafts.approve(ids[0])

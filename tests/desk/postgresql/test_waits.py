@@ -9,6 +9,9 @@ from psycopg.pq import PipelineStatus
 from copydesk.desk import Desk
 from copydesk.model.filters import DraftView, Tab
 from copydesk.store.postgresql.connection import PostgresConnection
+from copydesk.tui.review.marks import Marks
+from copydesk.tui.review.queue_loader import QueueLoader
+from copydesk.tui.review.row_window import RowOrigin, RowRequest
 from desk_fixtures import open_desk_at
 from schedule_fixtures import insert_drafts
 
@@ -65,6 +68,21 @@ async def test_page_waits_four_times(desk, monkeypatch):
         counts.append(waits.count - before)
     # The newest, the counts, the positions, and the drafts with what other tables hold of them.
     assert counts == [4, 4]
+
+
+async def test_rows_are_loaded_in_one_read_of_three_waits(desk, monkeypatch):
+    await insert_drafts(desk, 30, status="pending_review")
+    view = DraftView(tab=Tab.TO_REVIEW)
+    loader = QueueLoader(view)
+    await loader.load(desk, None, Marks(lambda *_: False))
+    waits, reads = Waits(monkeypatch), []
+    read = desk._context.read
+    monkeypatch.setattr(
+        desk._context, "read", lambda work, *rest, **options: reads.append(work) or read(work, *rest, **options)
+    )
+    rows = await loader.load_rows(desk, RowRequest(RowOrigin.END))
+    # The positions, the drafts with what other tables hold of them, and which have arrived since.
+    assert (len(rows.drafts), waits.count, len(reads)) == (30, 3, 1)
 
 
 async def test_search_waits_three_times(desk, monkeypatch):

@@ -45,18 +45,21 @@ class DraftViews:
         before: DraftPosition | None = None,
         end: bool = False,
         offset: int = 0,
+        event_number: int | None = None,
     ) -> DraftSlice:
         """Return up to `limit` drafts in the order of the view: after or before a position, at its end or its start.
 
-        `offset` skips rows in that direction. They are walked over: 100,000 take some milliseconds.
+        `offset` skips rows in that direction. They are walked over: 100,000 take some milliseconds. With `event_number`
+        drafts that `entered_since` would name are left out, and pages that have no others skipped.
         """
         return await self._ctx.read(
-            queue_window.load_slice,
+            _load_window,
             view,
+            after or before,
             limit=limit,
-            position=after or before,
             backwards=end or before is not None,
             offset=offset,
+            event_number=event_number,
         )
 
     @operation
@@ -144,6 +147,37 @@ class DraftViews:
     async def tags(self) -> tuple[str, ...]:
         """Return the names of the existing tags, at most `MAX_TAGS`."""
         return await self._ctx.read(queue_window.list_tags, MAX_TAGS)
+
+
+def _load_window(
+    conn: Transaction,
+    user_id: str,
+    view: DraftView,
+    position: DraftPosition | None,
+    *,
+    limit: int,
+    backwards: bool,
+    offset: int,
+    event_number: int | None,
+) -> DraftSlice:
+    while True:
+        page = queue_window.load_slice(
+            conn, user_id, view, limit=limit, position=position, backwards=backwards, offset=offset
+        )
+        kept = page if event_number is None else _without_arrived(conn, user_id, view.tab, event_number, page)
+        if kept.positions or not page.has_more:
+            return kept
+        position, offset = page.positions[0 if backwards else -1], 0
+
+
+def _without_arrived(conn: Transaction, user_id: str, tab: Tab, event_number: int, page: DraftSlice) -> DraftSlice:
+    ids = [position.id for position in page.positions]
+    arrived = queue_window.list_arrived_since(conn, user_id, tab, event_number, ids)
+    return DraftSlice(
+        tuple(draft for draft in page.drafts if draft.id not in arrived),
+        tuple(position for position in page.positions if position.id not in arrived),
+        page.has_more,
+    )
 
 
 def _load_view(

@@ -1,6 +1,6 @@
 """Load the rows of the queue from the desk: a list from a position on, more rows of it, and visible rows again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -127,33 +127,6 @@ class QueueLoader:
 
         The user is told of those separately, and loads them by a refresh.
         """
-        while True:
-            page = await self._load_window(desk, request)
-            initial = await self._initial_rows(desk, page)
-            if initial or not page.has_more:
-                return DraftSlice(
-                    tuple(page.drafts[index] for index in initial),
-                    tuple(page.positions[index] for index in initial),
-                    page.has_more,
-                )
-            # All rows of this page are new: continue with the next page in the same direction.
-            is_backward = request.origin in (RowOrigin.BEFORE, RowOrigin.END)
-            request = (
-                RowRequest(RowOrigin.BEFORE, page.positions[0])
-                if is_backward
-                else RowRequest(RowOrigin.AFTER, page.positions[-1])
-            )
-
-    async def _initial_rows(self, desk: "Desk", page: DraftSlice) -> Sequence[int]:
-        """Return the indexes of those rows whose drafts were in the list when it was loaded."""
-        if self.event_count is None:
-            return range(len(page.positions))
-        arrived = await desk.drafts.views.entered_since(
-            self.event_count, self._view.tab, [position.id for position in page.positions]
-        )
-        return [index for index, position in enumerate(page.positions) if position.id not in arrived]
-
-    async def _load_window(self, desk: "Desk", request: RowRequest) -> DraftSlice:
         return await desk.drafts.views.window(
             self._view,
             limit=PAGE_SIZE,
@@ -161,6 +134,7 @@ class QueueLoader:
             before=request.position if request.origin is RowOrigin.BEFORE else None,
             end=request.origin is RowOrigin.END,
             offset=request.start_index,
+            event_number=self.event_count,
         )
 
     async def refresh_rows(self, desk: "Desk", ids: tuple[str, ...], newest_id: str) -> RefreshedRows:
