@@ -14,7 +14,7 @@ from copydesk.model.check_finding import Verdict
 from copydesk.model.event import EventType
 from copydesk.store.database_file import HEAD_REVISION
 from desk_fixtures import execute_sql, list_drafts, open_desk_at, query_db, settings_at
-from store_fixtures import list_files, postgresql_server
+from store_fixtures import database_variables, list_files, postgresql_server
 
 
 async def create_draft(desk: Desk, text: str = "The ferry sails again.") -> str:
@@ -31,6 +31,20 @@ def remove_tables(home: Path) -> None:
 def test_database_without_tables_has_no_first_page(tmp_path: Path) -> None:
     remove_tables(tmp_path)
     assert load_first_page(settings_at(tmp_path), 10) == ()
+
+
+async def test_first_page_is_loaded_without_sqlalchemy(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        await create_draft(desk)
+    program = f"""import sys
+from pathlib import Path
+from copydesk.desk import load_first_page
+from copydesk.settings import load
+drafts = load_first_page(load({database_variables(tmp_path)}, Path({str(tmp_path)!r})), 10)
+print(len(drafts), "sqlalchemy" in sys.modules)"""
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)
+    output, _ = await process.communicate()
+    assert output.decode().split() == ["1", "False"]
 
 
 async def test_nothing_is_stored_in_the_folder(tmp_path: Path) -> None:
