@@ -98,8 +98,8 @@ def positions_sql(shape: WindowShape) -> str:
     order_by = f"ORDER BY {'' if shape.order in _BY_ID else f'1 {direction}{nulls}, '}2 {direction}"
     branches = [f"SELECT {key}, id FROM {branch}" for branch in _branches(shape)]  # noqa: S608
     if shape.on_server and len(branches) > 1:
-        # PostgreSQL plans each branch by itself, and sorts all drafts of the tab if they come in no order.
-        branches = [f"({branch} {order_by})" for branch in branches]
+        # PostgreSQL plans each branch by itself: without order and limit for all its drafts, which it then sorts.
+        branches = [f"({branch} {order_by} LIMIT :stop)" for branch in branches]
     return f"{' UNION ALL '.join(branches)} {order_by} LIMIT :limit OFFSET :offset"
 
 
@@ -435,7 +435,8 @@ def _select_positions(
 ) -> list[DraftPosition]:
     shape, values = _plan(conn, user_id, view, position)
     statement = positions_sql(shape._replace(backwards=backwards))
-    return [DraftPosition(*row) for row in raw_execute(conn)(statement, values | {"limit": limit, "offset": offset})]
+    values |= {"limit": limit, "offset": offset, "stop": offset + limit}
+    return [DraftPosition(*row) for row in raw_execute(conn)(statement, values)]
 
 
 def _plan(

@@ -1,15 +1,18 @@
 """Tests that pages of the queue are read from an index in their order, of however many drafts: nothing is sorted."""
 
+import re
 from functools import partial
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
 
+from copydesk.model.draft import Format
 from copydesk.model.filters import DraftPosition, DraftView, Order, Tab, has_index, list_orders
 from copydesk.store import queue_window
 from copydesk.store.raw_sql import execute_sql
 from desk_fixtures import open_desk_at
+from schedule_fixtures import insert_drafts
 
 LISTS = [(tab, order) for tab in Tab for order in list_orders(tab) if has_index(tab, order)]
 WITH_KEY = {Order.BEST: 0.5, Order.CONFIDENT: 0.5, Order.SOONEST: 1, Order.SOURCE: "a"}
@@ -21,7 +24,7 @@ def explain(conn: Connection, user: str, view: DraftView, position: DraftPositio
     statement = queue_window.positions_sql(shape._replace(backwards=backwards))
     for method in ("sort", "seqscan", "bitmapscan"):
         execute_sql(conn, f"SET LOCAL enable_{method} = off")
-    rows = execute_sql(conn, f"EXPLAIN {statement}", values | {"limit": 101, "offset": 0})
+    rows = execute_sql(conn, f"EXPLAIN {statement}", values | {"limit": 101, "offset": 0, "stop": 101})
     return "\n".join(row[0] for row in rows)
 
 
@@ -39,3 +42,35 @@ async def test_page_is_not_sorted(tmp_path: Path, tab: Tab, order: Order) -> Non
                 plan = await desk._context.write(show_plan, position=position)
                 assert "Limit" in plan
                 assert plan.count("Sort  (") <= allowed, plan
+
+
+async def test_filtered_page_is_read_no_further_than_it_goes(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        for format_ in (Format.SHORT, Format.THREAD):
+            await insert_drafts(desk, 1000, status="pending_review", format=format_.value)
+        plan = await desk._context.write(analyze, DraftView(format=Format.SHORT))
+    # 1,000 drafts match.
+    assert max(int(rows) for rows in re.findall(r"actual rows=(\d+)", plan)) == 101, plan
+
+
+def analyze(conn: Connection, user: str, view: DraftView) -> str:
+    """Return the plan of the first page and how many rows each of its steps returned."""
+    shape, values = queue_window._plan(conn, user, view, None)
+    execute_sql(conn, "ANALYZE draft")
+    statement = f"EXPLAIN (ANALYZE, TIMING OFF) {queue_window.positions_sql(shape)}"
+    rows = execute_sql(conn, statement, values | {"limit": 101, "offset": 0, "stop": 101})
+    return "\n".join(row[0] for row in rows)
+
+
+async def test_page_is_planned_for_its_length(tmp_path: Path) -> None:
+    def load_often(conn: Connection, user: str) -> list[tuple[str]]:
+        for _ in range(8):
+            queue_window.load_slice(conn, user, DraftView(), limit=10)
+            queue_window.load_newest(conn, user)
+        return list(execute_sql(conn, "SELECT statement FROM pg_prepared_statements"))
+
+    async with open_desk_at(tmp_path) as desk:
+        prepared = await desk._context.read(load_often)
+    # A plan for any length would read a tenth of all drafts.
+    assert [statement for (statement,) in prepared if "max(rid)" in statement]
+    assert not [statement for (statement,) in prepared if "UNION ALL" in statement]
