@@ -181,7 +181,7 @@ KEYS = (
         )
         for at, (name, key) in enumerate(zip("abc", "789", strict=True))
     ),
-    Key("source_form.go_on", KeyContext.SOURCE_FORM, "enter", "go_on", "Test the feed, then save", "next"),
+    Key("source_form.go_on", KeyContext.SOURCE_FORM, "enter", "go_on", "Test the feed, then save", "test, save"),
     Key("source_form.save", KeyContext.SOURCE_FORM, "ctrl+s", "save", "Save without testing", "save untested"),
     Key("source_form.rehearse", KeyContext.SOURCE_FORM, "ctrl+r", "rehearse", "Rehearse the filters on 30 days"),
     Key("source_form.next", KeyContext.SOURCE_FORM, "tab,down", "next_field", "Next field", "field"),

@@ -1177,6 +1177,21 @@ def post_question(name: str, accounts: Sequence[str]) -> str:
     return f"Post {name} now to {join_names(accounts)}?"
 
 
+def rejection_reason(reason: str) -> str:
+    """Return the reason that was given when a draft was rejected."""
+    return f"Rejected: {reason}"
+
+
+def not_posted_to(account: str, message: str) -> str:
+    """Return why a draft is not posted to one of the accounts."""
+    return f"Not to {account}: {message}"
+
+
+def no_account_takes(name: str) -> str:
+    """Return the statement before the reasons why a draft can be posted to none of the accounts."""
+    return f"{name} cannot be posted as it is."
+
+
 def posting_blocked(name: str, account: str, message: str, part: int | None) -> str:
     """Return the warning that an account would not post an approved draft; `part` counts from 0."""
     post = f", post {part + 1}" if part is not None else ""
@@ -1818,8 +1833,9 @@ def source_edit_title(name: str) -> str:
     return f"Edit {name}"
 
 
-def source_entries(count: int) -> str:
-    return f"{plural(count, 'entry')} found"
+def source_entries(count: int, *, more: bool) -> str:
+    """Return how many entries a test fetch found; `more` if only the first ones are shown."""
+    return f"First {plural(count, 'entry')}" if more else f"{plural(count, 'entry')} found"
 
 
 def source_failures(count: int) -> str:
@@ -2761,7 +2777,7 @@ def platform_list_title() -> str:
 
 
 def server_required(platform: str) -> str:
-    return f"is missing: the address of your {platform_name(platform)}, such as https://…"
+    return f"is missing: the address of your {platform_name(platform)} site or server, such as https://…"
 
 
 def sign_in_failed(error: str) -> str:

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from copydesk.desk.sources.feed_import import FeedImportResult, Outcome
+from copydesk.desk.sources.feed_import import DuplicateSourceError, FeedImportResult, Outcome
 from copydesk.desk.sources.overview import DAYS, deletion_prompt, start_of_days
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Status
@@ -152,6 +152,16 @@ async def test_try_out_stores_nothing(tmp_path):
     assert [item.title for item in result.items] == [story_title(1)]
     assert not failed.ok
     assert failed.error
+
+
+async def test_try_out_refuses_stored_source_without_fetching_it(tmp_path):
+    web = FakeWeb()
+    async with open_desk_at(tmp_path, web) as desk:
+        await create_source(desk, URL_ONE)
+        fetched = list(web.requests)
+        with pytest.raises(DuplicateSourceError, match="already added"):
+            await desk.sources.test_candidate({"type": "rss", "url": URL_ONE})
+        assert list(web.requests) == fetched
 
 
 async def test_imported_feeds_are_tested(tmp_path):

@@ -47,6 +47,16 @@ async def test_prompt_waits_while_search_has_input() -> None:
         assert await prompt == "words"
 
 
+async def test_enter_goes_to_the_empty_repetition() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        prompt = asyncio.create_task(prompt_passphrase(ui.app, new=True))
+        await wait_for_prompt(ui, "New passphrase for your account credentials")
+        await type_answer(ui, "correct horse battery\n")
+        assert "does not match" not in ui.text
+        await type_answer(ui, "correct horse battery\n")
+        assert await prompt == "correct horse battery"
+
+
 async def test_prompt_opens_over_wait_dialog() -> None:
     async with open_console(FakeDesk(3)) as ui:
         wait_dialog = WaitDialog("Opening …")

@@ -140,6 +140,12 @@ async def test_invalid_experiment_keeps_typed_values(tmp_path: Path, values: lis
         assert "No experiments yet" in ui.text
 
 
+async def test_too_few_posts_are_refused_by_the_name_of_the_field(tmp_path: Path) -> None:
+    async with open_experiments(tmp_path, full=False) as ui:
+        await ui.press("A", "enter", *["tab"] * 7, *"5", "enter")
+        assert "Posts each takes a whole number from 10 to 1,000" in ui.text
+
+
 EARLY = ("tab", *"Enough", "enter")
 
 

@@ -105,6 +105,14 @@ async def test_title_counts_the_decisions_of_the_sitting(tmp_path: Path) -> None
         assert "Queue · 4 · 1 of 5 done" in review.text
 
 
+async def test_undo_removes_the_result_of_the_bulk_action(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("asterisk", "a")
+        assert review.toasts == ["5 approved · u undo"]
+        await review.press("u")
+        assert review.toasts == ["Undid approval of 5 drafts · Ctrl+R redo"]
+
+
 async def test_undo_without_changes_shows_message(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         await review.press("u")

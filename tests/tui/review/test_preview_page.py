@@ -5,7 +5,7 @@ from textual.content import Content
 
 from console_driver import NOW, make_draft
 from copydesk.model.delivery import Preview, PreviewPart
-from copydesk.model.draft import ListedDraft, Score, StorySource, Thumbnail
+from copydesk.model.draft import ListedDraft, Score, Status, StorySource, Thumbnail
 from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.review.pages import ImageView, draft_page, format_bytes, preview_page
 
@@ -30,6 +30,13 @@ def draw(draft: ListedDraft, *previews: Preview) -> str:
 
 def test_fitting_post_has_count() -> None:
     assert render([preview(part())]) == "Accounts  fits all\nbluesky:me  6/300"
+
+
+def test_rejected_draft_has_its_reason() -> None:
+    rejected = make_draft(1, status=Status.REJECTED, rejection_feedback="not my topic")
+    assert "Rejected: not my topic" in draw(rejected)
+    assert "not my topic" not in draw(make_draft(1, rejection_feedback="not my topic"))
+    assert "Rejected:" not in draw(make_draft(1, status=Status.REJECTED))
 
 
 def test_text_without_account_fits_nowhere() -> None:

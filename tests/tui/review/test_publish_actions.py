@@ -1,5 +1,6 @@
 """Tests for scheduling and posting from the review, with a real desk and a fake platform."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from copydesk.desk.drafts.source_changes import hold_drafts
 from copydesk.errors import ConflictError
 from copydesk.model.draft import Status
 from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.posting.platform import Account, Post, Problem
 from copydesk.tui.app import Console
 from copydesk.tui.review.screen import ReviewScreen
 from desk_fixtures import NOW, Watch, settings_at
@@ -145,6 +147,45 @@ async def test_approval_warns_about_posting_blocker(tmp_path: Path) -> None:
         review = ReviewDriver(app, pilot)
         await review.press("a")
         await review.wait_for(lambda: any("cannot be posted to fake:me" in message for message in review.toasts))
+
+
+class PickyPlatform(FakePlatform):
+    """Its account `picky` takes no draft, and `pickier` none with a comma."""
+
+    def validate(self, post: Post, account: Account) -> Sequence[Problem]:
+        refused = account.name == "picky" or (account.name == "pickier" and "," in post.parts[0])
+        return [Problem(message="Takes only haiku.")] if refused else []
+
+
+async def test_question_before_posting_names_only_accounts_that_take_the_draft(tmp_path: Path) -> None:
+    def open_picky_desk() -> object:
+        platform = PickyPlatform(FakeServer(tmp_path / "posted.jsonl"))
+        return open_desk(settings_at(tmp_path), clock=Watch(), platforms={"fake": platform})
+
+    async with open_picky_desk() as desk:  # type: ignore[attr-defined]
+        (plain,) = (await desk.drafts.create({"text": "A plain sentence."})).drafts
+        (refused,) = (await desk.drafts.create({"text": "With a comma, that is."})).drafts
+        for name in ("picky", "pickier"):
+            await desk.accounts.connect("fake", {"name": name})
+    app = Console(open_picky_desk, clock=lambda: NOW)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        review = ReviewDriver(app, pilot)
+        review.app.show_draft(plain.id)
+        await review.wait()
+        await review.press("p")
+        assert "Post “A plain sentence.” now to fake:pickier?" in review.text
+        assert "Not to fake:picky: Takes only haiku." in review.text
+        await review.press("n")
+        review.app.show_draft(refused.id)
+        await review.wait()
+        await review.press("p")
+        assert "“With a comma, that is.” cannot be posted as it is." in review.text
+        assert "Not to fake:pickier: Takes only haiku." in review.text
+        await review.press("y")
+        assert "cannot be posted as it is" in review.text
+        await review.press("n")
+        assert await review.get_status(refused.id) is refused.status
 
 
 async def test_undo_skips_posted_draft(tmp_path: Path) -> None:

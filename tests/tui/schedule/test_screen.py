@@ -250,3 +250,12 @@ async def test_hostile_text_is_harmless(tmp_path: Path, hostile: tuple[str, str]
         await ui.press("escape")
         assert ui.app.screen is ui.screen
         assert max(cell_len(line) for line in ui.lines) <= size[0]
+
+
+async def test_terminal_made_smaller_on_another_screen_keeps_drafts_of_one_hour(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, at=[NOW + 10 * MINUTE, NOW + 20 * MINUTE])
+    async with open_schedule(tmp_path, size=(120, 40)) as ui:
+        await ui.press("tab", "1")
+        await ui.resize(80, 24)
+        await ui.press("2")
+        assert ui.cell_lines[2].startswith("▌10:50")

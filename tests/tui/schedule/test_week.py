@@ -130,6 +130,13 @@ def test_empty_early_hours_are_hidden() -> None:
     assert [hour.hour for hour in lay_out_week(plain, at_wall_time("2026-03-25 01:20")).hours] == [1, *range(6, 24)]
 
 
+def test_early_hours_fill_the_rows_that_are_left() -> None:
+    plain, early = make_week(SPRING), make_week(SPRING, "UTC", make_free_slot(at_wall_time("2026-03-25 01:15")))
+    assert [hour.hour for hour in lay_out_week(plain, NOW, rows=21).hours] == list(range(3, 24))
+    assert [hour.hour for hour in lay_out_week(early, NOW, rows=21).hours] == [1, *range(4, 24)]
+    assert [hour.hour for hour in lay_out_week(early, NOW, rows=5).hours] == [1, *range(6, 24)]
+
+
 def test_past_and_current_hours_are_flagged() -> None:
     grid = lay_out_week(make_week(SPRING), NOW)
     today = [cell_at(grid, date(2026, 3, 25), hour) for hour in (8, 9, 10)]

@@ -87,6 +87,16 @@ async def test_low_terminal_shows_one_pane(tmp_path: Path) -> None:
         assert "Copydesk needs" in ui.text
 
 
+async def test_entries_beyond_those_shown_are_not_counted(tmp_path: Path) -> None:
+    web = FakeWeb()
+    web.put(URL_ONE, feed(*map(entry, range(1, 31))))
+    async with open_sources(tmp_path, web=web) as ui:
+        await ui.press("A")
+        await type_text(ui, URL_ONE)
+        await ui.press("enter")
+        await wait_for_text(ui, "First 20 entries")
+
+
 async def test_new_source_is_test_fetched_before_saving(tmp_path: Path) -> None:
     web = sample_web()
     async with open_sources(tmp_path, web=web) as ui:
@@ -186,8 +196,9 @@ async def test_existing_source_is_not_duplicated(tmp_path: Path) -> None:
         await ui.press("A")
         await type_text(ui, URL_ONE)
         await ui.press("enter")
-        await wait_for_text(ui, "12 entries")
-        await ui.press("enter")
+        await wait_for_text(ui, "already added as")
+        assert "entries" not in ui.text
+        await ui.press("ctrl+s")
         await wait_for_text(ui, "already added as")
 
 

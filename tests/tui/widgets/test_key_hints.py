@@ -82,7 +82,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: PageDialog("It", [paragraph("words")]): "j k scroll  q close",
     lambda: PlanDialog(AutoSchedule((), 0, ""), ZoneInfo("UTC"), NOW): "j k scroll  Enter confirm  Esc cancel",
     lambda: PickDraftDialog([make_draft()], "Which?", NOW): PICK_KEYS,
-    SourceDialog: "Enter next  Ctrl+S save untested  Tab field  Esc cancel",
+    SourceDialog: "Enter test, save  Ctrl+S save untested  Tab field  Esc cancel",
     lambda: SourceTestDialog(make_source()): "j k scroll  q close",
     VoiceDialog: "Ctrl+S save  Ctrl+T preview  Tab next  Esc cancel",
     lambda: ImportDialog(["A post."], "Add"): "j k scroll  Ctrl+S add  q cancel",

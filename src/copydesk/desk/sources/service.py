@@ -207,9 +207,15 @@ class Sources:
 
     @operation
     async def test_candidate(self, request: NewSource | Mapping[str, object]) -> CandidateTest:
-        """Fetch a source that is not stored yet. Fetch errors are returned; raise InvalidError for invalid fields."""
+        """Fetch a source that is not stored yet. Fetch errors are returned.
+
+        Raise InvalidError for invalid fields, DuplicateSourceError if the source is stored already.
+        """
         fields = _new_source_fields(request)
         spec = await preview_fetch.validate_source(fields["type"], fields["url"], fields.get("config"))
+        for existing in await self.list():
+            if _identity(existing) == feed_identity(spec.type, spec.url, spec.config):
+                raise _duplicate(existing)
         try:
             fetched = await preview_fetch.preview_fetch(self._ctx, spec)
         except CopydeskError as error:
@@ -353,7 +359,11 @@ def _check_unique(conn: Transaction, user_id: str, new: Source) -> None:
     """Raise DuplicateSourceError if another source has the same identity. Call it in the inserting transaction."""
     for existing in sources.list_all(conn, user_id):
         if existing.id != new.id and _identity(existing) == _identity(new):
-            raise DuplicateSourceError(FieldError("url", f"already added as “{existing.name}”"))
+            raise _duplicate(existing)
+
+
+def _duplicate(existing: Source) -> DuplicateSourceError:
+    return DuplicateSourceError(FieldError("url", f"already added as “{existing.name}”"))
 
 
 def _delete(conn: Transaction, user_id: str, source_id: str) -> None:

@@ -49,6 +49,8 @@ class Field(NamedTuple):
     """Mask the typed characters."""
     choices: Mapping[str, str] = {}
     """Labels by value, to choose one of them instead of typing; by default the first, or `value`."""
+    required: bool = False
+    """While it is empty, Enter in a field above goes to it instead of saving."""
 
     @property
     def initial(self) -> str:
@@ -115,6 +117,17 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
         return iter(self.query("Input, Choice"))  # type: ignore[arg-type] # of these two types
 
     @on(Input.Submitted)
+    def _save_or_go_on(self, event: Input.Submitted) -> None:
+        """Go to the next required field that is empty; if there is none, save."""
+        inputs = list(self.inputs)
+        below = inputs.index(event.input) + 1
+        rest = zip(self._fields[below:], inputs[below:], strict=True)
+        empty = next((line for field, line in rest if field.required and not line.value), None)
+        if empty is not None:
+            empty.focus()
+        else:
+            self.action_save()
+
     def action_save(self) -> None:
         """Submit the values, unless they are being submitted already."""
         if self._is_submitting:

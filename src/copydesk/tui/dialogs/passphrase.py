@@ -54,7 +54,7 @@ async def _prompt(app: "DeskApp", *, new: bool) -> str:
             answer.set_result(accepted[0] if result is not None and accepted else "")
 
     names = (labels.PASSPHRASE_FIELD, labels.PASSPHRASE_REPEAT_FIELD) if new else (labels.PASSPHRASE_FIELD,)
-    fields = [Field(name, name, secret=True, max_length=1000) for name in names]
+    fields = [Field(name, name, secret=True, max_length=1000, required=True) for name in names]
     title, hint = (labels.PASSPHRASE_NEW_TITLE, labels.PASSPHRASE_NEW_HINT) if new else (labels.PASSPHRASE_TITLE, "")
     screen = FieldsDialog(title, fields, submit, hint=hint, effect=labels.CONFIRM)
     await _wait_until_idle(app)

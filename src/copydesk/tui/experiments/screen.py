@@ -101,7 +101,7 @@ def _new_fields(parameter: str, values: Sequence[str]) -> tuple[Field, ...]:
         *parameter_field,
         *(variant(number, *texts) for number, texts in enumerate(labels.VARIANT_FIELDS.items(), 1)),
         Field("metric", labels.METRIC_FIELD, choices={metric.value: metric.value for metric in Metric}),
-        Field("posts", labels.POSTS_FIELD, labels.POSTS_PLACEHOLDER, digits_only=True, max_length=4),
+        Field("postsPerVariant", labels.POSTS_FIELD, labels.POSTS_PLACEHOLDER, digits_only=True, max_length=4),
         Field("aa_test", labels.AA_FIELD, choices=labels.NO_OR_YES),
     )
 
@@ -331,7 +331,7 @@ def _parse_form(parameter: str, values: Mapping[str, str]) -> dict[str, object]:
         "parameter": parameter,
         "variants": msgspec.to_builtins(parse_variants([_assignment(variant) for variant in entered], parameter)),
         "metric": values["metric"],
-        "postsPerVariant": int(values["posts"]) if values["posts"] else None,
+        "postsPerVariant": int(values["postsPerVariant"]) if values["postsPerVariant"] else None,
         "aaTest": bool(values["aa_test"]),
     }
 

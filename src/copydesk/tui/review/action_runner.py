@@ -630,6 +630,8 @@ class ActionRunner:
         if outcome.kind is EventKind.UNDO and len(outcome.succeeded) == 1:
             self.pane.move_cursor_to(outcome.succeeded[0])
         self._recent_actions.clear()
+        # The result of what is undone no longer holds.
+        self.app.dismiss_toasts()
         self.app.notify_latest(describe_undo(outcome))
 
     def restore_row(self, draft_id: str) -> None:

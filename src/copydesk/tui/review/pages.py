@@ -252,7 +252,7 @@ def draft_page(
     """
     comments = details.reviewed.comments if details.reviewed else ()
     blocks = [_headline(draft, now, details), _source_line(draft, now), *post_links(details.reports)]
-    blocks += [*_reviewers(draft, details, now), paragraph(), *_post(draft, previews, comments)]
+    blocks += [*_rejection(draft), *_reviewers(draft, details, now), paragraph(), *_post(draft, previews, comments)]
     blocks += [*_comments(comments, now)]
     if previews and (draft.images or images):
         blocks += [*image_blocks(images or [ImageView(image.alt or "") for image in draft.images])]
@@ -277,6 +277,12 @@ def draft_page(
             paragraph(f"{labels.TAGS_HEADING}  " + ", ".join(safe_line(tag) for tag in draft.tags), "dim"),
         ]
     return blocks
+
+
+def _rejection(draft: ListedDraft) -> Iterator[Block]:
+    """Yield the reason that was given for a rejection, if there is one."""
+    if draft.status is Status.REJECTED and draft.rejection_feedback:
+        yield paragraph(labels.rejection_reason(safe_line(draft.rejection_feedback)), "bad")
 
 
 def _headline(draft: ListedDraft, now: datetime, details: DraftDetails) -> Block:

@@ -187,15 +187,18 @@ class PublishActions:
             return PostPlan(labels.ALREADY_POSTED, possible=False)
         if self.app.needs_approvals and (refusal := await self._lacking_approval(desk, draft)):
             return PostPlan(refusal, possible=False)
-        # Both are warnings: the user may still post.
-        blockers = [
-            f"{blocker.account}: {blocker.message}" for blocker in await desk.posting.blockers(draft.id, accounts)
-        ]
+        blockers = await desk.posting.blockers(draft.id, accounts)
+        blocked = {blocker.account for blocker in blockers}
+        reached = [account for account in accounts if account not in blocked]
+        skipped = [labels.not_posted_to(blocker.account, blocker.message) for blocker in blockers]
+        name = labels.draft_name(draft.text)
+        if not reached:
+            return PostPlan(labels.no_account_takes(name), skipped, possible=False)
         prices = [
             labels.price(price.account, price.amount, price.currency)
-            for price in await desk.posting.prices(draft.id, accounts)
+            for price in await desk.posting.prices(draft.id, reached)
         ]
-        return PostPlan(labels.post_question(labels.draft_name(draft.text), accounts), [*blockers, *prices])
+        return PostPlan(labels.post_question(name, reached), [*skipped, *prices])
 
     async def _lacking_approval(self, desk: "Desk", draft: "ListedDraft") -> str:
         """Return why the draft cannot be posted yet; empty if it has the approvals that it needs, or gets the last."""

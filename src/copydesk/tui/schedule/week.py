@@ -216,8 +216,8 @@ class WeekLayout(NamedTuple):
 def lay_out_week(week: Week, now: datetime, *, only: date | None = None, rows: int = 0) -> WeekLayout:
     """Return the week's cells.
 
-    With `only` one day is shown, else all seven. Early hours without entries are left out unless there are `rows` for
-    all hours.
+    With `only` one day is shown, else all seven. Early hours without entries are left out, the earliest first, if there
+    are fewer `rows` than hours.
     """
     zone = ZoneInfo(week.zone)
     days = tuple(week.monday + timedelta(days=offset) for offset in range(7))
@@ -232,8 +232,12 @@ def lay_out_week(week: Week, now: datetime, *, only: date | None = None, rows: i
         position: _cell(position, entries.get(position, ()), zone_changes, zone, now)
         for position in (GridPosition(day, hour) for day in days for hour in hours)
     }
-    visible = hours if rows >= len(hours) else list(_visible_hours(hours, days, cells))
-    return WeekLayout(days=(only,) if only else days, hours=tuple(visible), cells=cells, changes=zone_changes)
+    return WeekLayout(
+        days=(only,) if only else days,
+        hours=tuple(_visible_hours(hours, days, cells, rows)),
+        cells=cells,
+        changes=zone_changes,
+    )
 
 
 def visible_days(width: int) -> int:
@@ -333,14 +337,19 @@ def _occurs_twice(hour: Hour, change: ClockChange) -> bool:
 
 
 def _visible_hours(
-    hours: Sequence[Hour], days: Sequence[date], cells: Mapping[GridPosition, HourCell]
-) -> Iterator[Hour]:
-    for hour in hours:
-        row = [cells[GridPosition(day, hour)] for day in days]
-        if hour.hour >= FIRST_HOUR or any(
-            cell.entries or cell.is_now or cell.repeated_offset or _is_irregular(cell) for cell in row
-        ):
-            yield hour
+    hours: Sequence[Hour], days: Sequence[date], cells: Mapping[GridPosition, HourCell], rows: int
+) -> list[Hour]:
+    optional = [
+        hour
+        for hour in hours
+        if hour.hour < FIRST_HOUR
+        and not any(
+            cell.entries or cell.is_now or cell.repeated_offset or _is_irregular(cell)
+            for cell in (cells[GridPosition(day, hour)] for day in days)
+        )
+    ]
+    left_out = set(optional[: max(len(hours) - rows, 0)])
+    return [hour for hour in hours if hour not in left_out]
 
 
 def _is_irregular(cell: HourCell) -> bool:

@@ -333,6 +333,8 @@ def cell_details(
 
     Below them follow the selected draft's text, if its line was cut off, and the reason if it is held.
     """
+    # A pane that has not been laid out yet has no height.
+    room = max(room, 1)
     index = cell.entries.index(selected) if selected in cell.entries else 0
     # Scroll just far enough that the selected entry is the first or the list's end is visible.
     start = min(index, max(len(cell.entries) - room, 0))

@@ -196,12 +196,15 @@ def _item_row(item: "RecentItem", now: datetime) -> tuple[Content, ...]:
 
 def test_fetch_page(result: "FetchTest") -> list[Block]:
     """Return the page with the entries of a test fetch, or with its error."""
+    from copydesk.desk.sources.service import PREVIEW_ENTRIES  # noqa: PLC0415 - not needed for the first paint
+
     if not result.ok:
         error = paragraph(error_text(result.error or labels.UNKNOWN_ERROR))
         return [paragraph(labels.SOURCE_TEST_FAILED, "bad"), error]
     if not result.items:
         return [paragraph(labels.SOURCE_TEST_EMPTY, "warn")]
-    return [paragraph(labels.source_entries(len(result.items)), "good"), *entry_table(result.items)]
+    found = labels.source_entries(len(result.items), more=len(result.items) >= PREVIEW_ENTRIES)
+    return [paragraph(found, "good"), *entry_table(result.items)]
 
 
 def entry_table(items: "Sequence[FoundEntry]") -> list[Block]:
