@@ -148,7 +148,7 @@ KEYS = (
     Key("comments.delete", KeyContext.COMMENTS, "D", "delete", "Delete the comment or the text; asks", "delete"),
     Key("comments.pane", KeyContext.COMMENTS, "tab,shift+tab", "pane", "Switch between the list and the text", "pane"),
     Key("comments.leave", KeyContext.COMMENTS, "q,escape", "leave", "Close", "close"),
-    Key("search.leave", KeyContext.SEARCH, "escape", "leave", "Clear search"),
+    Key("search.leave", KeyContext.SEARCH, "escape", "leave", "Clear search", "clear"),
     Key("filter.take", KeyContext.FILTER, "space", "take", "Toggle", "toggle"),
     Key("filter.show", KeyContext.FILTER, "enter", "show", "Apply the filter", "apply"),
     Key("filter.narrow", KeyContext.FILTER, "/", "narrow", "Narrow the list by typing", "narrow"),
@@ -374,15 +374,27 @@ _OPENING_CONTEXTS = {KeyContext.NEEDS_YOU, *(context for context in KeyContext i
 """The screens, whose lists open a row in another pane."""
 
 
-def footer_entries(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> list[tuple[str, str]]:
+def footer_entries(
+    contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS, *, typing: bool = False
+) -> list[tuple[str, str]]:
     """Return (keys, word) for the actions of these contexts, in the order of the table."""
     active = frozenset(contexts)
     labels_by_word: dict[str, list[str]] = {}
     for key in keys:
         # Dialogs have words of their own for what opening a row does.
         if key.footer and key.context in active and (key.id != "list.open" or active & _OPENING_CONTEXTS):
-            labels_by_word.setdefault(key.footer, []).append(format_keys(key)[0])
+            if name := footer_key(key, typing=typing):
+                labels_by_word.setdefault(key.footer, []).append(_format_key(name))
     return [(" ".join(labels), word) for word, labels in labels_by_word.items()]
+
+
+def footer_key(key: Key, *, typing: bool) -> str:
+    """Return the key that the footer names for an action: the first; while the user is typing, one that types nothing.
+
+    Empty if all of them are typed.
+    """
+    names = key.keys.split(",")
+    return next((name for name in names if not typing or (len(name) > 1 and name != "space")), "")
 
 
 def format_keys(key: Key) -> list[str]:

@@ -125,6 +125,20 @@ def test_all_dialogs_are_listed() -> None:
     assert set(dialog_classes()) - {PickDialog} <= {type(make()) for make in DIALOGS}
 
 
+async def test_key_line_names_no_key_that_is_typed() -> None:
+    async with open_console(FakeDesk(3)) as ui:
+        await ui.press("slash", *"ferry")
+        assert key_line(ui) == "↓ ↑ move  Enter open  Esc clear  Ctrl+P commands  Ctrl+C quit"
+        await ui.press("down")
+        assert key_line(ui) == REVIEW
+        ui.app.push_screen(NameDialog(["bluesky", "mastodon"], "Connect"))
+        await ui.wait()
+        await ui.press("slash", *"ma")
+        assert key_line(ui) == "↓ ↑ move  Enter choose  Esc cancel"
+        await ui.press("escape")
+        assert key_line(ui) == PICK_KEYS
+
+
 @pytest.mark.parametrize(("create", "keys"), DIALOGS.items(), ids=[type(make()).__name__ for make in DIALOGS])
 async def test_key_line_follows_dialog(create: Callable[[], Screen[Any]], keys: str) -> None:
     async with open_console(FakeDesk(3)) as ui:

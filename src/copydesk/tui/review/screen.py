@@ -212,6 +212,8 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         """Show the keys of the focused pane; a narrow screen shows that pane only."""
         if event.widget.id in self.PANES:
             self._show_pane(event.widget)
+        elif isinstance(event.widget.parent, SearchLine):
+            self.show_keys(KeyContext.LIST, KeyContext.REVIEW, KeyContext.SEARCH)
 
     def _show_pane(self, widget: Widget) -> None:
         panes = self.query_one("#panes")

@@ -8,12 +8,12 @@ from textual.content import Content
 from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.style import Style
-from textual.widgets import Static
+from textual.widgets import Input, Static, TextArea
 
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keymap import textual_key_name
-from copydesk.tui.keys import KEYS, MOVE, KeyContext, footer_entries, key_label
+from copydesk.tui.keys import KEYS, MOVE, KeyContext, footer_entries, footer_key, key_label
 from copydesk.tui.widgets.lines import StaticLines
 
 _GAP = Content("  ")
@@ -34,15 +34,25 @@ class KeyLine(StaticLines):
         """The contexts of the open dialog, in which the screen's keys do nothing; None if there is no dialog."""
         self._dialog_words: Mapping[str, str] = {}
         """Words of the open dialog for what its keys do, by the words of the table of keys."""
+        self._is_typing = False
 
     def on_mount(self) -> None:
-        """Follow dialogs that open and close."""
+        """Follow dialogs that open and close, and the focus."""
         self.app.screen_change_signal.subscribe(self, self._on_screen_changed)
+        self.watch(self.screen, "focused", self._on_focus_changed, init=False)
 
     def _on_screen_changed(self, top: Screen[object]) -> None:
         if self.screen in self.app.screen_stack:
             self._dialog_contexts = None if top is self.screen else tuple(getattr(top, "WHERE", ()))
             self._dialog_words = {} if top is self.screen else getattr(top, "key_words", {})
+            if top is not self.screen:
+                self.watch(top, "focused", self._on_focus_changed, init=False)
+            self.refresh()
+
+    def _on_focus_changed(self) -> None:
+        """Show only the keys that type nothing while a line of text has the focus."""
+        if self.is_attached and (is_typing := isinstance(self.app.focused, Input | TextArea)) is not self._is_typing:
+            self._is_typing = is_typing
             self.refresh()
 
     @property
@@ -78,7 +88,7 @@ class KeyLine(StaticLines):
 
     def _words(self) -> list[tuple[str, str]]:
         """Return the keys with their words as they apply to what is shown."""
-        entries = footer_entries(self._active_contexts, self.app.keys)
+        entries = footer_entries(self._active_contexts, self.app.keys, typing=self._is_typing)
         words = [(keys, self._dialog_words.get(word, word)) for keys, word in entries]
         # A screen that is being closed has lost its panes already.
         with suppress(NoMatches):
@@ -122,9 +132,10 @@ class KeyLine(StaticLines):
         """Return the first key of each action with this word."""
         word = next((own for own, shown in self._dialog_words.items() if shown == word), word)
         return [
-            key.keys.split(",")[0]
+            name
             for key in self.app.keys
             if key.footer == word and key.context in self._active_contexts
+            if (name := footer_key(key, typing=self._is_typing))
         ]
 
 
