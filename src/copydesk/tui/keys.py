@@ -381,10 +381,10 @@ def footer_entries(
     active = frozenset(contexts)
     labels_by_word: dict[str, list[str]] = {}
     for key in keys:
+        name = footer_key(key, typing=typing) if key.footer and key.context in active else ""
         # Dialogs have words of their own for what opening a row does.
-        if key.footer and key.context in active and (key.id != "list.open" or active & _OPENING_CONTEXTS):
-            if name := footer_key(key, typing=typing):
-                labels_by_word.setdefault(key.footer, []).append(_format_key(name))
+        if name and (key.id != "list.open" or active & _OPENING_CONTEXTS):
+            labels_by_word.setdefault(key.footer, []).append(_format_key(name))
     return [(" ".join(labels), word) for word, labels in labels_by_word.items()]
 
 

@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.style import Style
+from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from copydesk.tui import labels
@@ -47,12 +48,13 @@ class KeyLine(StaticLines):
             self._dialog_words = {} if top is self.screen else getattr(top, "key_words", {})
             if top is not self.screen:
                 self.watch(top, "focused", self._on_focus_changed, init=False)
+            self._is_typing = _takes_text(top.focused)
             self.refresh()
 
-    def _on_focus_changed(self) -> None:
+    def _on_focus_changed(self, focused: Widget | None) -> None:
         """Show only the keys that type nothing while a line of text has the focus."""
-        if self.is_attached and (is_typing := isinstance(self.app.focused, Input | TextArea)) is not self._is_typing:
-            self._is_typing = is_typing
+        if _takes_text(focused) is not self._is_typing:
+            self._is_typing = not self._is_typing
             self.refresh()
 
     @property
@@ -137,6 +139,10 @@ class KeyLine(StaticLines):
             if key.footer == word and key.context in self._active_contexts
             if (name := footer_key(key, typing=self._is_typing))
         ]
+
+
+def _takes_text(widget: Widget | None) -> bool:
+    return isinstance(widget, Input | TextArea)
 
 
 class KeyHintText(Static):
