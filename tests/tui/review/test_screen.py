@@ -68,17 +68,6 @@ async def test_toast_does_not_cover_the_row_under_the_cursor() -> None:
             assert "about it" not in row
 
 
-@pytest.mark.parametrize("width", [120, 200])
-async def test_long_toast_leaves_the_queue_free(width: int) -> None:
-    async with open_console(FakeDesk(40), size=(width, 32)) as ui:
-        await ui.press("G")
-        ui.app.notify("Word after word is said of it. " * 6)
-        await ui.wait()
-        assert "is said of it" in ui.text
-        queue = ui.app.screen.query_one("#queue-pane").region
-        assert not any("is said" in line[: queue.right] for line in ui.lines)
-
-
 async def test_toasts_that_expired_below_a_dialog_leave_no_gap() -> None:
     async with open_console(FakeDesk(40), size=(80, 24)) as ui:
         await ui.press("G")
