@@ -144,7 +144,10 @@ def test_unscheduled_drafts_fail_command(tmp_path):
     result = run_in_process(tmp_path, "schedule", "auto", draft_id, "nobody", "--yes")
 
     assert (result.code, result.out) == (1, "")
-    assert result.err == "2 drafts not scheduled: no weekly slots yet; 1 is not approved.\n"
+    assert result.err.splitlines() == [
+        "2 drafts not scheduled: no weekly slots yet; 1 is not approved.",
+        'Add some: copydesk slot set "mon 09:00"',
+    ]
     assert run_in_process(tmp_path, "schedule", "plan", draft_id).code == 0
 
 

@@ -12,7 +12,7 @@ from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_confidence, missing_account_note, print_table
 from copydesk.model.ids import IdKind
-from copydesk.model.schedule import AutoSchedule, Conflicts
+from copydesk.model.schedule import NO_SLOTS_REASON, SET_SLOTS_COMMAND, AutoSchedule, Conflicts
 from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
@@ -152,6 +152,8 @@ def _print_plan(
         click.echo(context.with_desk_options(note), err=True)
     if plan_result.skipped:
         click.echo(f"{plural(plan_result.skipped, 'draft')} not scheduled: {plan_result.reason}.", err=True)
+        if plan_result.reason.startswith(NO_SLOTS_REASON):
+            click.echo(context.with_desk_options(f"Add some: {SET_SLOTS_COMMAND}"), err=True)
     elif not rows:
         click.echo("No approved drafts to schedule.", err=True)
     elif not dry_run:

@@ -10,7 +10,7 @@ from copydesk.cli.context import Context, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import print_table
 from copydesk.model.draft import Status
-from copydesk.model.schedule import Slot
+from copydesk.model.schedule import SET_SLOTS_COMMAND, Slot
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -79,7 +79,7 @@ async def _print_slots(context: Context, desk: "Desk", slots: Sequence[Slot], *,
         return
     print_table(
         [(desk.schedule.format_slot(entry),) for entry in slots],
-        empty=context.with_desk_options('No weekly slots. Add some: copydesk slot set "mon 09:00"'),
+        empty=context.with_desk_options(f"No weekly slots. Add some: {SET_SLOTS_COMMAND}"),
     )
     if slots:
         click.echo(f"Time zone: {await desk.schedule.zone()}", err=True)
