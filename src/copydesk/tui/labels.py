@@ -1187,6 +1187,11 @@ def not_posted_to(account: str, message: str) -> str:
     return f"Not to {account}: {message}"
 
 
+def waits_for_login(account: str, message: str) -> str:
+    """Return that a post to one of the accounts waits until the user has signed in there again."""
+    return f"To {account} after you sign in again: {message}"
+
+
 def no_account_takes(name: str) -> str:
     """Return the statement before the reasons why a draft can be posted to none of the accounts."""
     return f"{name} cannot be posted as it is."

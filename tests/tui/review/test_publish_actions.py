@@ -13,6 +13,7 @@ from copydesk.errors import ConflictError
 from copydesk.model.draft import Status
 from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.posting.platform import Account, Post, Problem
+from copydesk.store import accounts
 from copydesk.tui.app import Console
 from copydesk.tui.review.screen import ReviewScreen
 from desk_fixtures import NOW, Watch, settings_at
@@ -186,6 +187,24 @@ async def test_question_before_posting_names_only_accounts_that_take_the_draft(t
         assert "cannot be posted as it is" in review.text
         await review.press("n")
         assert await review.get_status(refused.id) is refused.status
+
+
+async def test_question_before_posting_names_an_account_that_needs_a_login(tmp_path: Path) -> None:
+    def open_fake_desk() -> object:
+        platform = FakePlatform(FakeServer(tmp_path / "posted.jsonl"))
+        return open_desk(settings_at(tmp_path), clock=Watch(), platforms={"fake": platform})
+
+    async with open_fake_desk() as desk:  # type: ignore[attr-defined]
+        await desk.drafts.create({"text": "A plain sentence."})
+        account = await desk.accounts.connect("fake", {"name": "me"})
+        await desk._context.write(accounts.set_error, account, "The password was changed.")
+    app = Console(open_fake_desk, clock=lambda: NOW)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        review = ReviewDriver(app, pilot)
+        await review.press("p")
+        assert "Post “A plain sentence.” now to fake:me?" in review.text
+        assert "To fake:me after you sign in again: The password was changed." in review.text
 
 
 async def test_undo_skips_posted_draft(tmp_path: Path) -> None:

@@ -188,9 +188,18 @@ class PublishActions:
         if self.app.needs_approvals and (refusal := await self._lacking_approval(desk, draft)):
             return PostPlan(refusal, possible=False)
         blockers = await desk.posting.blockers(draft.id, accounts)
-        blocked = {blocker.account for blocker in blockers}
+        login_errors = {account.label: account.login_error for account in connected if account.login_error}
+        # A post that only waits for a login is sent after it.
+        waiting = [blocker for blocker in blockers if blocker.message == login_errors.get(blocker.account)]
+        blocking = [blocker for blocker in blockers if blocker not in waiting]
+        blocked = {blocker.account for blocker in blocking}
         reached = [account for account in accounts if account not in blocked]
-        skipped = [labels.not_posted_to(blocker.account, blocker.message) for blocker in blockers]
+        skipped = [labels.not_posted_to(blocker.account, blocker.message) for blocker in blocking]
+        skipped += [
+            labels.waits_for_login(blocker.account, blocker.message)
+            for blocker in waiting
+            if blocker.account in reached
+        ]
         name = labels.draft_name(draft.text)
         if not reached:
             return PostPlan(labels.no_account_takes(name), skipped, possible=False)
