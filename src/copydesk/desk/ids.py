@@ -41,7 +41,7 @@ class Ids:
 
         What is no id of this kind on this desk stays as it is.
         """
-        return await self._ctx.read(_shorten, kind, ids)
+        return await self._ctx.read(shorten_ids, kind, ids)
 
     @operation
     async def list_newest(self, kind: IdKind, limit: Annotated[int, Meta(ge=1, le=100)] = 25) -> tuple[IdMatch, ...]:
@@ -74,11 +74,17 @@ def _ambiguous(end: str, kind: IdKind, matches: Sequence[IdMatch]) -> InvalidErr
     return InvalidError(FieldError("id", f"“{end}” is the end of several {kind} ids: {candidates}{more}"))
 
 
-def _shorten(conn: Transaction, user_id: str, kind: IdKind, ids: Sequence[str]) -> dict[str, str]:
+def shorten_ids(conn: Transaction, user_id: str, kind: IdKind, ids: Sequence[str]) -> dict[str, str]:
+    """Return what `Ids.shorten` does."""
     similar = id_ends.list_similar(conn, user_id, kind, ids)
     known = set(ids).intersection(similar)
     length = short_id_length(known, similar)
     return {whole_id: whole_id[-length:] if whole_id in known else whole_id for whole_id in ids}
+
+
+def shorten_id(conn: Transaction, user_id: str, kind: IdKind, whole_id: str) -> str:
+    """Return what `Ids.shorten` does for one id."""
+    return shorten_ids(conn, user_id, kind, [whole_id])[whole_id]
 
 
 def _list_newest(conn: Transaction, user_id: str, kind: IdKind, limit: int) -> tuple[IdMatch, ...]:
@@ -86,7 +92,7 @@ def _list_newest(conn: Transaction, user_id: str, kind: IdKind, limit: int) -> t
 
 
 def _to_matches(conn: Transaction, user_id: str, kind: IdKind, found: Sequence[id_ends.FoundId]) -> tuple[IdMatch, ...]:
-    short_ids = _shorten(conn, user_id, kind, [row.id for row in found])
+    short_ids = shorten_ids(conn, user_id, kind, [row.id for row in found])
     return tuple(
         IdMatch(id=row.id, short_id=short_ids[row.id], status=_label(kind, row.status), text=_excerpt(row.text))
         for row in found

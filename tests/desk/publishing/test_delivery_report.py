@@ -57,7 +57,7 @@ def make_row(progress: Delivery, *, account_id: str | None = "a", gone: bool = F
 
 
 def make_context(**values: object) -> DeliveryContext:
-    return DeliveryContext(**{"now": NOW, "platform": "Fake", **values})
+    return DeliveryContext(**{"now": NOW, "platform": "Fake", "short_id": "1", **values})
 
 
 def made(evidence: Evidence) -> Delivery:

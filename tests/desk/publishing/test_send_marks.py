@@ -302,7 +302,8 @@ async def test_user_decides_where_nothing_can_be_read(tmp_path: Path, answer: st
         (report,) = await desk.posting.list_deliveries(draft_id)
         assert report.state == "needs_user"
         assert MESSAGE in report.says
-        assert f"copydesk delivery posted {report.id}, or copydesk delivery resend {report.id}" in report.says
+        short_id = report.id[-6:]
+        assert f"copydesk delivery posted {short_id}, or copydesk delivery resend {short_id}" in report.says
         posting = desk.posting
         action = {"again": posting.resend, "posted": posting.mark_posted, "drop": posting.give_up}[answer]
         await action(report.id)

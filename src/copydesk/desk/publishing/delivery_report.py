@@ -48,6 +48,8 @@ class DeliveryContext(Struct, frozen=True):
     now: datetime
     platform: str
     """The platform's label."""
+    short_id: str = ""
+    """The delivery's short id, if the user may have to resolve it."""
     guarantees: DeliveryGuarantees = DeliveryGuarantees()
     login_error: str = ""
     """Why the account cannot be used until the user signs in; empty if it can."""
@@ -287,18 +289,18 @@ def _values(row: DeliveryRow, context: DeliveryContext) -> Mapping[str, str]:
         "attempts": plural(progress.attempts, "attempt"),
         "requests": plural(progress.attempts, "request"),
         "checks": plural(progress.failed_lookups, "time"),
-        "commands": resolution_hint(row),
+        "commands": resolution_hint(row, context.short_id),
         "url": f": {url}" if url else ".",
         "gone": f" No longer online as of {_format_local(row.gone_at)}." if row.gone_at else "",
     }
 
 
-def resolution_hint(row: DeliveryRow) -> str:
+def resolution_hint(row: DeliveryRow, short_id: str) -> str:
     """Return the commands with which the user resolves a delivery."""
     commands = ["posted", "discard"] if row.progress.state is DeliveryState.UNKNOWN else ["posted", "resend"]
     if row.account_id is None:
         commands = ["discard"] if row.progress.state is DeliveryState.PLANNED else ["posted", "discard"]
-    return ", or ".join(f"copydesk delivery {command} {row.id}" for command in commands)
+    return ", or ".join(f"copydesk delivery {command} {short_id}" for command in commands)
 
 
 def _describe_partial(row: DeliveryRow) -> str:

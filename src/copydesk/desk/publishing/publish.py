@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from copydesk.desk.drafts.activity import settle_edit
 from copydesk.desk.drafts.approvals import describe_approvals
 from copydesk.desk.drafts.review import PreparedChange, write_change
+from copydesk.desk.ids import shorten_id
 from copydesk.desk.platforms import Platforms
 from copydesk.desk.publishing.delivery_report import resolution_hint
 from copydesk.desk.publishing.draft_deliveries import (
@@ -22,6 +23,7 @@ from copydesk.desk.publishing.draft_deliveries import (
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
 from copydesk.model.delivery import ConnectedAccount, Delivery, DeliveryState, find_unknown_names
 from copydesk.model.draft import Action, Status
+from copydesk.model.ids import IdKind
 from copydesk.model.transitions import EventKind, allowed_actions, next_status
 from copydesk.model.validation import MAX_ID_LENGTH
 from copydesk.posting import delivery_states
@@ -67,7 +69,7 @@ def start_posting(
     existing = [row for account in targets if (row := latest_delivery(rows, account)) and may_be_live(row)]
     # Refuse only if no account is left to post to.
     if len(existing) == len(targets):
-        raise _refusal(snapshot, *_already_posted(existing))
+        raise _refusal(snapshot, *_already_posted(conn, user_id, existing))
     # Post only where nothing is live yet; the other accounts keep their delivery.
     missing = [account for account in targets if latest_delivery(existing, account) is None]
     mark_posting(conn, user_id, snapshot, now)
@@ -108,18 +110,20 @@ def _require_approvals(
     reviewers = [approval.reviewer for approval in activity.list_approvals(conn, user_id, snapshot.id)]
     if len(reviewers) < needed:
         label = next(account.label for account in targets if account.approvals == needed)
-        hint = f"Another reviewer approves it too: copydesk draft countersign {snapshot.id}"
+        short_id = shorten_id(conn, user_id, IdKind.DRAFT, snapshot.id)
+        hint = f"Another reviewer approves it too: copydesk draft countersign {short_id}"
         message = f"{label} asks for {needed} approvals, and {describe_approvals(reviewers)}; nothing was posted."
         raise _refusal(snapshot, message, hint, without=Action.POST)
 
 
-def _already_posted(existing: Sequence[DeliveryRow]) -> tuple[str, str]:
+def _already_posted(conn: Transaction, user_id: str, existing: Sequence[DeliveryRow]) -> tuple[str, str]:
     """Return the message and hint for a draft that is, or may be, live on every account already."""
     doubtful = [row for row in existing if row.progress.state is not DeliveryState.SENT]
     if not doubtful:
         return "Already posted there; nothing was sent.", ""
     message = "It may already be posted there; nothing was sent."
-    return message, f"Check your profile, then run: {resolution_hint(doubtful[0])}"
+    short_id = shorten_id(conn, user_id, IdKind.DELIVERY, doubtful[0].id)
+    return message, f"Check your profile, then run: {resolution_hint(doubtful[0], short_id)}"
 
 
 def mark_posting(conn: Transaction, user_id: str, snapshot: DraftSnapshot, now: datetime) -> None:

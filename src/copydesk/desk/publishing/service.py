@@ -11,6 +11,7 @@ from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.approvals import list_lacking, list_missing_approvals
 from copydesk.desk.drafts.review import prepare_change
+from copydesk.desk.ids import shorten_ids
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
 from copydesk.desk.platforms import Platforms
@@ -55,6 +56,7 @@ from copydesk.model.delivery import (
     Price,
 )
 from copydesk.model.draft import Action, Format, ListedDraft, Status, without_item
+from copydesk.model.ids import IdKind
 from copydesk.model.requests import ChangeDraft, validate_change
 from copydesk.model.token import Scope
 from copydesk.model.transitions import allowed_actions
@@ -429,6 +431,9 @@ class Posting:
             return {}
         connected = {account.id: account for account in await self._ctx.read(accounts.list_all)}
         now, clock_in_doubt = self._ctx.clock(), await self._clock.peek() is not None
+        # Those that the user may have to resolve, with commands that name them.
+        named = [row.id for row in rows if row.progress.state in DOUBTFUL or row.account_id is None]
+        short_ids = await self._ctx.read(shorten_ids, IdKind.DELIVERY, named) if named else {}
         contexts: dict[str, DeliveryContext] = {}
         for row in rows:
             account = connected.get(row.account_id or "")
@@ -442,6 +447,7 @@ class Posting:
             contexts[row.id] = DeliveryContext(
                 now=now,
                 platform=info.label if info else row.platform,
+                short_id=short_ids.get(row.id, ""),
                 guarantees=guarantees,
                 login_error=(account.login_error if account else None) or "",
                 clock_in_doubt=clock_in_doubt,
