@@ -20,6 +20,7 @@ from copydesk.images.storage import list_stored
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.check_finding import CheckFinding, Verdict
 from copydesk.model.draft import Status
+from copydesk.model.ids import IdKind
 from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
 from copydesk.model.totals import QueueTotals
@@ -398,13 +399,15 @@ async def _check_deliveries(desk: Desk) -> tuple[CheckFinding, ...]:
 async def _check_webhooks(desk: Desk) -> tuple[CheckFinding, ...]:
     """Report webhooks that are disabled or failing; one that works needs no line."""
     findings = []
-    for webhook in await desk.webhooks.list():
+    webhooks = await desk.webhooks.list()
+    short_ids = await desk.ids.shorten(IdKind.WEBHOOK, [webhook.id for webhook in webhooks])
+    for webhook in webhooks:
         if webhook.disabled_at is not None:
             message = f"{webhook.url} was disabled: its server accepted no event for days, or asked for none."
             advice = "Remove it, and add it again once the server works: copydesk webhook list"
         elif webhook.failing_since is not None:
             message = f"{webhook.url} has accepted no event since {format_utc(webhook.failing_since)}."
-            advice = f"See why: copydesk webhook log {webhook.id}"
+            advice = f"See why: copydesk webhook log {short_ids[webhook.id]}"
         else:
             continue
         findings.append(CheckFinding(what="webhooks", verdict=Verdict.WARNING, found=message, advice=advice))

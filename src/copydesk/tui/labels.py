@@ -432,11 +432,6 @@ def connect_account(platform: str) -> str:
     return f"connect an account of {platform}" if platform else "connect an account"
 
 
-def post_elsewhere(draft_id: str) -> str:
-    """Return how to post a draft to another account than the one that is missing."""
-    return f"To post the draft elsewhere: copydesk draft post {draft_id} --to NAME"
-
-
 def account_missing_answer() -> str:
     """Return the refusal of an answer that needs a delivery."""
     return f"Nothing was sent: an account is missing. {key_label('needs_you.sign_in')} connects one."

@@ -146,7 +146,7 @@ async def test_drafts_without_account_are_listed_by_what_they_wait_for(tmp_path:
         assert (
             missing.known == "No account for mastodon is connected: 1 due draft and 1 approved draft cannot be posted."
         )
-        connect, elsewhere = "copydesk account connect mastodon", f"copydesk draft post {draft.id} --to NAME"
+        connect, elsewhere = "copydesk account connect mastodon", f"copydesk draft post {draft.id[-6:]} --to NAME"
         assert missing.advice == f"Connect one: {connect}. Post it elsewhere: {elsewhere}"
         assert (await desk.status()).needing_user == 1
         for waiting in (await desk.drafts.list(status=Status.APPROVED)).items:

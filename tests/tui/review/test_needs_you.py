@@ -197,7 +197,7 @@ async def test_missing_account_says_what_waits_and_opens_the_form(
             "no account for mastodon",
             "No account for mastodon is connected: 1 approved draft cannot be posted.",
             "A      connect an account of Mastodon",
-            "To post the draft elsewhere: copydesk draft post",
+            "Post it elsewhere: copydesk draft post",
         ):
             assert text in ui.text
         await ui.press("p")

@@ -14,6 +14,7 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.approvals import list_lacking, required_approvals
 from copydesk.desk.drafts.versions import Difference, compare_texts
+from copydesk.desk.ids import shorten_id
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs, requiring
 from copydesk.desk.platforms import Platforms
@@ -33,6 +34,7 @@ from copydesk.model.activity import (
     find_quote,
 )
 from copydesk.model.draft import APPROVED_STATUSES, STATUS_LABELS
+from copydesk.model.ids import IdKind
 from copydesk.model.requests import MAX_TEXT_LENGTH
 from copydesk.model.token import Scope
 from copydesk.model.transitions import COUNTERSIGN, EventKind, allowed_actions, status_after_edit
@@ -107,9 +109,10 @@ class Activity:
         """
         lease, taken_by = await self._ctx.write(_renew_edit, draft_id, lease_id, text, self._ctx.clock())
         if lease is None:
+            short_id = await self._ctx.read(shorten_id, IdKind.DRAFT, draft_id)
             raise ConflictError(
                 f"{taken_by} took over this edit; your text is kept." if taken_by else "This edit has ended.",
-                hint=f"Compare both: copydesk draft activity {draft_id}",
+                hint=f"Compare both: copydesk draft activity {short_id}",
             )
         return lease
 

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.ids import shorten_ids
 from copydesk.desk.platforms import Platforms
 from copydesk.model.delivery import ApprovalQuestion, ConnectedAccount
 from copydesk.model.draft import APPROVED_STATUSES
+from copydesk.model.ids import IdKind
 from copydesk.store import accounts, activity, draft_updates, drafts, queue_window, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.schedule import ScheduledDraft
@@ -73,6 +75,7 @@ async def list_missing_approvals(ctx: DeskContext) -> tuple[ApprovalQuestion, ..
         return ()
     ids = [draft.id for draft, _ in found]
     texts = {draft.id: draft.text for draft in await ctx.read(queue_window.by_ids, ids)}
+    short_ids = await ctx.read(shorten_ids, IdKind.DRAFT, ids)
     now = ctx.clock()
     questions = []
     for draft, required in found:
@@ -88,7 +91,7 @@ async def list_missing_approvals(ctx: DeskContext) -> tuple[ApprovalQuestion, ..
                     approved_by=reviewers,
                     required=required,
                     known=_describe(reviewers, required, is_due=draft.at <= now),
-                    advice=f"Another reviewer approves it, too: copydesk draft countersign {draft.id}",
+                    advice=f"Another reviewer approves it, too: copydesk draft countersign {short_ids[draft.id]}",
                 )
             )
     return tuple(questions)

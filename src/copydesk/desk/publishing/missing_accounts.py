@@ -5,8 +5,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.ids import shorten_ids
 from copydesk.model.delivery import AccountQuestion, ConnectedAccount
 from copydesk.model.draft import Format
+from copydesk.model.ids import IdKind
 from copydesk.store import accounts, drafts, queue_window, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.drafts import DraftTargets
@@ -64,6 +66,7 @@ async def list_missing_accounts(ctx: DeskContext) -> tuple[AccountQuestion, ...]
     groups = _group(ctx, await ctx.read(_load_all_waiting, ctx.clock()))
     first_ids = [(group.due or group.approved)[0] for group in groups.values()]
     texts = {draft.id: draft.text for draft in await ctx.read(queue_window.by_ids, first_ids)}
+    short_ids = await ctx.read(shorten_ids, IdKind.DRAFT, first_ids) if first_ids else {}
     return tuple(
         AccountQuestion(
             platforms=platforms,
@@ -73,7 +76,7 @@ async def list_missing_accounts(ctx: DeskContext) -> tuple[AccountQuestion, ...]
             draft_id=draft_id,
             text=texts[draft_id],
             known=_describe(platforms, draft_format, group),
-            advice=_advice(platforms, draft_id),
+            advice=_advice(platforms, short_ids[draft_id]),
         )
         for ((platforms, draft_format), group), draft_id in zip(groups.items(), first_ids, strict=True)
         # Deleted in the meantime.
@@ -131,8 +134,8 @@ def _describe(platforms: tuple[str, ...], format: Format | None, group: _Group) 
     return f"{missing}: {' and '.join(filter(None, (due, approved)))} cannot be posted."
 
 
-def _advice(platforms: tuple[str, ...], draft_id: str) -> str:
+def _advice(platforms: tuple[str, ...], short_id: str) -> str:
     if not platforms:
         return "Connect one: copydesk account connect bluesky"
     connect = f"Connect one: copydesk account connect {platforms[0].partition(':')[0]}"
-    return f"{connect}. Post it elsewhere: copydesk draft post {draft_id} --to NAME"
+    return f"{connect}. Post it elsewhere: copydesk draft post {short_id} --to NAME"

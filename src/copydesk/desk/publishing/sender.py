@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from copydesk.desk.accounts.credentials import login_error_hint
 from copydesk.desk.context import Clock, DeskContext
+from copydesk.desk.ids import shorten_id
 from copydesk.desk.leases import ACCOUNT_LEASE_DURATION, account_lease
 from copydesk.desk.publishing.draft_deliveries import record_delivery
 from copydesk.desk.publishing.grace import expiry_reason, missed_cutoffs
@@ -30,6 +31,7 @@ from copydesk.model.delivery import (
     Intent,
     StepResult,
 )
+from copydesk.model.ids import IdKind
 from copydesk.posting import delivery_states
 from copydesk.posting.delivery_states import NextAction
 from copydesk.posting.platform import (
@@ -316,9 +318,9 @@ class _DeliveryAttempt:
             previous = await self._ctx.read(deliveries.last_duplicate_sent_at, *duplicate_key)
             if previous is not None:
                 message = f"The same text was posted there on {previous:%-d %B}; nothing was sent."
-                raise RefusedPostError(
-                    message, hint=f"Change the text, or send it anyway: copydesk delivery resend {row.id}"
-                )
+                short_id = await self._ctx.read(shorten_id, IdKind.DELIVERY, row.id)
+                hint = f"Change the text, or send it anyway: copydesk delivery resend {short_id}"
+                raise RefusedPostError(message, hint=hint)
         intent = await run_in_article_thread(post, self._platform.render, post, account, row.seed)
         # After a restart with a shorter thread there may be nothing left to send.
         if len(intent.steps) <= len(row.progress.results):

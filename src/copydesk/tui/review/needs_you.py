@@ -112,7 +112,7 @@ def _account_page(question: AccountQuestion) -> list[Block]:
         (key_label("needs_you.sign_in"), labels.connect_account(platform)),
         (key_label("list.open"), labels.OPEN_WAITING_DRAFT),
     ]
-    note = [paragraph(labels.post_elsewhere(question.draft_id), "dim")] if question.platforms else []
+    note = [paragraph(safe_line(question.advice), "dim")] if question.platforms else []
     return _missing_page(question, keys, note)
 
 
