@@ -68,7 +68,8 @@ async def test_sample_is_not_on_a_server(tmp_path):
 async def test_foreign_urls_are_refused_with_sample_hint(tmp_path):
     async with open_sample_desk(tmp_path) as desk:
         foreign = await desk.sources.test_candidate({"type": "rss", "url": "http://127.0.0.1:8765/feed.xml"})
-        failing = await desk.sources.test_candidate({"type": "rss", "url": "https://signal-mast.example/feed.xml"})
+        (mast,) = [source for source in await desk.sources.list() if source.name == "Signal Mast"]
+        failing = await desk.sources.test(mast.id)
 
     message = "Cannot fetch 127.0.0.1:8765: the sample desk reads only its own sources."
     assert foreign.error == f"{message} Open your own desk with `copydesk`."

@@ -95,7 +95,7 @@ async def test_closed_prompt_is_not_autosaved() -> None:
 
 
 async def test_fetch_of_changed_address_is_ignored(tmp_path: Path) -> None:
-    async with open_sources(tmp_path, add_three_sources) as ui:
+    async with open_sources(tmp_path) as ui:
         desk = ui.app.desk
         assert desk is not None
         await ui.press("A", *URL_ONE)
