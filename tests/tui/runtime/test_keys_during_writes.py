@@ -18,7 +18,7 @@ from copydesk.tui.widgets.inputs import SafeTextArea
 from delayed_responses import DelayedResponse, wait_until
 from desk_fixtures import URL_ONE, URL_TWO, create_source
 from setup_driver import add_sample_setup, open_setup
-from sources_driver import add_three_sources, open_sources
+from sources_driver import open_sources
 
 
 async def test_source_toggled_twice_is_unchanged(tmp_path: Path) -> None:
