@@ -20,6 +20,13 @@ REQUESTS = 20
 async def test_requests_in_progress_get_their_responses(tmp_path: Path, how: signal.Signals) -> None:
     (token,) = await create_tokens(tmp_path, 1)
     headers = {"Authorization": f"Bearer {token}"}
+    sent: asyncio.Queue[str] = asyncio.Queue()
+
+    async def note_sent(event: str, _: object) -> None:
+        if event == "http11.send_request_body.complete":
+            sent.put_nowait(event)
+
+    trace = {"trace": note_sent}
     async with (
         running_server(tmp_path, copydesk_database__busy_timeout="60") as server,
         httpx.AsyncClient(base_url=server.url, headers=headers, timeout=30, trust_env=False) as client,
@@ -30,9 +37,12 @@ async def test_requests_in_progress_get_their_responses(tmp_path: Path, how: sig
             # No request can be carried out before the server was told to stop.
             blocker.execute("BEGIN IMMEDIATE")
             requests = [
-                asyncio.create_task(client.post("/drafts", json={"text": f"Draft {number}"}))
+                asyncio.create_task(client.post("/drafts", json={"text": f"Draft {number}"}, extensions=trace))
                 for number in range(REQUESTS)
             ]
+            for _ in range(REQUESTS):
+                await sent.get()
+            # Whatever was sent before these requests is read before they are answered.
             for _ in range(5):
                 assert (await client.get("/readyz")).status_code == 200
             server.process.send_signal(how)
