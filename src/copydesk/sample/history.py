@@ -51,8 +51,9 @@ LENGTH: dict[str, Json] = {
 }
 """An experiment that has just started."""
 WITH_HASHTAGS, HASHTAG_LINE = "b", "\n\n#publishing #opensource"
-HASHTAG_EFFECT = 0.45
-"""Share of the interactions that a post keeps with two hashtags: a difference that the experiment can find."""
+HASHTAG_EFFECT = 0.3
+"""Share of the interactions that a post keeps with two hashtags: little enough for a verdict, however the posts happen
+to be assigned."""
 SLOTS = (
     *("mon 09:00", "tue 09:00", "wed 09:00", "thu 09:00", "fri 09:00"),
     *("mon 17:30", "wed 17:30", "thu 13:00", "fri 17:30", "sat 11:00", "sun 11:00"),
