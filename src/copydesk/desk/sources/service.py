@@ -213,9 +213,7 @@ class Sources:
         """
         fields = _new_source_fields(request)
         spec = await preview_fetch.validate_source(fields["type"], fields["url"], fields.get("config"))
-        for existing in await self.list():
-            if _identity(existing) == feed_identity(spec.type, spec.url, spec.config):
-                raise _duplicate(existing)
+        _check_unique(await self.list(), feed_identity(spec.type, spec.url, spec.config))
         try:
             fetched = await preview_fetch.preview_fetch(self._ctx, spec)
         except CopydeskError as error:
@@ -328,7 +326,8 @@ def _identity(source: Source) -> Identity:
 
 
 def _add(conn: Transaction, user_id: str, new: Source) -> Source:
-    _check_unique(conn, user_id, new)
+    # In the inserting transaction: another process may add the same source.
+    _check_unique(sources.list_all(conn, user_id), _identity(new))
     sources.add(conn, user_id, [new])
     return new
 
@@ -351,19 +350,15 @@ def _update(conn: Transaction, user_id: str, source_id: str, values: Mapping[str
     location = {name: value for name, value in values.items() if name in {"type", "url", "config"}}
     after = msgspec.structs.replace(before, **location)
     if _identity(after) != _identity(before):
-        _check_unique(conn, user_id, after)
+        _check_unique(sources.list_all(conn, user_id), _identity(after))
     sources.update_source(conn, user_id, source_id, values)
 
 
-def _check_unique(conn: Transaction, user_id: str, new: Source) -> None:
-    """Raise DuplicateSourceError if another source has the same identity. Call it in the inserting transaction."""
-    for existing in sources.list_all(conn, user_id):
-        if existing.id != new.id and _identity(existing) == _identity(new):
-            raise _duplicate(existing)
-
-
-def _duplicate(existing: Source) -> DuplicateSourceError:
-    return DuplicateSourceError(FieldError("url", f"already added as “{existing.name}”"))
+def _check_unique(existing: Sequence[Source], identity: Identity) -> None:
+    """Raise DuplicateSourceError if one of the sources has this identity."""
+    for source in existing:
+        if _identity(source) == identity:
+            raise DuplicateSourceError(FieldError("url", f"already added as “{source.name}”"))
 
 
 def _delete(conn: Transaction, user_id: str, source_id: str) -> None:
