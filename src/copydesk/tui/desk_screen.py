@@ -147,7 +147,8 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     def _remove_empty_toasts(self) -> None:
         """Remove the holders of toasts that expired below a dialog: Textual leaves them, each a line high."""
         for holder in self.query("ToastHolder"):
-            if not holder.children:
+            # A holder that was just added has no children yet, either.
+            if holder.is_mounted and not holder.children:
                 holder.remove()
 
     def _refresh_ages(self) -> None:

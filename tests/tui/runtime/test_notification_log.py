@@ -1,4 +1,6 @@
-"""Tests for the log of notifications."""
+"""Tests for toasts and the log of notifications."""
+
+from textual.widgets._toast import ToastRack
 
 from console_driver import FakeDesk, open_console
 from copydesk.errors import WriterError
@@ -39,3 +41,15 @@ async def test_log_neutralizes_outside_text() -> None:
         assert "[/foo]" in ui.text
         assert "\x1b" not in ui.text
         assert "\u202e" not in ui.text
+
+
+async def test_toast_that_is_being_added_survives_return_to_screen() -> None:
+    async with open_console(FakeDesk(1)) as ui:
+        ui.app.notify("Edited")
+        await ui.wait()
+        rack = ui.app.screen.get_child_by_type(ToastRack)
+        await rack.remove_children()
+        rack.show(ui.app._notifications)
+        ui.app.screen._remove_empty_toasts()
+        await ui.wait()
+        assert "Edited" in ui.text
