@@ -26,6 +26,12 @@ class History:
         self._add(EventKind.PERMANENT, None, redo_rid=None, after=self.value)
         self.undo = self.redo = None
 
+    def fail(self) -> None:
+        """Add a failed regeneration, before which the changes can still be undone."""
+        undo = self.undo
+        self.post()
+        self.undo = undo
+
     def undo_change(self) -> None:
         of_rid = self.undo
         assert of_rid is not None
@@ -74,6 +80,17 @@ def test_undone_change_goes_with_its_undo() -> None:
 
     assert history.prune(before=3) == []
     assert history.prune(before=4) == [2, 3]
+
+
+def test_change_stays_with_what_failed_after_it() -> None:
+    history = History()
+    history.change()
+    history.fail()
+    history.undo_change()
+    history.change()
+
+    assert history.prune(before=9) == []
+    history.assert_consistent()
 
 
 def test_what_can_be_redone_stays_while_the_draft_is_changed() -> None:

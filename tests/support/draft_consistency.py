@@ -164,12 +164,16 @@ def replay(first: Row, events: Sequence[Row]) -> ReplayedDraft:
             case EventKind.CHANGE:
                 undo, redo = [*undo, event["rid"]], []
             case EventKind.PERMANENT:
-                undo, redo = [], []
+                regenerating = event["before"].get("status") == "pending_regeneration"
+                undo, redo = undo if event["action"] == "writing_failed" and regenerating else [], []
             case EventKind.UNDO:
                 assert event["of_rid"] == undo[-1], event
                 redo = [*redo, event["rid"]]
                 undo.pop()
-                assert event["after"] == by_rid[event["of_rid"]]["before"], event
+                # The error of a failed regeneration is from after the change.
+                failed = event["before"].get("status") == "generation_failed" and event["action"] == "regenerate"
+                error = {"last_error": None} if failed else {}
+                assert event["after"] == error | by_rid[event["of_rid"]]["before"], event
             case EventKind.REDO:
                 assert event["of_rid"] == redo[-1], event
                 undo = [*undo, event["rid"]]

@@ -16,6 +16,7 @@ from reference_tables import (
     GRACE_PERIODS,
     POST_INTERVAL,
     POSTING,
+    REGENERATING,
     SCHEDULED,
     SLOT_HOURS,
     SLOT_STATES,
@@ -202,12 +203,14 @@ class ModelDesk:
         return hour
 
     def apply_system_event(self, draft_id: str, event: str) -> None:
-        """Apply a system event. Earlier changes can no longer be undone."""
+        """Apply a system event. Earlier changes can no longer be undone, unless a regeneration failed."""
         draft = self.drafts[draft_id]
+        keeps_undo = event == "writing_failed" and draft.values.status == REGENERATING
         after = replace(draft.values, status=STATUS_AFTER_EVENT[event][draft.values.status])
         after = after if after.status in TIMED_STATES else replace(after, scheduled_at=None)
         self._record(draft_id, "fixed", after)
-        draft.undo.clear()
+        if not keeps_undo:
+            draft.undo.clear()
         draft.redo.clear()
 
     def revert(self, kind: str, now: datetime, draft_id: str | None = None) -> Refusal | UndoResult:

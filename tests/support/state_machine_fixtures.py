@@ -16,7 +16,7 @@ from copydesk.model.draft import Action
 from copydesk.model.requests import ChangeDraft
 from copydesk.model.schedule import Slot
 from copydesk.model.transitions import SYSTEM as BY_ITSELF
-from copydesk.model.transitions import EventKind
+from copydesk.model.transitions import EventKind, SystemEvent
 from copydesk.store import draft_updates
 from desk_fixtures import Watch, query_db, settings_at
 from draft_consistency import insert_drafts
@@ -106,6 +106,11 @@ def model_values(draft):
 
 def apply_system_event(conn: Connection, user_id: str, draft_id: str, event: str, now) -> None:
     """Apply a system event as publishing and writing do: a change that cannot be undone."""
+    if event == "writing_failed":
+        snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+        error = {"last_error": "It failed."}
+        draft_updates.apply_system_event(conn, user_id, snapshot, SystemEvent.GENERATION_FAILED, error, now)
+        return
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     columns = {"status": STATUS_AFTER_EVENT[event][snapshot.status]}
     if columns["status"] not in TIMED_STATES:

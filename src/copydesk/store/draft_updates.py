@@ -88,6 +88,8 @@ class DraftUpdate(Struct, frozen=True):
     bulk_id: str | None = None
     target_event: EventRow | None = None
     """The event that an undo or a redo reverts."""
+    keeps_undo: bool = False
+    """The system changed nothing of what the user's next undo restores, so that it stays possible."""
     approved_by: str | None = None
     """The reviewer who approves the draft by this change."""
 
@@ -202,10 +204,18 @@ def apply_system_event(
 ) -> None:
     """Set the status that follows from the event, and `values` by column; it cannot be undone.
 
+    The request for a new version can be undone after it failed, since the draft is as it was but for its status.
     Raise ConflictError if the draft has left the status that the event is for, and as `apply_update` does.
     """
     after = to_column_values({**values, "status": status_after_event(event, snapshot.status)})
-    system_update = DraftUpdate(kind=EventKind.PERMANENT, action=event.value, after=after, at=now, actor=SYSTEM)
+    system_update = DraftUpdate(
+        kind=EventKind.PERMANENT,
+        action=event.value,
+        after=after,
+        at=now,
+        actor=SYSTEM,
+        keeps_undo=event is SystemEvent.GENERATION_FAILED and snapshot.status is Status.PENDING_REGENERATION,
+    )
     apply_update(conn, user_id, snapshot, system_update)
 
 
@@ -372,7 +382,10 @@ def _event(
 ) -> EventData:
     undo_rid, redo_rid = _stacks_before(snapshot, change)
     if change.target_event is not None:
-        before, after = change.target_event.after, change.after
+        # The system may have changed them since, if it kept the undo.
+        reverted = change.target_event.after
+        before = {name: snapshot.stored.get(name, reverted.get(name)) for name in change.after}
+        after = change.after
     else:
         before = {name: snapshot.stored[name] for name in after}
         if approvals is not None:
@@ -403,7 +416,7 @@ def _stacks_before(snapshot: DraftSnapshot, change: DraftUpdate) -> tuple[int | 
         # A new change discards what could be redone.
         return snapshot.undo_rid, None
     if change.kind is EventKind.PERMANENT or change.target_event is None:
-        return None, None
+        return (snapshot.undo_rid, None) if change.keeps_undo else (None, None)
     if change.kind is EventKind.UNDO:
         return change.target_event.undo_rid, snapshot.redo_rid
     return snapshot.undo_rid, change.target_event.redo_rid

@@ -163,6 +163,11 @@ def find_undone(events: Sequence[UndoneStep], redo_rid: int | None, before: int)
         for event in takewhile(lambda event: event.at < before, events)
         if event.kind == EventKind.UNDO.value and event.of_rid is not None and event.rid not in reverted
     }
+    # A step that stays in between, a failed regeneration, makes no sense without the two.
+    fixed = [event.rid for event in events if event.kind == EventKind.PERMANENT.value]
+    pairs = {
+        undo: change for undo, change in pairs.items() if not any(change < fixed_rid < undo for fixed_rid in fixed)
+    }
     # An event that stays must not refer to one that is gone, so one pair that stays may keep another.
     while True:
         removed = {rid for pair in pairs.items() for rid in pair}

@@ -1074,8 +1074,8 @@ def copied_link(url: str) -> str:
 
 
 def regeneration_failed(name: str, error: str | None) -> str:
-    """Return the error that no new version of a draft could be generated."""
-    return f"Could not regenerate {name}: {error}"
+    """Return the error that no new version of a draft could be generated, with the key that keeps the old one."""
+    return f"Could not regenerate {name}: {error} {key_label('review.undo')} restores it as it was."
 
 
 def new_versions(count: int, name: str, *, in_review: bool) -> str:

@@ -87,6 +87,55 @@ async def test_failed_regeneration_keeps_old_text(tmp_path, writer):
     assert failed.last_error == "No words left. Regenerate it to try again."
 
 
+async def fail_regeneration(desk, writer, draft_id, feedback=None):
+    """Regenerate the draft with a writer that fails, and return it."""
+    await desk.drafts.regenerate(draft_id, feedback)
+    writer.fail("Offline.")
+    await desk.generation.drain()
+    return await desk.drafts.get(draft_id)
+
+
+@pytest.mark.parametrize("single", [True, False], ids=["draft", "last change"])
+async def test_failed_regeneration_is_undone(tmp_path, writer, single):
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        draft_id = (await run_for_draft(desk)).id
+        await desk.drafts.reject(draft_id, "Dull.")
+        before = await desk.drafts.get(draft_id)
+        failed = await fail_regeneration(desk, writer, draft_id, "Funnier.")
+        assert (failed.status, failed.rejection_feedback) == (Status.GENERATION_FAILED, None)
+
+        undone = await desk.drafts.undo(draft_id if single else None)
+        assert undone.action == "regenerate"
+        restored = await desk.drafts.get(draft_id)
+        assert msgspec.structs.replace(restored, version=before.version, updated_at=before.updated_at) == before
+
+        await desk.drafts.redo(draft_id if single else None)
+        again = await desk.drafts.get(draft_id)
+        assert msgspec.structs.replace(again, version=failed.version, updated_at=failed.updated_at) == failed
+        assert await desk.generation.drain() == 0
+
+        for _ in range(2):
+            await desk.drafts.undo(draft_id)
+        assert (await desk.drafts.get(draft_id)).status is Status.PENDING_REVIEW
+
+
+async def test_each_failed_regeneration_is_undone(tmp_path, writer):
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        draft_id = (await run_for_draft(desk)).id
+        first = await fail_regeneration(desk, writer, draft_id)
+        await fail_regeneration(desk, writer, draft_id)
+
+        await desk.drafts.undo(draft_id)
+        restored = await desk.drafts.get(draft_id)
+        assert (restored.status, restored.last_error) == (Status.GENERATION_FAILED, first.last_error)
+        await desk.drafts.archive(draft_id)
+        await desk.drafts.undo(draft_id)
+        assert (await desk.drafts.get(draft_id)).last_error == first.last_error
+        await desk.drafts.undo(draft_id)
+        restored = await desk.drafts.get(draft_id)
+        assert (restored.status, restored.last_error) == (Status.PENDING_REVIEW, None)
+
+
 async def test_new_version_keeps_images_and_platforms(tmp_path, writer):
     image_fields = {"url": "https://pictures.example/1.png", "source": "UPLOAD", "alt": "A drill", "position": 3}
     async with open_desk_at(tmp_path) as desk:

@@ -524,6 +524,22 @@ async def test_regeneration_suggests_what_every_writer_understands(tmp_path: Pat
         assert parse_feedback(suggestion)
 
 
+async def test_failed_regeneration_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = FakeWriter()
+    writer.fail("Offline.")
+    monkeypatch.setattr("copydesk.drafting.writer.get_writer", lambda: writer)
+    async with open_review(tmp_path) as review:
+        draft_id = review.current.id
+        before = await review.desk.drafts.get(draft_id)
+        await review.press("R", "enter")
+        await review.wait_for(lambda: any("u restores it as it was." in toast for toast in review.toasts))
+        assert (await review.desk.drafts.get(draft_id)).status is Status.GENERATION_FAILED
+        await review.press("u")
+        restored = await review.desk.drafts.get(draft_id)
+        assert (restored.status, restored.text, restored.last_error) == (before.status, before.text, None)
+        assert review.current.id == draft_id
+
+
 async def test_refused_instructions_name_the_draft_and_the_reason(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         await review.press("R", *"funnier", "enter")

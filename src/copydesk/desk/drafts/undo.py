@@ -1,7 +1,8 @@
 """Undo and redo, of one draft's last change or of the user's last change, where a bulk counts as one.
 
 The changes of a draft form an undo stack. Undo moves the top entry to a redo stack, which the next change clears.
-Creation, system events and posting cannot be undone and close the stack.
+Creation, system events and posting cannot be undone and close the stack, but for a failed regeneration: undo takes back
+the request for it, and redo leads to the failure again.
 
 All values are restored exactly, except version and modification time, which increase. A restored time may conflict with
 a draft scheduled there since: the conflict is shown, because refusing would block all earlier undo steps. Restoring a
@@ -11,6 +12,7 @@ time in the past is refused, since the draft would be posted at once.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from typing import Any
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.history_text import describe_action
@@ -172,7 +174,7 @@ class _Restorer:
         change = DraftUpdate(
             kind=self._kind,
             action=event.action,
-            after=event.before,
+            after=_restored_columns(snapshot, event),
             at=self._now,
             bulk_id=self._bulk_id,
             target_event=event,
@@ -200,6 +202,14 @@ class _Restorer:
                 f"Cannot {self._kind} this: its time, {format_iso(at)}, has passed.",
                 "Reschedule it.",
             )
+
+
+def _restored_columns(snapshot: DraftSnapshot, event: EventRow) -> Mapping[str, Any]:
+    """Return the columns that the undo or redo of an event sets, with their stored values."""
+    if snapshot.status is Status.GENERATION_FAILED and event.action == Action.REGENERATE:
+        # The error is from after the event, which has that of before only if there was one.
+        return {"last_error": None, **event.before}
+    return event.before
 
 
 def _plan_draft(
