@@ -65,6 +65,20 @@ def test_backups_are_listed(tmp_path: Path) -> None:
     assert (result.code, result.out.split()[-2:]) == (0, ["automatic", str(path)])
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("list", "copydesk backup --list"), ("new", "copydesk backup"), ("restore", "copydesk restore FILE")],
+)
+def test_file_is_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, meant: str) -> None:
+    create_draft(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    result = run_in_process(tmp_path, "backup", name)
+    assert_one_line_error(result, 2)
+    assert f"Use `{meant}`, or" in result.err
+    assert not Path(name).exists()
+    assert run_in_process(tmp_path, "backup", f"{name}.db").code == 0
+
+
 def test_existing_file_needs_force(tmp_path: Path) -> None:
     target = tmp_path / "copy.db"
     target.write_text("mine")

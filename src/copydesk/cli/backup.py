@@ -13,6 +13,13 @@ from copydesk.model.backup import Backup, BackupContent, RestoredDesk
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
+_COMMANDS = {
+    **dict.fromkeys(("list", "ls"), "copydesk backup --list"),
+    **dict.fromkeys(("create", "new"), "copydesk backup"),
+    "restore": "copydesk restore FILE",
+}
+"""What looks like a command in the place of FILE -> the command that is meant."""
+
 
 @command(examples=("copydesk backup", "copydesk backup ~/copydesk.db --force"))
 @click.argument("file", required=False, type=click.Path(path_type=Path))
@@ -31,6 +38,8 @@ def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, a
         require_fields(Backup)
         _print_list(context, as_json=as_json)
         return
+    if file is not None and (meant := _COMMANDS.get(str(file))):
+        raise click.UsageError(f"{file} would be the name of the backup. Use `{meant}`, or a name with a suffix.")
     require_fields(BackupContent)
     target = file.absolute() if file is not None else None
     content = context.run(lambda desk: desk.backups.create(target, overwrite=force))
