@@ -1511,7 +1511,7 @@ def no_slots(approved: int) -> tuple[str, str]:
 
 def slot_prompt(hour: int) -> str:
     """Prompt for weekly slots, by examples; the first one lies in the hour under the cursor."""
-    return f"Weekly slot: {hour:02}:30 · weekdays 9:30 · mon,wed 9"
+    return f"Weekly slots: {hour:02}:30 · weekdays 9:30 15 · mon,wed 9, sat 11"
 
 
 def slot_prompt_hint(slot: str) -> str:
@@ -1521,7 +1521,7 @@ def slot_prompt_hint(slot: str) -> str:
 
 def invalid_slot(hour: int) -> str:
     """Refuse an answer to the prompt for slots."""
-    return f"Not a slot. Try 30, {hour:02}:30, weekdays 9:30 or mon,wed 9 · {key_label('line.leave')} cancel"
+    return f"Not a slot. Try 30, {hour:02}:30 or weekdays 9:30 15, sat 11 · {key_label('line.leave')} cancel"
 
 
 def slots_exist(count: int, slots: str) -> str:

@@ -44,3 +44,14 @@ async def test_toast_of_an_undo_takes_one_line(tmp_path: Path, size: tuple[int, 
         await review.wait_for(lambda: "Ctrl+R redo" in review.text)
         (line,) = (line for line in review.lines if "Ctrl+R redo" in line)
         assert "Undid approval of “" in line
+
+
+@pytest.mark.parametrize("size", [(60, 24), (80, 24), (100, 30), (120, 40)])
+@pytest.mark.parametrize("length", range(56, 112, 11))
+async def test_toast_is_not_cut_off(tmp_path: Path, size: tuple[int, int], length: int) -> None:
+    async with open_review(tmp_path, size=size) as review:
+        message = ("word " * 30)[: length - 4] + " end"
+        review.app.notify(message)
+        await review.wait_for(lambda: review.app.screen.query(Toast))
+        await review.wait()
+        assert " end" in review.text

@@ -385,3 +385,22 @@ async def test_text_is_checked_as_it_is_typed(tmp_path: Path, monkeypatch: pytes
         await review.press(*["backspace"] * 24)
         await review.wait_for(lambda: "HTML entity" not in review.text)
         assert (await review.desk.drafts.get(first.id)).text == first.text
+
+
+async def test_narrow_terminal_shows_edited_text_in_the_open_draft(tmp_path: Path) -> None:
+    async with open_review(tmp_path, size=(80, 24)) as review:
+        await review.press("enter", "e", "ctrl+end", *" Really.", "ctrl+s")
+        await review.wait_for(lambda: " Really." in review.text)
+        assert "Draft · J next" in review.text
+        await review.press("u")
+        await review.wait_for(lambda: " Really." not in review.text)
+
+
+async def test_narrow_terminal_shows_changes_made_while_a_draft_was_open(tmp_path: Path) -> None:
+    async with open_review(tmp_path, size=(80, 24)) as review:
+        row = review.screen.queue.window.rows[-1]
+        await review.press("enter")
+        await review.desk.drafts.edit(row.id, "Changed meanwhile.")
+        assert "Changed meanwhile." not in review.text
+        await review.press("q")
+        await review.wait_for(lambda: "Changed meanwhile." in review.text)

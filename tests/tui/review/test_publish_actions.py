@@ -28,6 +28,7 @@ async def test_schedule_to_next_slot_undoes_in_two_steps(tmp_path: Path) -> None
         first = review.current
         await review.press("s")
         assert await review.get_status(first.id) is Status.SCHEDULED
+        assert review.current.id != first.id
         assert "Scheduled for Wed 11 Feb 09:00 · u undo" in review.toasts[-1]
         await review.press("u")
         assert await review.get_status(first.id) is Status.APPROVED
@@ -41,6 +42,7 @@ async def test_schedule_without_slot_approves_nothing(tmp_path: Path) -> None:
         await review.press("s")
         assert await review.get_status(first.id) is first.status
         assert review.find_row(first.id).status is first.status
+        assert review.current.id == first.id
         assert "No weekly slots. Add some: 2, then A." in review.toasts[-1]
         assert "problem" not in review.lines[0]
 

@@ -11,7 +11,7 @@ from copydesk.tui.schedule.week import GridPosition, Hour
 from copydesk.tui.schedule.week_pane import WeekLoaded
 from desk_fixtures import Watch, open_desk_at
 from schedule_driver import DAY, HOUR, NOW, fill_schedule, open_schedule
-from schedule_fixtures import FRI, THU, WED, draft_status, insert_draft, make_slot, scheduled_times
+from schedule_fixtures import FRI, MON, THU, WED, draft_status, insert_draft, make_slot, scheduled_times
 
 # NOW is Wednesday, 25 March 2026, 10:30 in Prague.
 
@@ -222,6 +222,15 @@ async def test_plan_is_previewed_and_applied_as_one_change(tmp_path: Path) -> No
         assert len(await scheduled_times(ui.desk)) == 3
         await ui.press("u")
         assert await scheduled_times(ui.desk) == {}
+
+
+async def test_cursor_goes_to_the_first_draft_that_was_scheduled(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, slots=[make_slot(MON, 9)], approved=2)
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("Q", "enter")
+        first = min((await scheduled_times(ui.desk)).values())
+        assert ui.pane.entry is not None
+        assert (ui.pane.entry.at, ui.pane.entry.draft is not None) == (first, True)
 
 
 async def test_plan_can_be_cancelled(tmp_path: Path) -> None:

@@ -44,6 +44,22 @@ def test_days_share_one_time(text: str, days: tuple[int, ...], time: tuple[int, 
 
 
 @pytest.mark.parametrize(
+    ("text", "slots"),
+    [
+        ("9:00 13:30", [make_slot(WED, 9, 0), make_slot(WED, 13, 30)]),
+        ("9:00, 13:30", [make_slot(WED, 9, 0), make_slot(WED, 13, 30)]),
+        ("15 and 45", [make_slot(WED, 12, 15), make_slot(WED, 12, 45)]),
+        ("mon, tue 9 13:30", [make_slot(day, *time) for time in ((9, 0), (13, 30)) for day in (MON, TUE)]),
+        ("weekends 10, mon 9:30", [make_slot(SAT, 10, 0), make_slot(SUN, 10, 0), make_slot(MON, 9, 30)]),
+        ("9:30 mondays, 11 sat", [make_slot(MON, 9, 30), make_slot(SAT, 11, 0)]),
+        ("mon 9, mon 9", [make_slot(MON, 9, 0)]),
+    ],
+)
+def test_several_times(text: str, slots: list[Slot]) -> None:
+    assert parse_slots(text, CURSOR_SLOT) == tuple(slots)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "60",
@@ -54,7 +70,9 @@ def test_days_share_one_time(text: str, days: tuple[int, ...], time: tuple[int, 
         "someday 9",
         "mon-someday 9",
         "mon-tue-wed 9",
-        "mon 9 10",
+        "mon 9 30",
+        "9:30 mon 10",
+        "weekdays 9:30, someday 11",
         "-",
         "every",
     ],

@@ -22,7 +22,7 @@ from schedule_fixtures import MON, SUN, TUE, WED, make_slot, scheduled_times
 async def test_slot_is_created_at_cursor(tmp_path: Path, answer: str, expected: Slot) -> None:
     async with open_schedule(tmp_path) as ui:
         await ui.press("j", "j", "A")
-        assert "Weekly slot: 12:30 · weekdays 9:30 · mon,wed 9" in ui.text
+        assert "Weekly slots: 12:30 · weekdays 9:30 15 · mon,wed 9, sat 11" in ui.text
         await (ui.answer(answer) if answer else ui.press("enter"))
         assert await ui.desk.schedule.slots() == (expected,)
         assert f"[:{expected.minute:02}" in ui.text
@@ -33,7 +33,7 @@ async def test_slots_of_several_days_are_one_change(tmp_path: Path) -> None:
     await fill_schedule(tmp_path, slots=initial)
     async with open_schedule(tmp_path, size=(40, 24)) as ui:
         await ui.press("A")
-        assert "Weekly slot: 10:30 · weekdays 9:30 · mon,wed 9" in " ".join(ui.text.split())
+        assert "Weekly slots: 10:30 · weekdays 9:30 15 · mon,wed 9, sat 11" in " ".join(ui.text.split())
         await ui.answer("weekdays 9:30")
         expected = tuple(make_slot(day, 9, 30) for day in range(1, 6))
         assert await ui.desk.schedule.slots() == expected
@@ -51,7 +51,7 @@ async def test_invalid_minute_reopens_prompt(tmp_path: Path) -> None:
     async with open_schedule(tmp_path) as ui:
         await ui.press("A")
         await ui.answer("60")
-        assert "Not a slot. Try 30, 10:30, weekdays 9:30 or mon,wed 9" in ui.text
+        assert "Not a slot. Try 30, 10:30 or weekdays 9:30 15, sat 11" in ui.text
         await ui.answer("25:00")
         await ui.press("escape")
         assert await ui.desk.schedule.slots() == ()

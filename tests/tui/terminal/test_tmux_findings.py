@@ -322,7 +322,7 @@ def test_slots_edits_and_forms_ask_and_keep(history_home: Path) -> None:
         terminal.press("]", "g")
         terminal.wait_for("02:00–02:59")
         terminal.press("A")
-        terminal.wait_for("Weekly slot: 02:30")
+        terminal.wait_for("Weekly slots: 02:30")
         terminal.press("Enter")
         terminal.wait_for(r"02:00 .*▌\[:00 ")
         terminal.press("D")

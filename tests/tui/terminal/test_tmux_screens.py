@@ -105,7 +105,7 @@ def test_week_is_scheduled_from_plan(sample_home: Path) -> None:
         terminal.wait_for("00:00–00:59")
         for hour in ("00", "01", "02"):
             terminal.press("A")
-            terminal.wait_for(f"Weekly slot: {hour}:30")
+            terminal.wait_for(f"Weekly slots: {hour}:30")
             terminal.press("Enter")
             terminal.wait_for(rf"{hour}:00 free slot · every")
             terminal.press("j")

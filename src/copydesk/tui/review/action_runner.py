@@ -173,15 +173,18 @@ class ActionResult(NamedTuple):
 
 
 class SingleChange(NamedTuple):
-    """A change of one draft, whose row displays the result already."""
+    """A change of one draft, whose row usually displays the result already."""
 
     draft: ListedDraft
     steps: Sequence[ChangeDraft]
     decided_in: float | None
     """Seconds from showing the draft to the decision; None if it is none, or the draft is not displayed."""
     displayed_state: DraftState | None
+    """The state that its row displays already."""
     on_success: OnSuccess | None
     on_failure: Callable[[], object] | None
+    moves_on: bool
+    """True if the cursor moves on only after the change."""
 
 
 class BulkChange(NamedTuple):
@@ -220,14 +223,15 @@ class ActionRunner:
         on_success: OnSuccess | None = None,
         on_failure: Callable[[], object] | None = None,
         moves: bool = False,
+        waits: bool = False,
     ) -> None:
         """Apply the steps in order to `target`, by default the selection.
 
         `on_success` is called with the ids of the changed drafts, `on_failure` if none was. With `moves`, several
         drafts are scheduled at a time, and those that have a time already are moved to it.
 
-        A single draft's row fades to its new status at once. If it seems not to allow the steps, the row stays as it
-        is, and the desk reports the reason.
+        A single draft's row fades to its new status at once, and the cursor moves on. If it seems not to allow the
+        steps, or with `waits`, both stay as they are until the desk has taken the change, or reports why not.
         """
         selection = target or self.pane.selection()
         if selection is None:
@@ -241,17 +245,23 @@ class ActionRunner:
             return
         draft = selection.draft
         state = self._state_after(draft, steps)
-        on_finished = decided_in = None
-        if state is not None:
-            # Before the write, so that the effect is visible at once.
-            self.queue.fade([draft.id], state.status, archived=state.archived)
-            self.changes.pending.add(draft.id, state)
-            if draft.status in TO_REVIEW and (state.archived or state.status not in TO_REVIEW):
-                decided_in = self.changes.seconds_displayed(draft.id)
-            on_finished = partial(self.changes.pending.remove_first, draft.id)
-            self._move_on(draft)
-        single = SingleChange(draft, steps, decided_in, state, on_success, on_failure)
-        self.app.enqueue_write(lambda desk: self._change_one(desk, single), on_finished=on_finished)
+        decided_in = None
+        if state is not None and draft.status in TO_REVIEW and (state.archived or state.status not in TO_REVIEW):
+            decided_in = self.changes.seconds_displayed(draft.id)
+        single = SingleChange(draft, steps, decided_in, None if waits else state, on_success, on_failure, waits)
+        if state is None or waits:
+            self.app.enqueue_write(
+                lambda desk: self._change_one(desk, single), hold_keys=Hold.RESULT if waits else None
+            )
+            return
+        # Before the write, so that the effect is visible at once.
+        self.queue.fade([draft.id], state.status, archived=state.archived)
+        self.changes.pending.add(draft.id, state)
+        self._move_on(draft)
+        self.app.enqueue_write(
+            lambda desk: self._change_one(desk, single),
+            on_finished=partial(self.changes.pending.remove_first, draft.id),
+        )
 
     def refusal(self, key_id: str, draft: ListedDraft) -> str:
         """Return why a key does nothing to the draft, and which keys do; empty if it does something."""
@@ -330,6 +340,8 @@ class ActionRunner:
         outcome = Outcome(change_name(request.action), (draft.id,), detail=detail, names=names)
         states = {draft.id: DraftState.of(changed)}
         self.finish(ActionResult(outcome, states, displayed_state=change.displayed_state, on_success=change.on_success))
+        if change.moves_on:
+            self.screen.call_later(self._move_on, draft)
 
     async def _apply_steps(self, desk: "Desk", change: SingleChange) -> Draft:
         """Apply the steps; if a later one fails, undo the earlier ones and re-raise."""

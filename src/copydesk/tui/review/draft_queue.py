@@ -138,8 +138,10 @@ class DraftQueue(LineList["ListedDraft | None"]):
         return [row for row in rows if row is not None]
 
     def visible_ids(self) -> tuple[str, ...]:
-        """Return the ids of the rows on screen."""
-        return self.window.ids_between(*self._rows_on_screen())
+        """Return the ids of the rows on screen and of the draft under the cursor, which its pane shows without them."""
+        ids = self.window.ids_between(*self._rows_on_screen())
+        current = self.current
+        return ids if current is None or current.id in ids else (*ids, current.id)
 
     def _rows_on_screen(self) -> tuple[int, int]:
         """Return the first and the last index that the screen has room for."""

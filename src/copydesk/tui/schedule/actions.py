@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -229,6 +230,10 @@ class DraftActions:
         """Schedule the drafts of the plan; notify what came out differently from the plan."""
         result = await desk.schedule.auto_schedule([placed.draft_id for placed in plan.scheduled])
         self._edits.record(tuple(placed.draft_id for placed in result.scheduled))
+        if result.scheduled:
+            # They may all lie in another week than the one on the screen.
+            first = min(result.scheduled, key=lambda placed: placed.scheduled_at)
+            self._pane.follow(first.draft_id, first.scheduled_at)
         # Slots may have been taken, or drafts changed, while the plan was on the screen.
         planned = {(placed.draft_id, placed.scheduled_at) for placed in plan.scheduled}
         changed = sum((placed.draft_id, placed.scheduled_at) not in planned for placed in result.scheduled)
@@ -386,9 +391,11 @@ class SlotActions:
 
 
 def _format_slots(slots: Sequence[Slot]) -> str:
-    """Format slots that share a time as `Mon, Wed 09:30`."""
-    *rest, last = (format_slot(slot) for slot in slots)
-    return ", ".join([*(label[:3] for label in rest), last])
+    """Format slots, those that share a time as `mon, wed 09:30`."""
+    by_time: dict[str, list[str]] = {}
+    for day, time in (format_slot(slot).split() for slot in slots):
+        by_time.setdefault(time, []).append(day)
+    return ", ".join(f"{', '.join(days)} {time}" for time, days in by_time.items())
 
 
 async def _replace_slots(desk: "Desk", expected: tuple[Slot, ...], new: tuple[Slot, ...]) -> None:
@@ -403,34 +410,48 @@ def parse_slots(text: str, default: Slot) -> tuple[Slot, ...]:
     """Return the slots that `text` describes, Monday first; an empty tuple if it is invalid.
 
     An empty text means `default` itself; `30` and `4:30` are another minute or time of its day. After days a number is
-    an hour: `weekdays 9:30`, `daily 9`, `mon,wed 9:30`, `sat-sun 10`; days without a time take the time of `default`.
+    an hour: `weekdays 9:30 15`, `daily 9`, `mon,wed 9:30, sat 11`, `sat-sun 10`; days without a time take the time of
+    `default`.
     """
     # Remove blanks around hyphens, so that a range of days is one token.
     tokens = re.sub(r"\s*([-–])\s*", r"\1", text.lower()).replace(",", " ").split()
     if not tokens:
         return (default,)
-    times, days = (
-        [token for token in tokens if token[0].isdigit()],
-        [token for token in tokens if not token[0].isdigit()],
-    )
-    if len(times) > 1:
+    words = [token for token in tokens if token not in _FILLER_WORDS]
+    runs = [list(run) for _, run in groupby(words, key=lambda token: token[0].isdigit())]
+    if len(runs) == 1 and runs[0][0][0].isdigit():
+        return _combine((default.day_of_week,), [_parse_time(time, default, _MINUTE) for time in runs[0]])
+    if len(runs) == 1:
+        return _combine(_parse_days(runs[0]), [(default.hour, default.minute)])
+    if len(runs) % 2:
         return ()
-    day_numbers = _parse_days(days)
-    clock = _parse_time(times, default, with_days=bool(days))
-    if clock is None or (days and not day_numbers):
-        return ()
-    return tuple(Slot(day_of_week=day, hour=clock[0], minute=clock[1]) for day in day_numbers or (default.day_of_week,))
+    slots: list[Slot] = []
+    for days, times in zip(runs[::2], runs[1::2], strict=True):
+        if days[0][0].isdigit():
+            # The time comes first: `9:30 mondays`.
+            days, times = times, days  # noqa: PLW2901
+        added = _combine(_parse_days(days), [_parse_time(time, default, _CLOCK) for time in times])
+        if not added:
+            return ()
+        slots += added
+    return tuple(dict.fromkeys(slots))
 
 
-def _parse_time(times: Sequence[str], default: Slot, *, with_days: bool) -> tuple[int, int] | None:
-    """Return (hour, minute); None if invalid."""
-    if not times:
-        return default.hour, default.minute
-    match = (_CLOCK if with_days else _MINUTE).fullmatch(times[0])
+def _combine(days: Sequence[int], times: Sequence[tuple[int, int] | None]) -> tuple[Slot, ...]:
+    """Return a slot for each time on each of the days; an empty tuple if a time is invalid."""
+    valid = [time for time in times if time is not None]
+    if len(valid) < len(times):
+        return ()
+    return tuple(Slot(day_of_week=day, hour=hour, minute=minute) for hour, minute in valid for day in days)
+
+
+def _parse_time(text: str, default: Slot, pattern: "re.Pattern[str]") -> tuple[int, int] | None:
+    """Return (hour, minute); None if invalid. A number alone is a minute by `_MINUTE`, an hour by `_CLOCK`."""
+    match = pattern.fullmatch(text)
     if match is None:
         return None
-    hour, minute = (match[1], match[2] or 0) if with_days else (match[1] or default.hour, match[2])
-    return (int(hour), int(minute)) if int(hour) < 24 and int(minute) < 60 else None
+    hour, minute = int(match[1] or default.hour), int(match[2] or 0)
+    return (hour, minute) if hour < 24 and minute < 60 else None
 
 
 def _parse_days(tokens: Sequence[str]) -> tuple[int, ...]:
@@ -438,7 +459,7 @@ def _parse_days(tokens: Sequence[str]) -> tuple[int, ...]:
     day_numbers: set[int] = set()
     for token in tokens:
         parsed = _parse_days_word(token)
-        if not parsed and token not in _FILLER_WORDS:
+        if not parsed:
             return ()
         day_numbers.update(parsed)
     return tuple(day for day in _WEEK if day in day_numbers)
