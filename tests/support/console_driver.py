@@ -479,8 +479,10 @@ def defer_frame(compositor: Compositor, full: bool = False, **values: Any) -> Re
 
 
 def _is_quiet(app: Console) -> bool:
-    """Return whether no key or message is on its way, and nothing to paint."""
-    return not app.type_ahead.is_busy and not _needs_painting(app) and _has_processed_messages(app) and _is_painted(app)
+    """Return whether no key, message or new size is on its way, and nothing to paint."""
+    # Textual passes a new size on after a hundredth of a second.
+    arrived = not app.type_ahead.is_busy and app._resize_timer is None
+    return arrived and not _needs_painting(app) and _has_processed_messages(app) and _is_painted(app)
 
 
 def _is_painted(app: Console) -> bool:

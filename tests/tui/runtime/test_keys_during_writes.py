@@ -78,7 +78,8 @@ async def test_action_is_dropped_when_its_screen_is_left(tmp_path: Path) -> None
         assert len(ui.app.screen_stack) == 1
 
 
-async def test_closed_prompt_is_not_autosaved() -> None:
+async def test_closed_prompt_is_not_autosaved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copydesk.tui.dialogs.prompt.AUTOSAVE_DELAY", 60)
     saved: list[str] = []
 
     async def save(text: str) -> None:
