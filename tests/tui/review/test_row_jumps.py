@@ -3,7 +3,7 @@
 import pytest
 
 from console_driver import FakeDesk, open_console, record_frames
-from copydesk.tui.review import draft_queue
+from copydesk.tui.review import draft_queue, screen
 from delayed_responses import DelayedResponse, assert_stays, wait_until
 
 MANY = 1_000
@@ -11,6 +11,8 @@ MANY = 1_000
 
 async def test_screen_waits_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draft_queue, "MAX_JUMP_WAIT", 600)
+    # The search field that is mounted then is painted, too.
+    monkeypatch.setattr(screen, "PRELOAD_DELAY", 600)
     desk = FakeDesk(MANY)
     async with open_console(desk) as ui:
         rows, frames = DelayedResponse(desk.drafts.views, "window"), record_frames(ui)

@@ -217,7 +217,7 @@ def test_rows_say_what_differs_and_are_sorted(history_home: Path, size: tuple[in
         terminal.press("Enter")
         terminal.wait_for(r"\A(?![\s\S]*Empty fields stay)")
         terminal.press("4")
-        terminal.wait_for(r"Experiments · 2[\s\S]*Not enough data")
+        terminal.wait_for(r"Experiments · 2[\s\S]*▌.* Short or long[\s\S]*still needed")
         terminal.press("j")
         terminal.wait_for(r"How many hashtags[\s\S]*No impressions from Bluesky, Mastodon: ")
         assert "Traceback" not in terminal.quit_console()
