@@ -37,7 +37,8 @@ PLATFORMS: dict[str, PlatformInfo] = {
                 max_bytes=3000,
                 max_images=4,
                 max_image_bytes=2_000_000,
-                max_alt_length=2000,  # the server has no limit; this is the one of Bluesky's own app
+                # That of Bluesky's own app, and of drafts: the server has none.
+                max_alt_length=2000,
             ),
             # The card is part of the post, and the client must send it.
             makes_link_cards=False,
@@ -169,7 +170,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
                 max_images=4,
                 max_image_bytes=2_000_000,
                 image_types=_WEB_IMAGE_TYPES,
-                max_alt_length=125,
+                max_alt_length=191,  # of the feature image; 125 on a Ghost from before October 2024
             ),
             credential_fields=(
                 CredentialField(

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import httpx
+import msgspec
 import pytest
 from hypothesis import given
 
@@ -59,6 +60,13 @@ async def test_article_is_created_as_draft_then_published():
     assert (post["title"], post["tags"]) == ("Tea & steam", [{"name": "Tea"}])
     assert "&lt;script&gt;" in post["html"]
     assert setup.blog.requests[0].headers["accept-version"] == "v5.0"
+
+
+def test_alt_text_of_the_feature_image_is_limited():
+    validate, article = GhostSetup().platform.validate, make_post(NOW)
+    assert validate(msgspec.structs.replace(article, alts=("a" * 191, "b" * 192)), ME) == []
+    (problem,) = validate(msgspec.structs.replace(article, alts=("a" * 192,)), ME)
+    assert problem.message == "The alt text of the first image has 192 characters; the limit on Ghost is 191."
 
 
 def test_rendering_is_deterministic():

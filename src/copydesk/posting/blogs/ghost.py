@@ -26,6 +26,7 @@ from copydesk.posting.platform import (
     Post,
     PostImage,
     PostMetrics,
+    Problem,
     RefusedPostError,
     StepResult,
     UnknownOutcomeError,
@@ -71,6 +72,16 @@ class Ghost(DraftThenPublish):
     """A self-hosted Ghost blog."""
 
     info: ClassVar[PlatformInfo] = PLATFORMS["ghost"]
+
+    def validate(self, post: Post, account: Account) -> Sequence[Problem]:
+        """Return the reasons why the post would make no article here: those of all blogs, and a long alt text."""
+        problems = list(super().validate(post, account))
+        # Those of other images are part of the text.
+        length, limit = len(post.alts[0]) if post.alts else 0, self.info.limits.max_alt_length
+        if length > limit:
+            message = f"The alt text of the first image has {length} characters; the limit on Ghost is {limit}."
+            problems.append(Problem(message=message))
+        return problems
 
     def draft_body(self, post: Post, article: articles.Article) -> dict[str, object]:
         """Return the request body of the draft."""
