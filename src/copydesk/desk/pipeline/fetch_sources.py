@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from operator import itemgetter
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -78,45 +78,50 @@ def match_entries(
     return new, changed
 
 
+class NewItems(NamedTuple):
+    """The new items of a fetch."""
+
+    items: list[NewItem]
+    too_old: int = 0
+    """Number of those that were already old when their source was first fetched."""
+
+
 def store_fetch(
     conn: Transaction, user_id: str, ctx: DeskContext, stored: StoredSource, result: "FetchResult", now: datetime
-) -> list[NewItem]:
+) -> NewItems:
     """Store a source's entries in one transaction; return the new items."""
     # Do not infer this from the state: it is empty after a change of URL, while the items are still there.
     first_fetch = stored.source.item_count == 0
     stored_items = () if first_fetch else items.find_existing(conn, user_id, stored.source.id, result.entries)
     new, changed = match_entries(result.entries, stored_items)
     new_items = _new_items(ctx, stored, new, now)
-    published = [item.published for item in new_items]
+    published = [item.published for item in new_items.items]
     outcome = fetch_outcome(conn, user_id, stored, result, published, now, ctx.jitter())
     if not sources.save_fetch_outcomes(conn, user_id, [outcome]):
-        return []  # the source was deleted or changed in the meantime: the entries are not its any more
+        return NewItems([])  # the source was deleted or changed in the meantime: the entries are not its any more
     if ctx.settings.schedule.hold_changed:
         source_changes.hold_changed(conn, user_id, changed, now)
         source_changes.hold_removed(conn, user_id, stored.source.id, result.removed, now)
-    items.add(conn, user_id, stored.source.id, new_items, now)
+    items.add(conn, user_id, stored.source.id, new_items.items, now)
     items.update_entries(
         conn, user_id, [(item_id, entry, canonical_url(entry.url or "")) for item_id, entry in changed]
     )
     return new_items
 
 
-def _new_items(ctx: DeskContext, stored: StoredSource, entries: Sequence[Entry], now: datetime) -> list[NewItem]:
+def _new_items(ctx: DeskContext, stored: StoredSource, entries: Sequence[Entry], now: datetime) -> NewItems:
     """Convert entries to items. Only recent ones of a first fetch, within the source's cap, can be drafted."""
-    result = []
+    result, too_old = [], 0
+    is_first_fetch = stored.state.last_ok is None
     for entry in entries:
         # A date in the future would keep the item newest until then.
         published = min(entry.published or now, now)
-        state = ItemState.NEW if _is_recent(ctx, stored, published, now) else ItemState.HISTORY
+        is_recent = fetch_policy.is_eligible(published, now, is_first_fetch, ctx.settings.pipeline.first_fetch_hours)
+        too_old += not is_recent
+        state = ItemState.NEW if is_recent else ItemState.HISTORY
         canonical = canonical_url(entry.url or "")
         result.append(NewItem(id=new_id(now), entry=entry, canonical=canonical, published=published, state=state))
-    return _limit_new(result, (stored.source.config or SourceConfig()).max_items)
-
-
-def _is_recent(ctx: DeskContext, stored: StoredSource, published: datetime, now: datetime) -> bool:
-    """Return False for an entry that was already old when its source was first fetched."""
-    is_first_fetch = stored.state.last_ok is None
-    return fetch_policy.is_eligible(published, now, is_first_fetch, ctx.settings.pipeline.first_fetch_hours)
+    return NewItems(_limit_new(result, (stored.source.config or SourceConfig()).max_items), too_old)
 
 
 def _limit_new(new_items: list[NewItem], limit: int | None) -> list[NewItem]:
@@ -335,10 +340,8 @@ class _FetchStage:
                 fresh = await self._ctx.write(store_fetch, self._ctx, stored, result, now)
         finally:
             self._count_unstored(-1)
-        self._progress.increment(**dict.fromkeys(_ITEM_COUNTERS, len(fresh)))
-        old = sum(not _is_recent(self._ctx, stored, item.published, now) for item in fresh)
-        self._progress.increment(items_too_old=old)
-        self.new_item_ids.update(item.id for item in fresh)
+        self._progress.increment(items_too_old=fresh.too_old, **dict.fromkeys(_ITEM_COUNTERS, len(fresh.items)))
+        self.new_item_ids.update(item.id for item in fresh.items)
 
     def _count_unstored(self, change: int) -> None:
         """Count sources that wait to be stored; pause the client while there are too many."""
