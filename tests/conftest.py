@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from memory_folders import folder_prefix, remove_leftovers
 from sampling import EXHAUSTIVE, sample_size
 
 TESTS = Path(__file__).parent
@@ -71,7 +72,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def _use_memory(config: pytest.Config) -> None:
     """Put the files of tests into memory, if there is enough. `make prove` works on the disk, as users do."""
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= NEEDED_MEMORY:
-        folder = tempfile.TemporaryDirectory(prefix="copydesk-tests-", dir=MEMORY, ignore_cleanup_errors=True)
+        remove_leftovers(MEMORY)
+        folder = tempfile.TemporaryDirectory(prefix=folder_prefix(), dir=MEMORY, ignore_cleanup_errors=True)
         config.add_cleanup(folder.cleanup)
         os.environ["TMPDIR"] = tempfile.tempdir = folder.name
         # pytest keeps the folders of the last run that failed there.
