@@ -13,7 +13,6 @@ from reference_tables import (
     APPROVED,
     AWAITING,
     CHANGES,
-    CONFLICT_WINDOW,
     GRACE_PERIODS,
     POST_INTERVAL,
     POSTING,
@@ -173,10 +172,7 @@ class ModelDesk:
         return {draft_id: refusal for draft_id, refusal in results.items() if refusal}
 
     def auto_schedule(self, now: datetime) -> dict[str, datetime]:
-        """Schedule each approved draft in the next slot apart from all others.
-
-        The most confident comes first if all are known, then the oldest.
-        """
+        """Schedule each approved draft in the next slot, the most confident first if all are known, then the oldest."""
         self.sequence += 1
         bulk = self.sequence
         approved = {
@@ -191,24 +187,18 @@ class ModelDesk:
             for draft_id, draft in approved.items()
         )
         for _, _, draft_id in ranked:
-            at = self.next_slot(now, None, apart=CONFLICT_WINDOW)
-            assert self.change(draft_id, now, action="schedule", at=at, bulk=bulk) is None
+            assert self.change(draft_id, now, action="schedule", bulk=bulk) is None
         return {draft_id: draft.values.scheduled_at for draft_id, draft in approved.items()}  # type: ignore[misc]
 
-    def next_slot(self, now: datetime, not_before: datetime | None, *, apart: timedelta = timedelta()) -> datetime:
-        """Return the first slot without a draft, with none within `apart` of it."""
-        times = [
-            draft.values.scheduled_at
+    def next_slot(self, now: datetime, not_before: datetime | None) -> datetime:
+        """Return the first slot without a draft."""
+        taken = {
+            draft.values.scheduled_at.replace(second=0, microsecond=0)
             for draft in self.drafts.values()
             if draft.values.status in SLOT_STATES and draft.values.scheduled_at
-        ]
+        }
         hour = now.replace(minute=0, second=0, microsecond=0)
-        while (
-            hour <= now
-            or (not_before and hour < not_before)
-            or hour.hour not in SLOT_HOURS
-            or any(abs(at - hour) <= apart or at.replace(second=0, microsecond=0) == hour for at in times)
-        ):
+        while hour <= now or (not_before and hour < not_before) or hour.hour not in SLOT_HOURS or hour in taken:
             hour += timedelta(hours=1)
         return hour
 

@@ -53,7 +53,6 @@ SLOT_STATES = {SCHEDULED, POSTING}
 GRACE_PERIODS = {"SHORT": timedelta(minutes=30), "THREAD": timedelta(minutes=30), "BLOG": timedelta(hours=24)}
 POST_INTERVAL = timedelta(minutes=5)
 """Minimum interval between two posts of one account."""
-CONFLICT_WINDOW = timedelta(minutes=30)
 SLOT_HOURS = (9, 17)
 """Hours of each day (UTC) with a slot."""
 UNKNOWN = "unknown"

@@ -52,8 +52,7 @@ def plan(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
 def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool) -> None:
     """Schedule approved drafts into the next free slots.
 
-    All of them, or the given ones: best score first, then oldest. Slots within 30 minutes of another draft are left
-    free.
+    All of them, or the given ones: best score first, then oldest.
 
     Exit code 1 if a draft could not be scheduled.
     """

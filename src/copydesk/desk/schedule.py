@@ -51,6 +51,7 @@ PLAN_BATCH_SIZE = 100
 """Drafts per batch; other writers get their turn between batches."""
 MAX_PLAN_ROUNDS = 5
 """Rounds of planning. Each one plans again for the drafts that another process changed in between."""
+_MINUTE = timedelta(minutes=1)
 
 
 class _PlanInputs(Struct, frozen=True):
@@ -162,11 +163,11 @@ class AutoScheduler:
         return errors
 
     def _schedule_draft(self, conn: Transaction, user_id: str, entry: PlannedDraft) -> None:
-        """Schedule one draft. Raise ConflictError if its slot is in conflict by now or it is no longer approved."""
+        """Schedule one draft. Raise ConflictError if its slot was taken or it is no longer approved."""
         now = self._ctx.clock()
+        minute = entry.at.replace(second=0, microsecond=0)
         # The plan is older than this transaction: check the slot again.
-        near = schedule.list_reserved_between(conn, user_id, entry.at - CONFLICT_WINDOW, entry.at + CONFLICT_WINDOW)
-        if entry.at <= now or near:
+        if entry.at <= now or schedule.has_reserved_between(conn, user_id, minute, minute + _MINUTE):
             raise ConflictError("The slot was taken in the meantime.")
         snapshot = draft_updates.load_snapshot(conn, user_id, entry.draft_id)
         request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=entry.at)
@@ -185,7 +186,7 @@ def _load_inputs(conn: Transaction, user_id: str, ids: Collection[str] | None, n
         ),
         slots=schedule.list_slots(conn, user_id),
         zone=schedule.get_time_zone(conn, user_id),
-        taken=schedule.list_taken_times(conn, user_id, now - CONFLICT_WINDOW),
+        taken=schedule.list_taken_times(conn, user_id, now),
     )
 
 
@@ -315,7 +316,6 @@ class Schedule:
     async def auto_schedule(self, draft_ids: Sequence[str] | None = None, *, dry_run: bool = False) -> AutoSchedule:
         """Schedule approved drafts, or those with these ids, in free slots, best score first, then oldest first.
 
-        Slots within 30 minutes of another draft are left free.
         Each draft is a transaction of its own, and all are undone as one. With `dry_run` nothing is written. Drafts
         that got no slot are counted, with the reason. Raise InvalidError for an empty list of ids.
         """

@@ -1,6 +1,5 @@
 """Weekly slots: their occurrences in a time zone, which of them are free, and which approved draft goes into which."""
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, time, timedelta
@@ -8,7 +7,7 @@ from itertools import groupby
 from zoneinfo import ZoneInfo
 
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.schedule import CONFLICT_WINDOW, MAX_SLOTS, NO_SLOTS_REASON, Slot
+from copydesk.model.schedule import MAX_SLOTS, NO_SLOTS_REASON, Slot
 from copydesk.model.serialization import Struct
 from copydesk.scheduling.time_text import format_slot
 from copydesk.scheduling.wall_time import ScheduledTime, WallTime, scheduled_at_wall_time
@@ -165,30 +164,16 @@ def plan_drafts(
 ) -> SchedulePlan:
     """Assign free slots to drafts, best first; see `order_drafts`. The order of `drafts` does not matter.
 
-    Duplicate drafts count once. `taken` are the instants at which drafts of this user are scheduled, with those of the
-    last CONFLICT_WINDOW: no assigned slot is in conflict with them or with another one.
+    Duplicate drafts count once. `taken` are the instants at which drafts of this user are scheduled.
     """
     ordered = order_drafts({draft.id: draft for draft in drafts}.values())
     # Drafts first: zip then requests no slot, which may search a year ahead, when no draft is left.
     scheduled = tuple(
         PlannedDraft(draft_id=draft.id, at=slot.at, wall_time=slot.wall_time)
-        for draft, slot in zip(ordered, _without_conflicts(free_slots(slots, zone, taken, now), taken), strict=False)
+        for draft, slot in zip(ordered, free_slots(slots, zone, taken, now), strict=False)
     )
     skipped = len(ordered) - len(scheduled)
     return SchedulePlan(scheduled=scheduled, skipped=skipped, reason=_reason(skipped, any_slots=bool(slots)))
-
-
-def _without_conflicts(candidates: Iterable[SlotOccurrence], taken: Iterable[datetime]) -> Iterator[SlotOccurrence]:
-    """Yield the slots that are no conflict with a draft at an instant of `taken`, or in a slot yielded before."""
-    times = sorted(taken)
-    last_yielded: datetime | None = None
-    for slot in candidates:
-        nearest = bisect_left(times, slot.at - CONFLICT_WINDOW)
-        near_taken = nearest < len(times) and times[nearest] <= slot.at + CONFLICT_WINDOW
-        near_yielded = last_yielded is not None and slot.at - last_yielded <= CONFLICT_WINDOW
-        if not near_taken and not near_yielded:
-            last_yielded = slot.at
-            yield slot
 
 
 def order_drafts(drafts: Iterable[ApprovedDraft]) -> list[ApprovedDraft]:
@@ -209,5 +194,4 @@ def _reason(skipped: int, *, any_slots: bool) -> str:
         return ""
     if not any_slots:
         return NO_SLOTS_REASON
-    unusable = "taken or within 30 minutes of another draft"
-    return f"no free slot for {plural(skipped, 'draft')}: all slots in the next 366 days are {unusable}"
+    return f"no free slot for {plural(skipped, 'draft')}: all slots in the next 366 days are taken"

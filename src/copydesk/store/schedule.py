@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection, bindparam, case, delete, func, insert, select, tuple_
+from sqlalchemy import ColumnElement, Connection, bindparam, case, delete, exists, func, insert, select, tuple_
 
 from copydesk.model.draft import Format, Status
 from copydesk.model.schedule import Slot
@@ -177,11 +177,12 @@ class ScheduledDraft(Struct, frozen=True):
     """The first EXCERPT_LENGTH characters."""
 
 
-_RESERVED = (
-    select(*_SCHEDULED_COLUMNS)
-    .where(_OWN_DRAFTS, draft.c.status.in_(RESERVING_STATUSES), _HAS_TIME, draft.c.scheduled_at.between(_FROM, _TO))
-    .order_by(*_BY_TIME)
-)
+def _between(*conditions: ColumnElement[bool]) -> tuple[ColumnElement[bool], ...]:
+    return (_OWN_DRAFTS, draft.c.status.in_(RESERVING_STATUSES), _HAS_TIME, draft.c.scheduled_at >= _FROM, *conditions)
+
+
+_RESERVED = select(*_SCHEDULED_COLUMNS).where(*_between(draft.c.scheduled_at <= _TO)).order_by(*_BY_TIME)
+_HAS_RESERVED = select(exists().where(*_between(draft.c.scheduled_at < _TO)))
 
 
 def list_approved(conn: Connection, user_id: str) -> tuple[SlotCandidate, ...]:
@@ -215,6 +216,11 @@ def list_week(conn: Connection, user_id: str, first: datetime, last: datetime, l
     entries = (WeekEntry(**row._mapping) for row in rows)
     # The query orders by scheduled time for its index; posted drafts are shown at the time they were posted.
     return tuple(sorted(entries, key=lambda entry: (entry.at, entry.id)))
+
+
+def has_reserved_between(conn: Connection, user_id: str, first: datetime, before: datetime) -> bool:
+    """Return True if a draft is scheduled, held or being posted at `first` or later, and before `before`."""
+    return bool(conn.execute(_HAS_RESERVED, {"owner": user_id, "first": first, "last": before}).scalar())
 
 
 def list_by_wall_clock(

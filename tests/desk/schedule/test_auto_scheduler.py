@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -67,18 +66,6 @@ async def test_occupied_slots_are_skipped(tmp_path: Path) -> None:
         assert (assignment.draft_id, assignment.scheduled_at) == (draft_id, datetime(2026, 2, 20, 9, tzinfo=UTC))
 
 
-async def test_scheduled_drafts_are_no_conflicts(tmp_path: Path) -> None:
-    async with open_desk_at(tmp_path) as desk:
-        await desk.schedule.set_slots([make_slot(FRI, 9), make_slot(FRI, 9, 30), make_slot(FRI, 10, 30)])
-        await insert_scheduled(desk, datetime(2026, 2, 13, 11, tzinfo=UTC))
-        await insert_drafts(desk, 3)
-        scheduled = (await desk.schedule.auto_schedule()).scheduled
-        times = [f"{assignment.scheduled_at:%d %H:%M}" for assignment in scheduled]
-        assert times == ["13 09:00", "20 09:00", "20 10:30"]
-        for assignment in scheduled:
-            assert not (await desk.schedule.conflicts(assignment.scheduled_at, assignment.draft_id)).has_conflict
-
-
 async def test_only_given_approved_drafts_are_scheduled(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
@@ -115,7 +102,7 @@ async def test_slots_of_one_year_are_used(tmp_path: Path) -> None:
         await insert_drafts(desk, 55)
         outcome = await desk.schedule.auto_schedule()
         assert (len(outcome.scheduled), outcome.skipped) == (52, 3)
-        assert "all slots in the next 366 days are taken or within 30 minutes of another draft" in outcome.reason
+        assert "all slots in the next 366 days are taken" in outcome.reason
 
 
 @pytest.mark.parametrize(
@@ -175,10 +162,7 @@ async def test_auto_schedule_is_undone_at_once(tmp_path: Path) -> None:
         assert {await draft_status(desk, draft_id) for draft_id in ids} == {"approved"}
 
 
-@pytest.mark.parametrize("late", [timedelta(), timedelta(minutes=30)])
-async def test_slot_taken_concurrently_is_replanned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: timedelta
-) -> None:
+async def test_slot_taken_concurrently_is_replanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_desk_at(tmp_path) as desk, open_desk_at(tmp_path) as other:
         await desk.schedule.set_slots(DAILY)
         ids = await insert_drafts(desk, 3)
@@ -188,8 +172,8 @@ async def test_slot_taken_concurrently_is_replanned(
         def plan_then_race(*args: object) -> object:
             monkeypatch.setattr(schedule, "plan_drafts", plan)
             result = plan(*args)
-            # Between planning and writing, the other desk schedules a draft at or near the second planned slot.
-            raced_times.append(result.scheduled[1].at + late)
+            # Between planning and writing, the other desk schedules a draft to the second planned slot.
+            raced_times.append(result.scheduled[1].at)
             return result
 
         raced_times: list[datetime] = []
@@ -207,8 +191,7 @@ async def test_slot_taken_concurrently_is_replanned(
         assert outcome.reason == ""
         times = sorted((await scheduled_times(desk)).values())
         assert len(set(times)) == 4
-        assert planned.scheduled[1].scheduled_at + late in times
-        assert all(later - earlier > timedelta(minutes=30) for earlier, later in pairwise(times))
+        assert planned.scheduled[1].scheduled_at in times
 
 
 async def test_draft_rejected_concurrently_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,9 +230,7 @@ async def test_drafts_without_slot_are_counted_after_replanning(
         outcome = await desk.schedule.auto_schedule()
         # The year has 52 Fridays; the rejected draft's slot went to one that had found none.
         assert (len(outcome.scheduled), outcome.skipped) == (52, 2)
-        no_slot = (
-            "no free slot for 1 draft: all slots in the next 366 days are taken or within 30 minutes of another draft"
-        )
+        no_slot = "no free slot for 1 draft: all slots in the next 366 days are taken"
         assert outcome.reason == f"{no_slot}; 1 is not approved"
 
 
