@@ -39,6 +39,7 @@ FINGERPRINTS: Final = {
     "0020": "42b951f2d1753c13",
     "0021": "756bc52d3d7845b9",
     "0022": "6825de7f42675e6c",
+    "0023": "91589d52c6bdfd4c",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

@@ -7,6 +7,7 @@ that index has the drafts of all users in no order, so the search is in the orde
 """
 
 from collections.abc import Sequence
+from enum import Enum, auto
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -41,14 +42,27 @@ _KEY_COLUMNS: Final = {
 }
 _BY_ID: Final = (Order.NEWEST, Order.OLDEST)
 _COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
-_TAG = "(SELECT id FROM tag WHERE user_id = :user AND name = :tag{})"
+# Named, because without statistics SQLite prefers the index of all drafts.
+_AGENT_DRAFTS: Final = "draft INDEXED BY ix_draft_user_id_status_id_archived_at_agent WHERE agent IS NOT NULL"
 MAX_SORTED: Final = 2000
-"""Fewer drafts of a source or a tag than this are sorted; with more, the tab is walked in its order. In a tab with
-fewer, each draft is checked for the words of a search; in a larger one, all drafts with the words are walked.
+"""Fewer drafts of a source, a tag or agents than this are sorted; with more, the tab is walked in its order. In a tab
+with fewer, each draft is checked for the words of a search; in a larger one, all drafts with the words are walked.
 """
 
 # The SQL is built once for each shape of request. Only names from this module are formatted into it. A plus before a
 # column keeps SQLite from using its index.
+
+
+class Lead(Enum):
+    """What a statement starts from, because it leads to few drafts."""
+
+    TAB = auto()
+    """In a search."""
+    TAGS = auto()
+    """All of them, from the rarest one."""
+    SOURCE = auto()
+    AGENT = auto()
+    """The drafts of the tab that agents have proposed."""
 
 
 class WindowShape(NamedTuple):
@@ -62,8 +76,8 @@ class WindowShape(NamedTuple):
     by_agent: bool = False
     has_query: bool = False
     """True if words are searched for."""
-    is_selective: bool = False
-    """True if the filters, or in a search the tab, lead to few drafts."""
+    lead: Lead | None = None
+    """None if nothing leads to few drafts."""
     on_server: bool = False
     """True on PostgreSQL."""
     backwards: bool = False
@@ -108,7 +122,7 @@ def positions_of_drafts_sql(shape: WindowShape, count: int) -> str:
     """Return the SQL for the positions of those of `count` drafts that are in the view."""
     among = f"draft.id IN ({', '.join(f':each{index}' for index in range(count))})"
     if shape.has_query:
-        return f"SELECT draft.rid, draft.id FROM {_search_from(shape._replace(is_selective=True), among)}"  # noqa: S608
+        return f"SELECT draft.rid, draft.id FROM {_search_from(shape._replace(lead=Lead.TAB), among)}"  # noqa: S608
     conditions = [among, "+user_id = :user", *_tab_conditions(shape), *_filter_conditions(shape)]
     return f"SELECT {_KEY_COLUMNS[shape.order]}, id FROM draft WHERE {' AND '.join(conditions)}"  # noqa: S608
 
@@ -161,15 +175,26 @@ def arrived_since_sql(tab: Tab, count: int) -> str:
 
 @lru_cache
 def count_candidates_sql(shape: WindowShape) -> str:
-    """Return the SQL for the number of drafts that the filters, or in a search the tab, lead to, up to a limit."""
-    if shape.has_query:
-        branches = (f"SELECT 1 FROM draft WHERE {' AND '.join(state)}" for state in _state_conditions(shape))  # noqa: S608
-        return f"SELECT count(*) FROM ({' UNION ALL '.join(branches)} LIMIT :limit) AS found"  # noqa: S608
-    if shape.tags:
-        candidates = f"draft_tag WHERE tag_id = {_TAG.format(0)}"
+    """Return the SQL for the number of drafts that the lead leads to, up to a limit."""
+    if shape.lead is Lead.SOURCE:
+        branches = ["draft WHERE user_id = :user AND source_id = :source"]
+    elif shape.lead is Lead.TAGS:
+        branches = [_tagged_from(shape)]
+    elif shape.lead is Lead.AGENT:
+        branches = [f"{_AGENT_DRAFTS} AND {' AND '.join(state)}" for state in _state_conditions(shape)]
     else:
-        candidates = "draft WHERE user_id = :user AND source_id = :source"
-    return f"SELECT count(*) FROM (SELECT 1 FROM {candidates} LIMIT :limit) AS found"  # noqa: S608
+        branches = [f"draft WHERE {' AND '.join(state)}" for state in _state_conditions(shape)]
+    rows = " UNION ALL ".join(f"SELECT 1 FROM {branch}" for branch in branches)  # noqa: S608
+    return f"SELECT count(*) FROM ({rows} LIMIT :limit) AS found"  # noqa: S608
+
+
+@lru_cache
+def find_tags_sql(count: int) -> str:
+    """Return the SQL for the ids and names of `count` tags, and their numbers of drafts up to a limit."""
+    names = ", ".join(f":tag{index}" for index in range(count))
+    # With one tag there is no order to find.
+    drafts = "(SELECT count(*) FROM (SELECT 1 FROM draft_tag WHERE tag_id = tag.id LIMIT :limit) AS found)"
+    return f"SELECT id, name, {drafts if count > 1 else 0} FROM tag WHERE user_id = :user AND name IN ({names})"  # noqa: S608
 
 
 @lru_cache
@@ -184,7 +209,7 @@ def _branches(shape: WindowShape) -> list[str]:
     """Return the queries to merge: the drafts past the position, by state, and by having a key or not."""
     if shape.has_query:
         return [_search_from(shape)]
-    if shape.is_selective:
+    if shape.lead is not None:
         return [_selective_from(shape)]
     filters = _filter_conditions(shape)
     branches = []
@@ -213,7 +238,7 @@ def _tab_conditions(shape: WindowShape, plus: str = "+") -> list[str]:
 
 def _search_from(shape: WindowShape, among: str = "") -> str:
     """Return the drafts that match the search, of all or `among` some. The first table of a CROSS JOIN leads."""
-    plus = "" if shape.is_selective and not among else "+"
+    plus = "" if shape.lead is Lead.TAB and not among else "+"
     conditions = [
         f"{plus}draft.user_id = :user",
         *_tab_conditions(shape, plus),
@@ -227,7 +252,7 @@ def _search_from(shape: WindowShape, among: str = "") -> str:
         # The planner knows how common the words are, and how many drafts the user has.
         return f"draft WHERE {' AND '.join(['draft.words MATCH :words', *conditions])}"
     matches = "draft_words MATCH :words"
-    if shape.is_selective:
+    if shape.lead is Lead.TAB:
         # As a subquery: probed once per draft, the index would expand a prefix term each time.
         conditions.append(f"+draft.rid IN (SELECT rowid FROM draft_words WHERE {matches})")  # noqa: S608
         return f"draft WHERE {' AND '.join(conditions)}"
@@ -239,41 +264,46 @@ def _search_order(shape: WindowShape) -> str:
     """Return the column that orders the drafts that match a search."""
     if shape.on_server:
         return "draft.id"
-    return "+draft.rid" if shape.is_selective else "draft_words.rowid"
+    return "+draft.rid" if shape.lead is Lead.TAB else "draft_words.rowid"
 
 
 def _selective_from(shape: WindowShape) -> str:
-    """Return the FROM clause for few drafts, found by their source or tag and then sorted."""
-    conditions = _tab_conditions(shape)
+    """Return the FROM clause for few drafts, found by their source, tags or agent and then sorted."""
+    if shape.lead is Lead.AGENT:
+        start = f"{_AGENT_DRAFTS} AND user_id = :user"
+        conditions = _tab_conditions(shape, plus="")
+    elif shape.lead is Lead.TAGS:
+        start = f"draft WHERE id IN (SELECT draft_id FROM {_tagged_from(shape)}) AND +user_id = :user"  # noqa: S608
+        conditions = _tab_conditions(shape)
+    else:
+        start = "draft WHERE user_id = :user AND source_id = :source"
+        conditions = _tab_conditions(shape)
     past = (
         [f"({' OR '.join(' AND '.join(condition) for condition in _past_position(shape, None))})"]
         if shape.has_position
         else []
     )
-    if shape.tags:
-        # The first tag is checked by the subquery: drop its condition from the filters, keep those of the others.
-        has_first_tag = f"id IN (SELECT draft_id FROM draft_tag WHERE tag_id = {_TAG.format(0)})"  # noqa: S608
-        conditions = [
-            has_first_tag,
-            "+user_id = :user",
-            *conditions,
-            *_filter_conditions(shape)[: -shape.tags],
-            *_tag_conditions(shape)[1:],
-        ]
-    else:
-        conditions = ["user_id = :user", "source_id = :source", *conditions, *_filter_conditions(shape)]
-    return f"draft WHERE {' AND '.join([*conditions, *past])}"
+    # The subquery has checked the tags.
+    filters = _filter_conditions(shape._replace(tags=0) if shape.lead is Lead.TAGS else shape)
+    return " AND ".join([start, *conditions, *filters, *past])
+
+
+def _tagged_from(shape: WindowShape) -> str:
+    """Return the FROM clause for the ids of all drafts with the tags."""
+    others = _tag_conditions("tagged.draft_id", range(1, shape.tags))
+    return f"draft_tag AS tagged WHERE {' AND '.join(['tagged.tag_id = :tag0', *others])}"
 
 
 def _filter_conditions(shape: WindowShape) -> list[str]:
     conditions = ["+draft.format = :format"] * shape.format + ["+draft.source_id = :source"] * shape.source
-    return conditions + ["draft.agent IS NOT NULL"] * shape.by_agent + _tag_conditions(shape)
+    conditions += ["+draft.agent IS NOT NULL"] * shape.by_agent
+    return conditions + _tag_conditions("draft.id", range(shape.tags))
 
 
-def _tag_conditions(shape: WindowShape) -> list[str]:
+def _tag_conditions(draft_id: str, tags: range) -> list[str]:
     return [
-        f"EXISTS (SELECT 1 FROM draft_tag WHERE draft_id = draft.id AND tag_id = {_TAG.format(index)})"  # noqa: S608
-        for index in range(shape.tags)
+        f"EXISTS (SELECT 1 FROM draft_tag WHERE draft_id = {draft_id} AND tag_id = :tag{index})"  # noqa: S608
+        for index in tags
     ]
 
 
@@ -456,20 +486,35 @@ def _plan(
         position_has_key=position is not None and position.key is not None,
     )
     values: dict[str, Any] = {"user": user_id, "source": view.source_id, "format": view.format and view.format.value}
-    values |= {f"tag{index}": name for index, name in enumerate(view.tags)}
     values |= {f"status{index}": status.value for index, status in enumerate(TAB_STATUSES[view.tab])}
     values |= {"key": position.key, "id": position.id} if position else {}
     if shape.has_query:
         # The user may still be typing, so the last word is a prefix.
         query = parse_query(view.query, incomplete=True)
         values["words"] = search.build_match_expression(conn, user_id, query, source_id=view.source_id, tags=view.tags)
-    # On a server the planner knows how many drafts a tab has.
-    is_counted = not shape.on_server if shape.has_query else shape.source or shape.tags
-    if is_counted:
-        shape = shape._replace(
-            is_selective=_scalar(conn, count_candidates_sql(shape), values | {"limit": MAX_SORTED}) < MAX_SORTED
-        )
+    values |= {f"tag{index}": tag_id for index, tag_id in enumerate(_find_tags(conn, user_id, view.tags))}
+    for lead in _possible_leads(shape):
+        candidates = count_candidates_sql(shape._replace(lead=lead))
+        if _scalar(conn, candidates, values | {"limit": MAX_SORTED}) < MAX_SORTED:
+            return shape._replace(lead=lead), values
     return shape, values
+
+
+def _find_tags(conn: Connection, user_id: str, names: Sequence[str]) -> list[str]:
+    """Return the ids of the tags, the rarest first; an empty one for a tag that does not exist, which no draft has."""
+    if not names:
+        return []
+    values = {"user": user_id, "limit": MAX_SORTED} | {f"tag{index}": name for index, name in enumerate(names)}
+    rows = raw_execute(conn)(find_tags_sql(len(names)), values)
+    found = {name: (count, tag_id) for tag_id, name, count in rows}
+    return [tag_id for _, tag_id in sorted(found.get(name, (0, "")) for name in names)]
+
+
+def _possible_leads(shape: WindowShape) -> list[Lead]:
+    if shape.has_query:
+        # On a server the planner knows how many drafts a tab has.
+        return [] if shape.on_server else [Lead.TAB]
+    return [Lead.TAGS] * bool(shape.tags) + [Lead.SOURCE] * shape.source + [Lead.AGENT] * shape.by_agent
 
 
 def _scalar(conn: Connection, statement: str, values: dict[str, Any]) -> Any:

@@ -263,6 +263,7 @@ run_error = Table(
 # An id can be given by its end; see `id_ends`.
 _ID_END = text("substr(id, -4)")
 _SCHEDULED = partial_index("scheduled_at IS NOT NULL")
+_BY_AGENT = partial_index("agent IS NOT NULL")
 _BY_PIPELINE = partial_index("origin = 'pipeline'")
 TO_REVIEW_CONDITION = f"status IN ({', '.join(repr(status.value) for status in TO_REVIEW)})"
 """Repeated in queries of drafts to review: with a parameter SQLite would not see that their indexes apply."""
@@ -332,7 +333,8 @@ draft = Table(
     Index(None, "user_id", "status", "format", "id"),
     Index(None, "user_id", "scheduled_at", "id", **_SCHEDULED),
     Index(None, "user_id", "id", "scheduled_at", **_SCHEDULED),
-    Index(None, "user_id", "status", "scheduled_at", "id", **_SCHEDULED),
+    Index(None, "user_id", "status", "scheduled_at", "id", "archived_at", **_SCHEDULED),
+    Index("ix_draft_user_id_status_id_archived_at_agent", "user_id", "status", "id", "archived_at", **_BY_AGENT),
     Index("ix_draft_scheduled_at_scheduled", "scheduled_at", "user_id", **partial_index("status = 'scheduled'")),
     Index(None, "user_id", "posted_at", **partial_index("posted_at IS NOT NULL")),
     # Pending generation, in the order of the requests.

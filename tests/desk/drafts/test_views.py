@@ -239,7 +239,40 @@ def test_positions_of_given_drafts(draft_set, filter_plan):
 def test_selective_filter_uses_its_index(draft_set):
     plan = _plan(draft_set, DraftView(source_id=draft_set.sources[0]), None)
     assert "ix_draft_user_id_source_id_id (user_id=? AND source_id=?" in plan
-    assert "SEARCH draft_tag" in _plan(draft_set, DraftView(tags=("a",)), None)
+    for tab in Tab:
+        plan = _plan(draft_set, DraftView(tab=tab, by_agent=True), None)
+        assert "ix_draft_user_id_status_id_archived_at_agent (user_id=?" in plan
+    plan = _plan(draft_set, DraftView(tags=("a", "b")), None)
+    assert plan.startswith("SEARCH draft USING INDEX sqlite_autoindex_draft_1 (id=?)")
+    assert plan.count("PRIMARY KEY (tag_id=?") == 2
+
+
+def test_tags_that_few_drafts_share_lead(draft_set, monkeypatch):
+    monkeypatch.setattr(queue_window, "MAX_SORTED", 60)
+    leads = {
+        tags: queue_window._plan(draft_set.connection, draft_set.user, DraftView(tags=tags), None)[0].lead
+        for tags in (("a",), ("b",), ("a", "b"))
+    }
+    assert leads == {("a",): None, ("b",): None, ("a", "b"): queue_window.Lead.TAGS}
+
+
+@pytest.mark.sqlite("plans of SQLite")
+def test_drafts_by_agents_are_sorted_by_score_in_index(draft_set, monkeypatch):
+    monkeypatch.setattr(queue_window, "MAX_SORTED", 0)
+    plan = _plan(draft_set, DraftView(by_agent=True), None)
+    assert "TEMP B-TREE" not in plan
+
+
+@pytest.mark.sqlite("plans of SQLite")
+def test_scheduled_drafts_before_position_are_counted_in_index(draft_set):
+    position = DraftPosition(1, "x")
+    shape, values = queue_window._plan(draft_set.connection, draft_set.user, DraftView(tab=Tab.SCHEDULED), position)
+    statement = queue_window.count_sql(shape._replace(backwards=True))
+    rows = queue_window.raw_execute(draft_set.connection)(f"EXPLAIN QUERY PLAN {statement}", values)
+    # The scheduled ones; besides them the few that are being posted without a time are counted.
+    scheduled, *_ = [row[-1] for row in rows if "SEARCH" in row[-1]]
+    assert "USING COVERING INDEX" in scheduled
+    assert "(scheduled_at,id)<" in scheduled
 
 
 def _plan(draft_set: DraftSet, view: DraftView, position: DraftPosition | None, *, backwards: bool = False) -> str:

@@ -1,18 +1,23 @@
 """Tests that pages of the queue are read from an index in their order, of however many drafts: nothing is sorted."""
 
 import re
+from collections.abc import AsyncIterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, insert
 
-from copydesk.model.draft import Format
+from copydesk.desk import Desk
+from copydesk.model.draft import Agent, Format
 from copydesk.model.filters import DraftPosition, DraftView, Order, Tab, has_index, list_orders
-from copydesk.store import queue_window
+from copydesk.store import queue_window, tables
+from copydesk.store.column_types import to_microseconds
 from copydesk.store.raw_sql import execute_sql
-from desk_fixtures import open_desk_at
+from desk_fixtures import NOW, open_desk_at
 from schedule_fixtures import insert_drafts
+from store_fixtures import connect_to
 
 LISTS = [(tab, order) for tab in Tab for order in list_orders(tab) if has_index(tab, order)]
 WITH_KEY = {Order.BEST: 0.5, Order.CONFIDENT: 0.5, Order.SOONEST: 1, Order.SOURCE: "a"}
@@ -53,10 +58,82 @@ async def test_filtered_page_is_read_no_further_than_it_goes(tmp_path: Path) -> 
     assert max(int(rows) for rows in re.findall(r"actual rows=(\d+)", plan)) == 101, plan
 
 
+@pytest.fixture
+async def tagged_desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    """A desk of 3,000 drafts to review with the tag sea, 20 of them with the tag odd."""
+    async with open_desk_at(tmp_path) as desk:
+        ids = await insert_drafts(desk, 3000, status="pending_review")
+        await desk._context.write(add_tags, {"sea": ids, "odd": ids[::150]})
+        yield desk
+
+
+def count_drafts_read(plan: str) -> int:
+    """Return how many rows of `draft` were read, those that did not match included."""
+    scans = re.findall(r"on draft .*actual rows=([\d.]+) loops=(\d+)((?:\n(?! *->).*)*)", plan)
+    assert scans, plan
+    removed = [sum(map(int, re.findall(r"Rows Removed by .*: (\d+)", details))) for *_, details in scans]
+    return sum((round(float(rows)) + more) * int(loops) for (rows, loops, _), more in zip(scans, removed, strict=True))
+
+
+def add_tags(conn: Connection, user: str, drafts: dict[str, list[str]]) -> None:
+    """Give the drafts these tags."""
+    for name, ids in drafts.items():
+        (tag,) = conn.execute(
+            insert(tables.tag).returning(tables.tag.c.id), {"id": name, "user_id": user, "name": name}
+        )
+        conn.execute(insert(tables.draft_tag), [{"tag_id": tag.id, "draft_id": id_, "user_id": user} for id_ in ids])
+
+
+@pytest.mark.parametrize("tags", [("odd",), ("odd", "sea"), ("sea", "odd")])
+async def test_rare_tag_leads(tagged_desk: Desk, tags: tuple[str, ...]) -> None:
+    plan = await tagged_desk._context.write(analyze, DraftView(tags=tags))
+    # 20 drafts match.
+    assert count_drafts_read(plan) == 20, plan
+
+
+async def test_few_drafts_by_agents_are_found_by_index(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        await insert_drafts(desk, 3000, status="pending_review")
+        await insert_drafts(desk, 20, status="pending_review", agent=Agent(name="scout"))
+        plans = [
+            await desk._context.write(analyze, DraftView(tab=tab, by_agent=True)) for tab in (Tab.TO_REVIEW, Tab.ALL)
+        ]
+    for plan in plans:
+        assert count_drafts_read(plan) == 20, plan
+
+
+async def test_scheduled_drafts_before_position_are_counted_in_index(tmp_path: Path) -> None:
+    def explain_count(conn: Connection, user: str) -> str:
+        shape, values = queue_window._plan(conn, user, DraftView(tab=Tab.SCHEDULED), position)
+        for method in ("seqscan", "bitmapscan"):
+            execute_sql(conn, f"SET LOCAL enable_{method} = off")
+        rows = execute_sql(conn, f"EXPLAIN {queue_window.count_sql(shape._replace(backwards=True))}", values)
+        return "\n".join(row[0] for row in rows)
+
+    position = DraftPosition(to_microseconds(NOW) + 1, "b")
+    async with open_desk_at(tmp_path) as desk:
+        await insert_drafts(desk, 1000, status="scheduled", scheduled_at=NOW)
+        # What all transactions see is read from an index alone.
+        with closing(connect_to(tmp_path)) as connection:
+            connection.execute("VACUUM ANALYZE draft")
+        plan = await desk._context.write(explain_count)
+    assert "Index Only Scan using ix_draft_user_id_status_scheduled_at_id_archived_at" in plan, plan
+
+
+async def test_page_starts_no_workers(tagged_desk: Desk) -> None:
+    def explain_page(conn: Connection, user: str) -> str:
+        # As if the table were large, and workers cost nothing.
+        for setting in ("parallel_setup_cost", "parallel_tuple_cost", "min_parallel_index_scan_size"):
+            execute_sql(conn, f"SET LOCAL {setting} = 0")
+        return analyze(conn, user, DraftView(tags=("sea",)))
+
+    assert "Workers" not in await tagged_desk._context.write(explain_page)
+
+
 def analyze(conn: Connection, user: str, view: DraftView) -> str:
     """Return the plan of the first page and how many rows each of its steps returned."""
     shape, values = queue_window._plan(conn, user, view, None)
-    execute_sql(conn, "ANALYZE draft")
+    execute_sql(conn, "ANALYZE draft, draft_tag")
     statement = f"EXPLAIN (ANALYZE, TIMING OFF) {queue_window.positions_sql(shape)}"
     rows = execute_sql(conn, statement, values | {"limit": 101, "offset": 0, "stop": 101})
     return "\n".join(row[0] for row in rows)

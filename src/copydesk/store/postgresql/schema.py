@@ -61,6 +61,7 @@ FINGERPRINTS: Final = {
     "0020": "546bec1b05651e95",
     "0021": "60580fc39dd602a0",
     "0022": "500fc2f8d8d60ca7",
+    "0023": "ecdab63876233702",
 }
 """The revisions that this version can read, oldest first, with the fingerprint of the statements that create them.
 
@@ -147,6 +148,13 @@ CREATE INDEX ix_webhook_delivery_next_at ON webhook_delivery (next_at NULLS FIRS
 """,
     "0022": """
 ALTER TABLE "user" ADD COLUMN roles JSON DEFAULT '{}' NOT NULL;
+""",
+    "0023": """
+CREATE INDEX ix_draft_user_id_status_id_archived_at_agent ON draft (user_id, status, id, archived_at NULLS FIRST)
+    WHERE agent IS NOT NULL;
+CREATE INDEX ix_draft_user_id_status_scheduled_at_id_archived_at ON draft (user_id, status,
+    scheduled_at NULLS FIRST, id, archived_at NULLS FIRST) WHERE scheduled_at IS NOT NULL;
+DROP INDEX ix_draft_user_id_status_scheduled_at_id;
 """,
 }
 """By revision: the statements that make it from the one before, without those of triggers, which are created anew."""
