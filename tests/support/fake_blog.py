@@ -32,6 +32,7 @@ from copydesk.posting.platform import (
     Account,
     Intent,
     LoginError,
+    LookupUnsupportedError,
     NotSentError,
     Platform,
     Post,
@@ -238,5 +239,6 @@ async def _look_up(platform: Platform, account: Account, intent: Intent, deliver
     except KilledError:
         return delivery
     except (NotSentError, LoginError, UnknownOutcomeError) as error:
-        return lookup_failed(delivery, trust, error.message, now, jitter=0.5)
+        is_final = isinstance(error, LookupUnsupportedError)
+        return lookup_failed(delivery, trust, error.message, now, jitter=0.5, is_final=is_final)
     return step_succeeded(delivery, found) if found else not_found(delivery, trust, now, jitter=0.5)

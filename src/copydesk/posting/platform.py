@@ -182,6 +182,10 @@ class UnknownOutcomeError(PostingError):
     category = "unknown-outcome"
 
 
+class LookupUnsupportedError(UnknownOutcomeError):
+    """The server offers no way to look for a post: another lookup would not tell more."""
+
+
 class Platform(Protocol):
     """One kind of server.
 

@@ -399,8 +399,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         """Show a tab of the review, or the last one if empty; implemented by the console."""
         raise NotImplementedError
 
-    def sign_in(self, platform: str) -> None:
-        """Open the form to connect an account of `platform`; implemented by the console."""
+    def sign_in(self, platform: str, account: str = "") -> None:
+        """Open the form to connect an account of `platform`, or this one again; implemented by the console."""
         raise NotImplementedError
 
     @property

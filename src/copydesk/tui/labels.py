@@ -415,7 +415,7 @@ ANSWERS = {
 """Answers to a delivery -> what the key does."""
 ANSWER_NOT_POSSIBLE = {
     "posted": "Not possible: nothing was sent yet, or the draft has another status by now.",
-    "again": "Not possible now: Copydesk still sends or checks it, or the account is disconnected.",
+    "again": "Not possible while Copydesk still sends or checks it, or if the account is disconnected.",
     "drop": "It cannot be dropped.",
     "sign_in": "The account needs no login.",
 }
@@ -575,8 +575,8 @@ MAX_NAME_LENGTH = 40
 
 ORDERS = {
     "best": "by score",
-    "newest": "newest first",
-    "oldest": "oldest first",
+    "newest": "newest draft first",
+    "oldest": "oldest draft first",
     "confident": "by confidence",
     "source": "by source",
     "soonest": "by time",
@@ -1355,12 +1355,17 @@ COMPOSE_PLACEHOLDERS = {
     "url": "page to write about",
     "prompt": "what to write, and how",
     "tags": "comma-separated",
-    "platforms": "all, or: bluesky, x",
+    "platforms": "all",
 }
 """Placeholders of the input lines, short enough for 40 columns."""
 COMPOSE_KEYS = {"save": "create", "next": "next", "clear": "clear", "leave": "cancel"}
 COMPOSE_PREVIEW_LATER = "The preview appears in Review once the text is generated."
 COMPOSE_PREVIEW_EMPTY = "The preview appears as you type."
+
+
+def platforms_placeholder(connected: Sequence[str]) -> str:
+    """Return the placeholder of the platforms of a new draft, with those that are connected."""
+    return f"all, or: {', '.join(connected)}" if connected else COMPOSE_PLACEHOLDERS["platforms"]
 
 
 def restored_draft(age: str) -> str:
@@ -1960,7 +1965,7 @@ VARIANT_FIELDS = {
 VARIANT_METRICS = (
     "setting",
     STILL_NEEDED,
-    "drafts",
+    "drafts written",
     "approved",
     "without edits",
     "rejected",

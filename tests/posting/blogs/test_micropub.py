@@ -13,6 +13,7 @@ from copydesk.posting.platform import (
     Account,
     Evidence,
     LoginError,
+    LookupUnsupportedError,
     NotSentError,
     PostMetrics,
     RefusedPostError,
@@ -99,7 +100,7 @@ async def test_article_is_found_on_later_page():
 async def test_site_without_list_is_unknown():
     setup = MicropubSetup()
     setup.blog.has_list = False
-    with pytest.raises(UnknownOutcomeError, match="no list"):
+    with pytest.raises(LookupUnsupportedError, match="no list"):
         await setup.platform.find_post(ME, setup.intent, (), NOW)
 
 

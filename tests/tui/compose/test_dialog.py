@@ -15,6 +15,7 @@ from copydesk.tui.labels import COMPOSE_PLACEHOLDERS
 from copydesk.tui.review.screen import ReviewScreen
 from delayed_responses import wait_until
 from image_samples import photo
+from posting_fixtures import connect_account
 from setup_driver import add_sample_setup, open_setup, open_setup_desk, wait_for_text, wait_until_absent
 
 TEXT = "A ferry is a road that moves."
@@ -39,6 +40,18 @@ async def test_compose_opens_on_all_screens(tmp_path: Path) -> None:
             await wait_until_absent(ui, "New draft")
         await ui.press("4", "ctrl+n")  # on Experiments, c concludes an experiment
         await wait_for_text(ui, "New draft")
+
+
+async def test_connected_platforms_are_named(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, key="1") as ui:
+        await open_form(ui)
+        assert "all, or" not in ui.text
+    async with open_setup_desk(tmp_path) as desk:
+        for platform in ("mastodon", "ghost"):
+            await connect_account(desk, platform=platform)
+    async with open_setup(tmp_path, key="1") as ui:
+        await open_form(ui)
+        assert "all, or: ghost, mastodon" in ui.text
 
 
 async def test_counts_follow_typing(tmp_path: Path) -> None:

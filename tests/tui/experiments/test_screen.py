@@ -55,7 +55,7 @@ async def test_experiments_are_listed_by_status(tmp_path: Path) -> None:
 async def test_variants_are_compared_side_by_side(tmp_path: Path) -> None:
     async with open_experiments(tmp_path) as ui:
         assert words_from(ui, "setting ") == ["setting", "0", "2", "5"]
-        assert words_from(ui, "drafts ") == ["drafts", "4", "of", "4", "4", "of", "4", "2", "of", "4"]
+        assert words_from(ui, "drafts written ")[2:] == ["4", "of", "4", "4", "of", "4", "2", "of", "4"]
         assert words_from(ui, "approved ") == ["approved", "3", "2", "1"]
         assert words_from(ui, "impressions ") == ["impressions", "4,050", "2,310", "–"]
         assert words_from(ui, "rate ") == ["rate", "–", "–", "–"]
@@ -80,6 +80,9 @@ async def test_estimates_are_shown_after_a_look(tmp_path: Path) -> None:
         assert "Compared at 10 ✓, 15, 20 posts per variant; no verdict in between." in ui.text
         assert words_from(ui, "without │")[-2:] == ["99%", "best"]
         assert "├──" in ui.text
+        # The form proposes it.
+        await ui.press("C")
+        assert "no winner  with  ‹without›" in ui.text
 
 
 async def test_unsupported_variants_are_named(tmp_path: Path) -> None:

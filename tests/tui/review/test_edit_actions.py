@@ -14,6 +14,7 @@ from copydesk.errors import ConflictError, EditedByOtherError, InvalidError
 from copydesk.tui.app import Console
 from copydesk.tui.dialogs import autosaved_form
 from copydesk.tui.review import presence
+from copydesk.tui.review.dialogs import text_end
 from copydesk.tui.review.presence import EditLease
 from copydesk.tui.widgets.inputs import SafeTextArea
 from desk_fixtures import open_desk_at, query_db
@@ -40,6 +41,29 @@ async def test_cursor_goes_to_start_and_end_of_text(tmp_path: Path) -> None:
         assert area.text == "x"
         await review.press(*"yz", "ctrl+home", "ctrl+shift+end", "a")
         assert area.text == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "location"),
+    [
+        ("One.", (0, 4)),
+        ("One.\n\nTwo. \n", (3, 0)),
+        ("One.\n\nhttps://example.org", (0, 4)),
+        ("One. \nTwo.\n\nhttps://example.org #a\n#b #c\n", (1, 4)),
+        ("See https://example.org", (0, 23)),
+        ("# Heading", (0, 9)),
+        ("https://example.org", (0, 19)),
+        ("", (0, 0)),
+    ],
+)
+async def test_cursor_starts_where_the_text_ends(tmp_path: Path, text: str, location: tuple[int, int]) -> None:
+    assert text_end(text) == location
+    if text.startswith("One."):
+        async with open_review(tmp_path, texts=(text,)) as review:
+            await review.press("e", "X")
+            area = review.app.screen.query_one(SafeTextArea)
+            assert area.cursor_location == (location[0], location[1] + 1)
+            assert area.text.count("X") == 1
 
 
 async def test_counts_follow_typing(tmp_path: Path) -> None:

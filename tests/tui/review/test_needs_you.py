@@ -132,11 +132,23 @@ async def test_drop_asks_only_while_something_would_still_be_done(tmp_path: Path
 async def test_sign_in_opens_the_form_of_the_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_needs_you(tmp_path, login=True) as ui:
         opened: list[str] = []
-        monkeypatch.setattr(
-            "copydesk.tui.setup.screen.SetupScreen.connect", lambda _, platform: opened.append(platform)
-        )
+        monkeypatch.setattr("copydesk.tui.setup.screen.SetupScreen.connect", lambda _, *account: opened.extend(account))
         await ui.press("A")
-        assert (opened, ui.app.current_mode) == (["fake"], "setup")
+        assert (opened, ui.app.current_mode) == (["fake", "fake:me"], "setup")
+
+
+async def test_sign_in_knows_the_server_of_the_account(tmp_path: Path) -> None:
+    platforms = fake_platforms(FakeServer())
+    async with open_posting_desk(tmp_path, platforms) as desk:
+        await connect_account(desk, platform="mastodon")
+    app = Console(lambda: open_posting_desk(tmp_path, platforms), clock=lambda: LATER)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        app.sign_in("mastodon", "mastodon:me")
+        await wait_until_idle(pilot)
+        ui = NeedsYouDriver(app, pilot)
+        assert "Connect an account · Mastodon" in ui.text
+        assert any(line.split()[-2:] == ["server", "▌https://mastodon.example"] for line in ui.lines), ui.text
 
 
 async def test_impossible_answer_says_why(tmp_path: Path) -> None:
@@ -144,7 +156,7 @@ async def test_impossible_answer_says_why(tmp_path: Path) -> None:
         await ui.press("G", "m")
         assert ui.toasts[-1].startswith("Not possible: nothing was sent yet")
         await ui.press("p")
-        assert ui.toasts[-1].startswith("Not possible now: Copydesk still sends or checks it")
+        assert ui.toasts[-1].startswith("Not possible while Copydesk still sends or checks it")
 
 
 async def test_profile_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +198,7 @@ async def test_missing_account_says_what_waits_and_opens_the_form(
         await connect_account(desk)
         await create_approved_draft(desk, "A toot.", targetPlatforms=["mastodon"])
     opened: list[str] = []
-    monkeypatch.setattr("copydesk.tui.setup.screen.SetupScreen.connect", lambda _, platform: opened.append(platform))
+    monkeypatch.setattr("copydesk.tui.setup.screen.SetupScreen.connect", lambda _, *account: opened.extend(account))
     app = Console(lambda: open_posting_desk(tmp_path, fake_platforms(FakeServer())), clock=lambda: LATER)
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
         await wait_until_idle(pilot)
@@ -203,7 +215,7 @@ async def test_missing_account_says_what_waits_and_opens_the_form(
         await ui.press("p")
         assert ui.toasts[-1] == "Nothing was sent: an account is missing. A connects one."
         await ui.press("A")
-        assert (opened, ui.app.current_mode) == (["mastodon"], "setup")
+        assert (opened, ui.app.current_mode) == (["mastodon", ""], "setup")
 
 
 async def test_tab_fits_a_small_terminal(tmp_path: Path) -> None:

@@ -32,11 +32,13 @@ def test_reviewers_see_each_other_and_take_an_edit_over(sample_home: Path) -> No
 
         ben.press("e")
         ben.wait_for(r"Ctrl\+S save")
+        ben.press("C-End")
         ben.type_text(" By Ben.")
         ada.wait_for(r"ben is editing since \d\d:\d\d")
         wait_for_typed_text(sample_home, " By Ben.")
         ada.press("e")
         ada.wait_for(r"Ctrl\+S save")
+        ada.press("C-End")
         ada.type_text(" By Ada.")
         ada.press("C-s")
         ada.wait_for(r"Take the edit over\?")

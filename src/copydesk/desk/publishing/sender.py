@@ -37,6 +37,7 @@ from copydesk.posting.delivery_states import NextAction
 from copydesk.posting.platform import (
     DeliveryGuarantees,
     LoginError,
+    LookupUnsupportedError,
     NotSentError,
     Platform,
     PostImage,
@@ -366,8 +367,9 @@ class _DeliveryAttempt:
                 now,
                 jitter=jitter,
                 retry_after=retry_after,
-                # No request is in progress, so a later lookup would not tell more.
-                is_final=progress.recheck and isinstance(error, UnknownOutcomeError),
+                # Nor would a later lookup tell more where no request is in progress.
+                is_final=isinstance(error, LookupUnsupportedError)
+                or (progress.recheck and isinstance(error, UnknownOutcomeError)),
             )
             return await self._save(row, state, "not found out", message)
         if result is not None:

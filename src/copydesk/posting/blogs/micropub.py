@@ -28,6 +28,7 @@ from copydesk.posting.platform import (
     Evidence,
     Intent,
     LoginError,
+    LookupUnsupportedError,
     NotSentError,
     Post,
     PostImage,
@@ -288,7 +289,7 @@ class Micropub:
         # Servers without the extension answer with any of these.
         listing = await site.get_or_none("", SourceResponse, params=params, missing=frozenset({400, 404, 501}))
         if listing is None or listing.items is None:
-            raise UnknownOutcomeError(f"{site.host} provides no list of its posts.", hint="Check your site.")
+            raise LookupUnsupportedError(f"{site.host} provides no list of its posts.", hint="Check your site.")
         return Page.from_response(listing)
 
     async def _with_images(self, site: Site, step: DeliveryStep, images: Sequence[PostImage]) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """Compose a draft: restore the autosaved form, autosave while typing, then create the draft."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -47,16 +48,19 @@ def open_compose(app: "DeskApp") -> None:
 async def _open(app: "DeskApp", base: Screen[Any], desk: "Desk") -> None:
     autosave = AutosavedText(Autosave(desk.settings.data_home / COMPOSE_FOLDER), NEW_DRAFT_NAME)
     saved = await autosave.load()
+    platforms = tuple(dict.fromkeys(account.details.platform for account in await desk.accounts.list()))
     # Installed once and kept, because its form takes longer to build than a key may take.
     if not app.is_screen_installed(COMPOSE_SCREEN):
         app.install_screen(ComposeDialog(), COMPOSE_SCREEN)
     screen = app.get_screen(COMPOSE_SCREEN)
     assert isinstance(screen, ComposeDialog)
     if app.push_if_current(base, screen):
-        screen.start(_session(app, desk, autosave, saved))
+        screen.start(_session(app, desk, autosave, saved, platforms))
 
 
-def _session(app: "DeskApp", desk: "Desk", autosave: AutosavedText, saved: UnsavedText | None) -> ComposeSession:
+def _session(
+    app: "DeskApp", desk: "Desk", autosave: AutosavedText, saved: UnsavedText | None, platforms: Sequence[str]
+) -> ComposeSession:
     async def save(composed: ComposeState) -> None:
         await autosave.save(dump_state(composed))
 
@@ -67,6 +71,7 @@ def _session(app: "DeskApp", desk: "Desk", autosave: AutosavedText, saved: Unsav
         create=partial(_create, app, desk),
         discard=autosave.delete,
         notice=notice,
+        platforms=platforms,
     )
 
 

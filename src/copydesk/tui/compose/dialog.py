@@ -92,6 +92,8 @@ class ComposeSession(NamedTuple):
     discard: Callable[[], Awaitable[None]]
     """Deletes the autosaved form."""
     notice: str = ""
+    platforms: Sequence[str] = ()
+    """The platforms of the connected accounts."""
 
 
 class ImageInput(NamedTuple):
@@ -328,6 +330,7 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
     def _load(self, request: ComposeSession) -> None:
         self.set_editable(editable=True)
         self._images.clear()
+        self.query_one("#platforms", Input).placeholder = labels.platforms_placeholder(request.platforms)
         self._fill(request.initial)
         self._loaded = self.composed
         self.show_notice(request.notice)

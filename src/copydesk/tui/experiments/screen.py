@@ -271,9 +271,12 @@ class ExperimentsScreen(DeskScreen):
         experiment = self._experiment_for("experiments.conclude")
         if experiment is None:
             return
+        view = self.list_pane.current
+        # The verdict proposes one: concluding cannot be undone.
+        better = (view.results.verdict.variant if view is not None else None) or ""
         winners = {"": labels.NO_WINNER} | {variant.id: variant.label for variant in experiment.variants}
         fields = (
-            Field("winner", labels.WINNER_FIELD, choices=winners),
+            Field("winner", labels.WINNER_FIELD, choices=winners, value=better),
             Field("reason", labels.REASON_FIELD, labels.REASON_PLACEHOLDER, max_length=MAX_REASON_LENGTH),
             Field("voice", labels.APPLY_FIELD, choices=labels.NO_OR_YES),
         )

@@ -329,6 +329,17 @@ class FindingLines(StaticLines):
         return [line.truncate(width, ellipsis=True) for line in lines]
 
 
+def text_end(text: str) -> tuple[int, int]:
+    """Return line and column where one writes on: before the last lines, if these are links and hashtags."""
+    lines = text.split("\n")
+    rest = len(lines)
+    while rest and all(word.startswith(("https://", "http://", "#")) for word in lines[rest - 1].split()):
+        rest -= 1
+    if not rest or not any(line.strip() for line in lines[rest:]):
+        rest = len(lines)
+    return rest - 1, len(lines[rest - 1].rstrip() if rest < len(lines) else lines[rest - 1])
+
+
 class EditDialog(AutosavedForm, inherit_bindings=False):
     """The text editor: Ctrl+S saves, Esc leaves. Returns True if the text was saved."""
 
@@ -402,7 +413,7 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
         area = self.query_one(SafeTextArea)
         area.read_only = False
         area.load_text(self._loaded)
-        area.move_cursor(area.document.end)
+        area.move_cursor(text_end(self._loaded))
         self._update_lengths()
         self.query_one(FindingLines).show(Checks())
         self._submit_check()

@@ -36,6 +36,9 @@ PRELOAD_DELAY = 1.0
 Neither the first key nor the first letter of a search must lag.
 """
 
+TOAST_WIDTH = 100
+"""Cells of the widest toast, as in `base.tcss`."""
+
 PAGE_TITLES = {"draft": labels.DRAFT_TITLE, "item": labels.ITEM_TITLE}
 """The titles of the pages beside the queue."""
 
@@ -165,7 +168,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         """Show toasts at the top while they would cover the row under the cursor at the bottom right."""
         queue = self.queue
         row = queue.cursor * queue.row_height - queue.scroll_offset.y
-        is_below = row > queue.drawable_size.height // 2 and queue.region.width > self.size.width // 2
+        is_below = row > queue.drawable_size.height // 2 and queue.region.right > self.size.width - TOAST_WIDTH
         # Only when it changes: it restyles the whole screen.
         if is_below is not self._toasts_on_top:
             self._toasts_on_top = is_below

@@ -43,10 +43,12 @@ class NameDialog(PickDialog[str]):
         return labels.platform_name(choice)
 
 
-def credential_fields(login: "ConnectMethod") -> list[Field]:
-    """Return the form fields for the platform's credentials and server."""
+def credential_fields(login: "ConnectMethod", account_server: str = "") -> list[Field]:
+    """Return the form fields for the platform's credentials and server, which is that of the account that signs in."""
     default_server = login.default_server or "https://…"
-    server = Field(SERVER_FIELD, "server", default_server, max_length=MAX_FIELD_LENGTH)
+    # Where there is a default server, the account may be served by another one than the user signs in to.
+    value = "" if login.default_server else account_server
+    server = Field(SERVER_FIELD, "server", default_server, max_length=MAX_FIELD_LENGTH, value=value)
     credentials = [
         Field(
             credential.name,
