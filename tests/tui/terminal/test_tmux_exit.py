@@ -81,6 +81,7 @@ def test_edited_text_is_restored(sample_home: Path, how: str) -> None:
         open_console(terminal, sample_home)
         terminal.press("e")
         terminal.wait_for(r"Ctrl\+S save")
+        terminal.press("C-End")
         terminal.type_text(" ")
         write_and_restart(terminal, sample_home, "typed", "and a word more", how)
         terminal.wait_for(r"Unsaved edit of[\s\S]*Press e on it")
