@@ -133,9 +133,9 @@ def test_source_edit_changes_only_given_fields(tmp_path, server):
     ("args", "message"),
     [
         (["--name", "x" * 201], "Error: --name takes 1 to 200 characters, not 201."),
-        (["--config", '{"wieght": 2}'], "Error: config.wieght is not a setting of rss; it has exclude, "),
-        (["--config", '{"maxItems": "many"}'], "config.maxItems takes a whole number, not text"),
-        (["--config", '{"include": ["/(/"]}'], "config.include: /(/ is not a valid regular expression"),
+        (["--config", '{"wieght": 2}'], "Error: --config: wieght is not a setting of rss; it has exclude, "),
+        (["--config", '{"maxItems": "many"}'], "--config: maxItems takes a whole number, not text"),
+        (["--config", '{"include": ["/(/"]}'], "--config: include: /(/ is not a valid regular expression"),
         (["--config", "{"], "--config: not a JSON object"),
         (["--config", "[1]"], "--config: not a JSON object"),
         (["--url", "gopher://x"], "Error: --url is not a web address; "),

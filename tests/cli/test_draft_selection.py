@@ -119,15 +119,15 @@ def test_empty_filtered_list_gives_no_advice(home, tmp_path):
     ("args", "message"),
     [
         (("search",), "Missing argument 'WORDS...'"),
-        (("search", "*"), "query: needs a search word"),
-        (("search", "x*"), "query takes at least 2 characters before a star"),
+        (("search", "*"), "WORDS needs a search word"),
+        (("search", "x*"), "WORDS takes at least 2 characters before a star"),
         (("list", "--archived", "no"), "'no' is not one of 'exclude', 'only', 'include'"),
         (("list", "--scheduled-after", "whenever"), "--scheduled-after: “whenever” is not a time; examples"),
         (
             ("list", "--scheduled-before", "0001-01-01T00:00+14:00"),
             "--scheduled-before is outside the supported date range",
         ),
-        (("list", "--tag", "x" * 51), "tags[0] takes 1 to 50 characters, not 51"),
+        (("list", "--tag", "x" * 51), "--tag takes 1 to 50 characters, not 51"),
         (("list", "--source", ""), "--source takes 1 to 100 characters, not 0"),
     ],
 )

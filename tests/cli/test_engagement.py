@@ -133,7 +133,7 @@ def test_export_of_no_posts_has_a_header(home):
         (("record", DRAFT_ID, "x", "--likes", "-1"), 2, "likes takes a whole number"),
         (("record", DRAFT_ID, "x", "--likes", "many"), 2, "--likes"),
         (("record", DRAFT_ID, "x", "--status", "sent"), 2, "--status"),
-        (("record", DRAFT_ID, " "), 2, "platform takes 1 to 50"),
+        (("record", DRAFT_ID, " "), 2, "PLATFORM takes 1 to 50"),
         (("record", DRAFT_ID), 2, "PLATFORM"),
         (("record", UNKNOWN_ID, "x", "--likes", "1"), 3, "No draft"),
         (("trends", "--days", "-1"), 2, "days takes a whole number from 0 to 3650"),

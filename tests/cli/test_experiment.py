@@ -139,6 +139,16 @@ def test_offline_writer_warns_about_unsupported_parameter(tmp_path):
 
     assert result.code == 0
     assert "the offline writer does not support these values of 'hook'" in result.err
+    assert "Parameters" not in result.err
+
+
+def test_unknown_parameter_names_the_known_ones(tmp_path):
+    result = run_in_process(
+        tmp_path, "experiment", "new", "Hooks", "hok", "--variant", "a=question", "--variant", "b=figure"
+    )
+
+    assert result.code == 0
+    assert "Parameters that writers know: hashtags, length, emoji, link, hook, " in result.err
 
 
 def test_empty_list_explains_new(tmp_path):
@@ -153,9 +163,9 @@ def test_empty_list_explains_new(tmp_path):
     [
         (("new", "N", "hook"), 2, "--variant"),
         (("new", "N", "hook", "--variant", "a"), 2, "is not LABEL=VALUE"),
-        (("new", "N", "hook", "--variant", "a=1"), 2, "variants takes 2 to 5 entries, not 1"),
+        (("new", "N", "hook", "--variant", "a=1"), 2, "--variant takes 2 to 5 entries, not 1"),
         (("new", "N", "hashtags", "--variant", "a=1", "--variant", "b=9"), 2, "variants[1].config"),
-        (("new", "n" * 101, "hook", "--variant", "a=1", "--variant", "b=2"), 2, "name takes 1 to 100"),
+        (("new", "n" * 101, "hook", "--variant", "a=1", "--variant", "b=2"), 2, "NAME takes 1 to 100"),
         (("new", "N", "hook", "--variants", "{}"), 2, "not a JSON list"),
         (("new", "N", "hook", "--variants", "[]", "--variant", "a=1"), 2, "--variants"),
         (("list", "--status", "over"), 2, "--status"),

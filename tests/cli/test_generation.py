@@ -150,7 +150,7 @@ def test_diff_shows_hidden_characters(tmp_path):
     [
         (("--url", "javascript:alert(1)"), "url"),
         (("--prompt", " "), "prompt"),
-        (("--prompt", "x", "--format", "SHORT", "--format", "SHORT"), "formats[1]"),
+        (("--prompt", "x", "--format", "SHORT", "--format", "SHORT"), "--format: SHORT is a duplicate"),
         (("Words", "--url", "https://one.example/"), "url"),
     ],
 )

@@ -152,7 +152,7 @@ class TestGeneratedImages:
     def test_invalid_options_are_refused_before_generation(self, tmp_path, generator):
         for options, message in (
             (("--image", "nowhere.png"), "nowhere.png"),
-            (("--tag", "x" * 60), "tags[0]"),
+            (("--tag", "x" * 60), "--tag takes 1 to 50"),
             (("--alt", "x" * 3_000), "images[0].alt"),
         ):
             result = run_in_process(

@@ -68,11 +68,11 @@ def test_text_from_file_or_stdin(tmp_path):
 
 def test_invalid_field_is_usage_error(tmp_path):
     for args, field in (
-        ([""], "text takes 1 to 50,000 characters, not 0"),
-        (["--file", "/dev/null"], "text takes 1 to 50,000 characters, not 0"),
-        (["x" * 50_001], "text"),
+        ([""], "TEXT takes 1 to 50,000 characters, not 0"),
+        (["--file", "/dev/null"], "TEXT takes 1 to 50,000 characters, not 0"),
+        (["x" * 50_001], "TEXT"),
         (["Words.", "--url", "https://example.com"], "url"),
-        (["Words.", *["--tag", "x" * 51]], "tags[0]"),
+        (["Words.", *["--tag", "x" * 51]], "--tag takes 1 to 50"),
         (["Words.", "--image", "ftp://example.com/a.png"], "images[0].url"),
     ):
         result = run_in_process(tmp_path, "draft", "new", *args)
@@ -368,7 +368,7 @@ def test_text_is_saved_when_draft_is_invalid(tmp_path):
     saved_line, error_line = result.err.splitlines()
     path = Path(saved_line.removeprefix("Your text is saved in ").rstrip("."))
     assert (result.code, path.read_text()) == (2, "Many words.")
-    assert "tags[0]" in error_line
+    assert "--tag takes" in error_line
     path.unlink()
 
 

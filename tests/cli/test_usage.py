@@ -60,7 +60,7 @@ def test_unknown_id_is_one_line(tmp_path, args, options, start):
         (["account", "connect", "mastodon"], "url is missing. Pass the address of your Mastodon server: --url https"),
         (
             ["source", "add", "https://news.ycombinator.com/", "--config", '{"qery": "x"}'],
-            "config.qery is not a setting of hackernews; it has list, query, exclude, images, include,",
+            "--config: qery is not a setting of hackernews; it has list, query, exclude, images, include,",
         ),
         (["draft", "list", "--status", "lost"], "'lost' is not one of 'pending_generation'"),
         (["run", "list", "--limit", "many"], "'many' is not a valid integer range."),

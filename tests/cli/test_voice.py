@@ -76,7 +76,7 @@ def test_supported_profile_has_no_warning(tmp_path):
         (("--format", "TWEET.hashtags=2"), "formats.TWEET takes one of SHORT, THREAD, BLOG"),
         (("--format", "SHORT.hashtags=9"), "formats.SHORT.hashtags takes a whole number from 0 to 5"),
         (("--format", "SHORT.size=9"), "formats.SHORT.size: unknown field"),
-        (("--avoid", "w" * 101), "avoid[0] takes 1 to 100"),
+        (("--avoid", "w" * 101), "--avoid takes 1 to 100"),
         (("--clear", "tone"), "--clear"),
         (("--example", "@/nonexistent/file"), "No such file"),
     ],

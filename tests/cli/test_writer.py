@@ -58,7 +58,7 @@ def test_error_names_the_option(run: Run) -> None:
     assert_one_line_error(refused, 2)
     assert "--max-tokens takes" in refused.err
     refused = run("writer", "add", "gpt", "--model", "m", "--url", "models.example", "--no-key")
-    assert refused.err == "Error: --url: must be an address such as https://api.example.com/v1.\n"
+    assert refused.err == "Error: --url must be an address such as https://api.example.com/v1.\n"
 
 
 @pytest.mark.parametrize(("name", "code"), [("gtp", 3), ("offline", 4)])

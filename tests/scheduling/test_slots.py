@@ -78,7 +78,7 @@ def test_slots_are_sorted_by_week():
 def test_duplicate_slot_is_reported():
     with pytest.raises(InvalidError) as caught:
         validate_slots(slots("mon 9", "tue 9", "mon 9:00"))
-    assert caught.value.errors == (("slots[2]", "mon 09:00 is a duplicate of slots[0]"),)
+    assert caught.value.errors == (("slots[2]", "“mon 09:00” is given twice"),)
 
 
 def test_out_of_range_values_are_reported():

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 # Only real commands are rewritten: a title may contain the program's name too.
+_PREDICATES = ("is ", "takes ", "contains ", "cannot ", "needs ", "must ")
+"""How messages begin that continue the name of a field or option."""
 _COMMAND_PATTERN = rf"\bcopydesk (?=--run-pipeline|--user |(?:{'|'.join(COMMANDS)})\b)"
 """Matches a call of copydesk in a text that may contain words from outside."""
 
@@ -168,10 +170,13 @@ class Context:
     @property
     def desk_options(self) -> list[str]:
         """The options with which another call opens the same desk, from any folder."""
+        return self._folder_options + (["--user", self.user] if self.user is not None else [])
+
+    @property
+    def _folder_options(self) -> list[str]:
         # Absolute, because the command may be pasted into a shell in another folder.
         home = ["--home", str(self.home.absolute())] if self.home is not None else []
-        user = ["--user", self.user] if self.user is not None else []
-        return home + ["--sample"] * self.sample + user
+        return home + ["--sample"] * self.sample
 
     @property
     def desk_environment(self) -> dict[str, str]:
@@ -184,8 +189,13 @@ class Context:
 
     def with_desk_options(self, text: str) -> str:
         """Return `text` with its commands written as they are called for this desk."""
-        command = shlex.join(["copydesk", *self.desk_options])
-        return re.sub(_COMMAND_PATTERN, lambda _: f"{command} ", text)
+
+        def qualify(command: re.Match[str]) -> str:
+            # The users of a desk are the same for each of them, and this one may not exist.
+            options = self._folder_options if text.startswith("user ", command.end()) else self.desk_options
+            return f"{shlex.join(['copydesk', *options])} "
+
+        return re.sub(_COMMAND_PATTERN, qualify, text)
 
     def fail(self, error: CopydeskError) -> NoReturn:
         """Print the error on one line and exit with its code."""
@@ -205,25 +215,27 @@ class Context:
 
 def _describe_invalid(error: InvalidError) -> str:
     """Return the problems as sentences, in which fields have the names of the command's options."""
-    names, sentences = _option_names(), []
+    names, sentences = _parameter_names(), []
     for field, message in rename_fields(error, names).errors:
         # A message that names its own subject needs no field, but the option that is meant.
         if message.startswith(("“", "already ")) and not field.startswith("--"):
             text = message[:1].upper() + message[1:]
         else:
-            text = f"{field} {message}" if message.startswith(("is ", "takes ", "contains ")) else f"{field}: {message}"
+            text = f"{field} {message}" if message.startswith(_PREDICATES) else f"{field}: {message}"
         sentences.append(text if text.endswith((".", "?")) else f"{text}.")
     return " ".join([*sentences, error.hint]).strip()
 
 
-def _option_names() -> dict[str, str]:
-    """Return the options of the running command by the fields that they set."""
+def _parameter_names() -> dict[str, str]:
+    """Return the options and arguments of the running command by the fields that they set."""
     context = click.get_current_context(silent=True)
     parameters = context.command.params if context else ()
     return {
-        to_field(option.name): option.opts[-1]
-        for option in parameters
-        if isinstance(option, click.Option) and option.name
+        to_field(parameter.name): parameter.opts[-1]
+        if isinstance(parameter, click.Option)
+        else parameter.human_readable_name.strip("[].")
+        for parameter in parameters
+        if parameter.name
     }
 
 
@@ -315,9 +327,18 @@ def parse_config(text: str | None) -> dict[str, object] | None:
 
 
 def rename_fields(error: InvalidError, names: Mapping[str, str]) -> InvalidError:
-    """Return the error with the names that the user knows: options and files instead of fields."""
-    named = (FieldError(names.get(field, field), message) for field, message in error.errors)
+    """Return the error with the names that the user knows: options, arguments and files instead of fields."""
+    named = (FieldError(_rename_field(field, names), message) for field, message in error.errors)
     return InvalidError(*named, hint=error.hint)
+
+
+def _rename_field(field: str, names: Mapping[str, str]) -> str:
+    """Return the name for `tags` or one of its entries, `tags[0]`, and `--config: weight` for `config.weight`."""
+    whole, separator, part = field.partition(".")
+    if separator:
+        return f"{names[whole]}: {part}" if whole in names else field
+    entry = re.fullmatch(r"(\w+)\[\d+\]", field)
+    return names.get(entry[1] if entry else field, field)
 
 
 def read_limited(file: BinaryIO) -> bytes:

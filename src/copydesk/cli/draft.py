@@ -524,24 +524,24 @@ def list_(context: Context, /, *, paging: Paging, as_json: bool, **options: Any)
 @draft.command(
     examples=('copydesk draft search ferry "new timetable"', "copydesk draft search --format SHORT -- ferry -island")
 )
-@click.argument("words", nargs=-1, required=True)
+@click.argument("query", nargs=-1, required=True, metavar="WORDS...")
 @with_filters
 @with_paging(PAGE_SIZE)
 @json_options(ListedDraft, rows="drafts")
 @pass_context
-def search(context: Context, /, *, words: tuple[str, ...], paging: Paging, as_json: bool, **options: Any) -> None:
+def search(context: Context, /, *, query: tuple[str, ...], paging: Paging, as_json: bool, **options: Any) -> None:
     """Find drafts with all WORDS, newest first.
 
     Searches the text, the title, the tags and the source's name.
 
     "two words" stand next to each other, harb* leaves the end open, and after -- a -word leaves out what has it.
     """
-    query = " ".join(_quote_phrase(word) for word in words)
+    words = " ".join(_quote_phrase(word) for word in query)
 
     async def work(desk: "Desk") -> DraftPage:
         filters = await filter_params(desk, options)
         page = await load_pages(
-            paging, lambda limit, cursor: desk.drafts.search(query, limit=limit, cursor=cursor, **filters)
+            paging, lambda limit, cursor: desk.drafts.search(words, limit=limit, cursor=cursor, **filters)
         )
         return await _prepare_page(desk, page)
 

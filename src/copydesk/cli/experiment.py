@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from copydesk.cli.command import group
-from copydesk.cli.context import Context, pass_context
+from copydesk.cli.context import Context, pass_context, rename_fields
 from copydesk.cli.ids import EXPERIMENT, shorten_id
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_time, print_table
@@ -16,6 +16,7 @@ from copydesk.model.experiment import (
     MAX_VARIANTS,
     MIN_POSTS,
     MIN_VARIANTS,
+    WRITER_PARAMETERS,
     Experiment,
     ExperimentPlan,
     ExperimentResults,
@@ -121,7 +122,10 @@ def new(  # noqa: PLR0913 - one for each option
     }
 
     async def work(desk: "Desk") -> tuple[Experiment, str]:
-        created = await desk.experiments.create(request)
+        try:
+            created = await desk.experiments.create(request)
+        except InvalidError as error:
+            raise (rename_fields(error, {"variants": "--variant"}) if given else error) from None
         return created, await shorten_id(desk, IdKind.EXPERIMENT, created.id)
 
     created, short_id = context.run(work)
@@ -321,4 +325,6 @@ def _warn_unsupported(found: Experiment) -> None:
     if has_unsupported_variants(found):
         name = clean(found.parameter)
         message = f"All variants will be alike: the offline writer does not support these values of {name!r}."
+        if found.parameter not in WRITER_PARAMETERS:
+            message += f" Parameters that writers know: {', '.join(WRITER_PARAMETERS)}."
         click.echo(message, err=True)

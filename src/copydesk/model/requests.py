@@ -317,7 +317,7 @@ def _check_mode(reader: FieldReader) -> None:
     if reader.has("text"):
         for name in ("url", "prompt", "formats"):
             if reader.has(name):
-                reader.add_problem(name, "cannot be combined with text: pass either a text, or a url or prompt")
+                reader.add_problem(name, "cannot be combined with a text")
     elif not reader.has("url") and not reader.has("prompt"):
         reader.add_problem("text", "is missing: pass a text, a url or a prompt")
     if reader.has("format") and (reader.has("url") or reader.has("prompt")):

@@ -120,13 +120,10 @@ def _range_errors(slot: Slot, path: str) -> list[FieldError]:
 
 
 def _duplicate_errors(slots: Sequence[Slot]) -> list[FieldError]:
-    first_index: dict[Slot, int] = {}
-    for index, slot in enumerate(slots):
-        first_index.setdefault(slot, index)
     return [
-        FieldError(f"slots[{index}]", f"{format_slot(slot)} is a duplicate of slots[{first_index[slot]}]")
+        FieldError(f"slots[{index}]", f"“{format_slot(slot)}” is given twice")
         for index, slot in enumerate(slots)
-        if first_index[slot] != index
+        if slot in slots[:index]
     ]
 
 

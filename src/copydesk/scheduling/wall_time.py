@@ -31,7 +31,7 @@ def get_zone(name: str) -> ZoneInfo:
     # Only listed names become a path: neither ../etc nor, on a case-insensitive file system, europe/prague.
     if name not in _zone_names():
         # The name comes from a file or a request and is printed in a terminal.
-        quoted = clean(name[:MAX_NAME_LENGTH]) or "nothing"
+        quoted = f"“{clean(name[:MAX_NAME_LENGTH])}”"
         similar = _similar_names(name)
         hint = (
             f"Did you mean {' or '.join(similar)}?"

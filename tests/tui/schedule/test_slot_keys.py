@@ -147,7 +147,7 @@ async def test_unique_zone_suggestion_is_filled_in(tmp_path: Path) -> None:
         await ui.press("z")
         assert "Scheduled posts keep their exact time" in str(ui.app.screen.query_one(".-hint", Static).content)
         await ui.answer("berlin")
-        assert "berlin is not an IANA time zone" in ui.text
+        assert "berlin” is not an IANA time zone" in ui.text
         assert ui.app.screen.query_one(Input).value == "Europe/Berlin"
         await ui.press("enter")
         assert await ui.desk.schedule.zone() == "Europe/Berlin"

@@ -349,7 +349,7 @@ async def test_invalid_time_zone_is_refused(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press("j", "j", "j", "j", "e")
         await type_text(ui, "Mars/One\n")
-        await wait_for_text(ui, "Mars/One is not an IANA time zone")
+        await wait_for_text(ui, "“Mars/One” is not an IANA time zone")
         await ui.press("ctrl+u")
         await type_text(ui, "Asia/Tokyo\n")
         await wait_for_text(ui, "Time zone set to Asia/Tokyo")

@@ -189,7 +189,7 @@ def _use(conn: Transaction, user_id: str, names: tuple[str, ...]) -> None:
     unknown = next((name for name in names if name not in available), None)
     if unknown is not None:
         raise InvalidError(
-            FieldError("names", f"“{unknown[:100]}” is no writer; there are {', '.join(sorted(available))}")
+            FieldError("names", f"“{unknown[:100]}” is not a writer; choose from {', '.join(sorted(available))}")
         )
     if len(set(names)) < len(names):
         raise InvalidError(FieldError("names", "has a writer twice"))
