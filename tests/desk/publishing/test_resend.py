@@ -1,5 +1,6 @@
 """Tests for retries: nothing is posted twice, and nothing that is not approved."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -102,6 +103,7 @@ async def test_abandoned_unknown_delivery_needs_explicit_resend(tmp_path: Path) 
         assert report.state == "unknown"
         abandoned = await desk.posting.give_up(report.id)
         assert abandoned.says.startswith("Given up by you. It is unknown whether it was posted.")
+        assert re.search(r"copydesk delivery posted \w+, or copydesk delivery resend \w+", abandoned.says)
         assert [blocker.message for blocker in await desk.posting.blockers(draft_id)] == [abandoned.says]
         with pytest.raises(ConflictError, match="It may already be posted there"):
             await desk.posting.post(draft_id)

@@ -432,7 +432,9 @@ class Posting:
         connected = {account.id: account for account in await self._ctx.read(accounts.list_all)}
         now, clock_in_doubt = self._ctx.clock(), await self._clock.peek() is not None
         # Those that the user may have to resolve, with commands that name them.
-        named = [row.id for row in rows if row.progress.state in DOUBTFUL or row.account_id is None]
+        named = [
+            row.id for row in rows if row.progress.state in DOUBTFUL or row.progress.doubt or row.account_id is None
+        ]
         short_ids = await self._ctx.read(shorten_ids, IdKind.DELIVERY, named) if named else {}
         contexts: dict[str, DeliveryContext] = {}
         for row in rows:
