@@ -69,7 +69,7 @@ async def tagged_desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 def count_drafts_read(plan: str) -> int:
     """Return how many rows of `draft` were read, those that did not match included."""
-    scans = re.findall(r"on draft .*actual rows=([\d.]+) loops=(\d+)((?:\n(?! *->).*)*)", plan)
+    scans = re.findall(r"on draft .*actual rows=([\d.]+) loops=(\d+)\)((?:\n(?! *->).*)*)", plan)
     assert scans, plan
     removed = [sum(map(int, re.findall(r"Rows Removed by .*: (\d+)", details))) for *_, details in scans]
     return sum((round(float(rows)) + more) * int(loops) for (rows, loops, _), more in zip(scans, removed, strict=True))
@@ -118,16 +118,6 @@ async def test_scheduled_drafts_before_position_are_counted_in_index(tmp_path: P
             connection.execute("VACUUM ANALYZE draft")
         plan = await desk._context.write(explain_count)
     assert "Index Only Scan using ix_draft_user_id_status_scheduled_at_id_archived_at" in plan, plan
-
-
-async def test_page_starts_no_workers(tagged_desk: Desk) -> None:
-    def explain_page(conn: Connection, user: str) -> str:
-        # As if the table were large, and workers cost nothing.
-        for setting in ("parallel_setup_cost", "parallel_tuple_cost", "min_parallel_index_scan_size"):
-            execute_sql(conn, f"SET LOCAL {setting} = 0")
-        return analyze(conn, user, DraftView(tags=("sea",)))
-
-    assert "Workers" not in await tagged_desk._context.write(explain_page)
 
 
 def analyze(conn: Connection, user: str, view: DraftView) -> str:

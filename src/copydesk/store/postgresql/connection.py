@@ -209,10 +209,8 @@ def connect(
         connect_timeout=connect_timeout,
         application_name="copydesk",
     )
-    # Workers would read beyond the page that a statement is for, and take longer to start than most statements run.
     connection.control(
         f"SET lock_timeout = {round(lock_timeout * 1000)}; SET default_transaction_read_only = {read_only};"
-        " SET client_encoding = UTF8; SET client_min_messages = warning;"
-        " SET max_parallel_workers_per_gather = 0"
+        " SET client_encoding = UTF8; SET client_min_messages = warning"
     )
     return connection
