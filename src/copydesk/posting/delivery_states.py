@@ -313,9 +313,11 @@ def can_resend(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime
     return in_window and not delivery.refusal and delivery.attempts < MAX_ATTEMPTS
 
 
-def may_still_arrive(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime) -> bool:
-    """Return True if a lost request may still reach the platform."""
-    return delivery.doubt and delivery.last_sent_at is not None and now < delivery.last_sent_at + guarantees.settle_time
+def time_to_settle(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime) -> timedelta:
+    """Return for how long a lost request may still reach the platform; zero or less if it cannot any more."""
+    if not delivery.doubt or delivery.last_sent_at is None:
+        return timedelta(0)
+    return delivery.last_sent_at + guarantees.settle_time - now
 
 
 def _next_attempt_at(attempts: int, now: datetime, jitter: float, retry_after: datetime | None) -> datetime:

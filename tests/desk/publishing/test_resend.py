@@ -107,7 +107,10 @@ async def test_abandoned_unknown_delivery_needs_explicit_resend(tmp_path: Path) 
         assert [blocker.message for blocker in await desk.posting.blockers(draft_id)] == [abandoned.says]
         with pytest.raises(ConflictError, match="It may already be posted there"):
             await desk.posting.post(draft_id)
-        with pytest.raises(ConflictError, match="The last request may still arrive"):
+        with pytest.raises(ConflictError, match=r"The last request may still arrive.* Try again in 2 minutes\."):
+            await desk.posting.resend(report.id)
+        watch.now += MINUTE
+        with pytest.raises(ConflictError, match=r"Try again in 1 minute\."):
             await desk.posting.resend(report.id)
         await desk.drafts.schedule(draft_id, NOW + 10 * MINUTE)
         watch.now += 10 * MINUTE
