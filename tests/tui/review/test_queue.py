@@ -41,14 +41,14 @@ async def test_paging_skips_no_draft(tmp_path: Path) -> None:
 async def test_order_is_chosen_per_tab_and_marks_work_in_it(tmp_path: Path) -> None:
     async with open_queue(tmp_path) as (ui, desk):
         await ui.press("O")
-        assert "Queue · 450 · newest first" in ui.text
+        assert "Queue · 450 · newest draft first" in ui.text
         assert current_number(ui) == 449
         await ui.press("j", "v", "j", "j", "v")
         assert await selected_numbers(ui, desk) == [448, 447, 446]
         await ui.press("right_square_bracket", "left_square_bracket")
-        assert "Queue · 450 · 3 marked · newest first" in ui.text
+        assert "Queue · 450 · 3 marked · newest draft first" in ui.text
         await ui.press("escape", "O")
-        assert "oldest first" in ui.text
+        assert "oldest draft first" in ui.text
         await ui.press("G")
         assert current_number(ui) == 449
         await ui.press("O", "O")
@@ -69,7 +69,7 @@ async def test_every_tab_is_sorted_by_confidence_and_source_unless_it_is_too_lar
         for _ in range(5):
             await ui.press("O")
             titles.append(ui.lines[2].split("─")[1].strip())
-        orders = ("by score", "oldest first", "by confidence", "by source")
+        orders = ("by score", "oldest draft first", "by confidence", "by source")
         assert titles == [*(f"Queue · 20 · {order}" for order in orders), "Queue · 20"]
         monkeypatch.setattr("copydesk.model.filters.MAX_SORTED", 19)
         await ui.press("O", "O", "O")

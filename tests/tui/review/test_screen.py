@@ -179,8 +179,10 @@ async def test_narrow_terminal_shows_one_pane() -> None:
 async def test_growing_terminal_shows_all_panes() -> None:
     async with open_console(FakeDesk(5), size=(80, 24)) as ui:
         await ui.press("tab")
+        assert "J next draft" in ui.text
         await ui.resize(160, 40)
         assert all(title in ui.text for title in ("─ Queue", "─ Draft", "─ Source"))
+        assert "J next draft" not in ui.text
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_rows_say_what_differs_and_are_sorted(history_home: Path, size: tuple[in
             assert re.search(r"▌ .*\n▌ +.* · \d+[hd]( · |  )", screen)
         titles = [line for line in screen.split("\n") if "Quarrystone" in line or "Lighthouse: " in line]
         assert max(len(title.split("│")[0].rstrip("… ")) for title in titles) > size[0] // 3
-        for order in ("newest first", "oldest first", "by confidence", "by source"):
+        for order in ("newest draft first", "oldest draft first", "by confidence", "by source"):
             terminal.press("O")
             terminal.wait_for(rf"Queue · \d+ · {order}")
         terminal.press("*", "a")
@@ -246,7 +246,7 @@ def test_commands_and_keys_are_found_by_words(sample_home: Path) -> None:
         terminal.type_text("sort by")
         terminal.wait_for(r"\A(?![\s\S]*Next tab)[\s\S]*Sort by score")
         terminal.press("Enter", "Enter")
-        terminal.wait_for(r"Queue · \d+ · newest first")
+        terminal.wait_for(r"Queue · \d+ · newest draft first")
         assert "Traceback" not in terminal.quit_console()
 
 

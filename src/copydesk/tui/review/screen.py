@@ -226,9 +226,12 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         for pane in self.PANES:
             panes.set_class(pane == widget.id, f"-{pane}")
         self.show_keys(KeyContext.LIST if isinstance(widget, LineList) else KeyContext.PAGE, KeyContext.REVIEW)
-        if title := PAGE_TITLES.get(widget.id or ""):
-            # Beside the queue its own keys move to the next draft.
-            set_title(widget, title if self.size.width >= TWO_LINE_WIDTH else labels.page_title(title))
+
+    def on_resize(self) -> None:
+        """Name the keys that move to another draft where a page hides the queue, whose own keys do otherwise."""
+        is_beside_queue = self.size.width >= TWO_LINE_WIDTH
+        for pane, title in PAGE_TITLES.items():
+            set_title(self.query_one(f"#{pane}"), title if is_beside_queue else labels.page_title(title))
 
     def action_pane(self, by: int) -> None:
         """Focus the next pane (`by` 1) or the previous one (-1)."""
