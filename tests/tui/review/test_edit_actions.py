@@ -14,9 +14,10 @@ from copydesk.errors import ConflictError, EditedByOtherError, InvalidError
 from copydesk.tui.app import Console
 from copydesk.tui.dialogs import autosaved_form
 from copydesk.tui.review import presence
-from copydesk.tui.review.dialogs import text_end
+from copydesk.tui.review.dialogs import EditDialog, text_end
 from copydesk.tui.review.presence import EditLease
 from copydesk.tui.widgets.inputs import SafeTextArea
+from delayed_responses import DelayedResponse, wait_until
 from desk_fixtures import open_desk_at, query_db
 from posting_fixtures import connect_account
 from review_driver import open_review
@@ -113,6 +114,30 @@ async def test_unsaved_text_is_restored_after_crash(tmp_path: Path, monkeypatch:
         await review.press("ctrl+s")
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text} Unsaved"
         await review.wait_for(lambda: typed.list_all() == [])
+
+
+async def test_letters_typed_during_an_autosave_are_saved_at_exit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(autosaved_form, "AUTOSAVE_DELAY", 0.01)
+    typed = Autosave(tmp_path / "typed")
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("e", "ctrl+end")
+        form = review.app.screen
+        assert isinstance(form, EditDialog)
+        writing = DelayedResponse(form, "autosave")
+        area = form.query_one(SafeTextArea)
+        review.app.simulate_key("x")
+        await writing.wait_until_called()
+        review.app.simulate_key("y")
+        await wait_until(lambda: area.text.endswith("xy"), lambda: asyncio.sleep(0))
+        leaving = asyncio.create_task(form.flush_autosave())
+        writing.released.set()
+        await leaving
+        saved = typed.find(first.id)
+        assert saved is not None
+        assert saved.text == f"{first.text}xy"
 
 
 async def test_overwriting_newer_text_requires_confirmation(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_failed_edit_and_decision_can_be_retried(
         terminal.wait_for("Approved 1 ")
         assert "Traceback" not in terminal.quit_console()
     with closing(sqlite3.connect(database)) as desk:
-        assert desk.execute("SELECT count(*) FROM draft WHERE text LIKE '%Mine.'").fetchone() == (1,)
+        assert desk.execute("SELECT count(*) FROM draft WHERE text LIKE '% Mine.%'").fetchone() == (1,)
         assert desk.execute("SELECT count(*) FROM draft WHERE status = 'approved'").fetchone() == (1,)
 
 

@@ -111,8 +111,9 @@ class AutosavedForm(Dialog[bool], inherit_bindings=False):
             self._autosave_timer = None
 
     async def flush_autosave(self) -> None:
-        """Run a scheduled autosave now: the console is about to exit."""
-        if self._autosave_timer is not None:
+        """Autosave now what may not be autosaved yet: the console is about to exit."""
+        # While an autosave is written, the form does not learn of later letters, and schedules none for them.
+        if self._autosave_timer is not None or self.has_changes:
             await self._autosave_now()
 
     @property
