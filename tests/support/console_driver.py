@@ -289,6 +289,13 @@ class FakeSources:
         return [object()] * self.count
 
 
+class FakeAccounts:
+    """No account is connected."""
+
+    async def list(self) -> list[object]:
+        return []
+
+
 class FakePipeline:
     """A pipeline whose run advances as far as the test lets it."""
 
@@ -377,6 +384,7 @@ class FakeDesk:
             drafts_or_generated, [make_item(number) for number in range(max(count, len(drafts_or_generated)))]
         )
         self.sources = FakeSources(sources)
+        self.accounts = FakeAccounts()
         self.pipeline = FakePipeline()
         self.posting = FakePosting()
         self.schedule = FakeSchedule()

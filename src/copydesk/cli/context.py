@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-# Only real commands are rewritten: a title may contain the program's name too.
 _PREDICATES = ("is ", "takes ", "contains ", "cannot ", "needs ", "must ")
 """How messages begin that continue the name of a field or option."""
+# Only real commands are rewritten: a title may contain the program's name too.
 _COMMAND_PATTERN = rf"\bcopydesk (?=--run-pipeline|--user |(?:{'|'.join(COMMANDS)})\b)"
 """Matches a call of copydesk in a text that may contain words from outside."""
 

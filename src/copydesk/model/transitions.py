@@ -188,9 +188,9 @@ class EventKind(StrEnum):
     UNDO = "undo"
     REDO = "redo"
     PERMANENT = "fixed"
-    """Cannot be undone, nor can anything before it: the creation, a change by the system, anything posted.
+    """Cannot be undone: the creation, a change by the system, anything posted.
 
-    After a failed regeneration the changes before it can still be undone."""
+    Nor can anything before it, unless it is a failed regeneration, which leaves the draft's content as it was."""
 
 
 class HistoryPosition(Struct, frozen=True):

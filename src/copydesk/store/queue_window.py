@@ -291,7 +291,7 @@ def _selective_from(shape: WindowShape) -> str:
 def _tagged_from(shape: WindowShape) -> str:
     """Return the FROM clause for the ids of all drafts with the tags."""
     others = _tag_conditions("tagged.draft_id", range(1, shape.tags))
-    return f"draft_tag AS tagged WHERE {' AND '.join(['tagged.tag_id = :tag0', *others])}"
+    return f"draft_tag AS tagged WHERE {' AND '.join(['tagged.tag_id = :tag0', '+tagged.user_id = :user', *others])}"
 
 
 def _filter_conditions(shape: WindowShape) -> list[str]:

@@ -142,14 +142,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """Load what changed while another screen was shown."""
         self._refresh_if_changed()
         self._refresh_ages()
-        self.call_after_refresh(self._remove_empty_toasts)
-
-    def _remove_empty_toasts(self) -> None:
-        """Remove the holders of toasts that expired below a dialog: Textual leaves them, each a line high."""
-        for holder in self.query("ToastHolder"):
-            # A holder that was just added has no children yet, either.
-            if holder.is_mounted and not holder.children:
-                holder.remove()
+        self.call_after_refresh(self.app.remove_stale_toasts)
 
     def _refresh_ages(self) -> None:
         """Update the displayed ages; a covered screen does it when it is shown again."""

@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 from textual.widgets._toast import Toast
 
+from console_driver import FakeDesk, open_console
+from copydesk.tui.review.draft_queue import DraftQueue
 from copydesk.tui.widgets.key_hints import KeyHints, KeyLine
+from delayed_responses import wait_until
 from review_driver import open_review
 
 MESSAGE = "Nine drafts were written by the pipeline that runs every morning, and one of the sources could not be read."
@@ -55,3 +58,18 @@ async def test_toast_is_not_cut_off(tmp_path: Path, size: tuple[int, int], lengt
         await review.wait_for(lambda: review.app.screen.query(Toast))
         await review.wait()
         assert " end" in review.text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_toast_leaves_the_row_under_the_cursor_visible(size: tuple[int, int]) -> None:
+    async with open_console(FakeDesk(100), size=size) as ui:
+        for key in ("end", "home", "end"):
+            await ui.press(key)
+            ui.app.clear_notifications()
+            ui.app.notify(MESSAGE)
+            await wait_until(lambda: ui.app.screen.query(Toast), ui.wait)
+            await ui.wait()
+            (toast,) = ui.app.screen.query(Toast)
+            queue = ui.app.screen.query_one(DraftQueue)
+            row = queue.content_region.y + queue.cursor * queue.row_height - round(queue.scroll_y)
+            assert not set(range(row, row + queue.row_height)) & set(range(toast.region.y, toast.region.bottom))

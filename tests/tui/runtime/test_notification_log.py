@@ -50,6 +50,20 @@ async def test_toast_that_is_being_added_survives_return_to_screen() -> None:
         rack = ui.app.screen.get_child_by_type(ToastRack)
         await rack.remove_children()
         rack.show(ui.app._notifications)
-        ui.app.screen._remove_empty_toasts()
+        ui.app.remove_stale_toasts()
         await ui.wait()
         assert "Edited" in ui.text
+
+
+async def test_replaced_and_dismissed_toasts_leave_no_gap() -> None:
+    async with open_console(FakeDesk(1)) as ui:
+        for number in range(3):
+            ui.app.notify_latest(f"{number} approved")
+            await ui.wait()
+        assert len(ui.app.screen.query("ToastHolder")) == 1
+        ui.app.clear_notifications()
+        ui.app.notify("Edited")
+        await ui.wait()
+        assert len(ui.app.screen.query("ToastHolder")) == 1
+        assert "Edited" in ui.text
+        assert "approved" not in ui.text

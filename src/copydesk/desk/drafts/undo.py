@@ -207,7 +207,7 @@ class _Restorer:
 def _restored_columns(snapshot: DraftSnapshot, event: EventRow) -> Mapping[str, Any]:
     """Return the columns that the undo or redo of an event sets, with their stored values."""
     if snapshot.status is Status.GENERATION_FAILED and event.action == Action.REGENERATE:
-        # The error is from after the event, which has that of before only if there was one.
+        # A regeneration clears the error, and its event has the error only if there was one; the failure set another.
         return {"last_error": None, **event.before}
     return event.before
 

@@ -113,7 +113,8 @@ class AutosavedForm(Dialog[bool], inherit_bindings=False):
     async def flush_autosave(self) -> None:
         """Autosave now what may not be autosaved yet: the console is about to exit."""
         # While an autosave is written, the form does not learn of later letters, and schedules none for them.
-        if self._autosave_timer is not None or self.has_changes:
+        # What is being saved is safe: the pending write is completed, and deletes the autosave.
+        if self._autosave_timer is not None or (self.has_changes and not self._saving):
             await self._autosave_now()
 
     @property

@@ -62,7 +62,6 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
     def __init__(self) -> None:
         super().__init__()
         self.changes = LocalChanges()
-        self._toasts_on_top = False
         self._acting_on: tuple[Status, bool] | None = None
         """Status of the draft that keys act on, and True if it is archived; None for marked drafts, or none."""
         self._has_no_draft = False
@@ -169,10 +168,8 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         queue = self.queue
         row = queue.cursor * queue.row_height - queue.scroll_offset.y
         is_below = row > queue.drawable_size.height // 2 and queue.region.right > self.size.width - TOAST_WIDTH
-        # Only when it changes: it restyles the whole screen.
-        if is_below is not self._toasts_on_top:
-            self._toasts_on_top = is_below
-            self.set_class(is_below, "-toasts-on-top")
+        # The rack's class, not the screen's: that would restyle all widgets.
+        self.query_one("ToastRack").set_class(is_below, "-top")
 
     def show_draft(self, draft_id: str) -> None:
         """Move the cursor to a draft, in its tab if the displayed list does not hold it."""
@@ -228,10 +225,12 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         self.show_keys(KeyContext.LIST if isinstance(widget, LineList) else KeyContext.PAGE, KeyContext.REVIEW)
 
     def on_resize(self) -> None:
-        """Name the keys that move to another draft where a page hides the queue, whose own keys do otherwise."""
+        """Move the toasts, and name the keys that move to another draft where a page hides the queue."""
         is_beside_queue = self.size.width >= TWO_LINE_WIDTH
         for pane, title in PAGE_TITLES.items():
             set_title(self.query_one(f"#{pane}"), title if is_beside_queue else labels.page_title(title))
+        # Once the queue has its new place.
+        self.call_after_refresh(self._place_toasts)
 
     def action_pane(self, by: int) -> None:
         """Focus the next pane (`by` 1) or the previous one (-1)."""

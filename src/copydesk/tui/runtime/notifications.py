@@ -20,6 +20,9 @@ MAX_LOG_ENTRIES = 200
 SMALL_SCREEN, SHORT_TIMEOUT = (100, 30), 4.0
 """Columns and rows below which a toast covers what the user reads, and seconds after which it then disappears."""
 
+TOAST_ID_PREFIX = "--textual-toast-"
+"""What precedes a notification's identity in the id of its toast's container."""
+
 
 class LogEntry(NamedTuple):
     """A message shown as a toast, or written only to the log."""
@@ -63,6 +66,21 @@ class NotifyingApp(App[int], inherit_bindings=False):
     def notify_error(self, error: CopydeskError) -> None:
         """Notify about an error in one line, with its hint."""
         self.notify(str(error), severity="warning" if is_refusal(error) else "error")
+
+    def clear_notifications(self) -> None:
+        """Dismiss all toasts at once."""
+        super().clear_notifications()
+        self.remove_stale_toasts()
+
+    def remove_stale_toasts(self) -> None:
+        """Remove what Textual leaves of toasts that were replaced, dismissed, or expired below a dialog.
+
+        It removes the toast, but not the container around it, which is a line high.
+        """
+        displayed = {f"{TOAST_ID_PREFIX}{toast.identity}" for toast in self._notifications}
+        for holder in self.screen.query("ToastHolder"):
+            if holder.id not in displayed:
+                holder.remove()
 
     def dismiss_toasts(self) -> None:
         """Dismiss all toasts, because another screen is shown. Their text is in the log."""
@@ -123,6 +141,7 @@ class NotifyingApp(App[int], inherit_bindings=False):
         if self._last_toast is not None:
             # Without a refresh: the new toast causes one right away.
             self._unnotify(self._last_toast, refresh=False)
+            self.remove_stale_toasts()
         self._last_toast = Notification(clean(message), timeout=self._info_timeout, markup=False)
         self.post_message(Notify(self._last_toast))
 
