@@ -75,6 +75,8 @@ def test_file_is_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nam
     result = run_in_process(tmp_path, "backup", name)
     assert_one_line_error(result, 2)
     assert f"Use `{meant}`, or" in result.err
+    with_home = run_in_process(tmp_path / "environment", "--home", str(tmp_path), "backup", name)
+    assert f"Use `{meant.replace('copydesk', f'copydesk --home {tmp_path}')}`, or" in with_home.err
     assert not Path(name).exists()
     assert run_in_process(tmp_path, "backup", f"{name}.db").code == 0
 

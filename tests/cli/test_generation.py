@@ -119,12 +119,13 @@ def test_several_drafts_are_regenerated_at_once(tmp_path, url):
 def test_failed_regeneration_names_its_undo(tmp_path):
     created, _ = run_json(tmp_path, "new", "Words of my own.")
     draft_id = created["drafts"][0]["id"]
-    result = run_in_process(tmp_path, "draft", "regenerate", draft_id)
+    home = tmp_path / "environment"
+    result = run_in_process(home, "--home", str(tmp_path), "draft", "regenerate", draft_id)
 
     assert (result.code, result.out) == (1, f"{draft_id[-6:]} now generation failed.\n")
-    command = f"copydesk draft undo {draft_id[-6:]}"
+    command = f"copydesk --home {tmp_path} draft undo {draft_id[-6:]}"
     assert result.err.endswith(f" To restore it as it was: {command}\n")
-    assert run_in_process(tmp_path, *command.split()[1:]).code == 0
+    assert run_in_process(home, *command.split()[1:]).code == 0
     ((status,),) = query_db(tmp_path, "SELECT status FROM draft")
     assert status == "awaiting_review"
 

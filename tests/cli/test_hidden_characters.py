@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cli_runner import run_in_process
+from copydesk.cli.context import Context
 from copydesk.cli.draft_selection import print_unwritten, print_writer_notes
 from copydesk.model.draft import Status
 from copydesk.text import HIDDEN_CHARACTERS
@@ -76,7 +77,7 @@ def test_writer_messages_are_sanitized(capsys):
         id="0", status=Status.GENERATION_FAILED, last_error=HOSTILE, checks=SimpleNamespace(findings=[finding])
     )
     print_writer_notes([draft])
-    assert print_unwritten([draft], {"0": "0"}) == 1
+    assert print_unwritten(Context(home=None, sample=False, debug=False), [draft], {"0": "0"}) == 1
 
     result = capsys.readouterr()
     assert result.err.count("Words") == 2

@@ -154,6 +154,12 @@ def test_only_commands_are_extended_in_advice():
     assert advice("copydesk --run-pipeline") == "copydesk --sample --run-pipeline"
 
 
+def test_advice_keeps_user_that_it_names():
+    advice = Context(home=None, user="anna", sample=True, debug=False).with_desk_options
+    assert advice("copydesk draft list") == "copydesk --sample --user anna draft list"
+    assert advice("copydesk --user bert draft list") == "copydesk --sample --user bert draft list"
+
+
 def test_process_ends_without_collecting_garbage(tmp_path, monkeypatch):
     at_exit = []
     monkeypatch.setattr(atexit, "register", at_exit.append)

@@ -39,7 +39,8 @@ def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, a
         _print_list(context, as_json=as_json)
         return
     if file is not None and (meant := _COMMANDS.get(str(file))):
-        raise click.UsageError(f"{file} would be the name of the backup. Use `{meant}`, or a name with a suffix.")
+        command_line = context.with_desk_options(f"`{meant}`")
+        raise click.UsageError(f"{file} would be the name of the backup. Use {command_line}, or a name with a suffix.")
     require_fields(BackupContent)
     target = file.absolute() if file is not None else None
     content = context.run(lambda desk: desk.backups.create(target, overwrite=force))

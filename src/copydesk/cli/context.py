@@ -191,8 +191,9 @@ class Context:
         """Return `text` with its commands written as they are called for this desk."""
 
         def qualify(command: re.Match[str]) -> str:
-            # The users of a desk are the same for each of them, and this one may not exist.
-            options = self._folder_options if text.startswith("user ", command.end()) else self.desk_options
+            # The users of a desk are the same for each of them, and this one may not exist. A command may name its own.
+            is_for_any_user = text.startswith(("user ", "--user "), command.end())
+            options = self._folder_options if is_for_any_user else self.desk_options
             return f"{shlex.join(['copydesk', *options])} "
 
         return re.sub(_COMMAND_PATTERN, qualify, text)

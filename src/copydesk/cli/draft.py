@@ -163,12 +163,13 @@ async def create_with_images(desk: "Desk", request: dict[str, Any], options: Ima
         raise
 
 
-def print_missing_alt(images: Iterable[DraftImage]) -> None:
+def print_missing_alt(context: Context, images: Iterable[DraftImage]) -> None:
     """Print which images lack an alt text."""
     missing = [f"{number}" for number, image in enumerate(images, 1) if not image.alt]
     if missing:
         which = f"Image {missing[0]} has" if len(missing) == 1 else f"Images {', '.join(missing)} have"
-        click.echo(f"{which} no alt text. Add one: copydesk draft describe ID TEXT", err=True)
+        hint = context.with_desk_options("Add one: copydesk draft describe ID TEXT")
+        click.echo(f"{which} no alt text. {hint}", err=True)
 
 
 async def _to_request_image(desk: "Desk", image: str, alt: str | None) -> dict[str, object]:
@@ -261,9 +262,9 @@ def new(  # noqa: PLR0913 - one argument an option
 
     creation, drafts, short_ids = context.run(work)
     _print_creation(creation, short_ids, as_json=as_json)
-    print_missing_alt(creation.drafts[0].images)
+    print_missing_alt(context, creation.drafts[0].images)
     print_writer_notes(drafts)
-    sys.exit(1 if print_unwritten(drafts, short_ids) else 0)
+    sys.exit(1 if print_unwritten(context, drafts, short_ids) else 0)
 
 
 @draft.command(examples=("copydesk draft edit 1f9c2a", "copydesk draft edit 1f9c2a --file post.md"))
@@ -490,7 +491,7 @@ def attach(context: Context, *, draft_id: str, position: int, alt: str | None, a
     click.echo(f"Attached image {position} to {short_id}.")
     if agency := changed.images[-1].agency:
         click.echo(f"The image seems to be from {agency}: posting it may need a licence.", err=True)
-    print_missing_alt(changed.images)
+    print_missing_alt(context, changed.images)
 
 
 @draft.command(

@@ -243,12 +243,14 @@ def exit_code_of(succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> int
     return codes.pop() if len(codes) == 1 and not succeeded else FAILED
 
 
-def print_unwritten(drafts: Sequence[Draft], short_ids: Mapping[str, str], *, regenerated: bool = False) -> int:
+def print_unwritten(
+    context: Context, drafts: Sequence[Draft], short_ids: Mapping[str, str], *, regenerated: bool = False
+) -> int:
     """Print why texts could not be written, and how to keep those that were `regenerated`; return their number."""
     failed = [draft for draft in drafts if draft.status is Status.GENERATION_FAILED]
     for draft in failed:
         hint = f" To restore it as it was: copydesk draft undo {short_ids[draft.id]}" if regenerated else ""
-        click.echo(f"{short_ids[draft.id]}: {clean(draft.last_error or '')}{hint}", err=True)
+        click.echo(f"{short_ids[draft.id]}: {clean(draft.last_error or '')}{context.with_desk_options(hint)}", err=True)
     return len(failed)
 
 
@@ -311,7 +313,7 @@ def _run_single(
     print_changed(changed, short_id, outcome, time_text=time_text, as_json=as_json)
     if follow_up is not None:
         print_writer_notes([changed])
-        sys.exit(1 if print_unwritten([changed], {changed.id: short_id}, regenerated=True) else 0)
+        sys.exit(1 if print_unwritten(context, [changed], {changed.id: short_id}, regenerated=True) else 0)
 
 
 def _run_bulk(
@@ -343,6 +345,6 @@ def _run_bulk(
     else:
         print_outcome(RESULT_PHRASES[action], succeeded, failed, short_ids, outcome.stopped_by)
     print_writer_notes(followed_up)
-    unwritten = print_unwritten(followed_up, short_ids, regenerated=True)
+    unwritten = print_unwritten(context, followed_up, short_ids, regenerated=True)
     # A text that was not written has no code of its own.
     sys.exit(FAILED if unwritten else exit_code_of(succeeded, failed))

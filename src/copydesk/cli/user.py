@@ -55,7 +55,8 @@ def add(context: Context, *, name: str, as_json: bool) -> None:
         print_json(added)
         return
     click.echo(f"Added {clean(added.name)}.")
-    click.echo(f"Open their desk: copydesk --user {clean(shlex.quote(added.name))}", err=True)
+    hint = f"Open their desk: copydesk --user {clean(shlex.quote(added.name))}"
+    click.echo(context.with_desk_options(hint), err=True)
 
 
 @user.command(name="list", examples=("copydesk user list",))
