@@ -12,6 +12,7 @@ class History:
     def __init__(self) -> None:
         self.events: list[UndoneStep] = []
         self.undo_rids: dict[int, int | None] = {}
+        self.redo_rids: dict[int, int | None] = {}
         self.values: dict[int, tuple[int, int]] = {}
         """Event -> the values before and after it."""
         self.value = 0
@@ -19,15 +20,16 @@ class History:
         self.redo: int | None = None
 
     def change(self) -> None:
-        rid = self._add(EventKind.CHANGE, None, redo_rid=None, after=len(self.events) + 1)
+        rid = self._add(EventKind.CHANGE, None, after=len(self.events) + 1)
         self.undo, self.redo = rid, None
 
     def post(self) -> None:
-        self._add(EventKind.PERMANENT, None, redo_rid=None, after=self.value)
+        self._add(EventKind.PERMANENT, None, after=self.value)
         self.undo = self.redo = None
 
     def fail(self) -> None:
-        """Add a failed regeneration, before which the changes can still be undone."""
+        """Add a failed regeneration, which can be undone as the changes before it."""
+        self.change()
         undo = self.undo
         self.post()
         self.undo = undo
@@ -35,27 +37,27 @@ class History:
     def undo_change(self) -> None:
         of_rid = self.undo
         assert of_rid is not None
-        rid = self._add(EventKind.UNDO, of_rid, redo_rid=self.redo, after=self.values[of_rid][0])
+        rid = self._add(EventKind.UNDO, of_rid, after=self.values[of_rid][0])
         self.undo, self.redo = self.undo_rids[of_rid], rid
 
     def redo_change(self) -> None:
         of_rid = self.redo
         assert of_rid is not None
-        below = next(event.redo_rid for event in self.events if event.rid == of_rid)
-        rid = self._add(EventKind.REDO, of_rid, redo_rid=below, after=self.values[of_rid][0])
+        below = self.redo_rids[of_rid]
+        rid = self._add(EventKind.REDO, of_rid, after=self.values[of_rid][0])
         self.undo, self.redo = rid, below
 
-    def _add(self, kind: EventKind, of_rid: int | None, *, redo_rid: int | None, after: int) -> int:
+    def _add(self, kind: EventKind, of_rid: int | None, *, after: int) -> int:
         rid = len(self.values) + 1
-        self.events.append(UndoneStep(rid, rid, kind.value, of_rid, redo_rid, is_needed=False))
-        self.undo_rids[rid] = self.undo
+        self.events.append(UndoneStep(rid, rid, kind.value, of_rid, is_needed=False))
+        self.undo_rids[rid], self.redo_rids[rid] = self.undo, self.redo
         self.values[rid], self.value = (self.value, after), after
         return rid
 
     def prune(self, before: int) -> list[int]:
-        removed, keeps_redo = find_undone(self.events, self.redo, before)
+        removed = find_undone(self.events, before)
         self.events = [event for event in self.events if event.rid not in removed]
-        if removed and not keeps_redo:
+        if self.redo in removed:
             self.redo = None
         return removed
 
@@ -69,6 +71,19 @@ class History:
             assert event.of_rid is None or event.of_rid in rids
         assert value == self.value
         assert {self.undo, self.redo} <= {None, *rids}
+        assert self.redo == next(reversed(self._redo_stack()), None)
+
+    def _redo_stack(self) -> list[int]:
+        """Return what can be redone according to the events, oldest first."""
+        stack: list[int] = []
+        for event in self.events:
+            if event.kind == EventKind.UNDO.value:
+                stack.append(event.rid)
+            elif event.kind == EventKind.REDO.value:
+                assert stack.pop() == event.of_rid
+            else:
+                stack.clear()
+        return stack
 
 
 def test_undone_change_goes_with_its_undo() -> None:
@@ -84,7 +99,6 @@ def test_undone_change_goes_with_its_undo() -> None:
 
 def test_change_stays_with_what_failed_after_it() -> None:
     history = History()
-    history.change()
     history.fail()
     history.undo_change()
     history.change()
@@ -115,11 +129,48 @@ def test_old_redo_stack_is_dropped() -> None:
     assert history.redo is None
 
 
+def test_redo_of_old_failed_regeneration_stays() -> None:
+    history = History()
+    history.change()
+    history.undo_change()
+    history.fail()
+    history.undo_change()
+
+    assert history.prune(before=9) == [1, 2]
+    history.assert_consistent()
+    history.redo_change()
+    history.assert_consistent()
+
+
+def test_redo_stack_stays_whole() -> None:
+    history = History()
+    history.fail()
+    history.change()
+    for _ in range(2):
+        history.undo_change()
+
+    assert history.prune(before=9) == []
+    for _ in range(2):
+        history.redo_change()
+    history.assert_consistent()
+
+
+def test_redo_of_failed_regeneration_stays_after_it_was_redone() -> None:
+    history = History()
+    history.fail()
+    history.undo_change()
+    history.redo_change()
+    history.undo_change()
+
+    assert history.prune(before=9) == []
+    history.assert_consistent()
+
+
 def test_events_of_interrupted_bulk_stay() -> None:
     history = History()
     history.change()
     history.undo_change()
-    history.events = [UndoneStep(1, 1, "change", None, None, is_needed=True), history.events[1]]
+    history.events = [UndoneStep(1, 1, "change", None, is_needed=True), history.events[1]]
 
     assert history.prune(before=9) == []
 
@@ -130,7 +181,7 @@ def test_rest_of_any_history_is_consistent_and_can_be_undone() -> None:
     for _ in range(300):
         history = History()
         for _ in range(dice.randrange(20)):
-            actions = [history.change, history.change]
+            actions = [history.change, history.change, history.fail]
             actions += [history.undo_change] * 4 * (history.undo is not None)
             actions += [history.redo_change] * 3 * (history.redo is not None)
             actions += [history.post] * (dice.random() < 0.05)

@@ -39,7 +39,7 @@ _DELETE_READINGS: Final = f"DELETE FROM engagement_reading WHERE +user_id = ? AN
 _OLD_UNDOS: Final = f"""SELECT DISTINCT draft.rid FROM draft_event JOIN draft ON draft.id = draft_event.draft_id
     WHERE draft_event.rid > :after AND draft_event.rid <= :last AND +draft_event.user_id = :user
         AND kind = '{EventKind.UNDO.value}' AND at < :before"""  # noqa: S608 - words of our own
-_EVENTS: Final = """SELECT draft_event.rid, at, draft_event.kind, of_rid, redo_rid, bulk_action.id IS NOT NULL
+_EVENTS: Final = """SELECT draft_event.rid, at, draft_event.kind, of_rid, bulk_action.id IS NOT NULL
     FROM draft_event LEFT JOIN bulk_action ON bulk_action.id = draft_event.bulk_id
     WHERE draft_id = ? ORDER BY version"""
 # The last run is shown as such, however old.
@@ -120,7 +120,6 @@ class UndoneStep(Struct, frozen=True):
     at: int
     kind: str
     of_rid: int | None
-    redo_rid: int | None
     is_needed: bool
     """It belongs to a bulk action that was interrupted."""
 
@@ -135,24 +134,22 @@ def delete_undone(conn: Connection, user_id: str, rids: Sequence[int], before: d
         query = "SELECT id, redo_rid FROM draft WHERE rid = ? AND user_id = ?"
         draft_id, redo_rid = execute_sql(conn, query, (rid, user_id)).fetchone() or (None, None)
         events = [UndoneStep(*values) for values in execute_sql(conn, _EVENTS, (draft_id,))]
-        undone, keeps_redo = find_undone(events, redo_rid, to_microseconds(before))
-        if undone and redo_rid is not None and not keeps_redo:
+        undone = find_undone(events, to_microseconds(before))
+        if redo_rid in undone:
             execute_sql(conn, "UPDATE draft SET redo_rid = NULL WHERE rid = ?", (rid,))
         count += execute_many(conn, "DELETE FROM draft_event WHERE rid = ?", [(event_rid,) for event_rid in undone])
     return count
 
 
-def find_undone(events: Sequence[UndoneStep], redo_rid: int | None, before: int) -> tuple[list[int], bool]:
-    """Return the events of a draft to delete, changes undone before `before`, and True if its redo stack stays.
+def find_undone(events: Sequence[UndoneStep], before: int) -> list[int]:
+    """Return the events of a draft to delete: changes undone before `before`, with their undos.
 
-    `events` are all of them, oldest first; `redo_rid` is the top of the stack.
+    `events` are all of them, oldest first. What can be redone goes or stays as a whole.
     """
-    by_rid = {event.rid: event for event in events}
-    keeps_redo = any(event.at >= before or event.is_needed for event in events)
+    redo_stack = _redo_stack(events)
     remaining = {event.rid for event in events if event.is_needed}
-    while keeps_redo and redo_rid in by_rid and redo_rid not in remaining:
-        remaining.add(redo_rid)
-        redo_rid = by_rid[redo_rid].redo_rid
+    if any(event.at >= before or event.is_needed for event in events):
+        remaining |= redo_stack
     reverted: set[int] = set()
     for event in reversed(events):
         if event.of_rid is not None and event.rid not in reverted:
@@ -171,11 +168,28 @@ def find_undone(events: Sequence[UndoneStep], redo_rid: int | None, before: int)
     # An event that stays must not refer to one that is gone, so one pair that stays may keep another.
     while True:
         removed = {rid for pair in pairs.items() for rid in pair}
-        remaining |= {event.of_rid for event in events if event.rid not in removed and event.of_rid is not None}
+        left = [event for event in events if event.rid not in removed]
+        remaining |= {event.of_rid for event in left if event.of_rid is not None}
+        if _redo_stack(left):
+            remaining |= redo_stack
         removable = {undo: change for undo, change in pairs.items() if not remaining & {undo, change}}
         if len(removable) == len(pairs):
-            return sorted(removed), keeps_redo
+            return sorted(removed)
         pairs = removable
+
+
+def _redo_stack(events: Sequence[UndoneStep]) -> set[int]:
+    """Return the undos that can be redone after these events, which are all of a draft, oldest first."""
+    stack: list[int] = []
+    for event in events:
+        if event.kind == EventKind.UNDO.value:
+            stack.append(event.rid)
+        elif event.kind == EventKind.REDO.value:
+            # Without a stack, its undo is gone with what it was made after.
+            del stack[-1:]
+        else:
+            stack.clear()
+    return set(stack)
 
 
 def database_size(conn: Connection, user_id: str) -> int:  # noqa: ARG001 - of all users
