@@ -16,6 +16,7 @@ from copydesk.posting.delivery_states import (
     abandoned,
     confirmed_by_user,
     interrupted,
+    is_final_lookup,
     lookup_failed,
     needs_recheck,
     next_action,
@@ -28,7 +29,14 @@ from copydesk.posting.delivery_states import (
     send_started,
     step_succeeded,
 )
-from copydesk.posting.platform import DeliveryGuarantees, DeliveryStep, Evidence, Intent, StepResult
+from copydesk.posting.platform import (
+    DeliveryGuarantees,
+    DeliveryStep,
+    Evidence,
+    Intent,
+    LookupUnsupportedError,
+    StepResult,
+)
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -219,6 +227,18 @@ def test_failed_lookups_are_retried_then_need_user():
         assert unknown.not_before > now
         now = unknown.not_before
     assert lookup_failed(unknown, READABLE, "No connection.", now, jitter=0).state is DeliveryState.NEEDS_USER
+
+
+def test_missing_list_is_final_when_the_lookup_before_found_none_either():
+    unknown, no_list = outcome_unknown(sending(), "No answer came."), LookupUnsupportedError("No list.")
+    assert not is_final_lookup(unknown, no_list, "No list.")
+    # An earlier lookup does not count if it failed for another reason, or if another one succeeded since.
+    unreachable = lookup_failed(unknown, READABLE, "No connection.", NOW, jitter=0)
+    assert not is_final_lookup(unreachable, no_list, "No list.")
+    without_list = lookup_failed(unreachable, READABLE, "No list.", NOW, jitter=0)
+    assert is_final_lookup(without_list, no_list, "No list.")
+    absent = not_found(without_list, READABLE, NOW + MINUTE, jitter=0)
+    assert not is_final_lookup(absent, no_list, "No list.")
 
 
 def test_user_may_confirm_or_deny_unknown_post():

@@ -18,6 +18,7 @@ from copydesk.posting.delivery_states import (
     DeliveryState,
     NextAction,
     interrupted,
+    is_final_lookup,
     lookup_failed,
     next_action,
     not_found,
@@ -32,7 +33,6 @@ from copydesk.posting.platform import (
     Account,
     Intent,
     LoginError,
-    LookupUnsupportedError,
     NotSentError,
     Platform,
     Post,
@@ -239,6 +239,6 @@ async def _look_up(platform: Platform, account: Account, intent: Intent, deliver
     except KilledError:
         return delivery
     except (NotSentError, LoginError, UnknownOutcomeError) as error:
-        is_final = isinstance(error, LookupUnsupportedError)
+        is_final = is_final_lookup(delivery, error, error.message)
         return lookup_failed(delivery, trust, error.message, now, jitter=0.5, is_final=is_final)
     return step_succeeded(delivery, found) if found else not_found(delivery, trust, now, jitter=0.5)

@@ -13,7 +13,7 @@ class FakeMicropub(FakeBlog):
 
     def __init__(self, clock: FakeClock) -> None:
         super().__init__(clock)
-        self.honors_slugs = self.has_list = self.has_media = True
+        self.honors_slugs = self.has_list = self.has_later_pages = self.has_media = True
         self.files: list[Json] = []
 
     def respond(self, request: httpx.Request) -> httpx.Response:
@@ -42,7 +42,7 @@ class FakeMicropub(FakeBlog):
     def _query(self, query: Mapping[str, str]) -> httpx.Response:
         if query["q"] == "config":
             return httpx.Response(200, json={"media-endpoint": "/media"} if self.has_media else {})
-        if not self.has_list:
+        if not self.has_list or ("after" in query and not self.has_later_pages):
             return httpx.Response(400, json={"error": "invalid_request", "error_description": "No url was given."})
         start = int(query.get("after", "0"))
         newest = [

@@ -29,7 +29,7 @@ from copydesk.model.delivery import (
     Intent,
     StepResult,
 )
-from copydesk.posting.platform import DeliveryGuarantees
+from copydesk.posting.platform import DeliveryGuarantees, LookupUnsupportedError, UnknownOutcomeError
 
 MAX_ATTEMPTS = 5
 """Failed requests for one step before it is abandoned."""
@@ -264,7 +264,7 @@ def lookup_failed(
 ) -> Delivery:
     """Record a lookup that failed or gave no clear result.
 
-    NEEDS_USER after too many of them, or if another one would not tell more: `is_final`.
+    NEEDS_USER after too many of them, or if another one would not tell more (`is_final_lookup`).
     """
     # Counts consecutive failures: `not_found` resets it.
     failed_lookups = delivery.failed_lookups + 1
@@ -273,6 +273,15 @@ def lookup_failed(
     if is_final or not guarantees.can_read_back or failed_lookups >= MAX_FAILED_LOOKUPS:
         return replace(attempted, state=DeliveryState.NEEDS_USER, not_before=None)
     return replace(attempted, not_before=_next_attempt_at(failed_lookups - 1, now, jitter, retry_after))
+
+
+def is_final_lookup(delivery: Delivery, error: Exception, message: str) -> bool:
+    """Return True if another lookup would not tell more than the one that failed with `error`, stored as `message`."""
+    if isinstance(error, LookupUnsupportedError):
+        # Only if the lookup before it ended alike: a server that is being restarted may answer so once.
+        return delivery.failed_lookups > 0 and delivery.error == message
+    # With no request in progress, the next lookup would find the same posts.
+    return delivery.recheck and isinstance(error, UnknownOutcomeError)
 
 
 def confirmed_by_user(delivery: Delivery, url: str = "") -> Delivery:

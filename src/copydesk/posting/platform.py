@@ -183,7 +183,7 @@ class UnknownOutcomeError(PostingError):
 
 
 class LookupUnsupportedError(UnknownOutcomeError):
-    """The server offers no way to look for a post: another lookup would not tell more."""
+    """The server seems to offer no way to look for a post. A second lookup that ends alike confirms it."""
 
 
 class Platform(Protocol):

@@ -6,13 +6,20 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from copydesk.desk import Desk
 from copydesk.desk.doctor import examine
 from copydesk.errors import ConflictError
+from copydesk.model.delivery import DeliveryReport
 from copydesk.model.draft import Format, Status
+from copydesk.posting.blogs.micropub import SETTLE_TIME, Micropub
+from copydesk.posting.client import PlatformClient
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.settings import load
-from desk_fixtures import Watch, execute_sql
+from desk_fixtures import NOW, Watch, execute_sql
+from fake_blog import FakeClock, InMemorySecrets
+from fake_blog import Fault as BlogFault
+from fake_micropub import FakeMicropub
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 from store_fixtures import database_variables
 
@@ -69,6 +76,60 @@ async def test_unknown_outcome_that_is_checked_cannot_be_sent_again(tmp_path: Pa
         assert (question.delivery.situation, question.answers) == ("check", ("posted", "drop"))
         with pytest.raises(ConflictError):
             await desk.posting.resend(question.delivery.id)
+
+
+class LostArticle:
+    """A desk that posts to a Micropub site which never gets the first request and never responds to it."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock(NOW)
+        self.blog = FakeMicropub(self.clock)
+        self.blog.faults.append(BlogFault.CUT_BEFORE)
+        secrets = InMemorySecrets(token="t0ken", endpoint="https://micropub.example/api")
+        self.platforms = {"micropub": Micropub(PlatformClient(self.blog), secrets, clock=self.clock)}
+
+    async def post(self, desk: Desk) -> DeliveryReport:
+        await connect_account(desk, platform="micropub")
+        draft_id = await create_approved_draft(desk, "# Tea\n\nFirst, boil it.", "BLOG")
+        await desk.posting.post(draft_id, wait=0)
+        await desk.posting.drain()
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        return report
+
+
+async def test_site_without_list_asks_after_two_lookups(tmp_path: Path) -> None:
+    lost = LostArticle()
+    lost.blog.has_list = False
+    async with open_posting_desk(tmp_path, lost.platforms, clock=lost.clock) as desk:
+        first = await lost.post(desk)
+        assert (first.state, first.situation, first.in_doubt) == ("unknown", "check", True)
+        lost.clock.now += MINUTE
+        (second,) = await desk.posting.send_due()
+        assert (second.state, second.situation, second.in_doubt) == ("needs_user", "inconclusive", True)
+        assert "micropub.example sent no list of its posts." in second.says
+        (question,) = await desk.posting.list_needing_user()
+        assert question.answers == ("posted", "again", "drop")
+        with pytest.raises(ConflictError, match=r"The last request may still arrive.* Try again in 14 minutes\."):
+            await desk.posting.resend(second.id)
+        lost.clock.now = NOW + SETTLE_TIME
+        assert (await desk.posting.resend(second.id)).state == "sent"
+    assert len(lost.blog.posts) == 1
+
+
+async def test_list_that_fails_once_is_looked_up_again(tmp_path: Path) -> None:
+    lost = LostArticle()
+    lost.blog.has_list = False
+    async with open_posting_desk(tmp_path, lost.platforms, clock=lost.clock) as desk:
+        report = await lost.post(desk)
+        lost.blog.has_list = True
+        lost.blog.add_post({"name": ["Old"], "content": ["x"], "mp-slug": ["old"]})
+        lost.blog.posts[0]["properties"]["published"] = [(NOW - MINUTE * 60).isoformat()]
+        for _ in range(4):
+            lost.clock.now += SETTLE_TIME
+            await desk.posting.send_due()
+        (report,) = await desk.posting.list_deliveries(report.draft_id)
+        assert (report.state, report.situation) == ("sent", "posted")
+    assert len(lost.blog.posts) == 2
 
 
 @pytest.mark.parametrize("answer", ["posted", "again", "drop"])

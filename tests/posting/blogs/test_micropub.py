@@ -104,6 +104,16 @@ async def test_site_without_list_is_unknown():
         await setup.platform.find_post(ME, setup.intent, (), NOW)
 
 
+async def test_list_that_ends_at_a_refused_page_is_incomplete():
+    setup = MicropubSetup()
+    setup.blog.has_later_pages = False
+    for number in range(60):
+        setup.blog.add_post({"name": [str(number)], "content": ["x"], "mp-slug": [f"later-{number}"]})
+    with pytest.raises(UnknownOutcomeError, match="does not show whether") as raised:
+        await setup.platform.find_post(ME, setup.intent, (), NOW)
+    assert not isinstance(raised.value, LookupUnsupportedError)
+
+
 @pytest.mark.parametrize("times", [[], [0], [7, 0], [None, None]])
 async def test_incomplete_or_unordered_list_is_unknown(times):
     setup = MicropubSetup()

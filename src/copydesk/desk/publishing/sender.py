@@ -37,7 +37,6 @@ from copydesk.posting.delivery_states import NextAction
 from copydesk.posting.platform import (
     DeliveryGuarantees,
     LoginError,
-    LookupUnsupportedError,
     NotSentError,
     Platform,
     PostImage,
@@ -367,9 +366,7 @@ class _DeliveryAttempt:
                 now,
                 jitter=jitter,
                 retry_after=retry_after,
-                # Nor would a later lookup tell more where no request is in progress.
-                is_final=isinstance(error, LookupUnsupportedError)
-                or (progress.recheck and isinstance(error, UnknownOutcomeError)),
+                is_final=delivery_states.is_final_lookup(progress, error, message),
             )
             return await self._save(row, state, "not found out", message)
         if result is not None:

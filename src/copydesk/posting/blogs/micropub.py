@@ -253,6 +253,10 @@ class Micropub:
         params = {"q": "source", "limit": str(PAGE_SIZE)}
         for _ in range(MAX_PAGES):
             page = await self._load_page(site, params)
+            if page is None and "after" not in params:
+                raise LookupUnsupportedError(f"{site.host} sent no list of its posts.", hint="Check your site.")
+            if page is None:
+                break
             for item in page.items:
                 if is_own_post(item, intent.steps[0], since) and item.url:
                     return StepResult(ids=(item.url,), urls=link_urls(item.url), evidence=Evidence.READ_BACK)
@@ -285,12 +289,11 @@ class Micropub:
         response = await as_repeatable(self._client.request("GET", url, headers={"accept": "text/html"}))
         return response.status in (404, 410)
 
-    async def _load_page(self, site: Site, params: Mapping[str, str]) -> Page:
+    async def _load_page(self, site: Site, params: Mapping[str, str]) -> Page | None:
+        """Return a page of the list, or None if the response is no list."""
         # Servers without the extension answer with any of these.
         listing = await site.get_or_none("", SourceResponse, params=params, missing=frozenset({400, 404, 501}))
-        if listing is None or listing.items is None:
-            raise LookupUnsupportedError(f"{site.host} provides no list of its posts.", hint="Check your site.")
-        return Page.from_response(listing)
+        return None if listing is None or listing.items is None else Page.from_response(listing)
 
     async def _with_images(self, site: Site, step: DeliveryStep, images: Sequence[PostImage]) -> dict[str, object]:
         endpoint = (await self._load_config(site)).media_endpoint
