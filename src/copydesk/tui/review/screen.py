@@ -169,7 +169,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         row = queue.cursor * queue.row_height - queue.scroll_offset.y
         is_below = row > queue.drawable_size.height // 2 and queue.region.right > self.size.width - TOAST_WIDTH
         # The rack's class, not the screen's: that would restyle all widgets.
-        self.query_one("ToastRack").set_class(is_below, "-top")
+        self.query_children("ToastRack").set_class(is_below, "-top")
 
     def show_draft(self, draft_id: str) -> None:
         """Move the cursor to a draft, in its tab if the displayed list does not hold it."""
