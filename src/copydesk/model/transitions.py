@@ -205,6 +205,13 @@ class HistoryPosition(Struct, frozen=True):
     """The event that the next redo reverts."""
 
 
+class NextUndo(Struct, frozen=True):
+    """What the next undo of the user's last change takes back; empty if there is nothing, or it cannot be undone."""
+
+    action: str = ""
+    draft_ids: frozenset[str] = frozenset()
+
+
 class DraftEvent(Struct, frozen=True):
     """One change of a draft."""
 

@@ -1073,9 +1073,14 @@ def copied_link(url: str) -> str:
     return f"Copied {url}"
 
 
-def regeneration_failed(name: str, error: str | None) -> str:
-    """Return the error that no new version of a draft could be generated, with the key that keeps the old one."""
-    return f"Could not regenerate {name}: {error} {key_label('review.undo')} restores it as it was."
+def regeneration_failed(name: str, error: str | None, *, is_next_undo: bool) -> str:
+    """Return the error that no new version of a draft could be generated, and what becomes of the old one."""
+    kept = (
+        f"{key_label('review.undo')} restores it as it was."
+        if is_next_undo
+        else f"Its text is kept, in the tab {TABS['failed'][0]}."
+    )
+    return f"Could not regenerate {name}: {error} {kept}"
 
 
 def new_versions(count: int, name: str, *, in_review: bool) -> str:

@@ -13,7 +13,7 @@ from copydesk.tui import labels
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.model.transitions import UndoResult
+    from copydesk.model.transitions import NextUndo, UndoResult
 
 
 class UndoSkipList:
@@ -116,6 +116,12 @@ class UndoStack:
             elif (position.undo if kind is EventKind.UNDO else position.redo) > entries[-1].at:
                 return ()
         return entries[-1].step if entries else ()
+
+    async def next_draft_undo(self, desk: "Desk") -> "NextUndo | None":
+        """Return which change of drafts `undo` takes back next; None if it takes back a step."""
+        if await self._next_step(desk, EventKind.UNDO):
+            return None
+        return await desk.drafts.next_undo(skip=self.skip_list.skipped)
 
     async def _newest_event(self, desk: "Desk") -> int:
         return (await desk.drafts.history_position()).newest if self._history is not None else 0

@@ -8,6 +8,7 @@ from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import Action, Format, Status
 from copydesk.model.requests import ChangeDraft
 from copydesk.model.serialization import to_json
+from copydesk.model.transitions import NextUndo
 from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at, query_db
 
 WRITER = "copydesk.drafting.writer.get_writer"
@@ -117,6 +118,20 @@ async def test_failed_regeneration_is_undone(tmp_path, writer, single):
         for _ in range(2):
             await desk.drafts.undo(draft_id)
         assert (await desk.drafts.get(draft_id)).status is Status.PENDING_REVIEW
+
+
+async def test_next_undo_is_that_of_failed_regeneration_until_another_change(tmp_path, writer):
+    async with open_desk_at(tmp_path, web_with_feed()) as desk:
+        draft_id = (await run_for_draft(desk)).id
+        assert await desk.drafts.next_undo() == NextUndo()
+        await fail_regeneration(desk, writer, draft_id)
+        failed = NextUndo("regenerate", frozenset({draft_id}))
+        assert await desk.drafts.next_undo() == failed
+        other = (await desk.drafts.create({"text": "Words of my own."})).drafts[0].id
+        await desk.drafts.approve(other)
+        assert await desk.drafts.next_undo() == NextUndo("approve", frozenset({other}))
+        await desk.drafts.undo()
+        assert await desk.drafts.next_undo() == failed
 
 
 async def test_each_failed_regeneration_is_undone(tmp_path, writer):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.model.draft import Status
 from copydesk.tui.review.dialogs import EditDialog
 from copydesk.tui.widgets.inputs import SafeTextArea
@@ -113,3 +114,39 @@ async def test_list_loaded_before_decision_shows_decision(tmp_path: Path) -> Non
         held_write.released.set()
         await review.wait()
         assert review.find_row(first).status is Status.APPROVED
+
+
+@pytest.mark.parametrize(
+    ("keys", "endings"),
+    [
+        (("R", "enter", "a"), ["Its text is kept, in the tab Failed."]),
+        (("R", "enter", "1"), ["u restores it as it was."]),
+        (("R", "enter", "2"), ["Its text is kept, in the tab Failed."]),
+        (("R", "enter", "R", "enter"), ["Its text is kept, in the tab Failed.", "u restores it as it was."]),
+        (("space", "space", "R", "enter"), ["u restores it as it was.", "u restores it as it was."]),
+    ],
+    ids=["another change", "no other change", "another screen", "one by one", "at once"],
+)
+async def test_failed_regeneration_names_undo_that_restores_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...], endings: list[str]
+) -> None:
+    writer = FakeWriter()
+    for _ in endings:
+        writer.fail("Offline.")
+    monkeypatch.setattr("copydesk.drafting.writer.get_writer", lambda: writer)
+    async with open_review(tmp_path) as review:
+        rows = review.screen.queue.window.rows[:2]
+        held = DelayedResponse(review.desk.generation, "finish", count=2)
+        await press_without_waiting(review, *keys)
+        await held.wait_until_called()
+        held.released.set()
+
+        def failures() -> list[str]:
+            return [toast for toast in review.toasts if toast.startswith("Could not regenerate")]
+
+        await review.wait_for(lambda: len(failures()) == len(endings))
+        assert [toast.partition("Offline. Regenerate it to try again. ")[2] for toast in failures()] == endings
+        if keys[-1] == "a":
+            await review.press("u")
+            assert await review.get_status(rows[0].id) is Status.GENERATION_FAILED
+            assert await review.get_status(rows[1].id) is rows[1].status

@@ -14,7 +14,7 @@ from copydesk.desk.drafts.create import DraftCreation
 from copydesk.desk.drafts.history_text import DraftHistory
 from copydesk.desk.drafts.interrupted import InterruptedBulks
 from copydesk.desk.drafts.review import Review
-from copydesk.desk.drafts.undo import IsCancelled, UndoRedo, load_history_position
+from copydesk.desk.drafts.undo import IsCancelled, UndoRedo, load_history_position, load_next_undo
 from copydesk.desk.drafts.versions import Difference, Versions
 from copydesk.desk.drafts.views import ID_PAGE_SIZE, DraftViews
 from copydesk.desk.images.service import DraftImages
@@ -41,7 +41,7 @@ from copydesk.model.requests import (
     CreateDraft,
     validate_change,
 )
-from copydesk.model.transitions import DraftEvent, HistoryPosition, InterruptedBulk, UndoResult
+from copydesk.model.transitions import DraftEvent, HistoryPosition, InterruptedBulk, NextUndo, UndoResult
 from copydesk.scheduling.time_text import parse_time
 from copydesk.scheduling.wall_time import instant_of_wall
 from copydesk.store import (
@@ -267,6 +267,11 @@ class Drafts:
     async def history_position(self, *, skip: Collection[int] = ()) -> HistoryPosition:
         """Return the events that `undo` with this `skip`, and `redo`, would revert next."""
         return await self._ctx.read(load_history_position, frozenset(skip))
+
+    @operation
+    async def next_undo(self, *, skip: Collection[int] = ()) -> NextUndo:
+        """Return what `undo` with this `skip`, and without an id, would undo now."""
+        return await self._ctx.read(load_next_undo, frozenset(skip))
 
     @operation
     async def held_reasons(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from copydesk.model.requests import MAX_IDS
 from copydesk.model.role import scope_of_undo
 from copydesk.model.serialization import Struct, format_iso
 from copydesk.model.token import Scope
-from copydesk.model.transitions import BulkFailure, EventKind, HistoryPosition, UndoResult, allowed_actions
+from copydesk.model.transitions import BulkFailure, EventKind, HistoryPosition, NextUndo, UndoResult, allowed_actions
 from copydesk.store import bulk_actions, draft_events, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.draft_events import EventRow
@@ -241,6 +241,15 @@ def load_history_position(conn: Transaction, user_id: str, skip: frozenset[int])
         redo=redo.rid if redo else 0,
         change=change.rid if change else 0,
     )
+
+
+def load_next_undo(conn: Transaction, user_id: str, skip: frozenset[int]) -> NextUndo:
+    """Return what the undo of the user's last change would undo now; changes in `skip` are passed."""
+    try:
+        plan = _plan_last(conn, user_id, EventKind.UNDO, skip)
+    except ConflictError:
+        return NextUndo()
+    return NextUndo(plan.action, frozenset(snapshot.id for snapshot, _ in plan.steps))
 
 
 def _find_next(conn: Transaction, user_id: str, kind: EventKind, passing: frozenset[int]) -> EventRow | None:

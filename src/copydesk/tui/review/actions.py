@@ -29,7 +29,7 @@ from copydesk.tui.undo_stack import UndoStep
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.model.draft import ListedDraft
+    from copydesk.model.draft import Draft, ListedDraft
     from copydesk.model.item import StoryChange
 
 
@@ -455,22 +455,37 @@ class ReviewActions:
     async def _wait_for_versions(self, desk: "Desk", ids: Sequence[str]) -> None:
         """Generate the new versions and notify when they are available."""
         await self.runner.pane.finish_texts(desk, ids)
-        new_versions = []
+        new_versions, failed = [], []
         for draft_id in ids:
             draft = await desk.drafts.get(draft_id)
             if draft.status is Status.GENERATION_FAILED:
-                self.app.notify(
-                    labels.regeneration_failed(labels.draft_name(draft.text), draft.last_error), severity="error"
-                )
+                failed.append(draft)
                 continue
             versions = await desk.drafts.list_versions(draft_id)
             new_versions += [version for version in versions if version.regenerated_from_id == draft_id][-1:]
+        if failed:
+            await self._notify_failed(desk, failed)
         if new_versions:
             newest = new_versions[-1]
             self.runner.pane.announce(newest.id)
-            in_review = self.app.screen_stack[0] is self.runner.screen
             name = labels.draft_name(newest.text)
-            self.app.notify(labels.new_versions(len(new_versions), name, in_review=in_review))
+            self.app.notify(labels.new_versions(len(new_versions), name, in_review=self._in_review))
+
+    async def _notify_failed(self, desk: "Desk", failed: Sequence["Draft"]) -> None:
+        """Notify that drafts could not be regenerated, with the key for undo if it is these that it restores."""
+        # The key also undoes a change that is still being written.
+        await self.app.desk_tasks.wait_for_writes()
+        undo = await self.runner.undo_stack.next_draft_undo(desk)
+        restored = undo.draft_ids if undo and undo.action == Action.REGENERATE and self._in_review else ()
+        for draft in failed:
+            message = labels.regeneration_failed(
+                labels.draft_name(draft.text), draft.last_error, is_next_undo=draft.id in restored
+            )
+            self.app.notify(message, severity="error")
+
+    @property
+    def _in_review(self) -> bool:
+        return self.app.screen_stack[0] is self.runner.screen
 
     def undo(self) -> None:
         """Undo the last change."""
