@@ -33,10 +33,17 @@ def fake_platforms(server: FakeServer | None = None, **options: object) -> dict[
 
 
 async def connect_account(
-    desk: Desk, name: str = "me", platform: str = "fake", now: datetime = NOW, *, display_name: str = ""
+    desk: Desk,
+    name: str = "me",
+    platform: str = "fake",
+    now: datetime = NOW,
+    *,
+    display_name: str = "",
+    server: str = "",
 ) -> str:
     """Store a connected account; return its id."""
-    details = Account(platform=platform, server=f"https://{platform}.example", id=name, name=display_name or name)
+    server = server or f"https://{platform}.example"
+    details = Account(platform=platform, server=server, id=name, name=display_name or name)
     return await desk._context.write(accounts.save, new_id(now), details, now)
 
 

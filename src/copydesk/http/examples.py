@@ -354,6 +354,7 @@ _VALUES = (
                 ),
                 text=_TEXT,
                 known="Unknown whether it was posted.",
+                account_id=EXAMPLE_ID,
                 profile_url="https://www.linkedin.com/in/anna",
                 answers=(DeliveryAnswer.POSTED, DeliveryAnswer.AGAIN, DeliveryAnswer.DROP),
             ),

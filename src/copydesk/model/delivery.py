@@ -44,7 +44,7 @@ class ConnectedAccount(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The unique name: `bluesky:me.example`."""
+        """The name: `bluesky:me.example`. Accounts on different servers may share it."""
         return f"{self.details.platform}:{self.details.name}"
 
 
@@ -302,6 +302,8 @@ class DeliveryQuestion(Struct, frozen=True):
     """The draft's text."""
     known: str
     """What is known, and what Copydesk does next by itself; without the commands to answer with."""
+    account_id: str | None
+    """The account to sign in to; None if it was disconnected."""
     profile_url: str | None
     """The account's profile on the platform; None if there is none, or the account was disconnected."""
     answers: tuple[DeliveryAnswer, ...]

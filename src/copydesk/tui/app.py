@@ -262,13 +262,13 @@ class Console(DeskApp, inherit_bindings=False):
         if tab:
             cast("ReviewScreen", self.screen_stack[0]).queue_pane.show_tab(tab)
 
-    def sign_in(self, platform: str, account: str = "") -> None:
+    def sign_in(self, platform: str, account_id: str = "") -> None:
         """Switch to the setup and open the form to connect an account of `platform`, or the list of platforms."""
-        self.run_worker(self._sign_in(platform, account), exit_on_error=False)
+        self.run_worker(self._sign_in(platform, account_id), exit_on_error=False)
 
-    async def _sign_in(self, platform: str, account: str) -> None:
+    async def _sign_in(self, platform: str, account_id: str) -> None:
         if screen := await self._go_to("setup"):
-            cast("SetupScreen", screen).connect(platform, account)
+            cast("SetupScreen", screen).connect(platform, account_id)
 
     def show_source(self, source_id: str) -> None:
         """Switch to the sources and move the cursor to the source."""

@@ -399,7 +399,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         """Show a tab of the review, or the last one if empty; implemented by the console."""
         raise NotImplementedError
 
-    def sign_in(self, platform: str, account: str = "") -> None:
+    def sign_in(self, platform: str, account_id: str = "") -> None:
         """Open the form to connect an account of `platform`, or this one again; implemented by the console."""
         raise NotImplementedError
 

@@ -6,9 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from console_driver import ConsoleDriver, type_text, wait_until_idle
-from copydesk.posting.fake import FakeServer, Fault
+from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.tui.app import Console
 from copydesk.tui.review import needs_you
@@ -129,26 +130,32 @@ async def test_drop_asks_only_while_something_would_still_be_done(tmp_path: Path
         assert "need" not in ui.lines[0]
 
 
-async def test_sign_in_opens_the_form_of_the_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_needs_you(tmp_path, login=True) as ui:
-        opened: list[str] = []
-        monkeypatch.setattr("copydesk.tui.setup.screen.SetupScreen.connect", lambda _, *account: opened.extend(account))
-        await ui.press("A")
-        assert (opened, ui.app.current_mode) == (["fake", "fake:me"], "setup")
+class ServerPlatform(FakePlatform):
+    """A platform that asks for the server of an account."""
+
+    info = replace(FakePlatform.info, default_server="")
 
 
-async def test_sign_in_knows_the_server_of_the_account(tmp_path: Path) -> None:
-    platforms = fake_platforms(FakeServer())
+async def test_sign_in_opens_the_form_with_the_server_of_the_account(tmp_path: Path) -> None:
+    server = FakeServer()
+    platforms = {"fake": ServerPlatform(server)}
     async with open_posting_desk(tmp_path, platforms) as desk:
-        await connect_account(desk, platform="mastodon")
-    app = Console(lambda: open_posting_desk(tmp_path, platforms), clock=lambda: LATER)
+        # Two accounts with the same label.
+        servers = {await connect_account(desk, server=url): url for url in ("https://one.test", "https://two.test")}
+        server.faults.extend([Fault.LOGIN] * 2)
+        await desk.posting.post(await create_approved_draft(desk), wait=60)
+    app = Console(lambda: open_posting_desk(tmp_path, platforms, clock=lambda: LATER), clock=lambda: LATER)
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await wait_until_idle(pilot)
-        app.sign_in("mastodon", "mastodon:me")
-        await wait_until_idle(pilot)
         ui = NeedsYouDriver(app, pilot)
-        assert "Connect an account · Mastodon" in ui.text
-        assert any(line.split()[-2:] == ["server", "▌https://mastodon.example"] for line in ui.lines), ui.text
+        await ui.press("0")
+        account_ids = [question.account_id for question in app.screen.questions.rows]
+        assert sorted(account_ids) == sorted(servers)
+        for key, account_id in zip("gG", account_ids, strict=True):
+            await ui.press("0", key, "A")
+            assert (app.current_mode, ui.toasts) == ("setup", [])
+            assert any(line.split()[-2:] == ["server", f"▌{servers[account_id]}"] for line in ui.lines), ui.text
+            await ui.press("escape")
 
 
 async def test_impossible_answer_says_why(tmp_path: Path) -> None:

@@ -195,6 +195,7 @@ class Posting:
                     delivery=to_report(row, context),
                     text=draft.text,
                     known=describe_known(row, context),
+                    account_id=account.id if account else None,
                     profile_url=await self._profile_url(account) if account else None,
                     answers=get_answers(
                         row, context, can_post=draft.status is Status.POSTING or Action.POST in actions

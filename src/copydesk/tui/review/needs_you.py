@@ -303,8 +303,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
         if isinstance(current, AccountQuestion):
             self.app.sign_in(current.platform)
         elif question := self._answerable(DeliveryAnswer.SIGN_IN):
-            account = question.delivery.account
-            self.app.sign_in(account.partition(":")[0], account)
+            self.app.sign_in(question.delivery.account.partition(":")[0], question.account_id or "")
 
     def refusal(self, key_id: str) -> str:
         """Return why a key does nothing to what is under the cursor."""

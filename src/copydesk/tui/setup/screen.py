@@ -438,14 +438,14 @@ class SetupScreen(DeskScreen):
         if platform is not None:
             self.connect(platform)
 
-    def connect(self, platform: str, account: str = "") -> None:
-        """Open the form to connect an account of `platform`, or `account` again; the list without a name."""
+    def connect(self, platform: str, account_id: str = "") -> None:
+        """Open the form to connect an account of `platform`, or this one again; the platforms if it is empty."""
         if not platform:
             self.app.run_desk_task(self._choose_platform, hold_keys=Hold.SCREEN)
             return
-        self.app.run_desk_task(partial(self._open_form, platform, account), hold_keys=Hold.SCREEN)
+        self.app.run_desk_task(partial(self._open_form, platform, account_id), hold_keys=Hold.SCREEN)
 
-    async def _open_form(self, platform: str, label: str, desk: "Desk") -> None:
+    async def _open_form(self, platform: str, account_id: str, desk: "Desk") -> None:
         """Open the form with the platform's credential fields, and with the server of the account if it has one."""
         from copydesk.tui.setup.connect_dialogs import SERVER_FIELD, SignInDialog, credential_fields  # noqa: PLC0415 - as above
 
@@ -472,8 +472,10 @@ class SetupScreen(DeskScreen):
             else:
                 self._report_connected(message)
 
-        servers = [account.details.server for account in await desk.accounts.list() if account.label == label]
-        title, fields = labels.connect_title(platform), credential_fields(login, *servers)
+        accounts = await desk.accounts.list() if account_id else ()
+        # Not by its label, which an account on another server may share.
+        server = next((account.details.server for account in accounts if account.id == account_id), "")
+        title, fields = labels.connect_title(platform), credential_fields(login, server)
         form = FieldsDialog(title, fields, submit, hint=labels.ACCOUNT_FIELDS_HINT, effect=labels.CONNECT)
         self.app.push_if_current(self, form, finish)
 
