@@ -150,3 +150,35 @@ async def test_failed_regeneration_names_undo_that_restores_it(
             await review.press("u")
             assert await review.get_status(rows[0].id) is Status.GENERATION_FAILED
             assert await review.get_status(rows[1].id) is rows[1].status
+
+
+async def test_each_key_schedules_a_draft_while_the_answer_is_late(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.desk.schedule.set_slots([review.desk.schedule.parse_slot("wed 09:00")])
+        first, second, third, fourth = review.screen.queue.window.rows[:4]
+        held = DelayedResponse(review.desk.drafts, "change")
+        await press_without_waiting(review, "s", "s", "s")
+        await held.wait_until_called()
+        assert review.current.id == fourth.id
+        held.released.set()
+        await review.wait()
+        assert [await review.get_status(draft.id) for draft in (first, second, third)] == [Status.SCHEDULED] * 3
+        assert review.current.id == fourth.id
+
+
+@pytest.mark.parametrize(
+    ("keys", "before", "after"), [("s", 1, 0), ("ss", 2, 1), ("sj", 2, 2)], ids=["stayed", "refused twice", "moved on"]
+)
+async def test_cursor_returns_to_draft_without_slot_unless_moved(
+    tmp_path: Path, keys: str, before: int, after: int
+) -> None:
+    async with open_review(tmp_path) as review:
+        rows = review.screen.queue.window.rows[:3]
+        held = DelayedResponse(review.desk.drafts, "change")
+        await press_without_waiting(review, *keys)
+        await held.wait_until_called()
+        assert review.current.id == rows[before].id
+        held.released.set()
+        await review.wait()
+        assert review.current.id == rows[after].id
+        assert [review.find_row(draft.id).status for draft in rows] == [draft.status for draft in rows]

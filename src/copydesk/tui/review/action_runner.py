@@ -183,8 +183,8 @@ class SingleChange(NamedTuple):
     """The state that its row displays already."""
     on_success: OnSuccess | None
     on_failure: Callable[[], object] | None
-    moves_on: bool
-    """True if the cursor moves on only after the change."""
+    moved_to: ListedDraft | None
+    """The draft from which the cursor returns if the change fails; None if it does not."""
 
 
 class BulkChange(NamedTuple):
@@ -223,7 +223,7 @@ class ActionRunner:
         on_success: OnSuccess | None = None,
         on_failure: Callable[[], object] | None = None,
         moves: bool = False,
-        waits: bool = False,
+        returns: bool = False,
     ) -> None:
         """Apply the steps in order to `target`, by default the selection.
 
@@ -231,7 +231,8 @@ class ActionRunner:
         drafts are scheduled at a time, and those that have a time already are moved to it.
 
         A single draft's row fades to its new status at once, and the cursor moves on. If it seems not to allow the
-        steps, or with `waits`, both stay as they are until the desk has taken the change, or reports why not.
+        steps, both stay as they are, and the desk reports the reason. With `returns`, the cursor is put back on a draft
+        that could not be changed, if the user has not moved it since.
         """
         selection = target or self.pane.selection()
         if selection is None:
@@ -245,23 +246,18 @@ class ActionRunner:
             return
         draft = selection.draft
         state = self._state_after(draft, steps)
-        decided_in = None
-        if state is not None and draft.status in TO_REVIEW and (state.archived or state.status not in TO_REVIEW):
-            decided_in = self.changes.seconds_displayed(draft.id)
-        single = SingleChange(draft, steps, decided_in, None if waits else state, on_success, on_failure, waits)
-        if state is None or waits:
-            self.app.enqueue_write(
-                lambda desk: self._change_one(desk, single), hold_keys=Hold.RESULT if waits else None
-            )
-            return
-        # Before the write, so that the effect is visible at once.
-        self.queue.fade([draft.id], state.status, archived=state.archived)
-        self.changes.pending.add(draft.id, state)
-        self._move_on(draft)
-        self.app.enqueue_write(
-            lambda desk: self._change_one(desk, single),
-            on_finished=partial(self.changes.pending.remove_first, draft.id),
-        )
+        on_finished = decided_in = moved_to = None
+        if state is not None:
+            # Before the write, so that the effect is visible at once.
+            self.queue.fade([draft.id], state.status, archived=state.archived)
+            self.changes.pending.add(draft.id, state)
+            if draft.status in TO_REVIEW and (state.archived or state.status not in TO_REVIEW):
+                decided_in = self.changes.seconds_displayed(draft.id)
+            on_finished = partial(self.changes.pending.remove_first, draft.id)
+            self._move_on(draft)
+            moved_to = self.queue.current if returns else None
+        single = SingleChange(draft, steps, decided_in, state, on_success, on_failure, moved_to)
+        self.app.enqueue_write(lambda desk: self._change_one(desk, single), on_finished=on_finished)
 
     def refusal(self, key_id: str, draft: ListedDraft) -> str:
         """Return why a key does nothing to the draft, and which keys do; empty if it does something."""
@@ -309,6 +305,11 @@ class ActionRunner:
         if current is not None and current.id == draft.id:
             self.queue.action_move(1)
 
+    def _return_to(self, draft: ListedDraft, moved_to: ListedDraft) -> None:
+        current = self.queue.current
+        if current is not None and current.id == moved_to.id:
+            self.pane.move_cursor_to(draft.id)
+
     def _state_after(self, draft: ListedDraft, steps: Sequence[ChangeDraft]) -> DraftState | None:
         """Return the state after the steps; None if the draft's state does not seem to allow them."""
         status, archived = self.changes.current_state(draft)
@@ -335,13 +336,13 @@ class ActionRunner:
             refused = is_refusal(error)
             outcome = Outcome(change_name(request.action), (), failed, names=names, refused=refused)
             self.finish(ActionResult(outcome, on_failure=change.on_failure))
+            if change.moved_to is not None:
+                self.screen.call_later(self._return_to, draft, change.moved_to)
             return
         self.changes.record(draft, changed)
         outcome = Outcome(change_name(request.action), (draft.id,), detail=detail, names=names)
         states = {draft.id: DraftState.of(changed)}
         self.finish(ActionResult(outcome, states, displayed_state=change.displayed_state, on_success=change.on_success))
-        if change.moves_on:
-            self.screen.call_later(self._move_on, draft)
 
     async def _apply_steps(self, desk: "Desk", change: SingleChange) -> Draft:
         """Apply the steps; if a later one fails, undo the earlier ones and re-raise."""

@@ -68,10 +68,14 @@ class PublishActions:
         draft = selection.draft
         first = (APPROVE,) if draft and self._runner.changes.current_state(draft).status in TO_REVIEW else ()
         moves = draft is None and request.scheduled_at is not None
-        # Whether there is a free slot is known only to the desk.
-        waits = request.smart_schedule
         self._runner.apply(
-            *first, request, target=selection, on_success=self._check_scheduled, moves=moves, waits=waits
+            *first,
+            request,
+            target=selection,
+            on_success=self._check_scheduled,
+            moves=moves,
+            # Whether there is a free slot is known only to the desk.
+            returns=request.smart_schedule,
         )
 
     def _check_scheduled(self, ids: Sequence[str]) -> None:
