@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import groupby
+from itertools import accumulate, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -56,7 +57,8 @@ _GROUPS = {
     "weekends": _WEEK[5:],
     "weekend": _WEEK[5:],
 }
-_FILLER_WORDS = frozenset({"every", "and", "at"})
+_FILLER_WORDS = frozenset({"every", "at"})
+_COMMA = re.compile(r",|\band\b")
 _MIN_LETTERS = 3
 """Minimum letters of a day's abbreviation."""
 _MINUTE = re.compile(r"(?:(\d{1,2})[:.])?(\d{1,2})", re.ASCII)
@@ -407,34 +409,69 @@ async def _replace_slots(desk: "Desk", expected: tuple[Slot, ...], new: tuple[Sl
 
 
 def parse_slots(text: str, default: Slot) -> tuple[Slot, ...]:
-    """Return the slots that `text` describes, Monday first; an empty tuple if it is invalid.
+    """Return the slots that `text` describes, Monday first; an empty tuple if it is invalid or ambiguous.
 
     An empty text means `default` itself; `30` and `4:30` are another minute or time of its day. After days a number is
     an hour: `weekdays 9:30 15`, `daily 9`, `mon,wed 9:30, sat 11`, `sat-sun 10`; days without a time take the time of
     `default`.
     """
-    # Remove blanks around hyphens, so that a range of days is one token.
-    tokens = re.sub(r"\s*([-–])\s*", r"\1", text.lower()).replace(",", " ").split()
-    if not tokens:
+    # Remove blanks around hyphens, so that a range of days is one word.
+    text = re.sub(r"\s*([-–])\s*", r"\1", text.lower())
+    if not text.strip():
         return (default,)
-    words = [token for token in tokens if token not in _FILLER_WORDS]
-    runs = [list(run) for _, run in groupby(words, key=lambda token: token[0].isdigit())]
-    if len(runs) == 1 and runs[0][0][0].isdigit():
-        return _combine((default.day_of_week,), [_parse_time(time, default, _MINUTE) for time in runs[0]])
-    if len(runs) == 1:
-        return _combine(_parse_days(runs[0]), [(default.hour, default.minute)])
-    if len(runs) % 2:
-        return ()
+    split = ([word for word in part.split() if word not in _FILLER_WORDS] for part in _COMMA.split(text))
+    parts = [part for part in split if part]
+    words = [word for part in parts for word in part]
+    if all(map(_is_time, words)):
+        return _combine((default.day_of_week,), [_parse_time(time, default, _MINUTE) for time in words])
+    if not any(map(_is_time, words)):
+        return _combine(_parse_days(words), [(default.hour, default.minute)])
     slots: list[Slot] = []
-    for days, times in zip(runs[::2], runs[1::2], strict=True):
-        if days[0][0].isdigit():
-            # The time comes first: `9:30 mondays`.
-            days, times = times, days  # noqa: PLW2901
+    for days, times in _pair_days_times(parts):
         added = _combine(_parse_days(days), [_parse_time(time, default, _CLOCK) for time in times])
         if not added:
             return ()
         slots += added
     return tuple(dict.fromkeys(slots))
+
+
+def _pair_days_times(parts: Sequence[list[str]]) -> list[tuple[list[str], list[str]]]:
+    """Return the days and times that belong together; an empty list if that is ambiguous.
+
+    `parts` are the words between commas. Each part with both has its own order, `mon 9` or `9 mon`; one with only days
+    or times belongs to the parts around it, which must have the same order.
+    """
+    # True if the time comes first; None if the parts around it tell.
+    orders = [_is_time(part[0]) if len(_split_runs(part)) > 1 else None for part in parts]
+    before = accumulate(orders, _last_known)
+    after = list(accumulate(reversed(orders), _last_known))[::-1]
+    resolved: list[bool] = []
+    for nearest in zip(before, after, strict=True):
+        possible = [order for order in dict.fromkeys(nearest) if order is not None]
+        if len(possible) > 1:
+            return []
+        resolved.append(possible[0] if possible else _is_time(parts[0][0]))
+    pairs: list[tuple[list[str], list[str]]] = []
+    for time_first, section in groupby(zip(resolved, parts, strict=True), key=itemgetter(0)):
+        runs = _split_runs([word for _, part in section for word in part])
+        if len(runs) % 2 or _is_time(runs[0][0]) is not time_first:
+            return []
+        halves = zip(runs[::2], runs[1::2], strict=True)
+        pairs += [(second, first) if time_first else (first, second) for first, second in halves]
+    return pairs
+
+
+def _split_runs(words: Sequence[str]) -> list[list[str]]:
+    """Split words where days and times alternate."""
+    return [list(run) for _, run in groupby(words, key=_is_time)]
+
+
+def _last_known(known: bool | None, order: bool | None) -> bool | None:  # noqa: FBT001 - for `accumulate`
+    return known if order is None else order
+
+
+def _is_time(word: str) -> bool:
+    return word[0].isdigit()
 
 
 def _combine(days: Sequence[int], times: Sequence[tuple[int, int] | None]) -> tuple[Slot, ...]:
