@@ -212,7 +212,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         """Show the keys of the focused pane; a narrow screen shows that pane only."""
         if event.widget.id in self.PANES:
             self._show_pane(event.widget)
-            if event.widget is self.queue and self.is_loaded and self.has_class("-narrow"):
+            if isinstance(event.widget, DraftQueue) and self.is_loaded and self.has_class("-narrow"):
                 # Rows are refreshed while they are visible, and may be out of date after another pane.
                 self.queue_pane.refresh_rows()
         elif isinstance(event.widget.parent, SearchLine):
