@@ -78,7 +78,8 @@ class NotifyingApp(App[int], inherit_bindings=False):
         It removes the toast, but not the container around it, which is a line high.
         """
         displayed = {f"{TOAST_ID_PREFIX}{toast.identity}" for toast in self._notifications}
-        for holder in self.screen.query("ToastHolder"):
+        # Without a screen the console exits.
+        for holder in self.screen.query("ToastHolder") if self.screen_stack else ():
             if holder.id not in displayed:
                 holder.remove()
 
