@@ -13,8 +13,10 @@ import pytest
 
 from copydesk.desk import Desk, open_desk
 from copydesk.desk import retention as retention_module
+from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.errors import ConflictError, StoreFullError
 from copydesk.images.storage import save
+from copydesk.model.draft import Status
 from copydesk.model.job import Pruned
 from desk_fixtures import (
     URL_ONE,
@@ -205,6 +207,25 @@ async def test_undone_changes_leave_the_history(tmp_path: Path) -> None:
         await desk.drafts.undo(edited)
         assert (await desk.drafts.get(edited)).text.startswith("The ferry")
         await desk.drafts.redo(edited)
+
+
+async def test_old_failed_regeneration_can_be_redone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch, writer = Watch(), FakeWriter()
+    writer.fail("Offline.")
+    monkeypatch.setattr("copydesk.drafting.writer.get_writer", lambda: writer)
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        (draft_id,) = await insert_drafts(desk, ["pending_review"])
+        await desk.drafts.change(draft_id, {"text": "One."})
+        await desk.drafts.undo(draft_id)
+        await desk.drafts.regenerate(draft_id)
+        await desk.generation.drain()
+        await desk.drafts.undo(draft_id)
+        watch.now += DAYS_91
+
+        assert (await desk.retention.prune()).undone == 2
+
+        await desk.drafts.redo(draft_id)
+        assert (await desk.drafts.get(draft_id)).status is Status.GENERATION_FAILED
 
 
 async def test_redo_planned_before_the_deletion_conflicts(tmp_path: Path) -> None:
