@@ -229,7 +229,7 @@ def test_new_source_and_platform_from_fetch_to_post(package: Path, tmp_path: Pat
         assert refused.code != 0
         assert "--config: options.quay is missing; name a quay" in refused.err
         misspelled = desk.run("source", "add", "noticeboard", board, "--config", '{"options": {"key": "north"}}')
-        assert "config.options.key is no option of noticeboard; it has quay" in misspelled.err
+        assert "--config: options.key is no option of noticeboard; it has quay" in misspelled.err
         config = '{"options": {"quay": "north"}}'
         source = json.loads(desk.succeed("source", "add", "noticeboard", board, "--config", config, "--json"))
         assert (source["type"], source["name"]) == ("noticeboard", "Harbour notices")
