@@ -225,12 +225,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         self.show_keys(KeyContext.LIST if isinstance(widget, LineList) else KeyContext.PAGE, KeyContext.REVIEW)
 
     def on_resize(self) -> None:
-        """Move the toasts, and name the keys that move to another draft where a page hides the queue."""
+        """Name the keys that move to another draft where a page hides the queue, whose own keys do otherwise."""
         is_beside_queue = self.size.width >= TWO_LINE_WIDTH
         for pane, title in PAGE_TITLES.items():
             set_title(self.query_one(f"#{pane}"), title if is_beside_queue else labels.page_title(title))
-        # Once the queue has its new place.
-        self.call_after_refresh(self._place_toasts)
 
     def action_pane(self, by: int) -> None:
         """Focus the next pane (`by` 1) or the previous one (-1)."""
