@@ -116,11 +116,14 @@ class TestIdenticalForAllAttempts:
             async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
                 self.requests.append(request)
                 content = drawing(60 + len(self.requests))
-                await asyncio.sleep(0)
+                # The first response waits for the request of the other desk, which would find a stored image.
+                if len(self.requests) > 1:
+                    both_sent.set()
+                await both_sent.wait()
                 return httpx.Response(200, stream=httpx.ByteStream(content))
 
-        web = ChangingWeb()
-        async with open_desk_at(tmp_path, web) as desk, open_desk_at(tmp_path, web) as other:
+        web, both_sent = ChangingWeb(), asyncio.Event()
+        async with open_desk_at(tmp_path, web) as desk, open_desk_at(tmp_path, web) as other, asyncio.timeout(60):
             draft_images = await create_images(desk, ONE)
             tasks = [load_images(sender._context, draft_images, LIMITS) for sender in (desk, other, desk, other)]
             results = await asyncio.gather(*tasks)

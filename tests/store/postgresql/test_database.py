@@ -203,7 +203,8 @@ async def test_deadlock_is_resolved(disposable: PostgresDatabase, tmp_path: Path
     await asyncio.gather(disposable.write(rename_both), asyncio.to_thread(lock_in_other_order))
 
     assert await disposable.read(user_names) == [f"{user} renamed" for user in sorted(users)]
-    assert len(attempts) == 2
+    # More than once again if the next attempt takes the first lock before the other transaction does.
+    assert len(attempts) >= 2
 
 
 async def test_change_by_another_process_is_counted(
