@@ -253,9 +253,9 @@ class Micropub:
         params = {"q": "source", "limit": str(PAGE_SIZE)}
         for _ in range(MAX_PAGES):
             page = await self._load_page(site, params)
-            if page is None and "after" not in params:
-                raise LookupUnsupportedError(f"{site.host} sent no list of its posts.", hint="Check your site.")
             if page is None:
+                if "after" not in params:
+                    raise LookupUnsupportedError(f"{site.host} sent no list of its posts.", hint="Check your site.")
                 break
             for item in page.items:
                 if is_own_post(item, intent.steps[0], since) and item.url:

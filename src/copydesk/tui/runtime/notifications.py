@@ -77,9 +77,11 @@ class NotifyingApp(App[int], inherit_bindings=False):
 
         It removes the toast, but not the container around it, which is a line high.
         """
-        displayed = {f"{TOAST_ID_PREFIX}{toast.identity}" for toast in self._notifications}
         # Without a screen the console exits.
-        for holder in self.screen.query("ToastHolder") if self.screen_stack else ():
+        if not self.screen_stack:
+            return
+        displayed = {f"{TOAST_ID_PREFIX}{toast.identity}" for toast in self._notifications}
+        for holder in self.screen.query("ToastHolder"):
             if holder.id not in displayed:
                 holder.remove()
 
