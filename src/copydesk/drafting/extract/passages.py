@@ -34,8 +34,9 @@ _SENTENCE_START = re.compile(
     """
 )
 # One group after one \b, so that the whole alternation is skipped at once inside words.
+# Searched for in lower case, which takes a third of the time that IGNORECASE does.
 _WORDS = re.compile(
-    r"""(?ix)
+    r"""(?x)
     \b(?:appeared\ first\ on | continue\ reading | read\ (?:more|the\ full|on) | et\ al | getty\ images
     | photo(?:graph)?\ by | all\ rights\ reserved | copyright | subscribe | unsubscribe | newsletter | sign\ up
     | log\ in | cookies? | patreon | affiliate | sponsor(?:ed|s)? | paywall | leave\ a\ comment | check\ out
@@ -51,9 +52,9 @@ _CREDIT_SIGNS = re.compile(
     r"|\((?:pictured|left|right|centre|center|above|below|file|l|r|top|bottom)\)",
     re.IGNORECASE,
 )
-# References to the page itself, meaningless outside it.
+# References to the page itself, meaningless outside it; in lower case, as above.
 _PAGE_REFERENCE = re.compile(
-    r"""(?ix)
+    r"""(?x)
     \b(?:(?:this|that|previous|last|earlier|above|following|next)\ (?:\w+\ )?(?:post|article|essay|piece|blog|section
         |chapter|video|page|list|table|figure|chart|image|photo|screenshot|snippet|example|paragraph)s?\b
     | (?:see|shown|listed|mentioned|described|outlined|as)\ (?:above|below)\b | (?:below|above)[.:]?$
@@ -124,12 +125,12 @@ def is_boilerplate_sentence(text: str) -> bool:
     """Return True if a sentence is boilerplate, code, or a speaker's label."""
     if _SENTENCE_START.match(text) or _SPEAKER_LABEL.match(text):
         return True
-    return any(pattern.search(text) for pattern in (_WORDS, _CREDIT_SIGNS, _CODE))
+    return bool(_WORDS.search(text.lower()) or _CREDIT_SIGNS.search(text) or _CODE.search(text))
 
 
 def refers_to_page(text: str) -> bool:
     """Return True if a sentence refers to the page it is on ("as outlined above")."""
-    return _PAGE_REFERENCE.search(text) is not None
+    return _PAGE_REFERENCE.search(text.lower()) is not None
 
 
 def lead_in_length(text: str) -> int:
