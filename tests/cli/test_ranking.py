@@ -50,7 +50,7 @@ def test_change_is_saved_after_its_rehearsal(tmp_path):
 
 def test_change_is_not_saved_without_save(tmp_path):
     run_in_process(tmp_path, "rehearse", "--interest", "ferries")
-    assert "nothing; all is from the settings file" in run_in_process(tmp_path, "ranking", "show").out
+    assert "nothing; defaults and the settings file apply" in run_in_process(tmp_path, "ranking", "show").out
 
 
 def test_saved_ranking_is_reset(tmp_path):

@@ -140,7 +140,7 @@ def _print_ranking(found: RankingProfile, *, as_json: bool) -> None:
         ("lowest score", f"{found.min_score:g}"),
         ("drafts a run", f"{found.max_drafts}"),
         ("weights", ", ".join(f"{name} {weight:g}" for name, weight in found.weights.items())),
-        ("saved", ", ".join(found.saved) or "nothing; all is from the settings file"),
+        ("saved", ", ".join(found.saved) or "nothing; defaults and the settings file apply"),
     ]
     print_table(rows, empty="")
 

@@ -772,9 +772,9 @@ def no_matching_account() -> str:
     return f"No account posts this. Connect one in Setup ({key_label('console.setup')})."
 
 
-def rejected_by(count: int, total: int) -> str:
-    """Return the summary of a preview that some accounts would not post."""
-    return f"rejected by {count} of {total:,}"
+def rejected_by(names: Sequence[str], total: int) -> str:
+    """Return the summary of a preview that some accounts or platforms would not post."""
+    return f"rejected by {names[0]}" if len(names) == 1 else f"rejected by {len(names)} of {total:,}"
 
 
 def problem(message: str, part: int | None = None) -> str:
@@ -1527,6 +1527,9 @@ def slot_prompt(hour: int) -> str:
 def slot_prompt_hint(slot: str) -> str:
     """Return the hint below the prompt; `slot` is what an empty answer adds."""
     return f"Empty for {slot} · a number alone is the minute · {key_label('line.leave')} cancel"
+
+
+AMBIGUOUS_SLOTS = "Unclear which days get which times. Use commas: mon,tue 9, wed 10"
 
 
 def invalid_slot(hour: int) -> str:
@@ -2496,7 +2499,7 @@ FIELD_RULE, FIELD_TERM, FIELD_KIND, FIELD_STATE = "rule", "word or phrase", "eff
 FIELD_INTERESTS, FIELD_INCLUDE, FIELD_EXCLUDE = "interests", "must have one of", "must not have"
 FIELD_MIN_SCORE, FIELD_MAX_DRAFTS = "lowest score", "drafts a run"
 FIELD_WEIGHTS = "weights"
-RANKING_FROM_FILE = "These are from the settings file."
+RANKING_NOT_SAVED = "These are the defaults, with what the settings file changes."
 RANKING_SAVED = "Ranking saved. The next run uses it."
 RANKING_RESET = "Ranking from the settings file"
 RESET_RANKING_PROMPT = "Use the interests, filters and weights of the settings file again?"

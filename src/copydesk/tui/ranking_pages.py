@@ -104,7 +104,7 @@ def ranking_page(ranking: RankingProfile) -> list[Block]:
     return [
         Table([(Content.styled(name, "dim"), Content(safe_line(value) or "–")) for name, value in rows]),
         paragraph(),
-        paragraph(labels.ranking_saved(ranking.saved) if ranking.saved else labels.RANKING_FROM_FILE, "dim"),
+        paragraph(labels.ranking_saved(ranking.saved) if ranking.saved else labels.RANKING_NOT_SAVED, "dim"),
         paragraph(),
         paragraph(labels.ranking_hints(is_saved=bool(ranking.saved))),
     ]

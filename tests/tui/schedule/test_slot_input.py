@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.model.schedule import Slot
-from copydesk.tui.schedule.actions import parse_slots
+from copydesk.tui.schedule.actions import is_ambiguous, parse_slots
 from schedule_fixtures import FRI, MON, SAT, SUN, THU, TUE, WED, make_slot
 
 CURSOR_SLOT = Slot(day_of_week=WED, hour=12, minute=0)
@@ -118,3 +118,20 @@ def test_days_get_the_times_beside_them(groups: tuple[str, list[Slot], bool]) ->
 )
 def test_invalid_text_gives_no_slots(text: str) -> None:
     assert parse_slots(text, CURSOR_SLOT) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "ambiguous"),
+    [
+        ("09:00 mon tue 10:00", True),
+        ("mon 9 10 tue", True),
+        ("9:30, mon 10", True),
+        ("mon 9, tue 10", False),
+        ("someday 9", False),
+        ("mon", False),
+        ("60", False),
+        ("", False),
+    ],
+)
+def test_mixed_order_is_ambiguous(text: str, *, ambiguous: bool) -> None:
+    assert is_ambiguous(text) is ambiguous

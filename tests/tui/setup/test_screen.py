@@ -412,7 +412,7 @@ async def test_learning_is_forgotten_and_restored(tmp_path: Path) -> None:
 async def test_change_of_interests_is_rehearsed_then_saved(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press(*["j"] * 5)
-        await wait_for_text(ui, "These are from the settings file.")
+        await wait_for_text(ui, "These are the defaults, with what the settings file changes.")
         await ui.press("e")
         await wait_for_text(ui, "Separate several by commas.")
         await type_text(ui, "no such thing\n")
@@ -445,9 +445,9 @@ async def test_saved_ranking_is_reset(tmp_path: Path) -> None:
         await ui.press(*["j"] * 5)
         await wait_for_text(ui, "in place of the settings file: recency.")
         await ui.press("D", "y")
-        await wait_for_text(ui, "These are from the settings file.")
+        await wait_for_text(ui, "These are the defaults, with what the settings file changes.")
         await ui.press("D")
-        assert ui.toasts[-1] == "These are from the settings file."
+        assert ui.toasts[-1] == "These are the defaults, with what the settings file changes."
 
 
 async def test_rule_is_switched_off(tmp_path: Path) -> None:

@@ -123,11 +123,11 @@ def preview_page(previews: "Sequence[Preview]", images: Sequence[ImageView] = ()
 
 
 def _summary(previews: "Sequence[Preview]") -> Content:
-    """Return how many of the accounts would refuse the text."""
+    """Return which account would refuse the text, or how many of them."""
     # There is nothing to judge before there is text.
     if not any(preview.parts for preview in previews):
         return Content("")
-    refused = sum(not preview.fits for preview in previews)
+    refused = [_account_name(preview) for preview in previews if not preview.fits]
     if not refused and not any(preview.connected for preview in previews):
         return Content.styled(labels.NO_ACCOUNT_CONNECTED, "warn")
     if not refused:

@@ -344,7 +344,8 @@ class SlotActions:
             if slots:
                 self._create(slots)
             elif answer is not None:
-                self._prompt(position, answer, labels.invalid_slot(hour.hour))
+                refusal = labels.AMBIGUOUS_SLOTS if is_ambiguous(answer) else labels.invalid_slot(hour.hour)
+                self._prompt(position, answer, refusal)
 
         hint = error or labels.slot_prompt_hint(format_slot(hour))
         dialog = PromptDialog(labels.slot_prompt(hour.hour), value=value, hint=hint)
@@ -415,12 +416,9 @@ def parse_slots(text: str, default: Slot) -> tuple[Slot, ...]:
     an hour: `weekdays 9:30 15`, `daily 9`, `mon,wed 9:30, sat 11`, `sat-sun 10`; days without a time take the time of
     `default`.
     """
-    # Remove blanks around hyphens, so that a range of days is one word.
-    text = re.sub(r"\s*([-–])\s*", r"\1", text.lower())
     if not text.strip():
         return (default,)
-    split = ([word for word in part.split() if word not in _FILLER_WORDS] for part in _COMMA.split(text))
-    parts = [part for part in split if part]
+    parts = _split_parts(text)
     words = [word for part in parts for word in part]
     if all(map(_is_time, words)):
         return _combine((default.day_of_week,), [_parse_time(time, default, _MINUTE) for time in words])
@@ -433,6 +431,21 @@ def parse_slots(text: str, default: Slot) -> tuple[Slot, ...]:
             return ()
         slots += added
     return tuple(dict.fromkeys(slots))
+
+
+def is_ambiguous(text: str) -> bool:
+    """Return True if `text` has days and times, but does not tell which of them belong together."""
+    parts = _split_parts(text)
+    kinds = {_is_time(word) for part in parts for word in part}
+    return len(kinds) > 1 and not _pair_days_times(parts)
+
+
+def _split_parts(text: str) -> list[list[str]]:
+    """Return the words between commas, in lower case and without filler words."""
+    # Remove blanks around hyphens, so that a range of days is one word.
+    text = re.sub(r"\s*([-–])\s*", r"\1", text.lower())
+    split = ([word for word in part.split() if word not in _FILLER_WORDS] for part in _COMMA.split(text))
+    return [part for part in split if part]
 
 
 def _pair_days_times(parts: Sequence[list[str]]) -> list[tuple[list[str], list[str]]]:

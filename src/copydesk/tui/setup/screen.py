@@ -362,7 +362,7 @@ class SetupScreen(DeskScreen):
         if self._setup is None:
             return
         if self.section is Section.RANKING and not self._setup.ranking.saved:
-            self.app.notify(labels.RANKING_FROM_FILE)
+            self.app.notify(labels.RANKING_NOT_SAVED)
             return
         if self.section is Section.RANKING:
             dialog = ConfirmDialog(labels.RESET_RANKING_PROMPT, yes=labels.RESET)
