@@ -253,7 +253,7 @@ def test_draft_list_prints_next_cursor(tmp_path, server):
     assert re.match(r"[0-9a-f]{6}  ", result.out)
     assert re.fullmatch(r"More: --cursor \S+\n", result.err)
     assert run_ok(tmp_path, "draft", "list", "--status", "pending_review", "--format", "SHORT").count("\n") == 4
-    for options in (["--status", "approved"], ["--format", "BLOG"], ["--source", "x"], ["--source-type", "reddit"]):
+    for options in (["--status", "approved"], ["--format", "BLOG"], ["--source-type", "reddit"]):
         assert run_json(tmp_path, "draft", "list", *options) == {"drafts": [], "nextCursor": None}
 
 

@@ -56,12 +56,18 @@ FILTER_CASES = [
     (("--scheduled-before", "2026-12-04 09:00"), set()),
     (("--scheduled-before", "2026-12-04T10:00:01+01:00"), {"Story 2"}),
     (("--scheduled-after", format_iso(NOW), "--scheduled-before", "in 200 weeks"), {"Story 2"}),
-    (("--source", "nobody"), set()),
     (("--source-type", "rss"), ALL_TITLES),
     (("--source-type", "manual"), set()),
     (("--format", "BLOG"), set()),
     (("--format", "short"), ALL_TITLES),
 ]
+
+
+@pytest.mark.parametrize("command", [("list",), ("search", "story"), ("approve", "--all-matching", "--yes")])
+def test_unknown_source_is_an_error(home, command):
+    result = run_in_process(home, "draft", *command, "--source", "nobody")
+    assert_one_line_error(result, 3)
+    assert "No source 'nobody'. List all sources: `copydesk source list`." in result.err
 
 
 @pytest.mark.parametrize(("options", "expected"), FILTER_CASES)

@@ -73,7 +73,11 @@ def test_invalid_field_is_usage_error(tmp_path):
         (["x" * 50_001], "TEXT"),
         (["Words.", "--url", "https://example.com"], "url"),
         (["Words.", *["--tag", "x" * 51]], "--tag takes 1 to 50"),
-        (["Words.", "--image", "ftp://example.com/a.png"], "images[0].url"),
+        (
+            ["Words.", "--image", "ftp://example.com/a.png"],
+            "Error: --image ftp://example.com/a.png must start with https:// or http://",
+        ),
+        (["Words.", "--image", "https://example.com/a.png", "--alt", "x" * 2_001], "Error: --alt takes"),
     ):
         result = run_in_process(tmp_path, "draft", "new", *args)
         assert_one_line_error(result, 2)

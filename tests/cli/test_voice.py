@@ -88,6 +88,16 @@ def test_invalid_value_is_usage_error(tmp_path, args, message):
     assert message in result.err
 
 
+@pytest.mark.parametrize("options", [(), ("--preview",)])
+def test_invalid_field_of_a_file_has_its_own_name(tmp_path, options):
+    document = '{"avoid": [""], "formats": {"SHORT": {"hashtags": 9}}}'
+    result = run_in_process(tmp_path, "voice", "set", "--json-file", "-", *options, stdin=document)
+
+    assert_one_line_error(result, 2)
+    assert "--json-file: avoid[0] takes 1 to 100 characters, not 0." in result.err
+    assert "--json-file: formats.SHORT.hashtags takes a whole number from 0 to 5." in result.err
+
+
 def test_report_says_that_confidence_is_not_known_yet(tmp_path):
     assert "not known yet: 0 of 20 decisions" in run_in_process(tmp_path, "voice", "report").out
     assert run_json(tmp_path, "report")["confidence"]["known"] is False

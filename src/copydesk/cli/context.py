@@ -335,6 +335,8 @@ def rename_fields(error: InvalidError, names: Mapping[str, str]) -> InvalidError
 
 def _rename_field(field: str, names: Mapping[str, str]) -> str:
     """Return the name for `tags` or one of its entries, `tags[0]`, and `--config: weight` for `config.weight`."""
+    if field in names:
+        return names[field]
     whole, separator, part = field.partition(".")
     if separator:
         return f"{names[whole]}: {part}" if whole in names else field

@@ -18,7 +18,7 @@ import click
 
 from copydesk.cli import review
 from copydesk.cli.command import group
-from copydesk.cli.context import Context, is_interactive, pass_context
+from copydesk.cli.context import Context, is_interactive, pass_context, rename_fields
 from copydesk.cli.draft_selection import (
     FILTER_NAMES,
     NO_WAIT,
@@ -35,7 +35,7 @@ from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_confidence, format_time, print_table
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
 from copydesk.editor import create_temporary_file, get_editor_command, read_edited_file, without_added_newline
-from copydesk.errors import ConflictError, CopydeskError
+from copydesk.errors import ConflictError, CopydeskError, InvalidError
 from copydesk.model.activity import EditLease
 from copydesk.model.confidence import DecisionProgress
 from copydesk.model.draft import (
@@ -179,6 +179,12 @@ async def _to_request_image(desk: "Desk", image: str, alt: str | None) -> dict[s
     return {"url": url, "source": ImageSource.UPLOAD, "alt": alt}
 
 
+def _image_field_names(options: ImageOptions) -> dict[str, str]:
+    """Return the options by the fields of the images that they set; an image itself tells which one it is."""
+    urls = {f"images[{index}].url": f"--image {image}" for index, (image, _) in enumerate(options.images)}
+    return urls | {f"images[{index}].alt": "--alt" for index in range(len(options.images) + 1)}
+
+
 def _expand_path(name: str) -> Path:
     # A shell leaves the ~ of --image=~/a.png to us.
     return Path(os.path.expanduser(name))  # noqa: PTH111 - Path's own raises where there is no such user
@@ -250,9 +256,11 @@ def new(  # noqa: PLR0913 - one argument an option
     async def work(desk: "Desk") -> tuple[CreatedDrafts, tuple[Draft, ...], dict[str, str]]:
         try:
             creation = await create_with_images(desk, request, image_options)
-        except CopydeskError:
+        except CopydeskError as error:
             if editor_text:
                 click.echo(f"Your text is saved in {create_temporary_file(editor_text)}.", err=True)
+            if isinstance(error, InvalidError):
+                raise rename_fields(error, _image_field_names(image_options)) from None
             raise
         # Direct mode has its text already; in generate mode wait, unless the daemon is to write it.
         drafts: tuple[Draft, ...] = ()

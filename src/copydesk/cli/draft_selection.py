@@ -116,12 +116,17 @@ def with_filters(command: Callable[..., None]) -> Callable[..., None]:
 
 
 async def filter_params(desk: "Desk", options: dict[str, Any]) -> FilterParams:
-    """Return the filters that were given, with times parsed in the user's time zone."""
+    """Return the filters that were given, with times parsed in the user's time zone.
+
+    Raise NotFoundError if the user has no such source: nothing found would look like an answer.
+    """
     # click passes an empty tuple for a repeatable option that was not given.
     params: dict[str, Any] = {name: options[name] for name in FILTER_NAMES if options[name] not in (None, ())}
     for name, field in _TIMES.items():
         if name in params:
             params[name] = await desk.drafts.parse_time(params[name], field=field)
+    if source_id := params.get("source_id"):
+        await desk.sources.get(source_id)
     return cast("FilterParams", params)
 
 

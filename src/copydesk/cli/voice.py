@@ -1,17 +1,18 @@
 """`copydesk voice`: show, set, import, examples, report, reset."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import click
 import msgspec
 
 from copydesk.cli.command import group
-from copydesk.cli.context import Context, confirm, pass_context, read_limited
+from copydesk.cli.context import Context, confirm, pass_context, read_limited, rename_fields
 from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
+from copydesk.errors import InvalidError
 from copydesk.model.confidence import ConfidenceBin, ConfidenceReport
 from copydesk.model.draft import Format
 from copydesk.model.ids import IdKind
@@ -23,6 +24,8 @@ from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+
+T = TypeVar("T")
 
 EMPTY: dict[str, object] = {"style": "", "avoid": [], "examples": [], "formats": {}, "hashtagList": []}
 TEXT_SETTINGS = ("emoji", "link", "instructions")
@@ -113,16 +116,23 @@ def set_(
     merge_formats = not json_file and "formats" not in clear
     request = _read_json(json_file) if json_file else values
 
+    async def with_field_names(work: Awaitable[T]) -> T:
+        """Return the result of `work`. The fields of a file keep their names, which are not those of the options."""
+        try:
+            return await work
+        except InvalidError as error:
+            names = {field: f"--json-file: {field}" for field, _ in error.errors} if json_file else {}
+            raise rename_fields(error, names) from None
+
     if preview:
         kind = next(iter(_changed_formats(request)), Format.SHORT)
-        compared = context.run(lambda desk: desk.voice.compare(request, kind, merge_formats=merge_formats))
+        compared = context.run(
+            lambda desk: with_field_names(desk.voice.compare(request, kind, merge_formats=merge_formats))
+        )
         _print_comparison(compared, as_json=as_json)
         return
 
-    async def work(desk: "Desk") -> VoiceProfile:
-        return await desk.voice.update(request, merge_formats=merge_formats)
-
-    changed = context.run(work)
+    changed = context.run(lambda desk: with_field_names(desk.voice.update(request, merge_formats=merge_formats)))
     if as_json:
         print_json(changed)
     else:
