@@ -43,9 +43,9 @@ def measure() -> list[Row]:
     extra = memory - bare_memory
     cells = (f"{memory:.0f} MB", f"{bare_memory:.0f} MB", f"{extra:+.0f} MB", f"at most {MAX_EXTRA_MEMORY:g} MB more")
     return [
-        make_row(f"Console's first paint, {DRAFTS:,} drafts (against a bare Textual app's)", paint, bare_paint, 1.3),
+        make_row(f"Console's first paint, {DRAFTS:,} drafts (against a bare Textual app's)", paint, bare_paint, 1.25),
         make_row(
-            f"Console's first rows, {DRAFTS:,} drafts (against a bare Textual app's paint)", rows, bare_paint, 1.8
+            f"Console's first rows, {DRAFTS:,} drafts (against a bare Textual app's paint)", rows, bare_paint, 1.5
         ),
         Row(
             f"Console's memory at rest, {DRAFTS:,} drafts, after {len(KEYS)} moves",

@@ -62,8 +62,8 @@ def measure() -> list[Row]:
         )
     return [
         make_row("`copydesk --help` (against `import click`)", help_ours[0], help_theirs[0], 1.5),
-        make_row(f"Console's first paint, {DRAFTS} drafts (against a bare Textual app's)", paint, bare[0], 1.3),
-        make_row(f"Console's first rows, {DRAFTS} drafts (against a bare Textual app's paint)", rows, bare[0], 2.0),
+        make_row(f"Console's first paint, {DRAFTS} drafts (against a bare Textual app's)", paint, bare[0], 1.25),
+        make_row(f"Console's first rows, {DRAFTS} drafts (against a bare Textual app's paint)", rows, bare[0], 1.5),
     ]
 
 
