@@ -3,9 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from math import exp, log, log1p
 from random import Random
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from copydesk.engagement import best_time
 from copydesk.engagement.best_time import MAX_POSTS, MIN_POSTS, TimedValue, find_best_time
 from copydesk.model.engagement import BestTime, EngagementMetric, HourLift
 from sampling import sample_size
@@ -68,6 +70,20 @@ def test_only_newest_posts_are_tested():
     posts = simulate_posts(1, MAX_POSTS + 100)
     assert find(posts) == find(posts[100:])
     assert find(posts)[0].posts == MAX_POSTS
+
+
+def test_same_posts_are_tested_once(monkeypatch):
+    tests = []
+    monkeypatch.setattr(best_time, "permutation_p", lambda *arguments: tests.append(arguments) or 0.5)
+    best_time.compare_blocks.cache_clear()
+    # The first periods have all posts that are tested; in another time zone they have other hours.
+    posts = simulate_posts(5, MAX_POSTS + 100)
+    moved = [post._replace(at=post.at.astimezone(ZoneInfo("Asia/Tokyo"))) for post in posts]
+    for given in (posts, posts[50:], moved, posts):
+        find(given)
+    best_time.compare_blocks.cache_clear()
+
+    assert len(tests) == 2
 
 
 def test_order_of_posts_does_not_matter():
