@@ -141,3 +141,16 @@ async def test_page_is_planned_for_its_length(tmp_path: Path) -> None:
     # A plan for any length would read a tenth of all drafts.
     assert [statement for (statement,) in prepared if "max(rid)" in statement]
     assert not [statement for (statement,) in prepared if "UNION ALL" in statement]
+
+
+async def test_reads_start_no_parallel_workers(tagged_desk: Desk) -> None:
+    def explain_count(conn: Connection, _user: str) -> str:
+        # As if workers cost nothing.
+        for setting in ("parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size"):
+            execute_sql(conn, f"SET {setting} = 0")
+        rows = execute_sql(conn, "EXPLAIN SELECT count(*) FROM draft WHERE text LIKE '%a%'")
+        return "\n".join(row[0] for row in rows)
+
+    plan = await tagged_desk._context.read(explain_count)
+    assert "Seq Scan on draft" in plan, plan
+    assert "Gather" not in plan, plan

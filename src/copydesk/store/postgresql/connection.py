@@ -209,8 +209,10 @@ def connect(
         connect_timeout=connect_timeout,
         application_name="copydesk",
     )
+    # A page is read from an index and stops at its length; parallel workers read on, and take as long to start.
+    workers = " SET max_parallel_workers_per_gather = 0;" if read_only else ""
     connection.control(
         f"SET lock_timeout = {round(lock_timeout * 1000)}; SET default_transaction_read_only = {read_only};"
-        " SET client_encoding = UTF8; SET client_min_messages = warning"
+        f"{workers} SET client_encoding = UTF8; SET client_min_messages = warning"
     )
     return connection
