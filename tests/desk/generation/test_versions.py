@@ -10,6 +10,7 @@ from copydesk.model.requests import ChangeDraft
 from copydesk.model.serialization import to_json
 from copydesk.model.transitions import NextUndo
 from desk_fixtures import NOW, URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at, query_db
+from draft_consistency import insert_drafts
 
 WRITER = "copydesk.drafting.writer.get_writer"
 
@@ -149,6 +150,17 @@ async def test_each_failed_regeneration_is_undone(tmp_path, writer):
         await desk.drafts.undo(draft_id)
         restored = await desk.drafts.get(draft_id)
         assert (restored.status, restored.last_error) == (Status.PENDING_REVIEW, None)
+
+
+async def test_redo_reverts_exactly_what_the_undo_of_a_regeneration_did(tmp_path, writer):
+    async with open_desk_at(tmp_path) as desk:
+        (draft_id,) = await insert_drafts(desk, ["generation_failed"])
+        await desk.drafts.regenerate(draft_id, "Funnier.")
+        await desk.drafts.undo(draft_id)
+        await desk.drafts.redo(draft_id)
+
+        undo, redo = (await desk.drafts.history(draft_id))[-2:]
+        assert (redo.before, redo.after) == (undo.after, undo.before)
 
 
 async def test_new_version_keeps_images_and_platforms(tmp_path, writer):

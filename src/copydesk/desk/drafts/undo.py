@@ -174,7 +174,7 @@ class _Restorer:
         change = DraftUpdate(
             kind=self._kind,
             action=event.action,
-            after=_restored_columns(snapshot, event),
+            after=_restored_columns(self._kind, snapshot, event),
             at=self._now,
             bulk_id=self._bulk_id,
             target_event=event,
@@ -204,9 +204,10 @@ class _Restorer:
             )
 
 
-def _restored_columns(snapshot: DraftSnapshot, event: EventRow) -> Mapping[str, Any]:
+def _restored_columns(kind: EventKind, snapshot: DraftSnapshot, event: EventRow) -> Mapping[str, Any]:
     """Return the columns that the undo or redo of an event sets, with their stored values."""
-    if snapshot.status is Status.GENERATION_FAILED and event.action == Action.REGENERATE:
+    has_failed = snapshot.status is Status.GENERATION_FAILED and event.action == Action.REGENERATE
+    if has_failed and kind is EventKind.UNDO:
         # A regeneration clears the error, and its event has the error only if there was one; the failure set another.
         return {"last_error": None, **event.before}
     return event.before
