@@ -1073,14 +1073,13 @@ def copied_link(url: str) -> str:
     return f"Copied {url}"
 
 
-def regeneration_failed(name: str, error: str | None, *, is_next_undo: bool) -> str:
-    """Return the error that no new version of a draft could be generated, and what becomes of the old one."""
-    kept = (
-        f"{key_label('review.undo')} restores it as it was."
-        if is_next_undo
-        else f"Its text is kept, in the tab {TABS['failed'][0]}."
-    )
-    return f"Could not regenerate {name}: {error} {kept}"
+def regeneration_failed(drafts: str, errors: Mapping[str, int], *, count: int, is_next_undo: bool) -> str:
+    """Return the error that no new versions could be generated, by reason, and what becomes of the old ones."""
+    one = count == 1
+    undo, tab = key_label("review.undo"), TABS["failed"][0]
+    restored = f"{undo} restores {'it as it was' if one else 'them as they were'}."
+    kept = f"{'Its text is' if one else 'Their texts are'} kept, in the tab {tab}."
+    return f"Could not regenerate {drafts}: {grouped_failures(errors)} {restored if is_next_undo else kept}"
 
 
 def new_versions(count: int, name: str, *, in_review: bool) -> str:

@@ -4,6 +4,7 @@ Text typed into a prompt when the console exits is autosaved and offered there t
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from copydesk.model.draft import Action, ImageSource, Status
 from copydesk.model.requests import ChangeDraft
 from copydesk.model.transitions import EventKind
 from copydesk.text import clean, clean_lines
+from copydesk.text.formatting import plural
 from copydesk.tui import labels
 from copydesk.tui.browser import is_link
 from copydesk.tui.desk_screen import DeskScreen
@@ -477,10 +479,13 @@ class ReviewActions:
         await self.app.desk_tasks.wait_for_writes()
         undo = await self.runner.undo_stack.next_draft_undo(desk)
         restored = undo.draft_ids if undo and undo.action == Action.REGENERATE and self._in_review else ()
-        for draft in failed:
-            message = labels.regeneration_failed(
-                labels.draft_name(draft.text), draft.last_error, is_next_undo=draft.id in restored
-            )
+        for is_next_undo in (False, True):
+            group = [draft for draft in failed if (draft.id in restored) is is_next_undo]
+            if not group:
+                continue
+            drafts = labels.draft_name(group[0].text) if len(group) == 1 else plural(len(group), "draft")
+            errors = Counter(draft.last_error or "" for draft in group)
+            message = labels.regeneration_failed(drafts, errors, count=len(group), is_next_undo=is_next_undo)
             self.app.notify(message, severity="error")
 
     @property
