@@ -4,7 +4,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
 from copydesk.errors import ConflictError, NotFoundError
-from copydesk.model.role import MAX_REVIEWER_NAME_LENGTH, MAX_REVIEWERS, Caller, Reviewer, Role, Roles, find_role
+from copydesk.model.role import MAX_REVIEWER_NAME_LENGTH, MAX_REVIEWERS, Caller, Reviewer, Role, Roles
 from copydesk.model.token import Scope
 from copydesk.model.validation import parse_line
 from copydesk.store import users
@@ -21,11 +21,6 @@ class Reviewers:
     async def list(self) -> tuple[Reviewer, ...]:
         """Return the reviewers who have a role, by name."""
         return _to_reviewers(await self._ctx.read(users.load_roles))
-
-    @operation
-    async def own_role(self) -> Role | None:
-        """Return the caller's role; None for one who may do everything."""
-        return find_role(await self._ctx.read(users.load_roles), self._ctx.caller)
 
     @operation
     async def require(self, scope: Scope) -> None:

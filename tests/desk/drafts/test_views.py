@@ -371,7 +371,7 @@ async def test_counts_per_tab(desk: Desk):
     counts = await desk.drafts.counts()
     for tab in Tab:
         page = await desk.drafts.views.window(DraftView(tab=tab))
-        assert count_in_tab(tab, counts) == len(page.drafts) == await desk.drafts.views.total(DraftView(tab=tab))
+        assert count_in_tab(tab, counts) == len(page.drafts)
     assert (count_in_tab(Tab.ALL, counts), count_in_tab(Tab.ARCHIVED, counts)) == (10, 1)
 
 

@@ -77,11 +77,6 @@ class DraftViews:
         return await self._ctx.read(_refresh_view, view, ids, newest_id)
 
     @operation
-    async def total(self, view: DraftView) -> int:
-        """Return the number of drafts in the view. For an unfiltered tab use `counts`, which is faster."""
-        return await self._ctx.read(queue_window.count_all, view)
-
-    @operation
     async def count_in_steps(self, view: DraftView) -> AsyncIterator[int]:
         """Count the drafts of the view in steps: yield a lower bound after each query, and the exact number last.
 
