@@ -14,7 +14,7 @@ from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, lite
 
 from copydesk.errors import ConflictError, DraftNotFoundError, StaleVersionError, StoreCorruptError
 from copydesk.model.activity import Approval
-from copydesk.model.draft import APPROVED_STATUSES, STATUS_LABELS, Format, Status, is_held
+from copydesk.model.draft import APPROVED_STATUSES, STATUS_LABELS, Action, Format, Status, is_held
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import SYSTEM, USER, EventKind, SystemEvent, allowed_actions, status_after_event
 from copydesk.model.validation import MAX_ID_LENGTH
@@ -73,6 +73,11 @@ class DraftSnapshot(Struct, frozen=True):
     def value(self, name: str) -> Any:
         """Return a column as a value of the draft's own type."""
         return from_column_value(name, self.stored[name])
+
+    @property
+    def allowed_actions(self) -> tuple[Action, ...]:
+        """The actions that the draft's status allows."""
+        return allowed_actions(self.status, archived=self.archived)
 
 
 class DraftUpdate(Struct, frozen=True):
@@ -455,15 +460,18 @@ def _update_sql(names: tuple[str, ...]) -> str:
     return to_sql(query)
 
 
+def draft_conflict(
+    snapshot: DraftSnapshot, message: str, hint: str = "", *, error_type: type[ConflictError] = ConflictError
+) -> ConflictError:
+    """Return the error for what the draft's state does not allow, with the actions that it does allow."""
+    return error_type(message, hint=hint, current_status=snapshot.status, allowed=snapshot.allowed_actions)
+
+
 def version_conflict(current: DraftSnapshot, error_type: type[ConflictError] = ConflictError) -> ConflictError:
     """Return the error for a draft that was changed after its snapshot was taken."""
     state = "it is archived" if current.archived else f"its status is “{STATUS_LABELS[current.status]}”"
-    return error_type(
-        f"This draft changed in the meantime: {state} now. Your change was not saved.",
-        hint="Review it again.",
-        current_status=current.status,
-        allowed=allowed_actions(current.status, archived=current.archived),
-    )
+    message = f"This draft changed in the meantime: {state} now. Your change was not saved."
+    return draft_conflict(current, message, "Review it again.", error_type=error_type)
 
 
 def _snapshot(row: Sequence[Any], names: Sequence[str]) -> DraftSnapshot:

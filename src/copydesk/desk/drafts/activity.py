@@ -37,7 +37,7 @@ from copydesk.model.draft import APPROVED_STATUSES, STATUS_LABELS
 from copydesk.model.ids import IdKind
 from copydesk.model.requests import MAX_TEXT_LENGTH
 from copydesk.model.token import Scope
-from copydesk.model.transitions import COUNTERSIGN, EventKind, allowed_actions, status_after_edit
+from copydesk.model.transitions import COUNTERSIGN, EventKind, status_after_edit
 from copydesk.store import accounts, activity, draft_queries, draft_updates
 from copydesk.store.activity import OpenEdit, StoredActivity
 from copydesk.store.database import Transaction
@@ -270,14 +270,9 @@ def _countersign(
     conn: Transaction, user_id: str, draft_id: str, reviewer: str, now: datetime, bulk_id: str | None = None
 ) -> DraftActivity:
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
-    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
     if snapshot.status not in APPROVED_STATUSES or snapshot.archived:
-        raise ConflictError(
-            f"Cannot countersign a draft with the status “{STATUS_LABELS[snapshot.status]}”.",
-            hint="Approve it: copydesk draft approve ID",
-            current_status=snapshot.status,
-            allowed=allowed,
-        )
+        message = f"Cannot countersign a draft with the status “{STATUS_LABELS[snapshot.status]}”."
+        raise draft_updates.draft_conflict(snapshot, message, "Approve it: copydesk draft approve ID")
     if any(approval.reviewer == reviewer for approval in activity.list_approvals(conn, user_id, draft_id)):
         raise ConflictError(f"{reviewer} has approved this draft already; nothing changed.", hint="Ask somebody else.")
     change = DraftUpdate(

@@ -47,7 +47,6 @@ from copydesk.model.transitions import (
     ACTIONS,
     BulkFailure,
     EventKind,
-    allowed_actions,
     change_name,
     next_status,
     status_after_edit,
@@ -485,7 +484,7 @@ def _free_slot(
 ) -> ScheduledTime:
     slots = schedule.list_slots(conn, user_id)
     if not slots:
-        raise _conflict(snapshot, "No weekly slots.", f"Add some: {SET_SLOTS_COMMAND}.")
+        raise draft_updates.draft_conflict(snapshot, "No weekly slots.", f"Add some: {SET_SLOTS_COMMAND}.")
     # Slots are exact to the minute, so the first candidate after `after_slot` is one minute later.
     start = max(now, not_before or now)
     earliest = max(start, later_than + MINUTE) if later_than else start
@@ -495,13 +494,10 @@ def _free_slot(
     )
     # `next_free_slot` searches HORIZON from its own start, which a bulk may have moved.
     if slot is None or slot.at > start + HORIZON:
-        raise _conflict(snapshot, "All slots in the next 366 days are taken.", "Add slots, or schedule at a time.")
+        raise draft_updates.draft_conflict(
+            snapshot, "All slots in the next 366 days are taken.", "Add slots, or schedule at a time."
+        )
     return ScheduledTime(at=slot.at, wall_time=slot.wall_time)
-
-
-def _conflict(snapshot: DraftSnapshot, message: str, hint: str) -> ConflictError:
-    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
-    return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)
 
 
 def _apply_request(

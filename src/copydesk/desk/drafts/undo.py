@@ -24,7 +24,7 @@ from copydesk.model.requests import MAX_IDS
 from copydesk.model.role import scope_of_undo
 from copydesk.model.serialization import Struct, format_iso
 from copydesk.model.token import Scope
-from copydesk.model.transitions import BulkFailure, EventKind, HistoryPosition, NextUndo, UndoResult, allowed_actions
+from copydesk.model.transitions import BulkFailure, EventKind, HistoryPosition, NextUndo, UndoResult
 from copydesk.store import bulk_actions, draft_events, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.draft_events import EventRow
@@ -330,10 +330,10 @@ def _plan_restoring(conn: Transaction, user_id: str, draft_ids: Sequence[str]) -
 def _archiving_event(conn: Transaction, user_id: str, snapshot: DraftSnapshot) -> EventRow:
     """Return the event that archived the draft. Raise ConflictError if it is not archived, or not by the user."""
     if not snapshot.archived:
-        raise _conflict(snapshot, "Not archived.")
+        raise draft_updates.draft_conflict(snapshot, "Not archived.")
     event = draft_events.get(conn, user_id, snapshot.undo_rid) if snapshot.undo_rid is not None else None
     if event is None or event.action != Action.ARCHIVE:
-        raise _conflict(snapshot, "Cannot restore it: a newer version has replaced it.")
+        raise draft_updates.draft_conflict(snapshot, "Cannot restore it: a newer version has replaced it.")
     return event
 
 
@@ -354,10 +354,10 @@ def _nothing_error(conn: Transaction, user_id: str, kind: EventKind, snapshot: D
     newest = draft_events.get_newest(conn, user_id, snapshot.id)
     # Creation is permanent as well, but a new draft simply has nothing to undo.
     if kind is EventKind.UNDO and newest and newest.kind is EventKind.PERMANENT and newest.version > 1:
-        return _conflict(
+        return draft_updates.draft_conflict(
             snapshot, f"The last change of this draft ({describe_action(newest.action)}) cannot be undone."
         )
-    return _conflict(snapshot, f"Nothing to {kind} on this draft.")
+    return draft_updates.draft_conflict(snapshot, f"Nothing to {kind} on this draft.")
 
 
 def _check_newest_change(conn: Transaction, user_id: str, newest: EventRow, event: EventRow | None) -> None:
@@ -409,11 +409,7 @@ def _restored_time(snapshot: DraftSnapshot, event: EventRow) -> str:
     return format_wall_time(event.before.get("scheduled_wall", snapshot.stored["scheduled_wall"]))
 
 
-def _conflict(snapshot: DraftSnapshot, message: str, hint: str = "") -> ConflictError:
-    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
-    return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)
-
-
 def _out_of_reach(snapshot: DraftSnapshot, event: EventRow, message: str, hint: str = "") -> UndoNotAllowedError:
-    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
-    return UndoNotAllowedError(message, event.rid, hint=hint, current_status=snapshot.status, allowed=allowed)
+    return UndoNotAllowedError(
+        message, event.rid, hint=hint, current_status=snapshot.status, allowed=snapshot.allowed_actions
+    )

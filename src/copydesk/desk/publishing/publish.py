@@ -25,7 +25,7 @@ from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundErr
 from copydesk.model.delivery import ConnectedAccount, Delivery, DeliveryState, find_unknown_names
 from copydesk.model.draft import Action, Status
 from copydesk.model.ids import IdKind
-from copydesk.model.transitions import EventKind, allowed_actions, next_status
+from copydesk.model.transitions import EventKind, next_status
 from copydesk.model.validation import MAX_ID_LENGTH
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, repeat_seed
@@ -137,8 +137,7 @@ def mark_posting(conn: Transaction, user_id: str, snapshot: DraftSnapshot, now: 
 
 
 def _refusal(snapshot: DraftSnapshot, message: str, hint: str = "", *, without: Action | None = None) -> ConflictError:
-    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
-    remaining = tuple(action for action in allowed if action is not without)
+    remaining = tuple(action for action in snapshot.allowed_actions if action is not without)
     return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=remaining)
 
 
