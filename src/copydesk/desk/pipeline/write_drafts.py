@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import msgspec
 
@@ -61,7 +61,8 @@ async def write_drafts(
     progress.set_total(min(maximum, total))
     if not stories or not maximum:
         return
-    writing = await _DraftWriting.load(ctx, settings, progress, formats, stories)
+    resources = await _load_resources(ctx, settings, formats, stories)
+    writer = _StoryWriter(ctx, progress, formats, resources)
     for story in stories:
         created = progress.stats.drafts_created
         remaining = maximum - created
@@ -70,13 +71,13 @@ async def write_drafts(
         if remaining < len(formats) and created:
             break
         progress.set_total(min(total, maximum + progress.completed - created))
-        await writing.write(story, formats[:remaining])
+        await writer.write(story, formats[:remaining])
     # Fewer stories than planned may have fit.
     progress.set_total(progress.completed)
 
 
 class _Resources(NamedTuple):
-    """Inputs shared by all drafts of a run."""
+    """Inputs shared by all drafts of a run. Each draft that is stored is added to `recent` and `roundups`."""
 
     voice: Voice
     recent: RecentTexts
@@ -87,8 +88,34 @@ class _Resources(NamedTuple):
     writer: Writer
 
 
-class _DraftWriting:
-    """Writing state of one run: voice, writer and recent texts."""
+async def _load_resources(
+    ctx: DeskContext, settings: Settings, formats: Sequence[Format], stories: Sequence[RankedStory]
+) -> _Resources:
+    now = ctx.clock()
+    voice, texts, source_rows = await ctx.read(_load_context, now - RECENT_WINDOW)
+    configs = {source.id: source.config for source in source_rows}
+    # Comparing texts is CPU-bound, and the console handles keys in the event loop.
+    recent = await asyncio.to_thread(RecentTexts, texts)
+    blog_stories = stories if Format.BLOG in formats else ()
+    linked = await ctx.read(drafts.find_linked_items, [story.lead.id for story in blog_stories])
+    recent_roundups = await ctx.read(_load_roundups, now - ROUNDUP_WINDOW) if blog_stories else ()
+    interests = settings.ranking.interests
+    roundups = await asyncio.to_thread(Roundups, blog_stories, interests, linked, recent_roundups)
+    return _Resources(voice, recent, configs, roundups, await load_model(ctx), await open_writer(ctx))
+
+
+class _UnsavedDraft(NamedTuple):
+    """A draft that is not stored yet."""
+
+    draft: Draft
+    requests: tuple[ModelRequest, ...]
+    """Requests to language models that led to it."""
+    topic: str
+    """The interest or subject of its round-up; empty without one."""
+
+
+class _StoryWriter:
+    """Writes the drafts of a run, story by story."""
 
     def __init__(
         self, ctx: DeskContext, progress: RunProgress, formats: Sequence[Format], resources: _Resources
@@ -96,66 +123,31 @@ class _DraftWriting:
         self._ctx = ctx
         self._progress = progress
         self._formats = formats
-        self._next_assignments: dict[Format, Assignment] | None = None
-        """Next experiment assignments, read in the previous story's transaction; None if they must be read again."""
-        self._voice = resources.voice
-        self._recent = resources.recent
-        self._configs = resources.configs
-        self._roundups = resources.roundups
-        self._topic = ""
-        """The interest or subject of the current story's round-up; empty without one."""
-        self._confidence_model = resources.confidence_model
-        self._requests: dict[str, tuple[ModelRequest, ...]] = {}
-        """Requests to language models that led to the drafts of the current story, by draft."""
-        self._writer = resources.writer
-
-    @classmethod
-    async def load(
-        cls,
-        ctx: DeskContext,
-        settings: Settings,
-        progress: RunProgress,
-        formats: Sequence[Format],
-        stories: Sequence[RankedStory],
-    ) -> Self:
-        """Load what every draft of the run needs."""
-        now = ctx.clock()
-        voice, texts, source_rows = await ctx.read(_load_context, now - RECENT_WINDOW)
-        configs = {source.id: source.config for source in source_rows}
-        # Comparing texts is CPU-bound, and the console handles keys in the event loop.
-        recent = await asyncio.to_thread(RecentTexts, texts)
-        blog_stories = stories if Format.BLOG in formats else ()
-        linked = await ctx.read(drafts.find_linked_items, [story.lead.id for story in blog_stories])
-        recent_roundups = await ctx.read(_load_roundups, now - ROUNDUP_WINDOW) if blog_stories else ()
-        interests = settings.ranking.interests
-        roundups = await asyncio.to_thread(Roundups, blog_stories, interests, linked, recent_roundups)
-        model, writer = await load_model(ctx), await open_writer(ctx)
-        return cls(ctx, progress, formats, _Resources(voice, recent, configs, roundups, model, writer))
+        self._resources = resources
+        self._assignments: dict[Format, Assignment] | None = None
+        """The next experiment assignments, read in the previous story's transaction; None if they must be read."""
 
     async def write(self, story: RankedStory, formats: Sequence[Format]) -> None:
         """Write, check and store the drafts of a story in one transaction."""
         # The last attempt is the one after the loop.
         for _ in range(MAX_ATTEMPTS - 1):
-            assignments = (
-                self._next_assignments
-                if self._next_assignments is not None
-                else await self._ctx.read(_next_assignments, self._formats)
-            )
-            self._next_assignments = None
+            assignments = self._assignments
+            if assignments is None:
+                assignments = await self._ctx.read(_next_assignments, self._formats)
+            self._assignments = None
             # Another process took the same position of the experiment. The writer's text is thrown away, which is rare
             # and cheaper than a lock while a model writes.
             with suppress(_AssignmentTakenError):
-                return await self._write_once(
+                return await self._write_and_store(
                     story, formats, {kind: assignments[kind] for kind in formats if kind in assignments}
                 )
         # After repeated conflicts write the story outside the experiment.
-        return await self._write_once(story, formats, {})
+        return await self._write_and_store(story, formats, {})
 
-    async def _write_once(
+    async def _write_and_store(
         self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]
     ) -> None:
-        self._requests.clear()
-        new_drafts, errors = await self._write_all(story, formats, assignments)
+        unsaved, errors = await self._write_formats(story, formats, assignments)
         # No variant would have helped those.
         claimed = {
             kind: assignment
@@ -163,40 +155,48 @@ class _DraftWriting:
             if not isinstance(errors.get(kind), TooFewSourcesError)
         }
         # Later runs may bring more sources for a round-up, so its items wait for them.
-        is_waiting = not new_drafts and all(isinstance(error, TooFewSourcesError) for error in errors.values())
-        stored = not is_waiting and await self._save(story, new_drafts, errors, claimed)
+        is_waiting = not unsaved and all(isinstance(error, TooFewSourcesError) for error in errors.values())
+        stored = not is_waiting and await self._store(story, unsaved, errors, claimed)
         declined = {error.reason for error in errors.values() if isinstance(error, DeclinedError)}
         self._progress.count_declined(declined)
         self._progress.increment(drafts_failed=sum(not isinstance(error, DeclinedError) for error in errors.values()))
         if stored:
-            for draft in new_drafts:
-                self._recent.add(draft.text)
+            for draft, _, topic in unsaved:
+                self._resources.recent.add(draft.text)
                 if draft.items:
-                    self._roundups.add_linked(item.id for item in draft.items)
-                    self._roundups.exhaust(self._topic)
-            self._progress.increment(drafts_created=len(new_drafts))
+                    self._resources.roundups.add_linked(item.id for item in draft.items)
+                    self._resources.roundups.exhaust(topic)
+            self._progress.increment(drafts_created=len(unsaved))
         self._progress.advance(story.lead.entry.title, steps=len(formats))
 
-    async def _write_all(
+    async def _write_formats(
         self, story: RankedStory, formats: Sequence[Format], assignments: Mapping[Format, Assignment]
-    ) -> tuple[list[Draft], dict[Format, WriterError]]:
-        new_drafts: list[Draft] = []
+    ) -> tuple[list[_UnsavedDraft], dict[Format, WriterError]]:
+        unsaved: list[_UnsavedDraft] = []
         errors: dict[Format, WriterError] = {}
         for kind in formats:
             try:
-                new_drafts.append(await self._write_safely(story, kind, assignments.get(kind)))
+                unsaved.append(await self._write_format(story, kind, assignments.get(kind)))
             except WriterError as error:
                 # No other story would fare better, and each attempt may cost money: the run ends, its items wait.
-                if error.is_temporary and not new_drafts:
+                if error.is_temporary and not unsaved:
                     raise
                 # The story's other formats are written all the same.
                 errors[kind] = error
-        return new_drafts, errors
+        return unsaved, errors
 
-    async def _write_safely(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
-        """Return the draft. Any error becomes a WriterError, so that one story cannot stop the run."""
+    async def _write_format(self, story: RankedStory, format: Format, assignment: Assignment | None) -> _UnsavedDraft:
+        """Return the draft: of the best round-up that the story may lead, otherwise of its lead alone.
+
+        Any error becomes a WriterError, so that one story cannot stop the run.
+        """
+        roundups = self._resources.roundups
         try:
-            return await self._write(story, format, assignment)
+            for roundup in roundups.list_for(story) if format is Format.BLOG else ():
+                with suppress(TooFewSourcesError):
+                    return await self._write_from(story, format, assignment, roundup)
+                roundups.give_up(roundup.topic)
+            return await self._write_from(story, format, assignment, Roundup((story.lead,)))
         except WriterError:
             raise
         except Exception as error:
@@ -205,21 +205,13 @@ class _DraftWriting:
             error_type = type(error).__name__
             raise WriterError(f"Drafting failed with an unexpected error ({error_type}).") from error
 
-    async def _write(self, story: RankedStory, format: Format, assignment: Assignment | None) -> Draft:
-        for roundup in self._roundups.list_for(story) if format is Format.BLOG else ():
-            with suppress(TooFewSourcesError):
-                self._topic = roundup.topic
-                return await self._write_from(story, format, assignment, roundup)
-            self._roundups.give_up(roundup.topic)
-        return await self._write_from(story, format, assignment, Roundup((story.lead,)))
-
     async def _write_from(
         self, story: RankedStory, format: Format, assignment: Assignment | None, roundup: Roundup
-    ) -> Draft:
-        lead = story.lead
+    ) -> _UnsavedDraft:
+        lead, resources = story.lead, self._resources
         other_sources = tuple(source.name for source in story.score.sources if source.item_id != lead.id)
         # Seed the writer's choices with the source's own id: our ids differ between databases, and results should not.
-        voice = assignment.apply_to(self._voice, format) if assignment else self._voice
+        voice = assignment.apply_to(resources.voice, format) if assignment else resources.voice
         parameters = assignment.parameters if assignment else {}
         source_type = get_source_type(lead.source_type) if lead.source_type else None
         brief = build_brief(
@@ -232,23 +224,22 @@ class _DraftWriting:
         )
         brief = msgspec.structs.replace(brief, item_id=lead.entry.ident, parameters=parameters)
         brief = add_items(brief, lead, roundup.items, roundup.topic)
-        result = await write_recorded(self._ctx, self._writer, brief)
+        result = await write_recorded(self._ctx, resources.writer, brief)
         now = self._ctx.clock()
         images = page_images(lead.entry, self._config(lead).images, now)
-        checks = check(result.text, build_check_context(brief, recent=self._recent, images=images.attached))
+        checks = check(result.text, build_check_context(brief, recent=resources.recent, images=images.attached))
         checks = add_notes(checks, result.notes)
         draft = self._build_draft(story, format, result, images, checks)
         draft = msgspec.structs.replace(draft, items=list_sources(brief, result, lead, roundup.items))
-        return with_confidence(self._confidence_model, draft)
+        draft = with_confidence(resources.confidence_model, draft)
+        return _UnsavedDraft(draft, result.requests, roundup.topic)
 
     def _build_draft(
         self, story: RankedStory, format: Format, result: WriterResult, images: PageImages, checks: Checks
     ) -> Draft:
         now, lead = self._ctx.clock(), story.lead
-        draft_id = new_id(now)
-        self._requests[draft_id] = result.requests
         return Draft(
-            id=draft_id,
+            id=new_id(now),
             text=result.text,
             format=format,
             status=Status.PENDING_REVIEW,
@@ -262,16 +253,16 @@ class _DraftWriting:
             checks=checks,
             sentences=result.sentences,
             score=story.score,
-            writer=result.model or self._writer.name,
+            writer=result.model or self._resources.writer.name,
         )
 
     def _config(self, item: Item) -> SourceConfig:
-        return self._configs.get(item.source_id) or SourceConfig()
+        return self._resources.configs.get(item.source_id) or SourceConfig()
 
-    async def _save(
+    async def _store(
         self,
         story: RankedStory,
-        new_drafts: Sequence[Draft],
+        unsaved: Sequence[_UnsavedDraft],
         errors: Mapping[Format, WriterError],
         assignments: Mapping[Format, Assignment],
     ) -> bool:
@@ -286,21 +277,21 @@ class _DraftWriting:
         duplicates = [(item.id, ItemState.DUPLICATE, duplicate_reason) for item in story.items if item.id != lead.id]
 
         def save(conn: Transaction, user_id: str) -> tuple[bool, dict[Format, Assignment] | None]:
-            if not new_drafts:
+            if not unsaved:
                 reason = _reason(next(iter(errors.values())))
                 items.set_outcomes(conn, user_id, [(item.id, ItemState.FILTERED, reason) for item in story.items])
             elif not items.set_outcomes(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
                 return False, None
             items.set_outcomes(conn, user_id, duplicates)
-            for draft in new_drafts:
+            for draft, requests, _ in unsaved:
                 if drafts.add(conn, user_id, self._to_new_draft(story, draft, assignments.get(draft.format))):
-                    stored_writers.add_requests(conn, user_id, draft.id, self._requests[draft.id])
+                    stored_writers.add_requests(conn, user_id, draft.id, requests)
             # Claim assignments of failed texts too, or the next story would fail in the same variant.
             if not all(claim_assignment(conn, user_id, assignment) for assignment in assignments.values()):
                 raise _AssignmentTakenError
-            return bool(new_drafts), _next_assignments(conn, user_id, self._formats)
+            return bool(unsaved), _next_assignments(conn, user_id, self._formats)
 
-        stored, self._next_assignments = await self._ctx.write(save)
+        stored, self._assignments = await self._ctx.write(save)
         return stored
 
     def _to_new_draft(self, story: RankedStory, draft: Draft, assignment: Assignment | None) -> NewDraft:
