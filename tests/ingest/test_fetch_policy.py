@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from copydesk import errors
+from copydesk.ingest.fetch_context import FetchResult
 from copydesk.ingest.fetch_policy import (
-    FetchOutcome,
     after_failure,
     after_fetch,
     after_offline,
@@ -47,8 +47,10 @@ def entry_times(span: float, count: int = 10) -> tuple[datetime, ...]:
     return tuple(ago(HOUR + span * n) for n in range(count))
 
 
-def fetched(state: FetchState = NEW, interval: int | None = None, **outcome: object) -> FetchState:
-    return after_fetch(state, FetchOutcome(**outcome), interval, NOW, 0.0)
+def fetched(
+    state: FetchState = NEW, interval: int | None = None, published: tuple[datetime, ...] = (), **result: object
+) -> FetchState:
+    return after_fetch(state, FetchResult(**result), published, interval, NOW, 0.0)
 
 
 def failed(error: errors.FetchError, state: FetchState = NEW) -> FetchState:
@@ -156,12 +158,12 @@ def test_ttl_is_remembered_across_304() -> None:
 
 @pytest.mark.parametrize(("jitter", "expected"), [(-1.0, 0.9), (0.5, 1.05), (1.0, 1.1), (99.0, 1.1)])
 def test_jitter_spreads_fetch_times(jitter: float, expected: float) -> None:
-    state = after_fetch(FetchState(), FetchOutcome(published=entry_times(2 * HOUR)), None, NOW, jitter)
+    state = after_fetch(FetchState(), FetchResult(), entry_times(2 * HOUR), None, NOW, jitter)
     assert seconds_until_due(state) == pytest.approx(HOUR * expected)
 
 
 def test_jitter_never_shortens_server_interval() -> None:
-    state = after_fetch(FetchState(), FetchOutcome(fresh_for=3 * HOUR), None, NOW, -1.0)
+    state = after_fetch(FetchState(), FetchResult(fresh_for=3 * HOUR), (), None, NOW, -1.0)
     assert seconds_until_due(state) == 3 * HOUR
 
 
@@ -396,9 +398,9 @@ def test_first_fetch_drafts_only_recent_entries(age: float | None, first: bool, 
 
 spans = st.none() | st.floats(allow_nan=True, allow_infinity=True)
 datetimes = st.datetimes(timezones=st.just(UTC))
-fetches = st.builds(
-    FetchOutcome,
-    published=st.lists(datetimes, max_size=5).map(tuple),
+published_times = st.lists(datetimes, max_size=5).map(tuple)
+results = st.builds(
+    FetchResult,
     body_hash=st.none() | st.binary(max_size=1),
     fresh_for=spans,
     ttl=spans,
@@ -416,22 +418,28 @@ error_types = [
 ]
 failures = st.builds(lambda kind, span: kind(retry_after=span), st.sampled_from(error_types), spans)
 histories = st.lists(
-    st.tuples(fetches | failures, st.floats(-1, 1), st.none() | st.integers(1, 10**9), st.integers(0, 100 * DAY)),
+    st.tuples(
+        st.tuples(results, published_times) | failures,
+        st.floats(-1, 1),
+        st.none() | st.integers(1, 10**9),
+        st.integers(0, 100 * DAY),
+    ),
     max_size=20,
 )
 
 
 @given(histories)
 def test_next_fetch_is_bounded_in_any_history(
-    history: list[tuple[FetchOutcome | errors.FetchError, float, int | None, int]],
+    history: list[tuple[tuple[FetchResult, tuple[datetime, ...]] | errors.FetchError, float, int | None, int]],
 ) -> None:
     """Only a source that answered 410 is given up."""
     state, now = FetchState(), NOW
     for event, jitter, minutes, pause in history:
         before = state
-        if isinstance(event, FetchOutcome):
-            state = after_fetch(before, event, minutes, now, jitter)
-            max_wait = MONTH if event.retry_after else WEEK
+        if isinstance(event, tuple):
+            result, published = event
+            state = after_fetch(before, result, published, minutes, now, jitter)
+            max_wait = MONTH if result.retry_after else WEEK
             assert state.fails == 0
         else:
             state = after_failure(before, event, now, jitter, minutes)
@@ -444,7 +452,7 @@ def test_next_fetch_is_bounded_in_any_history(
         else:
             assert state.next_at is not None
             assert 0 < (state.next_at - now).total_seconds() <= max_wait
-            assert state.gone == (before.gone and not isinstance(event, FetchOutcome))
+            assert state.gone == (before.gone and not isinstance(event, tuple))
             assert state.gone or is_due(state, now + timedelta(seconds=MONTH))
         assert isinstance(source_health(state, None, now), Health)
         now += timedelta(seconds=pause)

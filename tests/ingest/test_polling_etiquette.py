@@ -8,7 +8,8 @@ from hashlib import blake2b
 from itertools import pairwise
 
 from copydesk.errors import FetchError
-from copydesk.ingest.fetch_policy import FetchOutcome, after_failure, after_fetch, is_due
+from copydesk.ingest.fetch_context import FetchResult
+from copydesk.ingest.fetch_policy import after_failure, after_fetch, is_due
 from copydesk.model.source import FetchState
 from copydesk.network.fetcher import Fetcher
 from feed_server import FeedServer
@@ -48,14 +49,14 @@ class FeedPoller:
             self.state = after_failure(state, error, now, 0.0)
             return
         digest = state.body_hash if answer.not_modified else blake2b(answer.body).digest()
-        fetched = FetchOutcome(
-            published=() if digest == state.body_hash else self._posts(),
+        result = FetchResult(
             etag=state.etag if answer.not_modified else answer.etag,
             last_modified=state.last_modified if answer.not_modified else answer.last_modified,
             body_hash=digest,
             fresh_for=answer.fresh_for,
         )
-        self.state = after_fetch(state, fetched, None, now, 0.0)
+        published = () if digest == state.body_hash else self._posts()
+        self.state = after_fetch(state, result, published, None, now, 0.0)
 
     def _posts(self) -> tuple[datetime, ...]:
         if self.state.last_ok is not None:

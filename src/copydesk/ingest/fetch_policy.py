@@ -1,8 +1,9 @@
-"""Polling policy: when a source is fetched next, and its health. Pure: state, outcome and time in, state out."""
+"""Polling policy: when a source is fetched next, and its health. Pure: state, result and time in, state out."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from math import isfinite
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,9 +15,11 @@ from copydesk.errors import (
     RateLimitedError,
     UnreachableError,
 )
-from copydesk.model.serialization import Struct
 from copydesk.model.source import FetchState, Health
 from copydesk.network.response import DEFAULT_RETRY_AFTER, MAX_WAIT
+
+if TYPE_CHECKING:
+    from copydesk.ingest.fetch_context import FetchResult
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 WEEK = 7 * DAY
@@ -49,48 +52,39 @@ MISSING_AFTER, MISSING_FAILURES = 14 * DAY, 10
 """After this many seconds and failures, a 404 is reported as permanent."""
 
 
-class FetchOutcome(Struct, frozen=True):
-    """The outcome of a successful fetch. Durations are in seconds."""
-
-    published: tuple[datetime, ...] = ()
-    """One per new entry: its publication time, or the time of this fetch if it has none."""
-    etag: str | None = None
-    last_modified: str | None = None
-    body_hash: bytes | None = None
-    """These three replace the stored ones, None included; after a 304 the caller passes the stored ones on."""
-    fresh_for: float | None = None
-    ttl: float | None = None
-    """Polling interval that the feed asks for; ignored if the body is unchanged, because it was not parsed."""
-    retry_after: float | None = None
-    moved_to: str | None = None
-    cursor: dict[str, str] = {}
-
-
 def after_fetch(
-    state: FetchState, outcome: FetchOutcome, config_interval_minutes: int | None, now: datetime, jitter: float
+    state: FetchState,
+    result: "FetchResult",
+    published: Collection[datetime],
+    config_interval_minutes: int | None,
+    now: datetime,
+    jitter: float,
 ) -> FetchState:
-    """Return the state after a successful fetch. `jitter` is from -1 to 1."""
-    gap = _updated_gap(state, outcome, now)
-    interval = _updated_interval(state, outcome, gap)
-    same_body = outcome.body_hash is not None and outcome.body_hash == state.body_hash
+    """Return the state after a successful fetch. `jitter` is from -1 to 1.
+
+    `published` has one time for each new entry: that of its publication, or of this fetch if it has none.
+    """
+    gap = _updated_gap(state, published, now)
+    interval = _updated_interval(state, gap, has_new=bool(published))
+    same_body = result.body_hash is not None and result.body_hash == state.body_hash
     # An unchanged body was not parsed: its ttl is the stored one.
-    ttl = state.ttl if same_body else outcome.ttl
+    ttl = state.ttl if same_body else result.ttl
     base = _configured(config_interval_minutes) or interval
-    requested = min(max(_safe_duration(ttl), _safe_duration(outcome.fresh_for)), WEEK)
+    requested = min(max(_safe_duration(ttl), _safe_duration(result.fresh_for)), WEEK)
     # What the source asks for wins over jitter and the user's interval, but only up to a week.
     delay = max(
         min(_vary(max(base, requested), jitter), WEEK),
         requested,
-        min(_safe_duration(outcome.retry_after), MAX_WAIT),
+        min(_safe_duration(result.retry_after), MAX_WAIT),
     )
     return replace(
         state,
-        etag=outcome.etag,
-        last_modified=outcome.last_modified,
-        body_hash=outcome.body_hash,
+        etag=result.etag,
+        last_modified=result.last_modified,
+        body_hash=result.body_hash,
         last_fetch=now,
         last_ok=now,
-        last_new=now if outcome.published else state.last_new,
+        last_new=now if published else state.last_new,
         next_at=now + timedelta(seconds=delay),
         not_before=None,
         interval=interval,
@@ -100,10 +94,10 @@ def after_fetch(
         error_category=None,
         error=None,
         gone=False,
-        moved_to=outcome.moved_to,
-        moved_seen=_redirect_count(state, outcome),
+        moved_to=result.moved_to,
+        moved_seen=_redirect_count(state, result),
         missing_since=None,
-        cursor=outcome.cursor,
+        cursor=result.cursor,
     )
 
 
@@ -219,35 +213,35 @@ def _after_throttling(state: FetchState, error: FetchError, now: datetime, jitte
     )
 
 
-def _updated_gap(state: FetchState, outcome: FetchOutcome, now: datetime) -> float | None:
+def _updated_gap(state: FetchState, published: Collection[datetime], now: datetime) -> float | None:
     """Return the moving average of the time between entries, updated by this fetch."""
-    observed = _observed_gap(state, outcome, now)
+    observed = _observed_gap(state, published, now)
     if observed is None:
         return state.gap
     observed = min(max(observed, 0.0), MAX_GAP)
     return observed if state.gap is None else state.gap + GAP_WEIGHT * (observed - state.gap)
 
 
-def _observed_gap(state: FetchState, outcome: FetchOutcome, now: datetime) -> float | None:
+def _observed_gap(state: FetchState, published: Collection[datetime], now: datetime) -> float | None:
     """Return the mean seconds between the new entries, None if this fetch does not tell."""
-    if outcome.published and state.last_new is not None:
-        return (now - state.last_new).total_seconds() / len(outcome.published)
+    if published and state.last_new is not None:
+        return (now - state.last_new).total_seconds() / len(published)
     # At the first fetch only the entries' own dates tell. Dates that are missing were set to the time of the fetch.
-    dates = sorted(date for date in outcome.published if date < now)
+    dates = sorted(date for date in published if date < now)
     return (dates[-1] - dates[0]).total_seconds() / (len(dates) - 1) if len(dates) > 1 else None
 
 
-def _updated_interval(state: FetchState, outcome: FetchOutcome, gap: float | None) -> float:
+def _updated_interval(state: FetchState, gap: float | None, *, has_new: bool) -> float:
     """Return half the gap after a fetch with new entries, else the previous interval times the backoff."""
-    if not outcome.published:
+    if not has_new:
         return min((state.interval or DEFAULT_INTERVAL) * BACKOFF_FACTOR, MAX_INTERVAL)
     return DEFAULT_INTERVAL if gap is None else min(max(gap / 2, MIN_INTERVAL), MAX_INTERVAL)
 
 
-def _redirect_count(state: FetchState, outcome: FetchOutcome) -> int:
-    if outcome.moved_to is None:
+def _redirect_count(state: FetchState, result: "FetchResult") -> int:
+    if result.moved_to is None:
         return 0
-    return state.moved_seen + 1 if outcome.moved_to == state.moved_to else 1
+    return state.moved_seen + 1 if result.moved_to == state.moved_to else 1
 
 
 def _error_message(error: FetchError, fails: int, missing_since: datetime | None, now: datetime) -> str:

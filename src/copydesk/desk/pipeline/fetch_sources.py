@@ -150,18 +150,7 @@ def fetch_outcome(
         state_so_far = with_cursor(stored, result).state
         state = fetch_policy.after_failure(state_so_far, result.error, now, jitter, config.interval)
         return build_outcome(conn, user_id, stored, state, now)
-    fetched = fetch_policy.FetchOutcome(
-        published=tuple(published),
-        etag=result.etag,
-        last_modified=result.last_modified,
-        body_hash=result.body_hash,
-        fresh_for=result.fresh_for,
-        ttl=result.ttl,
-        retry_after=result.retry_after,
-        moved_to=result.moved_to,
-        cursor=result.cursor,
-    )
-    state = fetch_policy.after_fetch(stored.state, fetched, config.interval, now, jitter)
+    state = fetch_policy.after_fetch(stored.state, result, published, config.interval, now, jitter)
     outcome = build_outcome(conn, user_id, stored, state, now)
     url = result.discovered_url or fetch_policy.confirmed_new_url(state)
     return msgspec.structs.replace(outcome, url=url) if url else outcome
