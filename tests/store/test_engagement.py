@@ -101,11 +101,9 @@ def assert_totals_match(conn: Connection, user: str) -> None:
 
 
 def assert_quarter_matches(conn: Connection, user: str, time: datetime | None, rows: list[Any]) -> None:
-    number = engagement.NO_QUARTER if time is None else int(time.timestamp()) // 900
-    sums = {
-        (kind.platform, kind.format.value): kind.sums
-        for kind in engagement.sum_by_kind(conn, user, (number, number + 1))
-    }
+    number = None if time is None else int(time.timestamp()) // 900
+    (kinds,) = engagement.sum_spans(conn, user, [engagement.UNDATED if number is None else (number, number + 1)])
+    sums = {(kind.platform, kind.format.value): kind.sums for kind in kinds}
     expected = scan_totals(rows)
     assert {key: {name: getattr(value, name) for name in SUMS} for key, value in sums.items()} == expected
     live = [row for row in rows if row.status == "posted"]

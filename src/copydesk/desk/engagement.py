@@ -7,7 +7,7 @@ zone is a range of them.
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from itertools import groupby
+from itertools import chain, groupby
 from math import log1p
 from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
@@ -54,7 +54,7 @@ from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
 from copydesk.model.token import Scope
 from copydesk.store import draft_updates, engagement, schedule
 from copydesk.store.database import Transaction
-from copydesk.store.engagement import EngagementTotal, Kind, MeasuredPost
+from copydesk.store.engagement import EngagementTotal, KindSums, MeasuredPost
 from copydesk.store.ids import new_id
 
 MAX_TOP_POSTS = 50
@@ -168,12 +168,15 @@ class _TrendInputs(NamedTuple):
     metric: EngagementMetric
     first: date | None
     last: date
-    kinds: tuple[Kind, ...]
     step: Interval
     spans: tuple[tuple[date, date], ...]
-    sums: tuple[PostSums, ...]
-    """By span; then those of the period before, if there is one."""
+    sums: tuple[tuple[KindSums, ...], ...]
+    """By span."""
+    undated: tuple[KindSums, ...]
+    """Sums of the posts without a time, which only belong to all time."""
     before: tuple[date, date] | None
+    """The period before; None for all time."""
+    sums_before: tuple[KindSums, ...]
     measured: tuple[MeasuredPost, ...]
 
 
@@ -186,10 +189,11 @@ def _load_trends(
     step = choose_step(first or last, last)
     spans = split_period(first, last, step) if first else ()
     before = (first - timedelta(days=days), first - timedelta(days=1)) if first and days else None
-    quarters = [quarters_between(begin, end, zone) for begin, end in (*spans, *([before] if before else ()))]
-    whole = quarters_between(first or last, last, zone)
-    kinds = engagement.sum_by_kind(conn, user_id, whole if days else (engagement.NO_QUARTER, whole[1]))
-    chosen = metric or choose_metric(build_figures(_sum_kinds(kinds)))
+    quarters = [quarters_between(begin, end, zone) for begin, end in spans]
+    quarters.append(quarters_between(*before, zone) if before else engagement.UNDATED)
+    *sums, rest = engagement.sum_spans(conn, user_id, quarters)
+    undated, sums_before = ((), rest) if before else (rest, ())
+    chosen = metric or choose_metric(build_figures(_sum_kinds(chain(undated, *sums))))
     since = start_of_day(first or last, zone)
     # The metrics of newer posts still change: compared with older ones they would make their hour look worse.
     until = now - timedelta(hours=METRICS_AGE_HOURS)
@@ -198,11 +202,12 @@ def _load_trends(
         metric=chosen,
         first=first,
         last=last,
-        kinds=kinds,
         step=step,
         spans=spans,
-        sums=engagement.sum_by_span(conn, user_id, quarters),
+        sums=tuple(sums),
+        undated=undated,
         before=before,
+        sums_before=sums_before,
         measured=engagement.list_measured(conn, user_id, chosen, since, until, MAX_TESTED_POSTS),
     )
 
@@ -212,13 +217,12 @@ def _first_day(conn: Transaction, user_id: str, zone: ZoneInfo) -> date | None:
     return day_of_quarter(number, zone) if number is not None else None
 
 
-def _sum_kinds(kinds: Iterable[Kind]) -> PostSums:
+def _sum_kinds(kinds: Iterable[KindSums]) -> PostSums:
     return sum((kind.sums for kind in kinds), PostSums())
 
 
 def _build_trends(inputs: _TrendInputs) -> EngagementTrends:
-    total = _sum_kinds(inputs.kinds)
-    spans = list(zip(inputs.spans, inputs.sums, strict=False))
+    kinds = [*inputs.undated, *chain.from_iterable(inputs.sums)]
     values = [_timed_value(post, inputs.metric, inputs.zone) for post in inputs.measured]
     best_time, hours = find_best_time(values, inputs.metric)
     return EngagementTrends(
@@ -226,20 +230,20 @@ def _build_trends(inputs: _TrendInputs) -> EngagementTrends:
         metric=inputs.metric,
         first=inputs.first,
         last=inputs.last,
-        figures=build_figures(total),
-        undated=total.posts - sum(sums.posts for _, sums in spans),
-        before=_period(inputs.before, inputs.sums[-1]) if inputs.before else None,
+        figures=build_figures(_sum_kinds(kinds)),
+        undated=_sum_kinds(inputs.undated).posts,
+        before=_period(inputs.before, inputs.sums_before) if inputs.before else None,
         step=inputs.step,
-        over_time=tuple(_period(span, sums) for span, sums in spans),
-        by_platform=group_by_platform((kind.platform, kind.sums) for kind in inputs.kinds),
-        by_format=group_by_format((kind.format, kind.sums) for kind in inputs.kinds),
+        over_time=tuple(map(_period, inputs.spans, inputs.sums)),
+        by_platform=group_by_platform((kind.platform, kind.sums) for kind in kinds),
+        by_format=group_by_format((kind.format, kind.sums) for kind in kinds),
         hours=hours,
         best_time=best_time,
     )
 
 
-def _period(span: tuple[date, date], sums: PostSums) -> PeriodFigures:
-    return PeriodFigures(first=span[0], last=span[1], figures=build_figures(sums))
+def _period(span: tuple[date, date], kinds: Iterable[KindSums]) -> PeriodFigures:
+    return PeriodFigures(first=span[0], last=span[1], figures=build_figures(_sum_kinds(kinds)))
 
 
 def _timed_value(post: MeasuredPost, metric: EngagementMetric, zone: ZoneInfo) -> TimedValue:

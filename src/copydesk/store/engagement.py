@@ -90,20 +90,18 @@ _SPANS: Final = {
     POSTGRESQL: "(SELECT row_number() OVER () - 1 AS key, value FROM json_array_elements(?)) AS span",
 }
 # From the spans to the rows: each span is a range of the primary key.
-_SPAN_SUMS: Final = {
-    dialect: f"""SELECT span.key, {_SUM_COLUMNS} FROM {spans}
+_SUMS: Final = {
+    dialect: f"""SELECT span.key, platform, format, {_SUM_COLUMNS} FROM {spans}
     CROSS JOIN engagement_quarter_hour ON user_id = ?
         AND quarter_hour >= CAST(span.value ->> 0 AS BIGINT) AND quarter_hour < CAST(span.value ->> 1 AS BIGINT)
-    GROUP BY span.key"""  # noqa: S608 - names of fields
+    GROUP BY span.key, platform, format HAVING sum(posts) > 0
+    ORDER BY span.key, platform, format"""  # noqa: S608 - names of fields
     for dialect, spans in _SPANS.items()
 }
-_KIND_SUMS: Final = f"""SELECT platform, format, {_SUM_COLUMNS} FROM engagement_quarter_hour
-    WHERE user_id = ? AND quarter_hour >= ? AND quarter_hour < ? GROUP BY platform, format
-    HAVING sum(posts) > 0 ORDER BY platform, format"""  # noqa: S608 - names of fields
 _FIRST_QUARTER: Final = """SELECT min(quarter_hour) FROM engagement_quarter_hour
     WHERE user_id = ? AND quarter_hour >= 0 AND posts > 0"""
-NO_QUARTER: Final = -1
-"""Number under which the posts without a time are summed."""
+UNDATED: Final = (-1, 0)
+"""The span of the posts without a time."""
 
 _USER = bindparam("owner", type_=ID)
 _SINCE = bindparam("since", type_=UtcDateTime)
@@ -235,7 +233,7 @@ PAGE_QUERIES = {
 """By `since is not None` and `before is not None`."""
 
 
-class Kind(Struct, frozen=True):
+class KindSums(Struct, frozen=True):
     """Sums of the posts of one format on one platform."""
 
     platform: str
@@ -259,19 +257,17 @@ def get_first_quarter(conn: Connection, user_id: str) -> int | None:
     return number
 
 
-def sum_by_span(conn: Connection, user_id: str, spans: Sequence[tuple[int, int]]) -> tuple[PostSums, ...]:
-    """Return the sums of each span, from its first quarter of an hour up to the second, which is not included."""
-    rows = execute_sql(conn, _SPAN_SUMS[conn.dialect.name], (msgspec.json.encode(spans).decode(), user_id))
-    sums = {number: PostSums(*values) for number, *values in rows}
-    return tuple(sums.get(number, PostSums()) for number in range(len(spans)))
+def sum_spans(conn: Connection, user_id: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[KindSums, ...], ...]:
+    """Return the sums of each span by platform and format.
 
-
-def sum_by_kind(conn: Connection, user_id: str, span: tuple[int, int]) -> tuple[Kind, ...]:
-    """Return the sums of the span by platform and format."""
-    rows = execute_sql(conn, _KIND_SUMS, (user_id, *span))
-    return tuple(
-        Kind(platform=platform, format=Format(name), sums=PostSums(*values)) for platform, name, *values in rows
-    )
+    A span is from its first quarter of an hour up to the second, which is not included.
+    """
+    found: list[list[KindSums]] = [[] for _ in spans]
+    for number, platform, name, *values in execute_sql(
+        conn, _SUMS[conn.dialect.name], (msgspec.json.encode(spans).decode(), user_id)
+    ):
+        found[number].append(KindSums(platform=platform, format=Format(name), sums=PostSums(*values)))
+    return tuple(map(tuple, found))
 
 
 def list_measured(

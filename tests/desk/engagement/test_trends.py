@@ -285,7 +285,7 @@ QUERIES = [
     *engagement.VALUE_QUERIES.values(),
     *(query for (_, is_limited), query in engagement.POST_QUERIES.items() if not is_limited),
     *(query for (is_limited, _), query in engagement.PAGE_QUERIES.items() if not is_limited),
-    *map(str, (engagement._SPAN_SUMS["sqlite"], engagement._KIND_SUMS, engagement._FIRST_QUARTER)),
+    *map(str, (engagement._SUMS["sqlite"], engagement._FIRST_QUARTER)),
 ]
 
 
