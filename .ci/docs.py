@@ -22,6 +22,7 @@ from copydesk.model.token import Scope
 from copydesk.problems import PROBLEM_TYPES
 from copydesk.settings import SECTIONS, setting_descriptions
 from copydesk.tui.keys import KEYS, KeyContext, format_keys
+from copydesk.tui.labels import ARCHIVED, FORMAT, SEVERITY, STATUS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -72,6 +73,15 @@ def keys() -> str:
                 names = " ".join(f"`{name}`" for name in format_keys(key))
                 lines.append(f"| {context.value} | {names} | {key.description} | `{key.id}` |")
     return "\n".join(lines)
+
+
+def letters() -> str:
+    """Return the table of the letters and signs of drafts, with their meanings."""
+    meanings: dict[str, list[str]] = {}
+    for badge in (*STATUS.values(), ARCHIVED, *SEVERITY.values(), *FORMAT.values()):
+        meanings.setdefault(badge.letter, []).append(badge.text)
+    rows = [f"| `{letter}` | {', '.join(texts)} |" for letter, texts in meanings.items()]
+    return "\n".join(["| letter | meaning |", "|---|---|", *rows])
 
 
 def settings() -> str:
@@ -153,6 +163,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "options": options,
     "keys": keys,
+    "letters": letters,
     "settings": settings,
     "interface": interface,
     "source-types": source_types,

@@ -59,21 +59,17 @@ STATUS = {
 ARCHIVED = Badge("X", "dim", "archived")
 """The state of an archived draft, whatever its status."""
 SEVERITY = {
-    Severity.ERROR: Badge("E", "bad", "error"),
-    Severity.WARNING: Badge("W", "warn", "warning"),
+    Severity.ERROR: Badge("!", "bad", "failed check"),
+    Severity.WARNING: Badge("~", "warn", "check warning"),
     Severity.INFO: Badge("i", "dim", "note"),
 }
+"""The result of a check, in its line and in the row of the queue."""
 CLAIM = {
     ClaimVerdict.SUPPORTED: Badge("=", "good", CLAIM_LABELS[ClaimVerdict.SUPPORTED]),
     ClaimVerdict.CONTRADICTS: Badge("!", "bad", CLAIM_LABELS[ClaimVerdict.CONTRADICTS]),
     ClaimVerdict.CANNOT_TELL: Badge("?", "warn", CLAIM_LABELS[ClaimVerdict.CANNOT_TELL]),
 }
 """The verdict on a sentence of a draft, beside its source."""
-FLAG = {
-    Severity.ERROR: Badge("!", "bad", "failed check"),
-    Severity.WARNING: Badge("~", "warn", "check warning"),
-}
-"""The most severe check result, in a row of the queue."""
 FORMAT = {
     Format.SHORT: Badge("s", "dim", "short post"),
     Format.THREAD: Badge("t", "dim", "thread"),

@@ -66,7 +66,7 @@ def test_help_explains_letters_of_screen(where: KeyContext, included: str, exclu
 
 
 def test_letters_have_one_meaning() -> None:
-    tables = (labels.STATUS, labels.SEVERITY, labels.FLAG, labels.FORMAT, labels.HEALTH)
+    tables = (labels.STATUS, labels.SEVERITY, labels.FORMAT, labels.HEALTH)
     others = (labels.RUN_STATUS, labels.IMPORT_OUTCOME, labels.EXPERIMENT_STATUS)
     meanings: dict[str, set[str]] = {}
     for sign in (

@@ -107,7 +107,7 @@ def test_manual_draft_has_no_score() -> None:
 def test_findings_are_sorted_by_severity() -> None:
     found = (finding(Severity.INFO, 0, 1), finding(Severity.ERROR, 2, 3))
     page = render(draft_page(make_draft(0, checks=Checks(ran=12, findings=found)), NOW))
-    assert "Checks  11 of 12 passed\nE  Look here.\ni  Look here." in page
+    assert "Checks  11 of 12 passed\n!  Look here.\ni  Look here." in page
 
 
 def test_finding_range_is_highlighted() -> None:

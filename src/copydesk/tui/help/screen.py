@@ -15,7 +15,7 @@ from copydesk.text.formatting import format_relative, format_utc
 from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, format_keys
-from copydesk.tui.labels import ARCHIVED, FLAG, FORMAT, HEALTH, RUN_STATUS, SOURCE_DISABLED, STATUS, Badge
+from copydesk.tui.labels import ARCHIVED, FORMAT, HEALTH, RUN_STATUS, SEVERITY, SOURCE_DISABLED, STATUS, Badge
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.line_list import LineList
@@ -67,7 +67,7 @@ def _signs(contexts: Iterable[KeyContext]) -> Iterator[Badge]:
     if KeyContext.REVIEW in contexts or KeyContext.SCHEDULE in contexts:
         yield from STATUS.values()
     if KeyContext.REVIEW in contexts:
-        yield from (ARCHIVED, *FLAG.values())
+        yield from (ARCHIVED, *SEVERITY.values())
     if KeyContext.ENGAGEMENT in contexts:
         yield from FORMAT.values()
 

@@ -14,8 +14,8 @@ from copydesk.text import clean_lines
 from copydesk.text.formatting import format_age
 from copydesk.tui.labels import (
     ARRIVING,
-    FLAG,
     FORMAT_NAMES,
+    SEVERITY,
     Badge,
     failing_check,
     format_time,
@@ -209,7 +209,7 @@ def _worst_check(draft: ListedDraft) -> tuple[str, Badge] | None:
     for severity in _SEVERITIES:
         for finding in draft.checks.findings:
             if finding.severity is severity:
-                return finding.rule, FLAG[severity]
+                return finding.rule, SEVERITY[severity]
     return None
 
 
