@@ -59,8 +59,8 @@ def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, a
 def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
     """Replace the database with the backup in FILE. The replaced database is kept beside it.
 
-    Quit the console and stop the daemon first. The backup is checked before and after it is copied. On PostgreSQL a
-    backup is made of the desk that is replaced.
+    Quit the console and stop the daemon, the service and the workers first. The backup is checked before and after it
+    is copied. On PostgreSQL a backup is made of the desk that is replaced.
     """
     from copydesk.desk import restore_desk  # noqa: PLC0415 - `copydesk backup --help` needs none of it
 

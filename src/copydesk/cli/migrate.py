@@ -27,8 +27,8 @@ from copydesk.text.formatting import plural
 def migrate(context: Context, *, target: str, as_json: bool) -> None:
     """Copy the desk from its file to a PostgreSQL database, or from there to a file.
 
-    Quit the console and stop the daemon first. Every row is compared; the old database is only read. If it is
-    interrupted or killed, run it again: it continues. The password of the database is read from
+    Quit the console and stop the daemon, the service and the workers first. Every row is compared; the old database is
+    only read. If it is interrupted or killed, run it again: it continues. The password of the database is read from
     COPYDESK_DATABASE__PASSWORD or ~/.pgpass, like that of the setting.
     """
     from copydesk.desk.migration import migrate_desk  # noqa: PLC0415 - `copydesk migrate --help` needs none of it
@@ -59,10 +59,14 @@ def migrate(context: Context, *, target: str, as_json: bool) -> None:
 def _next_step(settings: Settings, target: str) -> str:
     """Return the setting to change."""
     if not settings.database.url:
-        return "To use the new one, set database.url in settings.toml, or COPYDESK_DATABASE__URL, to the URL above."
+        where = "database.url in settings.toml, or COPYDESK_DATABASE__URL"
+        return f"To use the new one, set {where}, to the URL given as --to."
     if target == str(settings.database_file):
         return "To use the new one, remove database.url from settings.toml and COPYDESK_DATABASE__URL."
+    file = settings.database_file
+    # Moved over the old one, the new one would meet the write-ahead log that a killed process left of it.
+    first = f"move {file} and {file.name}-wal away, then " if file.exists() else ""
     return (
-        f"To use the new one, move it to {settings.database_file},"
+        f"To use the new one, {first}move {clean(target)} to {file},"
         " and remove database.url from settings.toml and COPYDESK_DATABASE__URL."
     )

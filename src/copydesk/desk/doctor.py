@@ -227,12 +227,13 @@ def _check_database(path: Path, max_time: float | None = None) -> CheckFinding:
 async def _check_size(settings: Settings) -> CheckFinding:
     """Report the disk space that the desk takes, and free space that its database file keeps."""
     database = settings.database_file
-    files = () if settings.database.url else ("", "-wal", "-shm")
     parts = {
-        "database": sum(_file_size(database.with_name(database.name + suffix)) for suffix in files),
         "images": sum((await asyncio.to_thread(list_stored, settings.images_folder)).values()),
         "backups": sum(backup.size for backup in await asyncio.to_thread(list_backups, settings)),
     }
+    if not settings.database.url:
+        files = (database.with_name(database.name + suffix) for suffix in ("", "-wal", "-shm"))
+        parts = {"database": sum(map(_file_size, files)), **parts}
     shares = ", ".join(f"{name} {size / 2**20:.1f}" for name, size in parts.items())
     message = f"{sum(parts.values()) / 2**20:.1f} MiB: {shares}."
     free = 0 if settings.database.url else await asyncio.to_thread(_free_space, database)

@@ -323,12 +323,18 @@ def test_command_copies_and_says_what_to_set(tmp_path: Path, home: Path, url: st
     assert there.code == 0, there.err
     assert "rows of" in there.out
     assert f"The old database is unchanged: {home / 'copydesk.db'}" in there.out
-    assert "database.url" in there.out
+    assert (
+        "To use the new one, set database.url in settings.toml, or COPYDESK_DATABASE__URL, to the URL given"
+        in there.out
+    )
     assert [line.split()[0] for line in there.err.splitlines()[:3]] == ["copy", "compare", "finish"]
     assert "sends.json" in there.err
     target = tmp_path / "back.db"
     back = run_command(home, "migrate", "--to", str(target), "--json", copydesk_database__url=url)
     assert (back.code, json.loads(back.out)["target"]) == (0, str(target))
+    again = run_command(home, "migrate", "--to", str(target), copydesk_database__url=url)
+    file = home / "copydesk.db"
+    assert f"move {file} and copydesk.db-wal away, then move {target} to {file}, and remove database.url" in again.out
 
 
 def test_password_is_not_shown(home: Path, tmp_path: Path) -> None:

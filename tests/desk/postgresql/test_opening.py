@@ -155,6 +155,8 @@ async def test_doctor_reports_the_server(tmp_path: Path) -> None:
     assert "PostgreSQL 1" in database.found
     assert " MiB" in database.found
     assert "answers in " in database.found
+    (size,) = [finding for finding in findings if finding.what == "size"]
+    assert size.found == "0.0 MiB: images 0.0, backups 0.0."
     assert not [finding for finding in findings if finding.verdict is Verdict.ERROR]
 
 

@@ -196,19 +196,31 @@ class _Adapters(AdaptContext):
 _ADAPTERS: Final = _Adapters()
 
 
+class ConnectError(psycopg.OperationalError):
+    """A connection could not be opened, so nothing was changed on it."""
+
+    needs_password = False
+    """The server asks for a password, and there is none."""
+
+
 def connect(
     url: str, *, password: str = "", lock_timeout: float, read_only: bool, connect_timeout: int = 10
 ) -> PostgresConnection:
-    """Connect to the database at `url`. Without a password, libpq looks for one. Raise psycopg.OperationalError."""
-    connection = PostgresConnection.connect(
-        url,
-        password=password or None,
-        autocommit=True,
-        context=_ADAPTERS,
-        cursor_factory=_Cursor,
-        connect_timeout=connect_timeout,
-        application_name="copydesk",
-    )
+    """Connect to the database at `url`. Without a password, libpq looks for one. Raise ConnectError."""
+    try:
+        connection = PostgresConnection.connect(
+            url,
+            password=password or None,
+            autocommit=True,
+            context=_ADAPTERS,
+            cursor_factory=_Cursor,
+            connect_timeout=connect_timeout,
+            application_name="copydesk",
+        )
+    except psycopg.OperationalError as error:
+        connect_error = ConnectError(str(error))
+        connect_error.needs_password = error.pgconn is not None and error.pgconn.needs_password
+        raise connect_error from error
     # A page is read from an index and stops at its length; parallel workers read on, and take as long to start.
     workers = " SET max_parallel_workers_per_gather = 0;" if read_only else ""
     connection.control(

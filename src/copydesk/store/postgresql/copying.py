@@ -196,7 +196,7 @@ def _check_alone(driver: PostgresConnection, timeout: float) -> None:
         if time.monotonic() >= deadline:
             raise StoreBusyError(
                 "The desk is open in another process; nothing changed.",
-                hint="Quit the console and stop the daemon and the service first, on all machines.",
+                hint="Quit the console and stop the daemon, the service and the workers first, on all machines.",
             )
         time.sleep(LOCK_POLL_INTERVAL)
 

@@ -6,6 +6,7 @@ read. Those of different users run at the same time.
 """
 
 import asyncio
+import re
 import time
 import zlib
 from collections import Counter
@@ -33,7 +34,7 @@ from copydesk.store.connection_pool import ConnectionPool, ConnectionThread
 from copydesk.store.database import READER_COUNT, Database, encoding_error, in_groups
 from copydesk.store.database_file import HEAD_REVISION
 from copydesk.store.migrate import PreparedDatabase
-from copydesk.store.postgresql.connection import PostgresConnection, connect
+from copydesk.store.postgresql.connection import ConnectError, PostgresConnection, connect
 from copydesk.store.postgresql.schema import create_schema, read_revision, upgrade_schema
 from copydesk.store.raw_sql import dbapi_connection
 
@@ -46,6 +47,10 @@ CHANNEL: Final = "copydesk"
 """Every transaction that wrote notifies this channel of the number of its user."""
 RETRY_DELAYS: Final = (0.01, 0.05, 0.25)
 """Seconds before a transaction that the server rolled back, to resolve a conflict with others, is run again."""
+
+_BEFORE_REASON: Final = re.compile(
+    r"^connection (failed|is bad): (connection to server (at|on) .*? failed: )?(FATAL: +|fe_sendauth: )?"
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -289,12 +294,14 @@ class PostgresDatabase:
 
 
 def server_name(url: str) -> str:
-    """Return the URL of a database for messages, without user and password. Raise StoreError if it is no URL."""
+    """Return the URL of a database for messages, without password and options. Raise StoreError if it is no URL."""
     try:
         info = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
         raise StoreError(f"database.url is not a PostgreSQL URL: {_first_line(error)}.") from error
-    return f"postgresql://{info.get('host', 'localhost')}/{info.get('dbname', '')}"
+    user = f"{info['user']}@" if "user" in info else ""
+    port = f":{info['port']}" if "port" in info else ""
+    return f"postgresql://{user}{info.get('host', 'localhost')}{port}/{info.get('dbname', '')}"
 
 
 @contextmanager
@@ -322,9 +329,14 @@ def _to_error(name: str, cause: BaseException) -> CopydeskError | None:  # noqa:
         case errors.ReadOnlySqlTransaction():
             return StoreReadOnlyError(f"{name} is read-only; nothing changed.")
         case errors.InsufficientPrivilege():
-            return StoreError(f"Cannot use {name}: {_first_line(cause)}; nothing changed.")
+            return StoreError(
+                f"Cannot use {name}: {_first_line(cause)}; nothing changed.",
+                hint="Connect as the role that owns the database.",
+            )
         case psycopg.DataError() if "NUL" in str(cause) or "\\u0000" in str(cause):
             return InvalidError(FieldError("text", "must not contain NUL characters"))
+        case ConnectError():
+            return StoreError(f"Cannot reach {name}: {_first_line(cause)}.", hint=_connect_hint(cause))
         case psycopg.OperationalError():
             # While COMMIT was under way, the server may have carried it out.
             return StoreError(
@@ -332,6 +344,17 @@ def _to_error(name: str, cause: BaseException) -> CopydeskError | None:  # noqa:
                 hint="Check that PostgreSQL runs. If a change was under way, check if it was made.",
             )
     return None
+
+
+def _connect_hint(error: ConnectError) -> str:
+    if error.needs_password:
+        return "Set COPYDESK_DATABASE__PASSWORD, or add the password to ~/.pgpass."
+    # libpq has no codes for what the server says before there is a connection.
+    if "authentication failed" in str(error):
+        return "Check the user in the URL, and COPYDESK_DATABASE__PASSWORD or ~/.pgpass."
+    if "does not exist" in str(error):
+        return "Check the URL, or create the database: createdb NAME"
+    return "Check that PostgreSQL runs, and the URL."
 
 
 def _prepare(connection: Connection) -> PreparedDatabase:
@@ -346,7 +369,9 @@ def _prepare(connection: Connection) -> PreparedDatabase:
             return PreparedDatabase(created=True)
         upgrade_schema(connection, revision)
     except (psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError) as error:
-        raise StoreError(f"Cannot {action}: {_first_line(error)}. Nothing changed.") from error
+        raise StoreError(
+            f"Cannot {action}: {_first_line(error)}. Nothing changed.", hint="Use a database for Copydesk alone."
+        ) from error
     return PreparedDatabase(migrated_from=revision)
 
 
@@ -422,8 +447,9 @@ def _without_transaction(connection: Connection, work: Callable[[Connection], T]
 
 
 def _first_line(error: BaseException) -> str:
-    # What psycopg puts before the reason says no more than our own words.
-    return str(error).removeprefix("connection is bad: ").strip().split("\n", 1)[0].rstrip(".")
+    line = str(error).strip().split("\n", 1)[0].rstrip(".")
+    # What psycopg and libpq put before the reason says no more than our own words.
+    return _BEFORE_REASON.sub("", line)
 
 
 def open_postgresql(url: str, *, password: str = "", busy_timeout: float) -> PostgresDatabase:
