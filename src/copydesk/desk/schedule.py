@@ -13,7 +13,8 @@ import msgspec
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.approvals import list_lacking
-from copydesk.desk.drafts.review import PreparedChange, Review, record_bulk, write_change
+from copydesk.desk.drafts.change import PreparedChange, write_change
+from copydesk.desk.drafts.review import Review, record_bulk
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
 from copydesk.desk.publishing.due_drafts import DueDrafts

@@ -15,8 +15,9 @@ from datetime import datetime
 from typing import Any
 
 from copydesk.desk.context import DeskContext
+from copydesk.desk.drafts.change import format_wall_time
 from copydesk.desk.drafts.history_text import describe_action
-from copydesk.desk.drafts.review import apply_separately, format_wall_time, record_bulk
+from copydesk.desk.drafts.review import apply_separately, record_bulk
 from copydesk.desk.permissions import requiring
 from copydesk.errors import ConflictError, CopydeskError, StoreCorruptError, StoreError, UndoNotAllowedError
 from copydesk.model.draft import Action, Status

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from copydesk.desk.drafts.activity import settle_edit
 from copydesk.desk.drafts.approvals import describe_approvals
-from copydesk.desk.drafts.review import PreparedChange, write_change
+from copydesk.desk.drafts.change import PreparedChange, write_change
 from copydesk.desk.ids import shorten_id
 from copydesk.desk.platforms import Platforms
 from copydesk.desk.publishing.delivery_report import resolution_hint

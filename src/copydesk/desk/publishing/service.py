@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.approvals import list_lacking, list_missing_approvals
-from copydesk.desk.drafts.review import prepare_change
+from copydesk.desk.drafts.change import prepare_change
 from copydesk.desk.ids import shorten_ids
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
