@@ -15,7 +15,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar
 from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
 
 import msgspec
@@ -100,6 +100,16 @@ class Transport(Protocol):
     async def handle_async_request(self, request: "httpx.Request", /) -> "httpx.Response":
         """Return the response to `request`."""
         ...
+
+
+class RequestOptions(TypedDict, total=False):
+    """The optional parts of a request, as in `PlatformClient.request`."""
+
+    headers: Mapping[str, str]
+    json: object
+    form: Mapping[str, str]
+    content: bytes
+    params: Mapping[str, str]
 
 
 class PlatformClient:

@@ -16,14 +16,14 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, Unpack
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
 from copydesk.model.serialization import format_iso
 from copydesk.network.response import status_phrase
-from copydesk.posting.client import PlatformClient, Response, as_repeatable, error_for_read, shorten
+from copydesk.posting.client import PlatformClient, RequestOptions, Response, as_repeatable, error_for_read, shorten
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
@@ -180,12 +180,7 @@ class AuthorizedClient:
         account: Account,
         method: str,
         url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        json: object = None,
-        form: Mapping[str, str] | None = None,
-        content: bytes | None = None,
-        params: Mapping[str, str] | None = None,
+        **options: Unpack[RequestOptions],
     ) -> Response:
         """Send a request as `PlatformClient.request` does.
 
@@ -194,10 +189,9 @@ class AuthorizedClient:
         """
 
         async def send(token: str) -> Response:
-            auth_headers = {**(headers or {}), "authorization": f"Bearer {token}"}
-            return await self._client.request(
-                method, url, headers=auth_headers, json=json, form=form, content=content, params=params
-            )
+            headers = {**options.get("headers", {}), "authorization": f"Bearer {token}"}
+            authorized: RequestOptions = {**options, "headers": headers}
+            return await self._client.request(method, url, **authorized)
 
         token = await self.access_token(account)
         response = await send(token)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from ipaddress import ip_address
-from typing import TypeVar
+from typing import TypeVar, Unpack
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 import msgspec
@@ -12,6 +12,7 @@ from copydesk.errors import CopydeskError
 from copydesk.network.addresses import is_public
 from copydesk.posting.client import (
     PlatformClient,
+    RequestOptions,
     Response,
     as_repeatable,
     error_for_read,
@@ -41,75 +42,38 @@ class Site:
         """Return a `Site` for another URL with the same credentials."""
         return Site(self._client, base, self._headers, self._now)
 
-    async def request(
-        self,
-        method: str,
-        path: str = "",
-        *,
-        json: object = None,
-        content: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-        params: Mapping[str, str] | None = None,
-    ) -> Response:
+    async def request(self, method: str, path: str = "", **options: Unpack[RequestOptions]) -> Response:
         """Send one request and return its response, whatever its status.
 
         Raise `NotSentError` or `UnknownOutcomeError`.
         """
-        all_headers = {**self._headers, **(headers or {})}
+        options["headers"] = {**self._headers, **options.get("headers", {})}
         url = self.base + path
-        if params:
+        if params := options.pop("params", None):
             # A Micropub endpoint may have a query of its own.
             url += f"{'&' if '?' in url else '?'}{urlencode(params)}"
-        return await self._client.request(method, url, headers=all_headers, json=json, content=content)
+        return await self._client.request(method, url, **options)
 
-    async def create(
-        self,
-        method: str,
-        path: str,
-        response_type: type[T],
-        *,
-        json: object = None,
-        content: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-        params: Mapping[str, str] | None = None,
-    ) -> T:
+    async def create(self, method: str, path: str, response_type: type[T], **options: Unpack[RequestOptions]) -> T:
         """Create something visible and return the decoded response. Raise any of the four posting errors."""
-        response = await self.request(method, path, json=json, content=content, headers=headers, params=params)
+        response = await self.request(method, path, **options)
         if not response.is_success:
             raise self.error_for_write(response)
         return response.decode(response_type)
 
-    async def post_prerequisite(
-        self,
-        path: str,
-        *,
-        json: object = None,
-        content: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-        params: Mapping[str, str] | None = None,
-    ) -> Response:
+    async def post_prerequisite(self, path: str, **options: Unpack[RequestOptions]) -> Response:
         """POST something that a post needs but that is no post itself, such as a tag or an image.
 
         Raise `NotSentError` instead of `UnknownOutcomeError`: if the response is lost, no post was created.
         """
-        return await as_repeatable(
-            self.request("POST", path, json=json, content=content, headers=headers, params=params)
-        )
+        return await as_repeatable(self.request("POST", path, **options))
 
-    async def create_prerequisite(
-        self,
-        path: str,
-        response_type: type[T],
-        *,
-        content: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-        params: Mapping[str, str] | None = None,
-    ) -> T:
+    async def create_prerequisite(self, path: str, response_type: type[T], **options: Unpack[RequestOptions]) -> T:
         """Do the same as `post_prerequisite` and return the decoded response.
 
         Raise `RefusedPostError`, `LoginError` or `NotSentError`.
         """
-        response = await self.post_prerequisite(path, content=content, headers=headers, params=params)
+        response = await self.post_prerequisite(path, **options)
         if not response.is_success:
             raise self.error_for_prerequisite(response)
         try:
@@ -117,9 +81,9 @@ class Site:
         except UnknownOutcomeError as error:
             raise NotSentError(error.message) from None
 
-    async def get(self, path: str, response_type: type[T], *, params: Mapping[str, str] | None = None) -> T:
+    async def get(self, path: str, response_type: type[T], **options: Unpack[RequestOptions]) -> T:
         """GET and decode. Raise `LoginError`, or `NotSentError` for any other unusable response."""
-        decoded = await self.get_or_none(path, response_type, params=params, missing=frozenset())
+        decoded = await self.get_or_none(path, response_type, missing=frozenset(), **options)
         assert decoded is not None
         return decoded
 
@@ -128,8 +92,8 @@ class Site:
         path: str,
         response_type: type[T],
         *,
-        params: Mapping[str, str] | None = None,
         missing: frozenset[int] = frozenset({404}),
+        **options: Unpack[RequestOptions],
     ) -> T | None:
         """GET and decode; return None for a status in `missing`.
 
@@ -137,7 +101,7 @@ class Site:
         answer 404, too.
         """
         try:
-            response = await self.request("GET", path, params=params)
+            response = await self.request("GET", path, **options)
             if response.status in missing and error_text(response):
                 return None
             if response.is_success:

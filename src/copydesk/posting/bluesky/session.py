@@ -99,16 +99,14 @@ class SessionClient:
         """
         url = f"{account.server}/xrpc/{name}" + (f"?{urlencode(query)}" if query else "")
         extra_headers = {"content-type": media_type} if media_type else {}
+
+        async def send(token: str) -> Response:
+            headers = {**_bearer(token), **extra_headers}
+            return await self._client.request(method, url, json=json, content=content, headers=headers)
+
         token = await self._access_token(account, "")
-        response = await self._client.request(
-            method, url, json=json, content=content, headers={**_bearer(token), **extra_headers}
-        )
-        if not _is_token_expired(response):
-            return response
-        token = await self._access_token(account, token)
-        return await self._client.request(
-            method, url, json=json, content=content, headers={**_bearer(token), **extra_headers}
-        )
+        response = await send(token)
+        return await send(await self._access_token(account, token)) if _is_token_expired(response) else response
 
     async def get(
         self, account: Account, name: str, response_type: type[T], query: Sequence[tuple[str, str]] = ()

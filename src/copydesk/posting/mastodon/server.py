@@ -5,9 +5,9 @@ docs.joinmastodon.org/spec/oauth, RFC 7636 and RFC 8252.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, Unpack
 from urllib.parse import urlsplit
 
 import msgspec
@@ -17,7 +17,15 @@ from msgspec.structs import replace
 from copydesk.model.delivery import Evidence, StepResult
 from copydesk.model.serialization import Struct
 from copydesk.posting import oauth
-from copydesk.posting.client import PlatformClient, Response, as_repeatable, error_for_read, error_for_write, shorten
+from copydesk.posting.client import (
+    PlatformClient,
+    RequestOptions,
+    Response,
+    as_repeatable,
+    error_for_read,
+    error_for_write,
+    shorten,
+)
 from copydesk.posting.platform import (
     LoginError,
     NotSentError,
@@ -203,21 +211,10 @@ class Server:
         self._client = client
         self._auth_headers = {"authorization": f"Bearer {token}"} if token else {}
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        json: object = None,
-        form: Mapping[str, str] | None = None,
-        content: bytes | None = None,
-    ) -> Response:
+    async def request(self, method: str, path: str, **options: Unpack[RequestOptions]) -> Response:
         """Send one request, as `PlatformClient.request` does."""
-        all_headers = {**self._auth_headers, **(headers or {})}
-        return await self._client.request(
-            method, self.url + path, headers=all_headers, json=json, form=form, content=content
-        )
+        options["headers"] = {**self._auth_headers, **options.get("headers", {})}
+        return await self._client.request(method, self.url + path, **options)
 
     async def get(self, path: str) -> Response:
         """Send a GET request. Raise `NotSentError` if there is no response: reading creates nothing."""
