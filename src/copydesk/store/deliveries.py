@@ -205,6 +205,12 @@ class DeliveryRow(Struct, frozen=True):
         """Platform and account: `bluesky:me.example`."""
         return f"{self.platform}:{self.account}"
 
+    @property
+    def post_id(self) -> str | None:
+        """The id of the post that people react to, the first of a thread; None if none is visible or it has no id."""
+        visible = self.progress.public_results(self.intent)
+        return visible[0].ids[0] if visible and visible[0].ids else None
+
 
 class DeliveryEvent(Struct, frozen=True):
     """One entry in a delivery's log."""

@@ -39,9 +39,22 @@ def create_deliveries(
     digest = text_digest(snapshot.value("text"))
     existing = deliveries.list_by_draft(conn, user_id, draft_id)
     pairs = [(account, latest_delivery(existing, account)) for account in accounts]
+    unused = [account for account, row in pairs if row is None]
+    new_deliveries = _plan_deliveries(draft_id, unused, existing, digest, now)
+    deliveries.insert_deliveries(conn, user_id, draft_id, snapshot.format, new_deliveries, due_at, now)
+    restarted = [(account, row) for account, row in pairs if row and not may_be_live(row)]
+    for account, row in restarted:
+        deliveries.save_update(conn, user_id, row, _restart_update(account, row, digest, due_at), now)
+    return (*(planned.id for planned in new_deliveries), *(row.id for _, row in restarted))
+
+
+def _plan_deliveries(
+    draft_id: str, accounts: Sequence[ConnectedAccount], existing: Sequence[DeliveryRow], digest: str, now: datetime
+) -> list[NewDelivery]:
+    """Return the first deliveries of the draft to accounts."""
     names_in_use = {(row.platform, row.account) for row in existing}
     new_deliveries: list[NewDelivery] = []
-    for account in (account for account, row in pairs if row is None):
+    for account in accounts:
         platform, name = account.details.platform, account.details.name
         if (platform, name) in names_in_use:  # display names are not unique on every platform
             name = f"{name} ({account.id})"
@@ -57,18 +70,18 @@ def create_deliveries(
                 error=account.login_error or "",
             )
         )
-    deliveries.insert_deliveries(conn, user_id, draft_id, snapshot.format, new_deliveries, due_at, now)
-    restarted = [(account, row) for account, row in pairs if row and not may_be_live(row)]
-    for account, row in restarted:
-        progress = replace(restart_delivery(row.progress, row.intent), error=account.login_error or "")
-        # Some servers answer a key as before, also with an error: a corrected text needs new keys. So does a hidden
-        # draft that is created again. Otherwise nothing exists under the keys, and keeping them is safer.
-        is_same = row.digest == digest and progress.results == row.progress.results
-        seed = row.seed if is_same else repeat_seed(row.seed)
-        restart = DeliveryRestart(account_id=account.id, seed=seed, digest=digest, due_at=due_at, anyway=False)
-        update = DeliveryUpdate(progress=progress, event="planned", message=progress.error, restart=restart)
-        deliveries.save_update(conn, user_id, row, update, now)
-    return (*(planned.id for planned in new_deliveries), *(row.id for _, row in restarted))
+    return new_deliveries
+
+
+def _restart_update(account: ConnectedAccount, row: DeliveryRow, digest: str, due_at: datetime) -> DeliveryUpdate:
+    """Return the update that starts a delivery over, at its first missing post."""
+    progress = replace(restart_delivery(row.progress, row.intent), error=account.login_error or "")
+    # Some servers answer a key as before, also with an error: a corrected text needs new keys. So does a hidden
+    # draft that is created again. Otherwise nothing exists under the keys, and keeping them is safer.
+    is_same = row.digest == digest and progress.results == row.progress.results
+    seed = row.seed if is_same else repeat_seed(row.seed)
+    restart = DeliveryRestart(account_id=account.id, seed=seed, digest=digest, due_at=due_at, anyway=False)
+    return DeliveryUpdate(progress=progress, event="planned", message=progress.error, restart=restart)
 
 
 def latest_delivery(rows: Sequence[DeliveryRow], account: ConnectedAccount) -> DeliveryRow | None:
@@ -117,7 +130,7 @@ def settle_draft(conn: Transaction, user_id: str, draft_id: str, now: datetime) 
         first = min(live_rows, key=lambda row: row.sent_at or now)
         # A draft posted before keeps its first time and post id.
         values["posted_at"] = snapshot.value("posted_at") or first.sent_at or now
-        values["post_id"] = snapshot.value("post_id") or _post_id(first)
+        values["post_id"] = snapshot.value("post_id") or first.post_id
     draft_updates.apply_system_event(conn, user_id, snapshot, event, values, now)
 
 
@@ -149,8 +162,3 @@ def _error_summary(rows: Sequence[DeliveryRow]) -> str | None:
         if row.progress.state is not DeliveryState.SENT and row.progress.error
     ]
     return " ".join(messages) or None
-
-
-def _post_id(row: DeliveryRow) -> str | None:
-    visible = row.progress.public_results(row.intent)
-    return visible[0].ids[0] if visible and visible[0].ids else None

@@ -42,9 +42,9 @@ async def _collect_account(ctx: DeskContext, account_id: str | None, due: Sequen
     account = await ctx.read(accounts.get, account_id) if account_id else None
     by_post_id: dict[str, list[DeliveryRow]] = {}
     for row in due:
-        if post_id := _post_id(row):
+        if post_id := row.post_id:
             by_post_id.setdefault(post_id, []).append(row)
-    unreadable = [row for row in due if account is None or _post_id(row) is None]
+    unreadable = [row for row in due if account is None or row.post_id is None]
     # Clear their next reading, or they would be due forever.
     await ctx.write(_set_next_reading, unreadable, None)
     if account is None or not by_post_id:
@@ -76,12 +76,6 @@ async def _collect_posts(
         return 0
     await ctx.write(_store_metrics, by_post_id, metrics, ctx.clock())
     return len(by_post_id)
-
-
-def _post_id(row: DeliveryRow) -> str | None:
-    """Return the id of the post people react to: the first of a thread."""
-    visible = row.progress.public_results(row.intent)
-    return visible[0].ids[0] if visible and visible[0].ids else None
 
 
 def _store_metrics(
