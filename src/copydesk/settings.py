@@ -378,23 +378,9 @@ class Settings(_Section, frozen=True, kw_only=True):
 
 
 SECTIONS: dict[str, type[_Section]] = {
-    "network": Network,
-    "pipeline": Pipeline,
-    "ranking": Ranking,
-    "schedule": Schedule,
-    "posting": Posting,
-    "generation": Generation,
-    "writing": Writing,
-    "jobs": Jobs,
-    "console": Console,
-    "reddit": Reddit,
-    "twitter": Twitter,
-    "images_a": ImagesA,
-    "images_b": ImagesB,
-    "secrets": Secrets,
-    "database": Database,
-    "backup": Backup,
-    "retention": Retention,
+    name: type(section)
+    for name in Settings.__struct_fields__
+    if isinstance(section := getattr(Settings(), name), _Section)
 }
 
 
