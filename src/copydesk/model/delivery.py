@@ -4,6 +4,7 @@ Values only; the state transitions are in `posting.delivery_states`. Where a fie
 it is stored and printed: databases and scripts have that name.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -46,6 +47,19 @@ class ConnectedAccount(Struct, frozen=True):
     def label(self) -> str:
         """The name: `bluesky:me.example`. Accounts on different servers may share it."""
         return f"{self.details.platform}:{self.details.name}"
+
+
+def name_accounts(accounts: Sequence[ConnectedAccount]) -> dict[str, str]:
+    """Return the name of each account by its id: the label, and where several share it what tells them apart."""
+    names = {account.id: account.label for account in accounts}
+    # The server is what the user knows; on the same one only the account's id there differs.
+    for differences in (
+        {account.id: account.details.server.partition("://")[2] for account in accounts},
+        {account.id: account.details.id for account in accounts},
+    ):
+        counts = Counter(names.values())
+        names = {key: f"{name} ({differences[key]})" if counts[name] > 1 else name for key, name in names.items()}
+    return names
 
 
 def select_accounts(accounts: Iterable[ConnectedAccount], names: Sequence[str]) -> tuple[ConnectedAccount, ...]:
@@ -283,6 +297,8 @@ class DeliveryReport(Struct, frozen=True):
     next_by: NextBy
     in_doubt: bool
     """True if it may be online although nothing confirms it: sending it again could post it twice."""
+    settles_at: datetime | None = None
+    """Until then the last request may still arrive and it cannot be sent again; None if no request can."""
 
 
 class DeliveryAnswer(StrEnum):

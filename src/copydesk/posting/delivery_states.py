@@ -322,11 +322,12 @@ def can_resend(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime
     return in_window and not delivery.refusal and delivery.attempts < MAX_ATTEMPTS
 
 
-def time_to_settle(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime) -> timedelta:
-    """Return for how long a lost request may still reach the platform; zero or less if it cannot any more."""
+def settles_at(delivery: Delivery, guarantees: DeliveryGuarantees, now: datetime) -> datetime | None:
+    """Return until when a lost request may still reach the platform; None if it cannot any more."""
     if not delivery.doubt or delivery.last_sent_at is None:
-        return timedelta(0)
-    return delivery.last_sent_at + guarantees.settle_time - now
+        return None
+    settled = delivery.last_sent_at + guarantees.settle_time
+    return settled if settled > now else None
 
 
 def _next_attempt_at(attempts: int, now: datetime, jitter: float, retry_after: datetime | None) -> datetime:

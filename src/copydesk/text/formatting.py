@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from math import ceil
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 _DURATION_UNITS = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
@@ -42,6 +43,11 @@ def format_duration(duration: timedelta | float) -> str:
         if seconds >= 2 * length or seconds == length:
             return plural(round(seconds / length), unit)
     return plural(max(1, round(seconds)), "second")
+
+
+def format_minutes_until(instant: datetime, now: datetime) -> str:
+    """Return the time until `instant` in minutes, rounded up: after that long it has passed."""
+    return plural(ceil((instant - now) / timedelta(minutes=1)), "minute")
 
 
 def format_relative(instant: datetime, now: datetime) -> str:

@@ -148,6 +148,7 @@ KEYS = (
     Key("comments.delete", KeyContext.COMMENTS, "D", "delete", "Delete the comment or the text; asks", "delete"),
     Key("comments.pane", KeyContext.COMMENTS, "tab,shift+tab", "pane", "Switch between the list and the text", "pane"),
     Key("comments.leave", KeyContext.COMMENTS, "q,escape", "leave", "Close", "close"),
+    Key("search.results", KeyContext.SEARCH, "enter,down", "results", "Go to the results", "results"),
     Key("search.leave", KeyContext.SEARCH, "escape", "leave", "Clear search", "clear"),
     Key("filter.take", KeyContext.FILTER, "space", "take", "Toggle", "toggle"),
     Key("filter.show", KeyContext.FILTER, "enter", "show", "Apply the filter", "apply"),

@@ -19,7 +19,14 @@ from copydesk.model.draft import (
 )
 from copydesk.model.transitions import ACTIONS, COUNTERSIGN, EDIT
 from copydesk.text import clean
-from copydesk.text.formatting import describe_confidence, format_count, format_duration, format_relative, plural
+from copydesk.text.formatting import (
+    describe_confidence,
+    format_count,
+    format_duration,
+    format_minutes_until,
+    format_relative,
+    plural,
+)
 from copydesk.tui.keys import key_label
 
 if TYPE_CHECKING:
@@ -630,9 +637,10 @@ def queue_title(
     return " · ".join(part for part in parts if part)
 
 
-def page_title(title: str) -> str:
-    """Return the title of a page that hides the queue, with the keys that move to another draft."""
-    return f"{title} · {key_label('review.next')} next draft · {key_label('review.previous')} previous"
+def page_title(title: str, progress: str) -> str:
+    """Return the title of a page that hides the queue: its progress, and the keys that move to another draft."""
+    keys = f"{key_label('review.next')} next draft · {key_label('review.previous')} previous"
+    return " · ".join(part for part in (title, progress, keys) if part)
 
 
 def restore_hint(status: Status) -> str:
@@ -1155,6 +1163,11 @@ def send_again_question(account: str, *, in_doubt: bool) -> str:
     if in_doubt:
         return f"{account} may have it already. Send it again?"
     return f"Send it to {account} again?"
+
+
+def wait_to_resend(settles_at: datetime, now: datetime) -> str:
+    """Return the refusal to send a delivery again as long as its last request may still arrive."""
+    return f"The last request may still arrive. Try again in {format_minutes_until(settles_at, now)}."
 
 
 def drop_question(account: str) -> str:

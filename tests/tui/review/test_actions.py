@@ -92,6 +92,16 @@ async def test_undo_and_redo_reverse_decisions_in_order(tmp_path: Path) -> None:
         assert review.toasts[-1] == "Redid approval of “A postmortem that names no culprit.” · u undo"
 
 
+async def test_page_that_hides_the_queue_shows_its_progress(tmp_path: Path) -> None:
+    async with open_review(tmp_path, size=(80, 24)) as review:
+        await review.press("enter")
+        assert "─ Draft · J next draft" in review.text
+        await review.press("a", "r", "enter")
+        assert "─ Draft · 2 of 5 done · J next draft" in review.text
+        await review.press("u")
+        assert "─ Draft · 1 of 5 done · J next draft" in review.text
+
+
 async def test_title_counts_the_decisions_of_the_sitting(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         assert "of 5 done" not in review.text

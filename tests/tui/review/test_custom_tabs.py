@@ -244,6 +244,13 @@ async def test_filter_shows_which_options_replace_each_other(ui: ReviewDriver) -
     assert "[x] tag" in ui.text
 
 
+@pytest.mark.parametrize("keys", [("x",), ("space", "space"), ("space", "x")])
+async def test_filter_that_was_cleared_is_not_applied(ui: ReviewDriver, keys: tuple[str, ...]) -> None:
+    before = ui.text
+    await ui.press("f", *keys, "enter")
+    assert ui.text == before
+
+
 async def test_own_names_are_the_last_to_be_cut(tmp_path: Path) -> None:
     names = ("Ferries, tides and harbours", "Long reads on ferries")
     tabs = CustomTabs({name: QueueTab() for name in names}, tmp_path / "tabs.json")

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -33,7 +33,7 @@ class NeedsYouDriver(ConsoleDriver):
 
 @asynccontextmanager
 async def open_needs_you(
-    home: Path, *, login: bool = False, size: tuple[int, int] = (120, 32), key: str = "0"
+    home: Path, *, login: bool = False, size: tuple[int, int] = (120, 32), key: str = "0", now: datetime = LATER
 ) -> AsyncIterator[NeedsYouDriver]:
     """Open the tab Needs you; with `login` the account needs one, too."""
     server = FakeServer()
@@ -44,7 +44,7 @@ async def open_needs_you(
         for text, faults in cases if login else cases[:2]:
             server.faults.extend(faults)
             await desk.posting.post(await create_approved_draft(desk, text), wait=60)
-    app = Console(lambda: open_posting_desk(home, platforms, clock=lambda: LATER), clock=lambda: LATER)
+    app = Console(lambda: open_posting_desk(home, platforms, clock=lambda: now), clock=lambda: now)
     async with app.run_test(size=size, notifications=True) as pilot:
         await wait_until_idle(pilot)
         ui = NeedsYouDriver(app, pilot)
@@ -108,6 +108,15 @@ async def test_send_again_warns_and_asks(tmp_path: Path) -> None:
         assert [post.text for post in ui.server.posts] == ["Unknown."]
         assert (ui.toasts[-1], ui.situations) == ("fake:me: Posted: https://fake.example/me/1", ["rejected"])
         await ui.press("p")
+        assert "Send it to fake:me again?" in ui.text
+
+
+async def test_send_again_is_refused_before_the_question_while_the_request_may_arrive(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path, now=NOW + timedelta(seconds=20)) as ui:
+        await ui.press("p")
+        assert ui.toasts == ["The last request may still arrive. Try again in 2 minutes."]
+        assert "Send it again?" not in ui.text
+        await ui.press("j", "p")
         assert "Send it to fake:me again?" in ui.text
 
 

@@ -109,7 +109,8 @@ async def test_posting_confirms_account_and_reports_result(tmp_path: Path) -> No
         assert await review.get_status(first.id) is first.status
         await review.press("p", "y")
         assert await review.get_status(first.id) is Status.POSTED
-        assert any(message.startswith("fake:me: Posted") for message in review.toasts)
+        # Not that it was approved: that cannot be undone any more.
+        assert [message.partition(" http")[0] for message in review.toasts] == ["fake:me: Posted:"]
         review.app.show_draft(first.id)
         await review.wait()
         assert "fake:me  https://fake.example/" in review.text

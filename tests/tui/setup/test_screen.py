@@ -12,6 +12,7 @@ from copydesk.desk import Desk
 from copydesk.model.check_finding import CheckFinding, Verdict
 from copydesk.tui import browser
 from copydesk.tui.setup.pages import locations_page
+from posting_fixtures import connect_account
 from setup_driver import (
     add_sample_setup,
     open_setup,
@@ -70,11 +71,34 @@ async def test_account_is_connected_with_credentials(tmp_path: Path) -> None:
     assert await account_labels(tmp_path) == ["keyed:ab", "keyed:me"]
 
 
-@pytest.mark.parametrize("key", ["enter", "ctrl+s"])
-async def test_missing_credential_keeps_form_open(tmp_path: Path, key: str) -> None:
+async def test_accounts_that_share_a_label_are_told_apart(tmp_path: Path) -> None:
+    async def furnish(desk: Desk) -> None:
+        for server in ("https://one.test", "https://two.test"):
+            await connect_account(desk, platform="keyed", server=server)
+
+    async with open_setup(tmp_path, furnish) as ui:
+        assert "keyed:me (one.test)" in ui.text
+        assert "keyed:me (two.test)" in ui.text
+        await ui.press("tab", "D")
+        assert "Disconnect keyed:me (one.test) and delete its credentials?" in ui.text
+        await ui.press("n", "shift+tab", "j", "ctrl+o")
+        picker = ui.text.partition("Import posts")[2]
+        assert "keyed:me (one.test)" in picker
+        assert "keyed:me (two.test)" in picker
+
+
+async def test_enter_goes_to_the_next_missing_credential(tmp_path: Path) -> None:
     async with open_setup(tmp_path) as ui:
         await choose_platform(ui, KEYED)
-        await ui.press(key)
+        await type_text(ui, "me\nopen\n")
+        await wait_for_text(ui, "Connected keyed:me.")
+
+
+@pytest.mark.parametrize("keys", [("enter", "enter"), ("ctrl+s",)])
+async def test_missing_credential_keeps_form_open(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    async with open_setup(tmp_path) as ui:
+        await choose_platform(ui, KEYED)
+        await ui.press(*keys)
         await wait_for_text(ui, "handle is missing")
         await ui.press("escape")
     assert await account_labels(tmp_path) == []

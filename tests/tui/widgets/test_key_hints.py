@@ -128,7 +128,7 @@ def test_all_dialogs_are_listed() -> None:
 async def test_key_line_names_no_key_that_is_typed() -> None:
     async with open_console(FakeDesk(3)) as ui:
         await ui.press("slash", *"ferry")
-        assert key_line(ui) == "↓ ↑ move  Enter open  Esc clear  Ctrl+P commands  Ctrl+C quit"
+        assert key_line(ui) == "Enter results  Esc clear  Ctrl+P commands  Ctrl+C quit"
         await ui.press("down")
         assert key_line(ui) == REVIEW
         ui.app.push_screen(NameDialog(["bluesky", "mastodon"], "Connect"))

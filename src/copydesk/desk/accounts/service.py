@@ -14,7 +14,7 @@ from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.activity import MAX_APPROVALS
-from copydesk.model.delivery import Account, ConnectedAccount, select_accounts
+from copydesk.model.delivery import Account, ConnectedAccount, name_accounts, select_accounts
 from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope
 from copydesk.posting.platform import (
@@ -264,8 +264,8 @@ class Accounts:
         if len(matches) == 1:
             return matches[0]
         if matches:
-            labels = ", ".join(account.label for account in matches)
-            raise InvalidError(FieldError("account", f"matches several accounts: {labels}"))
+            names = ", ".join(name_accounts(matches).values())
+            raise InvalidError(FieldError("account", f"matches several accounts: {names}"))
         raise NotFoundError(f"No account {name[:200]!r}.", hint="List all accounts: `copydesk account list`.")
 
 

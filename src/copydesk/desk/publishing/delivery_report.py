@@ -23,7 +23,7 @@ from copydesk.model.delivery import (
 )
 from copydesk.model.job import ClockWarning
 from copydesk.model.serialization import Struct
-from copydesk.posting.delivery_states import can_resend
+from copydesk.posting.delivery_states import can_resend, settles_at
 from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.text.formatting import plural
@@ -236,6 +236,7 @@ def to_report(row: DeliveryRow, context: DeliveryContext) -> DeliveryReport:
         situation=situation,
         next_by=SENTENCES[situation].next_by,
         in_doubt=progress.doubt,
+        settles_at=settles_at(progress, context.guarantees, context.now),
     )
 
 

@@ -1,8 +1,7 @@
 """The user's decisions about posting: to post a draft now, and to settle a delivery of unknown outcome."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
-from math import ceil
+from datetime import datetime
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -33,7 +32,7 @@ from copydesk.store import accounts, activity, deliveries, draft_queries, draft_
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRestart, DeliveryRow, DeliveryUpdate
 from copydesk.store.draft_updates import DraftSnapshot, DraftUpdate
-from copydesk.text.formatting import plural
+from copydesk.text.formatting import format_minutes_until
 
 DOUBTFUL = frozenset({DeliveryState.UNKNOWN, DeliveryState.NEEDS_USER})
 """States in which the post may or may not have arrived."""
@@ -171,11 +170,10 @@ def apply_decision(conn: Transaction, user_id: str, delivery_id: str, decision: 
     if decision.restart and row.account_id is None:
         raise ConflictError("The account was removed; nothing was sent.", hint="Connect it again, then post the draft.")
     # Sending again while the first request may still arrive could post twice.
-    wait = delivery_states.time_to_settle(row.progress, decision.guarantees, now)
-    if decision.restart and wait > timedelta(0):
-        # Rounded up, so that it is possible then.
-        minutes = plural(ceil(wait / timedelta(minutes=1)), "minute")
-        raise ConflictError("The last request may still arrive; nothing was sent.", hint=f"Try again in {minutes}.")
+    settles_at = delivery_states.settles_at(row.progress, decision.guarantees, now)
+    if decision.restart and settles_at is not None:
+        wait = format_minutes_until(settles_at, now)
+        raise ConflictError("The last request may still arrive; nothing was sent.", hint=f"Try again in {wait}.")
     progress = decision.apply(row.progress)
     if row.progress.state in UNSUCCESSFUL and progress.state in UNSUCCESSFUL:
         # It ended before and stays ended: nothing follows for the draft, whatever its status is by now.

@@ -440,10 +440,10 @@ class Posting:
         contexts: dict[str, DeliveryContext] = {}
         for row in rows:
             account = connected.get(row.account_id or "")
-            # Only these descriptions depend on the guarantees, and the platform's module may have to be imported.
+            # Only these reports depend on the guarantees, and the platform's module may have to be imported.
             guarantees = (
                 await self._guarantees(account.details)
-                if account and row.progress.state in DOUBTFUL
+                if account and (row.progress.state in DOUBTFUL or row.progress.doubt)
                 else DeliveryGuarantees()
             )
             info = PLATFORMS.get(row.platform)

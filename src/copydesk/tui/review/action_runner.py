@@ -170,6 +170,8 @@ class ActionResult(NamedTuple):
     """Called if no draft was changed."""
     on_unchanged: Callable[[Sequence[str] | None], None] | None = None
     """Called with the ids of the selected drafts that were not changed."""
+    is_quiet: bool = False
+    """True if a success is not notified: what follows it is."""
 
 
 class SingleChange(NamedTuple):
@@ -185,6 +187,8 @@ class SingleChange(NamedTuple):
     on_failure: Callable[[], object] | None
     moved_to: ListedDraft | None
     """The draft from which the cursor returns if the change fails; None if it does not."""
+    is_quiet: bool
+    """True if its success is not notified."""
 
 
 class BulkChange(NamedTuple):
@@ -224,6 +228,7 @@ class ActionRunner:
         on_failure: Callable[[], object] | None = None,
         moves: bool = False,
         returns: bool = False,
+        quiet: bool = False,
     ) -> None:
         """Apply the steps in order to `target`, by default the selection.
 
@@ -232,7 +237,8 @@ class ActionRunner:
 
         A single draft's row fades to its new status at once, and the cursor moves on. If it seems not to allow the
         steps, both stay as they are, and the desk reports the reason. With `returns`, the cursor is put back on a draft
-        that could not be changed, if the user has not moved it since.
+        that could not be changed, if the user has not moved it since. With `quiet`, the success of a single draft's
+        change is not notified.
         """
         selection = target or self.pane.selection()
         if selection is None:
@@ -256,7 +262,7 @@ class ActionRunner:
             on_finished = partial(self.changes.pending.remove_first, draft.id)
             self._move_on(draft)
             moved_to = self.queue.current if returns else None
-        single = SingleChange(draft, steps, decided_in, state, on_success, on_failure, moved_to)
+        single = SingleChange(draft, steps, decided_in, state, on_success, on_failure, moved_to, quiet)
         self.app.enqueue_write(lambda desk: self._change_one(desk, single), on_finished=on_finished)
 
     def refusal(self, key_id: str, draft: ListedDraft) -> str:
@@ -342,7 +348,15 @@ class ActionRunner:
         self.changes.record(draft, changed)
         outcome = Outcome(change_name(request.action), (draft.id,), detail=detail, names=names)
         states = {draft.id: DraftState.of(changed)}
-        self.finish(ActionResult(outcome, states, displayed_state=change.displayed_state, on_success=change.on_success))
+        self.finish(
+            ActionResult(
+                outcome,
+                states,
+                displayed_state=change.displayed_state,
+                on_success=change.on_success,
+                is_quiet=change.is_quiet,
+            )
+        )
 
     async def _apply_steps(self, desk: "Desk", change: SingleChange) -> Draft:
         """Apply the steps; if a later one fails, undo the earlier ones and re-raise."""
@@ -613,7 +627,7 @@ class ActionRunner:
                 self.app.log_details(list_unchanged(outcome))
         elif outcome.failed:
             self.app.notify(format_failures(outcome), severity="warning" if outcome.refused else "error")
-        else:
+        elif not result.is_quiet:
             self._notify_action(describe_action(outcome))
         if result.on_success is not None and outcome.succeeded:
             result.on_success(outcome.succeeded)

@@ -88,6 +88,8 @@ class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False)
         self._view = view
         self._tab = clean(tab)
         self._selected: frozenset[FilterOption] = frozenset()
+        self._is_untouched = not view.is_filtered
+        """True until an option is toggled, if none was active before."""
         self._options = [
             *(FilterOption("format", kind.value, labels.FORMAT_NAMES[kind]) for kind in Format),
             *(FilterOption("source", source.id, source.name) for source in sources),
@@ -125,6 +127,7 @@ class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False)
         option = self.options.current
         if option is None:
             return
+        self._is_untouched = False
         selected = self._selected - {option}
         if option not in self._selected:
             replaced = {option.kind} & _EXCLUSIVE_KINDS
@@ -161,9 +164,9 @@ class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False)
     def action_show(self) -> None:
         """Close with the selected filters.
 
-        If none is selected and none was active before, filter by the option under the cursor: Enter alone is enough.
+        If none was selected or active before, filter by the option under the cursor: Enter alone is enough.
         """
-        if not self._selected and not self._view.is_filtered:
+        if self._is_untouched:
             self.action_take()
         self.close(self._selected_view())
 
@@ -186,6 +189,7 @@ class FilterDialog(Dialog[DraftView | TabChange | None], inherit_bindings=False)
 
     def action_clear(self) -> None:
         """Uncheck all options."""
+        self._is_untouched = False
         self._selected = frozenset()
         self.options.painter.redraw()
 

@@ -4,6 +4,7 @@ It also lists the accounts that approved and due drafts wait for, and the schedu
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -63,12 +64,15 @@ def _profile_url(question: Question) -> str:
     return (question.profile_url or "") if isinstance(question, DeliveryQuestion) else ""
 
 
-def _answer_refusal(answer: DeliveryAnswer, question: Question) -> str:
+def _answer_refusal(answer: DeliveryAnswer, question: Question, now: datetime) -> str:
     """Return why the question does not take this answer; empty if it does."""
     if isinstance(question, AccountQuestion):
         return "" if answer is DeliveryAnswer.SIGN_IN else labels.account_missing_answer()
     if isinstance(question, ApprovalQuestion):
         return labels.approval_missing_answer()
+    settles_at = question.delivery.settles_at
+    if answer is DeliveryAnswer.AGAIN and answer in question.answers and settles_at and settles_at > now:
+        return labels.wait_to_resend(settles_at, now)
     return "" if answer in question.answers else labels.ANSWER_NOT_POSSIBLE[answer]
 
 
@@ -314,7 +318,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
             return labels.NOTHING_NEEDS_YOU
         if answer is None:
             return "" if is_link(_profile_url(question)) else labels.PROFILE_MISSING
-        return _answer_refusal(answer, question)
+        return _answer_refusal(answer, question, self.app.clock())
 
     def _answerable(self, answer: DeliveryAnswer) -> DeliveryQuestion | None:
         """Return the delivery under the cursor; None, with a notification, if this is no answer to it."""

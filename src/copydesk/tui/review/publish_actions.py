@@ -155,7 +155,10 @@ class PublishActions:
 
     def _post(self, draft: "ListedDraft") -> None:
         if self._runner.changes.current_state(draft).status in TO_REVIEW:
-            self._runner.apply(APPROVE, target=select_draft(draft), on_success=lambda _: self._post_now(draft))
+            # Quiet: it is posted at once, so that the approval cannot be undone, and the outcome is notified.
+            self._runner.apply(
+                APPROVE, target=select_draft(draft), on_success=lambda _: self._post_now(draft), quiet=True
+            )
         else:
             self._post_now(draft)
 

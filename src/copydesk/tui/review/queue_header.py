@@ -185,11 +185,9 @@ class SearchLine(Horizontal, inherit_bindings=False):
         event.stop()
         self.post_message(self.Entered())
 
-    def on_key(self, event: events.Key) -> None:
-        """Let the arrow leave the line for the results."""
-        if event.key == "down":
-            event.stop()
-            self.post_message(self.Entered())
+    def action_results(self) -> None:
+        """Leave the line for the results."""
+        self.post_message(self.Entered())
 
     def action_leave(self) -> None:
         self.post_message(self.Left())

@@ -65,6 +65,12 @@ class QueuePane(Container):
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, QueuePane.Marked)
 
+    class Progressed(Message):
+        """The progress of the sitting has changed."""
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, QueuePane.Progressed)
+
     def __init__(self, header: QueueHeader, changes: LocalChanges) -> None:
         super().__init__(id="queue-pane")
         self._header = header
@@ -88,6 +94,8 @@ class QueuePane(Container):
         """Number of times the user has switched lists. A draft located for an earlier value is not shown."""
         self._newest_id = ""
         self._new_count = 0
+        self.progress = ""
+        """How many of the drafts of this sitting are decided, as displayed last."""
         self._sitting_total = 0
         """Drafts decided since the console was opened, and those still to be decided."""
         self._announced_id = ""
@@ -405,9 +413,13 @@ class QueuePane(Container):
         queue, total, marked = self.queue, len(self.queue.window), self.queue.marked_count
         # Until a filtered list is counted, its length is a lower bound that includes one row not yet loaded.
         total_text = f"{total:,}" if queue.window.is_total_exact else f"{total - 1:,}+"
+        progress = self._progress()
+        if progress != self.progress:
+            self.progress = progress
+            self.post_message(self.Progressed())
         title = labels.queue_title(
             total_text if total else "",
-            self._progress(),
+            progress,
             labels.ORDERS[self.view.sort] if self.view.sort is not None and not self.view.query else "",
             self._filter_text(),
             f"{marked:,}{'+' * queue.is_count_partial}" if marked else "",

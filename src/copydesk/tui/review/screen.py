@@ -216,7 +216,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
                 # Rows are refreshed while they are visible, and may be out of date after another pane.
                 self.queue_pane.refresh_rows()
         elif isinstance(event.widget.parent, SearchLine):
-            self.show_keys(KeyContext.LIST, KeyContext.REVIEW, KeyContext.SEARCH)
+            self.show_keys(KeyContext.SEARCH, KeyContext.REVIEW)
 
     def _show_pane(self, widget: Widget) -> None:
         panes = self.query_one("#panes")
@@ -225,10 +225,16 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         self.show_keys(KeyContext.LIST if isinstance(widget, LineList) else KeyContext.PAGE, KeyContext.REVIEW)
 
     def on_resize(self) -> None:
-        """Name the keys that move to another draft where a page hides the queue, whose own keys do otherwise."""
+        """Fit the titles of the pages to the width."""
+        self._title_pages()
+
+    @on(QueuePane.Progressed)
+    def _title_pages(self) -> None:
+        """Name the queue's progress, and the keys that move to another draft, where a page hides the queue."""
         is_beside_queue = self.size.width >= TWO_LINE_WIDTH
         for pane, title in PAGE_TITLES.items():
-            set_title(self.query_one(f"#{pane}"), title if is_beside_queue else labels.page_title(title))
+            full = title if is_beside_queue else labels.page_title(title, self.queue_pane.progress)
+            set_title(self.query_one(f"#{pane}"), full)
 
     def action_pane(self, by: int) -> None:
         """Focus the next pane (`by` 1) or the previous one (-1)."""

@@ -48,7 +48,8 @@ def credential_fields(login: "ConnectMethod", account_server: str = "") -> list[
     default_server = login.default_server or "https://…"
     # Where there is a default server, the account may be served by another one than the user signs in to.
     value = "" if login.default_server else account_server
-    server = Field(SERVER_FIELD, "server", default_server, max_length=MAX_FIELD_LENGTH, value=value)
+    required = not login.default_server
+    server = Field(SERVER_FIELD, "server", default_server, max_length=MAX_FIELD_LENGTH, value=value, required=required)
     credentials = [
         Field(
             credential.name,
@@ -56,6 +57,7 @@ def credential_fields(login: "ConnectMethod", account_server: str = "") -> list[
             _placeholder(credential),
             max_length=MAX_FIELD_LENGTH,
             secret=credential.secret,
+            required=not credential.optional,
         )
         for credential in login.credential_fields
     ]

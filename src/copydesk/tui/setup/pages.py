@@ -63,8 +63,8 @@ class SetupSnapshot(NamedTuple):
     """None while its section is not displayed."""
 
 
-def account_row(account: ConnectedAccount, now: datetime, width: int) -> Content:
-    """Return the account's row in `width` cells. The leading letter carries the same information as the colour."""
+def account_row(account: ConnectedAccount, name: str, now: datetime, width: int) -> Content:
+    """Return the row of the account called `name` in `width` cells. The leading letter says the same as the colour."""
     if account.login_error:
         sign, role, state = "!", "bad", labels.ACCOUNT_CANNOT_POST
     else:
@@ -77,7 +77,7 @@ def account_row(account: ConnectedAccount, now: datetime, width: int) -> Content
     # The sign, the space after it and two spaces before the state take four cells.
     room = max(width - len(state) - 4, 8)
     line = Content.assemble(
-        (f"{sign} ", role), fit(safe_line(account.label), room), "  ", (state, role if account.login_error else "dim")
+        (f"{sign} ", role), fit(safe_line(name), room), "  ", (state, role if account.login_error else "dim")
     )
     return line.truncate(width, ellipsis=True)
 

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError, FieldError, InvalidError
-from copydesk.model.delivery import ConnectedAccount
+from copydesk.model.delivery import ConnectedAccount, name_accounts
 from copydesk.model.token import Scope
 from copydesk.model.writer import OFFLINE, WriterInfo
 from copydesk.tui import empty_states, labels
@@ -87,6 +87,8 @@ class SetupScreen(DeskScreen):
     def __init__(self) -> None:
         super().__init__()
         self._setup: SetupSnapshot | None = None
+        self._account_names: dict[str, str] = {}
+        """Names of the accounts by id, each different."""
         self._checks: tuple[CheckFinding, ...] | None = None
         self._loader: Coalescer[Desk] = Coalescer(self._load_setup)
         self._check_runner: Coalescer[Desk] = Coalescer(self._run_checks)
@@ -99,7 +101,7 @@ class SetupScreen(DeskScreen):
             yield Vertical(accounts, writers, Page(empty_states.OPENING, id="about"), id="right")
 
     def _draw_account(self, account: ConnectedAccount, width: int) -> Content:
-        return account_row(account, self.app.clock(), width)
+        return account_row(account, self._account_names[account.id], self.app.clock(), width)
 
     def _draw_writer(self, writer: WriterInfo, width: int) -> Content:
         return writer_row(writer, self.app.clock(), width)
@@ -165,6 +167,7 @@ class SetupScreen(DeskScreen):
         current = self.accounts.current
         positions = {account.id: index for index, account in enumerate(message.setup.accounts)}
         if message.setup.accounts:
+            self._account_names = name_accounts(message.setup.accounts)
             index = positions.get(current.id, min(self.accounts.cursor, len(positions) - 1)) if current else 0
             # One that was connected just now is what the user looks for.
             new = [at for account_id, at in positions.items() if known is not None and account_id not in known]
@@ -512,9 +515,9 @@ class SetupScreen(DeskScreen):
         if self.section is Section.VOICE and len(accounts) > 1:
             from copydesk.tui.setup.connect_dialogs import NameDialog  # noqa: PLC0415 - not needed for the first paint
 
-            by_label = {account.label: account for account in accounts}
-            dialog = NameDialog(list(by_label), labels.import_account_title())
-            self.app.push_screen(dialog, lambda label: self._import_posts(by_label[label]) if label else None)
+            by_name = {self._account_names[account.id]: account for account in accounts}
+            dialog = NameDialog(list(by_name), labels.import_account_title())
+            self.app.push_screen(dialog, lambda name: self._import_posts(by_name[name]) if name else None)
         elif account := self._current_account():
             self._import_posts(account)
 
@@ -541,7 +544,7 @@ class SetupScreen(DeskScreen):
         elif self.section is Section.WRITER:
             WriterActions(self).remove(self.writers.current)
         elif account := self._current_account():
-            question = labels.disconnect_prompt(account.label)
+            question = labels.disconnect_prompt(self._account_names[account.id])
             dialog = ConfirmDialog(question, yes=labels.DISCONNECT)
             self.app.push_screen(dialog, partial(self._remove_if_confirmed, account))
 
