@@ -71,7 +71,7 @@ class StatusChoice(click.Choice[str]):
 
 
 STATUSES = tuple(member.value for member in Status)
-OPTIONS = (
+FILTER_OPTIONS = (
     click.option(
         "--status",
         multiple=True,
@@ -95,10 +95,10 @@ OPTIONS = (
     click.option("--scheduled-after", metavar="TIME", help="Scheduled at or after: 2026-11-30, fri 9, ISO."),
     click.option("--scheduled-before", metavar="TIME", help="Scheduled before this time."),
 )
-_OPTIONS = (
+SELECTION_OPTIONS = (
     click.argument("ids", nargs=-1, type=DRAFT, metavar="[ID]..."),
     click.option("--all-matching", is_flag=True, help="All drafts that match the filters below, after a confirmation."),
-    *OPTIONS,
+    *FILTER_OPTIONS,
     click.option(
         "--archived",
         type=click.Choice([member.value for member in Archived]),
@@ -112,7 +112,7 @@ _OPTIONS = (
 
 def with_filters(command: Callable[..., None]) -> Callable[..., None]:
     """Add all filter options to a command, which passes them to `filter_params`."""
-    return reduce(lambda decorated, option: option(decorated), (ARCHIVED, *reversed(OPTIONS)), command)
+    return reduce(lambda decorated, option: option(decorated), (ARCHIVED, *reversed(FILTER_OPTIONS)), command)
 
 
 async def filter_params(desk: "Desk", options: dict[str, Any]) -> FilterParams:
@@ -171,7 +171,7 @@ class DraftSelection(TypedDict):
 
 def with_draft_selection(command: Callable[..., None]) -> Callable[..., None]:
     """Add the argument and options that select drafts; the command receives them as DraftSelection."""
-    return reduce(lambda decorated, option: option(decorated), reversed(_OPTIONS), command)
+    return reduce(lambda decorated, option: option(decorated), reversed(SELECTION_OPTIONS), command)
 
 
 def run_action(

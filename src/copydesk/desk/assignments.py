@@ -74,15 +74,15 @@ def claim_assignment(conn: Transaction, user_id: str, assignment: Assignment) ->
     be rolled back then.
     """
     return all(
-        experiments.claim_position(conn, user_id, place.experiment_id, place.stratum, place.position)
-        for place in assignment.positions
+        experiments.claim_position(conn, user_id, block.experiment_id, block.stratum, block.position)
+        for block in assignment.positions
     )
 
 
 def claim_next(conn: Transaction, user_id: str, format: Format, platforms: Iterable[str] = ()) -> Assignment | None:
     """Claim and return the next assignment, for a draft that is created in this transaction and written later."""
-    turn = next_assignment(conn, user_id, format, platforms)
-    return turn if turn is not None and claim_assignment(conn, user_id, turn) else None
+    assignment = next_assignment(conn, user_id, format, platforms)
+    return assignment if assignment is not None and claim_assignment(conn, user_id, assignment) else None
 
 
 def get_treatment(conn: Transaction, user_id: str, variants: Iterable[DraftVariant]) -> Treatment | None:

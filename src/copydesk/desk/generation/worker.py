@@ -78,17 +78,17 @@ class GeneratedText(Struct, frozen=True):
     """The items that the text links to, if there are several."""
 
 
-def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedText, now: datetime) -> bool:
+def save_text(conn: Transaction, user_id: str, claim_id: str, result: GeneratedText, now: datetime) -> bool:
     """Store a generated text and return True.
 
     It becomes the text of a draft that has none yet; otherwise a new draft supersedes the old one, which is archived.
-    Return False, with nothing stored, if the lease was lost or the request has changed since.
+    Return False, with nothing stored, if the claim was lost or the request has changed since.
     """
-    # The first step, as it also releases the lease: whoever loses here must not change the draft any more.
-    if not generation.finish(conn, user_id, result.draft.id, lease_id):
+    # The first step, as it also releases the claim: whoever loses here must not change the draft any more.
+    if not generation.finish(conn, user_id, result.draft.id, claim_id):
         return False
     snapshot = draft_updates.load_snapshot(conn, user_id, result.draft.id, include_text=True)
-    # The lease is released by now, so the next worker generates the text for the current request.
+    # The claim is released by now, so the next worker generates the text for the current request.
     if _is_newer_request(snapshot, result.draft.version):
         return False
     if snapshot.status is Status.PENDING_GENERATION:
@@ -112,13 +112,13 @@ def save_text(conn: Transaction, user_id: str, lease_id: str, result: GeneratedT
 
 
 def save_failure(
-    conn: Transaction, user_id: str, lease_id: str, job: PendingGeneration, error: CopydeskError, now: datetime
+    conn: Transaction, user_id: str, claim_id: str, pending: PendingGeneration, error: CopydeskError, now: datetime
 ) -> bool:
     """Store why generation failed; an existing text stays. Return False as `save_text` does."""
-    if not generation.finish(conn, user_id, job.draft_id, lease_id):
+    if not generation.finish(conn, user_id, pending.draft_id, claim_id):
         return False
-    snapshot = draft_updates.load_snapshot(conn, user_id, job.draft_id, include_text=True)
-    if _is_newer_request(snapshot, job.version):
+    snapshot = draft_updates.load_snapshot(conn, user_id, pending.draft_id, include_text=True)
+    if _is_newer_request(snapshot, pending.version):
         return False
     if snapshot.status in generation.PENDING_STATUSES:
         # Cleaned here, since a model or a page may put anything into its error.
@@ -178,17 +178,17 @@ async def write_texts(ctx: DeskContext, texts: Sequence[PendingGeneration], clai
 
     `cache` is shared by the items of one batch, so that recent texts are analysed once.
     """
-    composer = _JobWriter(ctx, claim_id, cache)
+    job = _JobWriter(ctx, claim_id, cache)
     material = await ctx.read(generation.load_input, texts[0].item_id)
     if material is None:
         return 0  # the item was deleted in the meantime, its drafts with it
     try:
-        material = await composer.with_page(material)
+        material = await job.with_page(material)
     except CopydeskError as error:
         if isinstance(error, StoreError):
             raise
-        return sum([await composer.fail(text, error) for text in texts])
-    return sum([await composer.write(text, material) for text in texts])
+        return sum([await job.fail(text, error) for text in texts])
+    return sum([await job.write(text, material) for text in texts])
 
 
 class _TextInputs(Struct, frozen=True):
