@@ -7,7 +7,7 @@ nothing new are saved in batches, once a second.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -96,7 +96,8 @@ def store_fetch(
     new, changed = match_entries(result.entries, stored_items)
     new_items = _new_items(ctx, stored, new, now)
     published = [item.published for item in new_items.items]
-    outcome = fetch_outcome(conn, user_id, stored, result, published, now, ctx.jitter())
+    state = state_after(stored, result, published, now, ctx.jitter())
+    outcome = build_outcome(conn, user_id, stored, state, now, url=new_url(result, state))
     if not sources.save_fetch_outcomes(conn, user_id, [outcome]):
         return NewItems([])  # the source was deleted or changed in the meantime: the entries are not its any more
     if ctx.settings.schedule.hold_changed:
@@ -134,30 +135,30 @@ def _limit_new(new_items: list[NewItem], limit: int | None) -> list[NewItem]:
     ]
 
 
-def fetch_outcome(
-    conn: Transaction,
-    user_id: str,
-    stored: StoredSource,
-    result: "FetchResult",
-    published: list[datetime],
-    now: datetime,
-    jitter: float,
-) -> FetchOutcome:
-    """Return the outcome of a fetch for its source; `published` are the times of the new items."""
-    config = stored.source.config or SourceConfig()
+def state_after(
+    stored: StoredSource, result: "FetchResult", published: Collection[datetime], now: datetime, jitter: float
+) -> FetchState:
+    """Return the state of a source after a fetch; `published` are the times of the new items."""
     if result.error is not None:
         # A fetch that was interrupted may have brought entries, but still counts as a failure.
-        state_so_far = with_cursor(stored, result).state
-        state = fetch_policy.after_failure(state_so_far, result.error, now, jitter, config.interval)
-        return build_outcome(conn, user_id, stored, state, now)
-    state = fetch_policy.after_fetch(stored.state, result, published, config.interval, now, jitter)
-    outcome = build_outcome(conn, user_id, stored, state, now)
-    url = result.discovered_url or fetch_policy.confirmed_new_url(state)
-    return msgspec.structs.replace(outcome, url=url) if url else outcome
+        return state_after_failure(with_cursor(stored, result), result.error, now, jitter)
+    interval = (stored.source.config or SourceConfig()).interval
+    return fetch_policy.after_fetch(stored.state, result, published, interval, now, jitter)
+
+
+def state_after_failure(stored: StoredSource, error: FetchError, now: datetime, jitter: float) -> FetchState:
+    """Return the state of a source after a fetch that failed."""
+    interval = (stored.source.config or SourceConfig()).interval
+    return fetch_policy.after_failure(stored.state, error, now, jitter, interval)
+
+
+def new_url(result: "FetchResult", state: FetchState) -> str | None:
+    """Return the URL that replaces the source's after a fetch, or None; `state` is the one after it."""
+    return None if result.error is not None else result.discovered_url or fetch_policy.confirmed_new_url(state)
 
 
 def build_outcome(
-    conn: Transaction, user_id: str, stored: StoredSource, state: FetchState, now: datetime
+    conn: Transaction, user_id: str, stored: StoredSource, state: FetchState, now: datetime, *, url: str | None = None
 ) -> FetchOutcome:
     """Return the outcome of a fetch that led to `state`; the source's health is judged by its usual interval."""
     gap = None
@@ -167,7 +168,9 @@ def build_outcome(
         times = items.list_publication_times(conn, user_id, stored.source.id)
         gap = median((later - sooner).total_seconds() for later, sooner in pairwise(times)) if len(times) > 1 else None
     health = fetch_policy.source_health(msgspec.structs.replace(state, last_new=quiet_since), gap, now)
-    return FetchOutcome(source_id=stored.source.id, requested_url=stored.source.url, state=state, health=health)
+    return FetchOutcome(
+        source_id=stored.source.id, requested_url=stored.source.url, state=state, health=health, url=url
+    )
 
 
 def with_cursor(stored: StoredSource, result: "FetchResult") -> StoredSource:
@@ -343,7 +346,7 @@ class _FetchStage:
     async def _save_failure(self, stored: StoredSource, error: FetchError) -> None:
         """Save the failure and the hosts' cooldowns immediately, so that a kill does not forget them."""
         ctx, now = self._ctx, self._ctx.clock()
-        state = self._state_after_failure(stored, error, now)
+        state = state_after_failure(stored, error, now, ctx.jitter())
         cooldowns = dict(self._http.cooldowns)  # other fetches change it while this one is saved
 
         def save(conn: Transaction, user_id: str) -> None:
@@ -369,9 +372,15 @@ class _FetchStage:
         if not unchanged:
             return
         now = self._ctx.clock()
+        after = [
+            (stored, result, state_after(stored, result, (), now, self._ctx.jitter())) for stored, result in unchanged
+        ]
 
         def save(conn: Transaction, user_id: str) -> None:
-            outcomes = [fetch_outcome(conn, user_id, *fetch, [], now, self._ctx.jitter()) for fetch in unchanged]
+            outcomes = [
+                build_outcome(conn, user_id, stored, state, now, url=new_url(result, state))
+                for stored, result, state in after
+            ]
             sources.save_fetch_outcomes(conn, user_id, outcomes)
 
         await self._ctx.write(save)
@@ -397,10 +406,6 @@ class _FetchStage:
             sources.save_fetch_outcomes(conn, user_id, outcomes)
 
         await ctx.write(save)
-
-    def _state_after_failure(self, stored: StoredSource, error: FetchError, now: datetime) -> FetchState:
-        interval = (stored.source.config or SourceConfig()).interval
-        return fetch_policy.after_failure(stored.state, error, now, self._ctx.jitter(), interval)
 
     def _is_offline(self) -> bool:
         """Return True if this machine has no network, as opposed to its sources being down."""
