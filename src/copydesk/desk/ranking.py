@@ -247,8 +247,8 @@ def _rehearse(
     before, after = (
         _replay(stored, inputs, chosen, compiled, days, now) for chosen, compiled in zip(options, rules, strict=True)
     )
-    everything = Variant(before.variant.context, group_into_stories(stored, _AGGREGATORS), 0)
-    stories = {story.story_id: story for story in everything.stories}
+    unfiltered = Variant(before.variant.context, group_into_stories(stored, _AGGREGATORS), 0)
+    stories = {story.story_id: story for story in unfiltered.stories}
     gained = [story_id for story_id in after.drafted if story_id not in before.drafted]
     lost = [story_id for story_id in before.drafted if story_id not in after.drafted]
     return Rehearsal(
@@ -263,7 +263,7 @@ def _rehearse(
         top=TOP,
         hits_now=count_hits(before.rankings, approved, TOP),
         hits=count_hits(after.rankings, approved, TOP),
-        hits_by_recency=count_hits(rank_by_recency(everything, days, max_age), approved, TOP),
+        hits_by_recency=count_hits(rank_by_recency(unfiltered, days, max_age), approved, TOP),
     )
 
 
@@ -311,7 +311,7 @@ def _describe(story: Candidate, after: _Replay, before: _Replay) -> RehearsedSto
 
 def _rank_on_day(story: Candidate, day: datetime, replay: _Replay) -> tuple[int | None, str]:
     """Return the rank of a story on a day, and why it has none."""
-    ranking = next(one for one in replay.rankings if one.at == day)
+    ranking = next(ranking for ranking in replay.rankings if ranking.at == day)
     position = ranking.position(story.story_id)
     if position is not None:
         return position, ""
@@ -388,7 +388,7 @@ def _explain_waiting(
     if rejection := rules.reject(item, now):
         scope = f"of {item.source_name}" if rejection.of_source else "for all sources"
         return _explanation(found, ItemFate.FILTERED, f"The next run filters it out ({scope}): {rejection.reason}.")
-    passing = [one for one in waiting if rules.can_judge(one) and rules.reject(one, now) is None]
+    passing = [other for other in waiting if rules.can_judge(other) and rules.reject(other, now) is None]
     stories = group_into_stories(passing, _AGGREGATORS)
     context = ranking_context(inputs, settings)
     ranking = rank(stories, context, now)
@@ -423,11 +423,11 @@ def _ranks_without_interests(
     stories: Sequence[Candidate], context: ScoringContext, ranked: RankedStory, now: datetime
 ) -> tuple[InterestRank, ...]:
     """Return the rank of a story without each of the interests that it matches."""
-    own = next(story for story in stories if story.story_id == ranked.story_id)
-    matched = [interest for interest in context.interests if _matches(own, interest)]
+    candidate = next(story for story in stories if story.story_id == ranked.story_id)
+    matched = [interest for interest in context.interests if _matches(candidate, interest)]
     ranks = []
     for interest in matched[:MAX_INTERESTS]:
-        remaining = tuple(one for one in context.interests if one != interest)
+        remaining = tuple(other for other in context.interests if other != interest)
         changed = msgspec.structs.replace(context, interests=remaining)
         ranks.append(InterestRank(interest, _position(rank(stories, changed, now), ranked.story_id)))
     return tuple(ranks)

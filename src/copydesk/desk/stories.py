@@ -72,7 +72,7 @@ def _load_story(conn: Transaction, user_id: str, item_id: str) -> tuple[Item, ..
 
 
 def _merge(conn: Transaction, user_id: str, item_id: str, other_id: str) -> StoryChange:
-    story_ids = sorted({_load_item(conn, user_id, one).story_id for one in (item_id, other_id)})
+    story_ids = sorted({_load_item(conn, user_id, merged_id).story_id for merged_id in (item_id, other_id)})
     if len(story_ids) == 1:
         raise ConflictError("Both items already belong to one story.")
     drafted = drafts.find_drafted_stories(conn, user_id, story_ids)

@@ -81,7 +81,7 @@ def count_hits(rankings: Sequence[DayRanking], approved: Collection[ApprovedStor
     """Return how many approved stories were among the best `top` of the day they were drafted on."""
     hits = 0
     for story in approved:
-        ranking = next((one for one in rankings if one.at - DAY < story.drafted_at <= one.at), None)
+        ranking = next((day for day in rankings if day.at - DAY < story.drafted_at <= day.at), None)
         hits += ranking is not None and story.story_id in ranking.order[:top]
     return Hits(hits, len(approved), *wilson_interval(hits, len(approved)))
 
