@@ -15,9 +15,9 @@ TIMEOUT = 60
 """Seconds."""
 PROMPT_PROGRAM = """
 import asyncio, sys
-from copydesk.cli.context import _prompt_passphrase
+from copydesk.cli.prompts import prompt_passphrase
 try:
-    print("heard:", asyncio.run(_prompt_passphrase(new=False)))
+    print("heard:", asyncio.run(prompt_passphrase(new=False)))
 except KeyboardInterrupt:
     print("left")
 """

@@ -8,13 +8,9 @@ import re
 import shlex
 import signal
 import sys
-import termios
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar
 
 import click
@@ -23,6 +19,7 @@ import msgspec
 from copydesk import settings as settings_module
 from copydesk.cli.commands import COMMANDS, CONFLICT, FAILED, INTERRUPTED, NOT_FOUND, TERMINATED, USAGE, fail
 from copydesk.cli.json_output import wants_json
+from copydesk.cli.prompts import prompt_passphrase
 from copydesk.errors import (
     OUT_OF_MEMORY,
     ConflictError,
@@ -162,7 +159,7 @@ class Context:
             from copydesk.desk import open_desks  # noqa: PLC0415
 
             # A script cannot answer: it gets an error that names the environment variable instead of a prompt.
-            return open_desks(settings, prompt_passphrase=_prompt_passphrase if sys.stdin.isatty() else None)
+            return open_desks(settings, prompt_passphrase=prompt_passphrase if sys.stdin.isatty() else None)
         from copydesk.sample.desk import open_sample_desks  # noqa: PLC0415
 
         return open_sample_desks(settings, with_history=self.adds_sample_history)
@@ -276,42 +273,6 @@ def _exit_without_memory(loop: asyncio.AbstractEventLoop, context: dict[str, Any
         click.echo(f"Error: {OUT_OF_MEMORY}", err=True)
         os._exit(1)
     loop.default_exception_handler(context)
-
-
-async def _prompt_passphrase(*, new: bool) -> str:
-    """Prompt for the passphrase of the vault; twice for a new one."""
-    question = "New passphrase for your account credentials" if new else "Passphrase of your account credentials"
-    # On stderr, because stdout may be JSON that another program reads.
-    prompt = partial(
-        click.prompt, question, default="", hide_input=True, show_default=False, confirmation_prompt=new, err=True
-    )
-    return await _run_prompt_in_thread(prompt)
-
-
-async def _run_prompt_in_thread(prompt: Callable[[], str]) -> str:
-    """Return the answer to `prompt`, run in a daemon thread: asyncio would wait for an executor's thread after Ctrl-C.
-
-    The terminal's settings are restored; nothing else does that if the prompt is left unanswered.
-    """
-    loop, terminal_settings = asyncio.get_running_loop(), termios.tcgetattr(sys.stdin)
-    future: Future[str] = Future()
-    # From here on it cannot be cancelled, so the thread can always set the answer.
-    future.set_running_or_notify_cancel()
-
-    def run_prompt() -> None:
-        try:
-            future.set_result(prompt())
-        except click.Abort:  # the end of input; Ctrl-C arrives as a signal, in the main thread
-            future.set_result("")
-        except Exception as error:  # raised again where the answer is awaited
-            future.set_exception(error)
-
-    answer = asyncio.wrap_future(future, loop=loop)
-    Thread(target=run_prompt, name="copydesk-question", daemon=True).start()
-    try:
-        return await answer
-    finally:
-        termios.tcsetattr(sys.stdin, termios.TCSANOW, terminal_settings)
 
 
 pass_context = click.make_pass_decorator(Context)
