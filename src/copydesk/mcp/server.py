@@ -77,20 +77,23 @@ class Connection:
 Connect = Callable[[ServerRequestContext[Any]], Awaitable[Connection]]
 
 
-def create_server(operations: Iterable[Operation], connect: Connect) -> Server[Any]:
-    """Return the server; `connect` returns the connection of the agent that sent a request."""
-    tools = ToolTable(operations)
+class _Handlers:
+    """Handlers of the agents' requests."""
 
-    async def list_tools(ctx: ServerRequestContext[Any], _: PaginatedRequestParams | None) -> ListToolsResult:
-        connection = await connect(ctx)
-        return ListToolsResult(tools=tools.list(connection.scope))
+    def __init__(self, operations: Iterable[Operation], connect: Connect) -> None:
+        self._tools = ToolTable(operations)
+        self._connect = connect
 
-    async def call_tool(ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
-        connection = await connect(ctx)
+    async def list_tools(self, ctx: ServerRequestContext[Any], _: PaginatedRequestParams | None) -> ListToolsResult:
+        connection = await self._connect(ctx)
+        return ListToolsResult(tools=self._tools.list(connection.scope))
+
+    async def call_tool(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
+        connection = await self._connect(ctx)
         arguments = dict(params.arguments or {})
         if params.name == "create_drafts":
             arguments["agent"] = _agent(ctx, arguments.get("agent"))
-        request = tools.request(params.name, arguments)
+        request = self._tools.request(params.name, arguments)
         if request is None:
             raise MCPError(code=INVALID_PARAMS, message=f"No tool {params.name!r}.")
         response = await connection.send(
@@ -103,7 +106,9 @@ def create_server(operations: Iterable[Operation], connect: Connect) -> Server[A
             is_error=response.is_error,
         )
 
-    async def list_resources(_: ServerRequestContext[Any], __: PaginatedRequestParams | None) -> ListResourcesResult:
+    async def list_resources(
+        self, _: ServerRequestContext[Any], __: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
         return ListResourcesResult(
             resources=[
                 Resource(uri=f"{SCHEME}voice", name="voice", description="How the user writes.", mime_type=_JSON),
@@ -115,33 +120,39 @@ def create_server(operations: Iterable[Operation], connect: Connect) -> Server[A
         )
 
     async def list_templates(
-        _: ServerRequestContext[Any], __: PaginatedRequestParams | None
+        self, _: ServerRequestContext[Any], __: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         template = ResourceTemplate(
             uri_template=f"{SCHEME}drafts/{{id}}", name="draft", description="One draft.", mime_type=_JSON
         )
         return ListResourceTemplatesResult(resource_templates=[template])
 
-    async def read_resource(ctx: ServerRequestContext[Any], params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(
+        self, ctx: ServerRequestContext[Any], params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
         name, _, draft_id = params.uri.removeprefix(SCHEME).partition("/")
-        request = tools.request("get_draft", {"id": draft_id}) if name == "drafts" and draft_id else None
+        request = self._tools.request("get_draft", {"id": draft_id}) if name == "drafts" and draft_id else None
         path = request.path if request else RESOURCES.get(name) if not draft_id else None
         if path is None or not params.uri.startswith(SCHEME):
             raise MCPError(code=INVALID_PARAMS, message=f"No resource {params.uri!r}.")
-        response = await (await connect(ctx)).send("GET", path)
+        response = await (await self._connect(ctx)).send("GET", path)
         if response.is_error:
             raise MCPError(code=INVALID_PARAMS, message=str(response.json()["detail"]))
         return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type=_JSON, text=response.text)])
 
+
+def create_server(operations: Iterable[Operation], connect: Connect) -> Server[Any]:
+    """Return the server; `connect` returns the connection of the agent that sent a request."""
+    handlers = _Handlers(operations, connect)
     return Server(
         "copydesk",
         version=__version__,
         instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
     )
 
 
