@@ -195,19 +195,12 @@ def run_action(
     if selection["all_matching"]:
         if ids:
             raise click.UsageError("Pass either IDs or --all-matching, not both.")
-        _run_bulk(
-            context,
-            request,
-            _confirm_matching(context, request, question_suffix, selection),
-            follow_up,
-            print_notes,
-            as_json=selection["as_json"],
-        )
+        ids = _confirm_matching(context, request, question_suffix, selection)
     elif any(selection[name] for name in FILTER_NAMES):  # type: ignore[literal-required]
         raise click.UsageError("Filters need --all-matching.")
     elif not ids:
         raise click.UsageError("Pass the IDs of drafts, or --all-matching.")
-    elif is_bulk:
+    if is_bulk:
         _run_bulk(context, request, ids, follow_up, print_notes, as_json=selection["as_json"])
     else:
         _run_single(context, request, ids[0], follow_up, print_notes, as_json=selection["as_json"])
