@@ -50,9 +50,9 @@ CONTENT_SECURITY_POLICY = (
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 """Content Security Policy. Sockets are listed because browsers disagree on whether 'self' covers them."""
-_LOG = logging.getLogger("copydesk.web")
+log = logging.getLogger("copydesk.web")
 # aiohttp logs a traceback for a request that is not HTTP, which any program on this machine can send.
-_LOG.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError)))
+log.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError)))
 
 
 class ConsoleProcess(AppService):
@@ -129,7 +129,7 @@ class ConsoleServer:
             ]
         )
         app.on_shutdown.append(self._close_pages)
-        return web.AppRunner(app, access_log=None, logger=_LOG)
+        return web.AppRunner(app, access_log=None, logger=log)
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:

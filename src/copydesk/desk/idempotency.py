@@ -38,7 +38,7 @@ from copydesk.store.idempotency import KeyedRequest
 from copydesk.store.ids import new_id
 
 T = TypeVar("T")
-LOG = logging.getLogger("copydesk.desk")
+log = logging.getLogger("copydesk.desk")
 KEY_LIFETIME = timedelta(days=7)
 """How long a response is kept for further attempts."""
 MAX_DURATION = timedelta(minutes=5)
@@ -149,7 +149,7 @@ class Idempotency:
             await self._ctx.write_unguarded(guard.store, response)
         except StoreError as error:
             # The request itself was carried out, and that has to be reported.
-            LOG.warning("The response to a request could not be stored: %s", error)
+            log.warning("The response to a request could not be stored: %s", error)
 
 
 class _Guard:

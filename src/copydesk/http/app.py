@@ -26,7 +26,7 @@ from copydesk.http.responses import problem_response
 from copydesk.http.service import Service
 from copydesk.http.table import OPERATIONS
 
-LOG = logging.getLogger("copydesk.http")
+log = logging.getLogger("copydesk.http")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -203,7 +203,7 @@ class RequestMiddleware:
             else:
                 await self._app(scope, receive, send_with_headers)
         except Exception:
-            LOG.exception("request %s failed", request_id)
+            log.exception("request %s failed", request_id)
             # The response has begun, so no other one can be sent. uvicorn closes the connection, which the client
             # notices.
             if status:

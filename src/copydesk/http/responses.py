@@ -12,7 +12,7 @@ from copydesk.http.errors import RefusedError
 from copydesk.model.serialization import encode_json
 from copydesk.problems import Problem, to_problem
 
-LOG = logging.getLogger("copydesk.http")
+log = logging.getLogger("copydesk.http")
 PROBLEM_TYPE = "application/problem+json"
 MACHINE_ERRORS = (CredentialsError, SettingsError, StoreError)
 RETRY_AFTER = "5"
@@ -39,7 +39,7 @@ def error_response(error: CopydeskError | RefusedError) -> Response:
         return problem_response(error.problem, error.headers)
     problem = replace(to_problem(error), hint="")
     if isinstance(error, MACHINE_ERRORS):
-        LOG.error("%s", error)
+        log.error("%s", error)
         problem = replace(problem, detail=f"{problem.title}. The reason is in the server's log.")
     headers = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
     if isinstance(error, StoreError):

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +19,6 @@ from copydesk.model.serialization import Struct
 if TYPE_CHECKING:
     from copydesk.desk import Desks
 
-LOG = logging.getLogger("copydesk.http")
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 STOP_TIMEOUT = 40
 """Seconds that requests get to finish when the server stops; the longest one waits 30 seconds for platforms."""

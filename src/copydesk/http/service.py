@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk, Desks
     from copydesk.model.token import Access
 
-LOG = logging.getLogger("copydesk.http")
+log = logging.getLogger("copydesk.http")
 _BEARER = "bearer "
 
 
@@ -233,6 +233,6 @@ async def _log_failure(work: Callable[[], Awaitable[object]]) -> None:
     try:
         await work()
     except CopydeskError as error:
-        LOG.warning("Work in the background failed: %s", error)
+        log.warning("Work in the background failed: %s", error)
     except Exception:
-        LOG.exception("Work in the background failed.")
+        log.exception("Work in the background failed.")

@@ -25,7 +25,7 @@ from copydesk.errors import StoreCorruptError, StoreError, StoreMissingError
 from copydesk.store.database_file import restore_hint
 from copydesk.store.raw_sql import dbapi_connection
 
-_LOG = logging.getLogger("copydesk.store")
+log = logging.getLogger("copydesk.store")
 _NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"}
 
 T = TypeVar("T")
@@ -78,11 +78,11 @@ def _check_writable(path: Path) -> None:
 
 def _create_empty_database(path: Path) -> None:
     """Create the database under its final name in one step: a file of 0 bytes there is damage, and not a new desk."""
-    log = path.with_name(f"{path.name}-wal")
+    wal = path.with_name(f"{path.name}-wal")
     # In this order: a process that creates the database at the same time brings the log into being after it.
-    if log.exists() and log.stat().st_size and not path.exists():
+    if wal.exists() and wal.stat().st_size and not path.exists():
         raise StoreCorruptError(
-            f"{path} is missing, but its log {log.name} is there; nothing changed.", hint=restore_hint(path)
+            f"{path} is missing, but its log {wal.name} is there; nothing changed.", hint=restore_hint(path)
         )
     content = _empty_database()
     # SQLite gives the journal files it creates next to it the same mode.
@@ -261,7 +261,7 @@ def _logged_errors() -> Iterator[None]:
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:
-        _LOG.warning("Closing the database failed: %s", error)
+        log.warning("Closing the database failed: %s", error)
 
 
 class ConnectionThread:

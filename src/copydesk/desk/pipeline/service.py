@@ -30,7 +30,7 @@ from copydesk.switch_interval import short_switch_interval
 if TYPE_CHECKING:
     from copydesk.model.desk_status import FailingSource
 
-_LOG = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 RECENT_WINDOW = timedelta(days=30)
 MAX_ERRORS = 10
 LEASE_DURATION = timedelta(seconds=30)
@@ -327,7 +327,7 @@ class Pipeline:
             except DeskClosedError:
                 return
             except StoreError:
-                _LOG.debug("The result of a run was not stored; trying again", exc_info=True)
+                log.debug("The result of a run was not stored; trying again", exc_info=True)
 
 
 def load_statistics(conn: Transaction, user_id: str, now: datetime) -> RunStatistics:

@@ -38,7 +38,7 @@ from copydesk.model.token import Scope
 from copydesk.model.transitions import BulkFailure
 
 operations = Operations("Drafts")
-LOG = logging.getLogger("copydesk.http")
+log = logging.getLogger("copydesk.http")
 STORE_FAILED: Final = "The database could not be written. The reason is in the server's log."
 
 EXAMPLE_ID = "019a5b2e-6c1f-7d3a-9b47-3f0c2a91e5d8"
@@ -212,7 +212,7 @@ async def change_drafts(call: Call) -> BulkOutcome:
     """
     outcome = await call.desk.drafts.bulk(call.body)
     if outcome.stopped_by is not None:
-        LOG.error("%s", outcome.stopped_by)
+        log.error("%s", outcome.stopped_by)
     failed = tuple(_public_failure(failure, outcome.stopped_by) for failure in outcome.results.failed)
     stopped_by = outcome.stopped_by and STORE_FAILED
     return replace(outcome, results=replace(outcome.results, failed=failed), stopped_by=stopped_by)
