@@ -42,7 +42,7 @@ def make_brief(n: int, sentences: int = 30) -> Brief:
         text="\n\n".join(paragraphs),
         language="en",
         source_name="Lyon News",
-        platforms=platforms_of_draft(Format.SHORT, Voice()),
+        platforms=platforms_of_draft(Format.SHORT, Voice(), ()),
         voice=Voice(avoid=("game-changer", "leverage", "delve"), examples=tuple(make_sentence(k) for k in range(5))),
     )
 

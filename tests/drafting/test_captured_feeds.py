@@ -86,7 +86,7 @@ def briefs(path: Path, format: Format) -> Iterator[Brief]:
             source_name=html_to_text(feed.feed.title),
             author=entry.get("author"),
             published=parse_time(entry.get("published_parsed")),
-            platforms=platforms_of_draft(format, Voice()),
+            platforms=platforms_of_draft(format, Voice(), ()),
             tags=tuple(tag.term for tag in entry.get("tags", []) if tag.term),
         )
 

@@ -53,7 +53,7 @@ def make_context(format: Format = Format.SHORT, **changes: Any) -> CheckContext:
         "language": "en",
     }
     values = facts | changes
-    values["platforms"] = platforms_of_draft(format, values.get("voice", Voice()), values.get("platforms", ()))
+    values["platforms"] = platforms_of_draft(format, values.get("voice", Voice()), (), values.get("platforms", ()))
     return CheckContext(format=format, **values)
 
 

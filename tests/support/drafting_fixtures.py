@@ -87,7 +87,7 @@ def make_brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **c
     # Tests name the source type and the platforms; their facts are those of the registries.
     values["source_type"] = SOURCE_TYPES.get(values["source_type"])
     voice = voice or Voice()
-    values["platforms"] = platforms_of_draft(format, voice, values.get("platforms", ()))
+    values["platforms"] = platforms_of_draft(format, voice, (), values.get("platforms", ()))
     return Brief(format=format, voice=voice, **values)
 
 

@@ -31,7 +31,7 @@ from copydesk.model.voice import (
     validate_voice_change,
 )
 from copydesk.model.writer import OFFLINE
-from copydesk.store import confidence, items, users
+from copydesk.store import accounts, confidence, items, users
 from copydesk.store.database import Transaction
 from copydesk.store.ids import creation_time
 
@@ -81,8 +81,9 @@ class Voices:
         candidates, voice_fields = await self._ctx.read(_load_items_and_voice, item_id)
         changed = {name: value for name in Voice.__struct_fields__ if (value := getattr(request, name)) is not None}
         voice = msgspec.structs.replace(voice_fields, **changed)
+        connected = await self._ctx.read(accounts.list_platforms)
         # In a thread: analyzing the whole article takes long enough to delay key presses.
-        return await asyncio.to_thread(lambda: asyncio.run(_write_first_preview(candidates, format, voice)))
+        return await asyncio.to_thread(lambda: asyncio.run(_write_first_preview(candidates, format, voice, connected)))
 
     @operation
     async def compare(
@@ -104,7 +105,11 @@ class Voices:
 
         recent, before, after = await self._ctx.read(_load_comparison, changes, merge_formats=merge_formats)
         writer = get_writer() if offline else await open_writer(self._ctx)
-        briefs = [(_build_brief(item, format, before), _build_brief(item, format, after)) for item in recent]
+        connected = await self._ctx.read(accounts.list_platforms)
+        briefs = [
+            (_build_brief(item, format, before, connected), _build_brief(item, format, after, connected))
+            for item in recent
+        ]
         if writer.name == OFFLINE:
             # In a thread: analyzing the articles takes long enough to delay key presses.
             pairs = await asyncio.to_thread(lambda: asyncio.run(_write_pairs(writer.write, briefs)))
@@ -237,23 +242,25 @@ def empty_profile(user_id: str) -> VoiceProfile:
     return VoiceProfile(id=user_id, created_at=created_at, updated_at=created_at)
 
 
-async def _write_first_preview(items: Sequence[Item], format: Format, voice: Voice) -> VoicePreview:
+async def _write_first_preview(
+    items: Sequence[Item], format: Format, voice: Voice, connected: Sequence[str]
+) -> VoicePreview:
     """Return the preview of the first item that the writer does not decline. Raise WriterError if it declines all."""
     declined: DeclinedError | None = None
     for item in items:
         try:
-            return await _write_preview(item, format, voice)
+            return await _write_preview(item, format, voice, connected)
         except DeclinedError as error:
             declined = declined or error
     assert declined is not None
     raise declined
 
 
-async def _write_preview(item: Item, format: Format, voice: Voice) -> VoicePreview:
+async def _write_preview(item: Item, format: Format, voice: Voice, connected: Sequence[str]) -> VoicePreview:
     from copydesk.drafting.checks import build_check_context, check  # noqa: PLC0415 - heavy, and only needed here
     from copydesk.drafting.writer import get_writer  # noqa: PLC0415 - as above
 
-    writer, brief = get_writer(), _build_brief(item, format, voice)
+    writer, brief = get_writer(), _build_brief(item, format, voice, connected)
     result = await writer.write(brief)
     return VoicePreview(
         title=item.entry.title,
@@ -265,11 +272,12 @@ async def _write_preview(item: Item, format: Format, voice: Voice) -> VoicePrevi
     )
 
 
-def _build_brief(item: Item, format: Format, voice: Voice) -> "Brief":
+def _build_brief(item: Item, format: Format, voice: Voice, connected: Sequence[str]) -> "Brief":
     from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - as above
 
     source_type = get_source_type(item.source_type) if item.source_type else None
-    brief = build_brief(item, format, voice, source_type=source_type, platforms=platforms_of_draft(format, voice))
+    platforms = platforms_of_draft(format, voice, connected)
+    brief = build_brief(item, format, voice, source_type=source_type, platforms=platforms)
     # Like a pipeline run, seed the writer's choices with the source's own id, so that the preview matches a real draft.
     return msgspec.structs.replace(brief, item_id=item.entry.ident)
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from copydesk.errors import InvalidError, NotFoundError
-from copydesk.model.draft import ClaimVerdict
+from copydesk.model.draft import Checks, ClaimVerdict, Format
 from copydesk.model.requests import MAX_TEXT_LENGTH
-from desk_fixtures import URL_ONE, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at
+from desk_fixtures import URL_ONE, URL_TWO, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at
+from posting_fixtures import connect_account
 
 SUMMARY = "The harbour bridge opened on Monday after nine years. It cost 40 million euros and carries 900 cars a day."
 UNKNOWN = "019a5b2e-6c1f-7d3a-9b47-3f0c2a91e5d8"
@@ -61,3 +62,36 @@ async def test_unknown_draft_and_too_long_text_are_refused(tmp_path: Path) -> No
             await desk.drafts.check("Mine.", draft_id=UNKNOWN)
         with pytest.raises(InvalidError):
             await desk.drafts.check("a" * (MAX_TEXT_LENGTH + 1))
+
+
+async def test_limits_of_connected_platforms_apply(tmp_path: Path) -> None:
+    def platforms(checks: Checks) -> set[str]:
+        names = ("Bluesky", "Mastodon", "X")
+        return {name for name in names for finding in checks.findings if f"on {name}," in finding.message}
+
+    async with open_desk_at(tmp_path) as desk:
+        assert platforms(await desk.drafts.check("a" * 301)) == {"Bluesky", "X"}
+        await connect_account(desk, platform="micropub")
+        # It takes no short draft.
+        assert platforms(await desk.drafts.check("a" * 301)) == {"Bluesky", "X"}
+        await connect_account(desk, platform="mastodon")
+        assert platforms(await desk.drafts.check("a" * 301)) == set()
+        assert platforms(await desk.drafts.check("a" * 501)) == {"Mastodon"}
+
+
+async def test_texts_are_written_for_the_connected_platforms(tmp_path: Path) -> None:
+    bakery = (
+        "The oldest bakery of Lyon sold its last loaf on Friday. The city museum paid 9,000 euros for its old oven."
+    )
+    web = FakeWeb()
+    for url, title, text in ((URL_ONE, "Harbour bridge opens", SUMMARY), (URL_TWO, "Old bakery closes", bakery)):
+        # Bluesky counts all of a link, Mastodon 23 characters.
+        web.put(url, feed(entry(1, title=title, text=text, link=f"{url}/{'a-long-address-' * 18}")))
+    async with open_desk_at(tmp_path, web) as desk:
+        before = [await drafted(desk), await desk.voice.preview({}, Format.SHORT)]
+        await connect_account(desk, platform="mastodon")
+        await create_source(desk, URL_TWO)
+        await desk.pipeline.run()
+        (second,) = [draft for draft in await list_drafts(desk) if draft.id != before[0].id]
+        after = [second, await desk.voice.preview({}, Format.SHORT)]
+    assert ["Bluesky" in str(text.checks) for text in (*before, *after)] == [True, True, False, False]

@@ -32,6 +32,7 @@ from desk_fixtures import (
     open_desk_at,
     query_db,
 )
+from posting_fixtures import connect_account
 
 WRITER = "copydesk.drafting.writer.get_writer"
 PAGE = "https://rivernews.example/library"
@@ -90,6 +91,19 @@ async def only_draft(desk: Desk) -> ListedDraft:
 def count_claims(home: Path) -> int:
     ((count,),) = query_db(home, "SELECT count(*) FROM generation")
     return int(str(count))
+
+
+async def test_text_is_written_for_the_connected_platforms(tmp_path: Path) -> None:
+    # Bluesky counts all of a link, Mastodon 23 characters.
+    url = f"{PAGE}/{'a-long-address-' * 18}"
+    async with open_desk_at(tmp_path, web_with_page(url)) as desk:
+        for platform in ("", "mastodon"):
+            if platform:
+                await connect_account(desk, platform=platform)
+            await desk.drafts.create({"url": url, "formats": ["SHORT"]})
+            assert await desk.generation.drain() == 1
+        drafts = await list_drafts(desk)
+    assert ["Bluesky" in str(draft.checks) for draft in drafts] == [True, False]
 
 
 async def test_generate_returns_pending_draft(tmp_path):

@@ -40,6 +40,18 @@ async def test_limits_apply_per_account(tmp_path: Path) -> None:
     assert part_lengths(previews)["bluesky:b"] == [(400, 300)]
 
 
+async def test_accounts_that_do_not_take_the_format_are_left_out(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, {}) as desk:
+        await connect_account(desk, platform="micropub", name="blog")
+        (alone,) = await desk.posting.preview("One.", Format.SHORT)
+        assert alone.stops == ("Blogs accept only drafts of the format BLOG.",)
+        await connect_account(desk, platform="mastodon")
+        accounts = [[preview.account for preview in await desk.posting.preview("One.", kind)] for kind in Format]
+        (named,) = await desk.posting.preview("One.", Format.SHORT, ["micropub"])
+    assert accounts == [["mastodon:me"], ["mastodon:me"], ["micropub:blog"]]
+    assert not named.fits
+
+
 async def test_too_long_part_of_thread_is_marked(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
         previews = await desk.posting.preview(f"One.\n\n---\n\n{'x' * 301}", Format.THREAD, ["bluesky"])

@@ -15,7 +15,7 @@ from copydesk.model.item import Item
 from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Struct
 from copydesk.model.voice import Voice
-from copydesk.store import drafts, items, users
+from copydesk.store import accounts, drafts, items, users
 from copydesk.store.database import Transaction
 
 RECENT_WINDOW = timedelta(days=60)
@@ -42,6 +42,8 @@ class CheckInputs(Struct, frozen=True):
     """None for the user's own texts: there is no source the draft could contradict."""
     items: tuple[Item, ...] = ()
     """All source items of a draft that has several."""
+    connected: tuple[str, ...] = ()
+    """The platforms of the user's accounts."""
 
 
 class _CheckedText(NamedTuple):
@@ -95,6 +97,7 @@ def _load_inputs(conn: Transaction, user_id: str, since: datetime, draft: Draft 
         recent=recent,
         item=item if item and (item.source_type or item.entry.text) else None,
         items=items.list_of_draft(conn, user_id, draft.id) if draft and draft.items else (),
+        connected=accounts.list_platforms(conn, user_id),
     )
 
 
@@ -105,7 +108,7 @@ def _run_checks(draft: _CheckedText, inputs: CheckInputs) -> Checks:
     from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - as above
 
     recent, voice = RecentTexts(inputs.recent), inputs.voice
-    platforms = platforms_of_draft(draft.format, voice, draft.target_platforms)
+    platforms = platforms_of_draft(draft.format, voice, inputs.connected, draft.target_platforms)
     if inputs.item:
         source_type = get_source_type(inputs.item.source_type) if inputs.item.source_type else None
         brief = build_brief(inputs.item, draft.format, voice, source_type=source_type, platforms=platforms)
@@ -118,9 +121,15 @@ def _run_checks(draft: _CheckedText, inputs: CheckInputs) -> Checks:
     return check(draft.text, subject)
 
 
-def platforms_of_draft(format: Format, voice: Voice, targets: Iterable[str] = ()) -> tuple[PlatformInfo, ...]:
-    """Return the platforms whose limits a draft for `targets` has to keep; without targets the default ones."""
+def platforms_of_draft(
+    format: Format, voice: Voice, connected: Iterable[str], targets: Iterable[str] = ()
+) -> tuple[PlatformInfo, ...]:
+    """Return the platforms whose limits a draft has to keep: `targets`, else those `connected` ones that take it.
+
+    Without any of them they are the default ones.
+    """
     from copydesk.drafting.writer import limiting_platforms  # noqa: PLC0415 - heavy, and only needed for checks
     from copydesk.posting.registry import DEFAULT_PLATFORMS, get_platforms  # noqa: PLC0415 - as above
 
-    return limiting_platforms(format, voice, get_platforms(targets), get_platforms(DEFAULT_PLATFORMS))
+    taking = tuple(info for info in get_platforms(connected) if format in info.limits.formats)
+    return limiting_platforms(format, voice, get_platforms(targets) or taking, get_platforms(DEFAULT_PLATFORMS))

@@ -37,7 +37,7 @@ from copydesk.model.voice import Voice
 from copydesk.model.writer import ModelRequest
 from copydesk.ranking.canonical_url import canonical_url
 from copydesk.ranking.topics import Topics
-from copydesk.store import draft_queries, draft_updates, drafts, generation, items, users
+from copydesk.store import accounts, draft_queries, draft_updates, drafts, generation, items, users
 from copydesk.store import writers as stored_writers
 from copydesk.store.database import Transaction
 from copydesk.store.draft_updates import DraftSnapshot
@@ -203,6 +203,8 @@ class _TextInputs(Struct, frozen=True):
     """This draft, or another one of its item, has an image."""
     items: tuple[Item, ...]
     """All items that a BLOG may link to."""
+    connected: tuple[str, ...]
+    """The platforms of the user's accounts."""
 
 
 class _JobWriter:
@@ -312,6 +314,7 @@ def _load_inputs(conn: Transaction, user_id: str, draft_id: str, item: Item, now
         treatment=get_treatment(conn, user_id, draft.variants),
         has_image=generation.has_image(conn, user_id, item.id),
         items=_load_items(conn, user_id, draft, item) if draft.format is Format.BLOG else (),
+        connected=accounts.list_platforms(conn, user_id),
     )
 
 
@@ -334,7 +337,7 @@ def _brief(inputs: _TextInputs, material: GenerationInput) -> Brief:
         voice,
         source_type=get_source_type(item.source_type) if item.source_type else None,
         other_sources=tuple(source.name for source in score_sources if source.item_id != item.id),
-        platforms=platforms_of_draft(draft.format, voice, draft.target_platforms),
+        platforms=platforms_of_draft(draft.format, voice, inputs.connected, draft.target_platforms),
         feedback=draft.feedback,
         previous=draft.text or None,
     )

@@ -32,7 +32,7 @@ from copydesk.model.voice import Voice
 from copydesk.model.writer import ModelRequest
 from copydesk.ranking.rank import RankedStory
 from copydesk.settings import Settings
-from copydesk.store import drafts, items, sources, users
+from copydesk.store import accounts, drafts, items, sources, users
 from copydesk.store import writers as stored_writers
 from copydesk.store.database import Transaction
 from copydesk.store.drafts import NewDraft
@@ -80,6 +80,8 @@ class _Resources(NamedTuple):
     """Inputs shared by all drafts of a run. Each draft that is stored is added to `recent` and `roundups`."""
 
     voice: Voice
+    connected: tuple[str, ...]
+    """The platforms of the user's accounts."""
     recent: RecentTexts
     configs: Mapping[str, SourceConfig | None]
     """By source id."""
@@ -92,7 +94,7 @@ async def _load_resources(
     ctx: DeskContext, settings: Settings, formats: Sequence[Format], stories: Sequence[RankedStory]
 ) -> _Resources:
     now = ctx.clock()
-    voice, texts, source_rows = await ctx.read(_load_context, now - RECENT_WINDOW)
+    voice, connected, texts, source_rows = await ctx.read(_load_context, now - RECENT_WINDOW)
     configs = {source.id: source.config for source in source_rows}
     # Comparing texts is CPU-bound, and the console handles keys in the event loop.
     recent = await asyncio.to_thread(RecentTexts, texts)
@@ -101,7 +103,7 @@ async def _load_resources(
     recent_roundups = await ctx.read(_load_roundups, now - ROUNDUP_WINDOW) if blog_stories else ()
     interests = settings.ranking.interests
     roundups = await asyncio.to_thread(Roundups, blog_stories, interests, linked, recent_roundups)
-    return _Resources(voice, recent, configs, roundups, await load_model(ctx), await open_writer(ctx))
+    return _Resources(voice, connected, recent, configs, roundups, await load_model(ctx), await open_writer(ctx))
 
 
 class _UnsavedDraft(NamedTuple):
@@ -220,7 +222,7 @@ class _StoryWriter:
             voice,
             source_type=source_type,
             other_sources=other_sources,
-            platforms=platforms_of_draft(format, voice),
+            platforms=platforms_of_draft(format, voice, resources.connected),
         )
         brief = msgspec.structs.replace(brief, item_id=lead.entry.ident, parameters=parameters)
         brief = add_items(brief, lead, roundup.items, roundup.topic)
@@ -328,6 +330,7 @@ def _load_roundups(conn: Transaction, user_id: str, since: datetime) -> tuple[tu
 
 def _load_context(
     conn: Transaction, user_id: str, since: datetime
-) -> tuple[Voice, tuple[str, ...], tuple[Source, ...]]:
+) -> tuple[Voice, tuple[str, ...], tuple[str, ...], tuple[Source, ...]]:
     texts = drafts.list_texts_since(conn, user_id, since, MAX_RECENT_TEXTS)
-    return users.load_writing_voice(conn, user_id), texts, sources.list_all(conn, user_id)
+    voice, connected = users.load_writing_voice(conn, user_id), accounts.list_platforms(conn, user_id)
+    return voice, connected, texts, sources.list_all(conn, user_id)

@@ -12,12 +12,13 @@ from copydesk.store import accounts
 
 
 async def preview_post(ctx: DeskContext, post: Post, platforms: Sequence[str] = ()) -> tuple[Preview, ...]:
-    """Return a preview of `post` for each matching account, and for each named platform without a connected account.
+    """Return a preview of `post` for each account that it goes to, and for each named platform without an account.
 
-    Nothing is stored or sent over the network.
+    Where it goes to none, all accounts say why. Nothing is stored or sent over the network.
     """
     connected = await ctx.read(accounts.list_all)
-    targets = [(match.label, match.details, match.login_error) for match in select_accounts(connected, platforms)]
+    selected = ctx.platforms.select_targets(connected, platforms, post.format) or select_accounts(connected, platforms)
+    targets = [(match.label, match.details, match.login_error) for match in selected]
     # A desk without accounts still shows how the text would look, on the platforms that most users connect first.
     unconnected = find_unknown_names(connected, platforms) if platforms else () if connected else DEFAULT_PLATFORMS
     previews = [await _preview_account(ctx, post, label, account, error) for label, account, error in targets]
