@@ -1,4 +1,4 @@
-"""Workers in processes of their own, which post to a file and wait less than real ones before they look again."""
+"""Workers in processes of their own, which post to a file; most wait less than real ones before they look again."""
 
 import asyncio
 import multiprocessing
@@ -126,6 +126,42 @@ async def connect(desk: Desk, name: str) -> str:
     return await desk._context.write(accounts.save, new_id(desk.clock()), details, desk.clock())
 
 
+async def work(home: Path, url: str, posts: Path, on_start: Callable[[], None]) -> None:
+    """Work until SIGTERM."""
+    platform = FilePlatform(PostsFile(posts), guarantees=DeliveryGuarantees(settle_time=timedelta(0)))
+    variables = {
+        "COPYDESK_DATABASE__URL": url,
+        "COPYDESK_NETWORK__ALLOW_PRIVATE": "true",
+        "COPYDESK_JOBS__PIPELINE_MINUTES": "1",
+    }
+    configured = settings.load(os.environ | variables, home)
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    async with open_desks(configured, platforms={"fake": platform}) as desks:
+        worker = Worker(desks, lambda *_: None, concurrency=CONCURRENCY, url=url, password="")
+        await worker.run(stop, on_start)
+
+
+def run_worker(home: Path, url: str, posts: Path, started: Connection) -> None:
+    """Work as `work` does."""
+    # What it logs about lost connections would bury the figures.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    asyncio.run(work(home, url, posts, lambda: started.send("started")))
+
+
+def run_impatient_worker(home: Path, url: str, posts: Path, started: Connection) -> None:
+    """Work as `work` does, but take over, look twice and run the pipeline again sooner than a real worker."""
+    short = {"SILENCE": 2.0, "HEARTBEAT": 0.5, "TAKEOVER": "* * * * * */1", "SWEEP": "* * * * * */2"}
+    # How often a post is sent again before the user is asked is that of the product.
+    second = timedelta(seconds=1)
+    with (
+        patch.multiple(worker_module, **short),
+        patch.multiple(delivery_states, LOOKUP_INTERVAL=second, BACKOFF=(second,) * 4),
+        patch("copydesk.jobs.ERROR_BACKOFF", second),
+    ):
+        run_worker(home, url, posts, started)
+
+
 _FORKS = multiprocessing.get_context("forkserver")
 # Imported once, in a process that only forks: a worker that is killed each second would mostly import otherwise.
 _FORKS.set_forkserver_preload([__name__])
@@ -134,9 +170,15 @@ _FORKS.set_forkserver_preload([__name__])
 class WorkerProcess:
     """One worker, which is started at once."""
 
-    def __init__(self, home: Path, url: str, posts: Path) -> None:
+    def __init__(
+        self,
+        home: Path,
+        url: str,
+        posts: Path,
+        run: Callable[[Path, str, Path, Connection], None] = run_impatient_worker,
+    ) -> None:
         self._started, child = _FORKS.Pipe(duplex=False)
-        self._process = _FORKS.Process(target=run_worker, args=(home, url, posts, child))
+        self._process = _FORKS.Process(target=run, args=(home, url, posts, child))
         self._process.start()
         child.close()
 
@@ -160,34 +202,3 @@ class WorkerProcess:
         self._process.terminate()
         self._process.join(timeout=60)
         return self._process.exitcode
-
-
-async def work(home: Path, url: str, posts: Path, on_start: Callable[[], None]) -> None:
-    """Work until SIGTERM."""
-    platform = FilePlatform(PostsFile(posts), guarantees=DeliveryGuarantees(settle_time=timedelta(0)))
-    variables = {
-        "COPYDESK_DATABASE__URL": url,
-        "COPYDESK_NETWORK__ALLOW_PRIVATE": "true",
-        "COPYDESK_JOBS__PIPELINE_MINUTES": "1",
-    }
-    configured = settings.load(os.environ | variables, home)
-    stop = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with open_desks(configured, platforms={"fake": platform}) as desks:
-        worker = Worker(desks, lambda *_: None, concurrency=CONCURRENCY, url=url, password="")
-        await worker.run(stop, on_start)
-
-
-def run_worker(home: Path, url: str, posts: Path, started: Connection) -> None:
-    """Work as `work` does. A real worker waits longer before it takes over, looks twice, or runs the pipeline again."""
-    # What it logs about lost connections would bury the figures.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    short = {"SILENCE": 2.0, "HEARTBEAT": 0.5, "TAKEOVER": "* * * * * */1", "SWEEP": "* * * * * */2"}
-    # How often a post is sent again before the user is asked is that of the product.
-    second = timedelta(seconds=1)
-    with (
-        patch.multiple(worker_module, **short),
-        patch.multiple(delivery_states, LOOKUP_INTERVAL=second, BACKOFF=(second,) * 4),
-        patch("copydesk.jobs.ERROR_BACKOFF", second),
-    ):
-        asyncio.run(work(home, url, posts, lambda: started.send("started")))

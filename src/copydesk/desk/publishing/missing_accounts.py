@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.ids import shorten_ids
+from copydesk.desk.platforms import Platforms
 from copydesk.model.delivery import AccountQuestion, ConnectedAccount
 from copydesk.model.draft import Format
 from copydesk.model.ids import IdKind
@@ -39,10 +40,16 @@ class _Group(NamedTuple):
 
 async def list_without_account(ctx: DeskContext, draft_ids: Sequence[str]) -> tuple[str, ...]:
     """Return the ids of those drafts that no connected account would post; unknown ids are left out."""
-    connected = await ctx.read(accounts.list_all)
-    targets = await ctx.read(drafts.list_targets, draft_ids)
+    return await ctx.read(_find_without_account, draft_ids, ctx.platforms)
+
+
+def _find_without_account(
+    conn: Transaction, user_id: str, draft_ids: Sequence[str], platforms: Platforms
+) -> tuple[str, ...]:
+    connected = accounts.list_all(conn, user_id)
+    targets = drafts.list_targets(conn, user_id, draft_ids)
     return tuple(
-        draft.id for draft in targets if not ctx.platforms.select_targets(connected, draft.platforms, draft.format)
+        draft.id for draft in targets if not platforms.select_targets(connected, draft.platforms, draft.format)
     )
 
 
