@@ -419,6 +419,18 @@ async def test_new_version_is_announced_and_diffed(tmp_path: Path, monkeypatch: 
         assert "{+without culprits+}" in review.text
 
 
+async def test_new_version_is_shown_on_the_open_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = FakeWriter()
+    writer.answers = ["A postmortem without culprits."]
+    monkeypatch.setattr("copydesk.drafting.writer.get_writer", lambda: writer)
+    async with open_review(tmp_path, size=(80, 24)) as review:
+        await review.press("enter", "R", "enter")
+        await review.wait_for(lambda: any("New version of" in message for message in review.toasts))
+        await review.press("full_stop")
+        assert "─ Draft · 1 of 6 done · J next draft" in review.text
+        assert "A postmortem without culprits." in review.text
+
+
 async def test_difference_shows_the_users_own_edit(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         await review.desk.drafts.edit(review.current.id, "A postmortem that names two culprits.")

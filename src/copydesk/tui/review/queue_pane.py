@@ -752,7 +752,6 @@ class QueuePane(Container):
     def show_draft(self, draft_id: str) -> None:
         """Move the cursor to a draft: in the displayed list if it is loaded there, else in its tab, unfiltered."""
         if self.move_cursor_to(draft_id):
-            self.queue.focus()
             return
         switches = self._list_switches
         self.app.run_desk_task(
@@ -776,7 +775,6 @@ class QueuePane(Container):
         # The located state replaces the one in which the tab was left.
         self._saved_tabs.pop(self.tab, None)
         self._restore_tab(saved)
-        self.queue.focus()
 
 
 def _usual_part(rows: "Sequence[ListedDraft]") -> str:

@@ -173,6 +173,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
 
     def show_draft(self, draft_id: str) -> None:
         """Move the cursor to a draft, in its tab if the displayed list does not hold it."""
+        self.queue.focus()
         self.queue_pane.show_draft(draft_id)
 
     # Panes.
