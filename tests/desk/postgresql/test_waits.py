@@ -122,6 +122,27 @@ async def test_draft_with_comments_and_approvals_waits_twice(desk, monkeypatch):
     assert waits.count == 2
 
 
+async def test_decisions_edits_and_undos_wait_as_documented(desk, monkeypatch):
+    warm, *ids = await insert_drafts(desk, 4, status="pending_review")
+    # What is loaded once, and statements that the driver has not seen yet.
+    await desk.drafts.approve(warm)
+    await desk.drafts.undo()
+    waits, counts = Waits(monkeypatch), []
+    for change in (
+        desk.drafts.approve(ids[0]),
+        desk.drafts.undo(),
+        desk.drafts.reject(ids[1], feedback="Old news."),
+        desk.drafts.undo(),
+        desk.drafts.edit(ids[2], "The ferry sails again."),
+    ):
+        waits.count = 0
+        await change
+        counts.append(waits.count)
+    *decisions, edit = counts
+    assert decisions == [7, 13, 7, 12]
+    assert edit <= 18
+
+
 async def test_time_of_a_decision_is_stored_without_a_wait(desk, monkeypatch):
     waits = Waits(monkeypatch)
     counts = []
