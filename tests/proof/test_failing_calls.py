@@ -31,7 +31,12 @@ LONGEST_WAIT = 20.0
 FIRST_ALLOCATION = 1_000
 """Before it nothing but the command line itself is prepared."""
 UNEXPECTED = ("Traceback", "Unexpected error", "never retrieved", "never awaited", "Exception ignored")
-CONFUSED = ("SystemError", "path should be string, bytes", "Event loop stopped before Future completed")
+CONFUSED = (
+    "SystemError",
+    "path should be string, bytes",
+    "Event loop stopped before Future completed",
+    "Cannot run the event loop while another loop is running",
+)
 """What CPython raises in place of a MemoryError."""
 # CPython 3.11 reports a loop that it could not create a second time, when it is collected.
 HALF_CREATED_LOOP = "in _close_self_pipe"

@@ -43,8 +43,12 @@ class FaultyCall(msgspec.Struct, frozen=True):
     allocation: int = 0
     """The number of the allocation that fails."""
     is_warm_up: bool = False
-    timeout: float = 60.0
-    """Seconds after which a command counts as hanging; a post waits for half of them to be sent again."""
+    timeout: float = 150.0
+    """Seconds after which a command counts as hanging.
+
+    A post waits for 30 to be sent again; a lock of a file that the system did not release holds up several transactions
+    of the process for 30 each.
+    """
 
 
 class CallResult(msgspec.Struct, frozen=True):

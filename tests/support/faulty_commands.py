@@ -158,12 +158,14 @@ COMMANDS: dict[str, CommandCase] = {
     "source import": CommandCase(("source", "import", "{opml}"), has_rows("SELECT 1 FROM source WHERE name = 'Other'")),
     "source remove": CommandCase(("source", "remove", "{source}", "--yes"), lacks_rows("SELECT 1 FROM source")),
     "run-pipeline": CommandCase(("--run-pipeline",), has_rows("SELECT 1 FROM draft WHERE origin = 'pipeline'")),
-    # A job that failed is not started again within a minute, one that was interrupted not before its interval is over.
+    # A job that failed is not started again within a minute. What an interrupted one has fetched waits for the next
+    # source that is due.
     "daemon": CommandCase(
         ("daemon", "--once"),
         has_rows(
             "SELECT 1 FROM draft WHERE origin = 'pipeline'"
-            " UNION SELECT 1 FROM job WHERE name = 'pipeline' AND ended_at IS NOT NULL"
+            " UNION SELECT 1 FROM job WHERE name = 'pipeline'"
+            " AND (ended_at IS NOT NULL OR EXISTS (SELECT 1 FROM item WHERE state = 'new'))"
             " AND NOT EXISTS (SELECT 1 FROM run WHERE status = 'succeeded')"
         ),
     ),
