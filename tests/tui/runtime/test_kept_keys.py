@@ -328,7 +328,7 @@ async def test_discarded_password_is_not_shown(tmp_path: Path) -> None:
         await ui.press("A", "enter")
         assert isinstance(ui.app.screen, FieldsDialog)
         held = raise_busy(ui.app.desk.accounts, "connect")
-        await type_while_slow(ui, held, "word", opening_key="enter")
+        await type_while_slow(ui, held, "word", opening_key="ctrl+s")
         held.released.set()
         await ui.wait()
         assert "Discarded, typed while loading: 4 keys" in ui.toasts
