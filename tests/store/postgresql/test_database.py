@@ -153,6 +153,19 @@ async def disposable(tmp_path: Path, server: PostgresqlServer) -> AsyncIterator[
     await opened.close()
 
 
+async def test_connection_that_stays_in_its_pipeline_is_replaced(database: PostgresDatabase) -> None:
+    def send_and_fail(connection: Connection) -> None:
+        # As after a cut in the middle of a pipeline: results are missing of which nothing knows any more.
+        dbapi_connection(connection).pgconn.send_query_params(b"SELECT pg_sleep(1)", [])
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        await database.write(send_and_fail)
+
+    await database.write(add_user, "Bea")
+    assert await database.read(user_names) == ["Bea"]
+
+
 async def test_unit_that_met_a_conflict_is_run_again(
     disposable: PostgresDatabase, tmp_path: Path, server: PostgresqlServer
 ) -> None:

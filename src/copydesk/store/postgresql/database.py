@@ -402,9 +402,14 @@ def _is_lost(connection: Connection, error: BaseException) -> bool:
     """Return True if the server closed the connection; the next use of `connection` opens a new one then."""
     if not _driver(connection).closed:
         return False
+    _replace(connection, error)
+    return True
+
+
+def _replace(connection: Connection, error: BaseException) -> None:
+    """Close the connection; the next use of `connection` opens a new one."""
     connection.invalidate(error)
     connection.rollback()
-    return True
 
 
 def _with_connection(connection: Connection, unit: Callable[[Connection], T]) -> T:
@@ -413,7 +418,11 @@ def _with_connection(connection: Connection, unit: Callable[[Connection], T]) ->
         return unit(connection)
     except BaseException as error:
         if not connection.invalidated and not _is_lost(connection, error):
-            _driver(connection).rollback()
+            try:
+                _driver(connection).rollback()
+            except psycopg.Error:
+                # If the server closes it in the middle of a pipeline, libpq may stay in that for ever.
+                _replace(connection, error)
         raise
     finally:
         # Tells SQLAlchemy that the unit is over.
