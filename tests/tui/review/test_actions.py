@@ -21,7 +21,7 @@ from copydesk.tui.review.action_runner import Outcome, describe_bulk, format_fai
 from copydesk.tui.review.actions import PromptAutosave
 from copydesk.tui.widgets.key_hints import KeyLine
 from desk_fixtures import NOW, open_desk_at
-from review_driver import ReviewDriver, open_review, select_ids
+from review_driver import TEXTS, ReviewDriver, open_review, select_ids
 
 
 async def test_approve_shows_next_draft_and_saves(tmp_path: Path) -> None:
@@ -121,6 +121,29 @@ async def test_undo_removes_the_result_of_the_bulk_action(tmp_path: Path) -> Non
         assert review.toasts == ["5 approved · u undo"]
         await review.press("u")
         assert review.toasts == ["Undid approval of 5 drafts · Ctrl+R redo"]
+
+
+@pytest.mark.parametrize("keys", [(), ("slash", *"that", "enter")], ids=["tab", "search"])
+async def test_undo_shows_a_draft_that_had_left_the_list(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press(*keys, "g")
+        first, window = review.current, review.screen.queue.window
+        await review.press("a", "full_stop")
+        total = len(review.screen.queue.window)
+        assert total == len(window) - 1
+        await review.press("u")
+        await review.wait_for(lambda: len(review.screen.queue.window) == total + 1)
+        assert review.current.id == first.id
+
+
+async def test_undo_of_a_bulk_shows_the_drafts_that_had_left_the_list(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("space", "space", "a", "full_stop")
+        cursor = review.current
+        assert len(review.screen.queue.window) == len(TEXTS) - 2
+        await review.press("u")
+        await review.wait_for(lambda: len(review.screen.queue.window) == len(TEXTS))
+        assert review.current.id == cursor.id
 
 
 async def test_undo_without_changes_shows_message(tmp_path: Path) -> None:

@@ -653,9 +653,8 @@ class ActionRunner:
         self.queue.unfade(outcome.succeeded if undone else unchanged)
         if not undone:
             self._show_rows(result, unchanged)
-        # Only for a single draft: a bulk has no one row to return to.
-        if outcome.kind is EventKind.UNDO and len(outcome.succeeded) == 1:
-            self.pane.move_cursor_to(outcome.succeeded[0])
+        if outcome.kind is EventKind.UNDO:
+            self.pane.show_undone(outcome.succeeded)
         self._recent_actions.clear()
         # The result of what is undone no longer holds.
         self.app.dismiss_toasts()

@@ -98,6 +98,8 @@ class QueuePane(Container):
         """How many of the drafts of this sitting are decided, as displayed last."""
         self._sitting_total = 0
         """Drafts decided since the console was opened, and those still to be decided."""
+        self._target = ""
+        """The draft to which the cursor moves once the list that is being loaded is shown."""
         self._announced_id = ""
         """A draft that was written a moment ago, to which the next refresh moves the cursor."""
         self._filling_since: datetime | None = None
@@ -194,9 +196,13 @@ class QueuePane(Container):
         else:
             self.reload()
 
-    def reload(self) -> None:
-        """Load the list again, with the cursor on the same draft or, if that is gone, at the same position."""
+    def reload(self, target: str = "") -> None:
+        """Load the list again, with the cursor on the same draft or, if that is gone, at the same position.
+
+        With a `target` the cursor moves to that draft, if its row is loaded.
+        """
         self._list_number += 1
+        self._target = target
         self.queue.end_range()
         number, view, position = self._list_number, self.view, self._cursor_position()
         self._desk_screen.load_with_retry(lambda desk: self._load_list(desk, number, view, position), keys_wait=True)
@@ -280,6 +286,7 @@ class QueuePane(Container):
             cursor = 0 if was_filling else result.cursor_index(self.queue.current, self.queue.cursor)
             self.queue.show_window(result.window, marks, cursor)
             self._show_pending()
+            self.move_cursor_to(self._target)
         self._header.show_query_error("")
         if result.mark_positions.removed_count:
             self.app.notify_latest(labels.marked_drafts_left(result.mark_positions.removed_count))
@@ -748,6 +755,15 @@ class QueuePane(Container):
         if index is not None:
             self.queue.cursor = index
         return index is not None
+
+    def show_undone(self, ids: Sequence[str]) -> None:
+        """Move the cursor to a draft whose change was undone. Load the list again if it may lack rows of `ids`."""
+        # Only for a single draft: a bulk has no one row to return to.
+        target = ids[0] if len(ids) == 1 else ""
+        if not {row.id for row in self.queue.window.rows}.issuperset(ids):
+            self.reload(target)
+        else:
+            self.move_cursor_to(target)
 
     def show_draft(self, draft_id: str) -> None:
         """Move the cursor to a draft: in the displayed list if it is loaded there, else in its tab, unfiltered."""
