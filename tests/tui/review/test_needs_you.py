@@ -139,23 +139,6 @@ async def test_drop_asks_only_while_something_would_still_be_done(tmp_path: Path
         assert "need" not in ui.lines[0]
 
 
-async def test_delivery_dropped_in_doubt_is_sent_again_by_the_key_that_posts(tmp_path: Path) -> None:
-    async with open_needs_you(tmp_path) as ui:
-        draft_id = ui.app.screen.questions.current.delivery.draft_id
-        await ui.press("D", "y")
-        ui.app.show_draft(draft_id)
-        await ui.wait()
-        await ui.press("p")
-        assert "fake:me may have it already. Send it again?" in ui.text
-        await ui.press("enter")
-        assert ui.server.posts == ()
-        await ui.press("p", "y")
-        assert [post.text for post in ui.server.posts] == ["Unknown."]
-        assert ui.toasts[-1] == "fake:me: Posted: https://fake.example/me/1"
-        await ui.press("p")
-        assert [post.text for post in ui.server.posts] == ["Unknown."]
-
-
 class ServerPlatform(FakePlatform):
     """A platform that asks for the server of an account."""
 

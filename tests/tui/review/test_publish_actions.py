@@ -11,13 +11,12 @@ from copydesk.desk import open_desk
 from copydesk.desk.drafts.source_changes import hold_drafts
 from copydesk.errors import ConflictError
 from copydesk.model.draft import Status
-from copydesk.posting.fake import FakePlatform, FakeServer, Fault
-from copydesk.posting.platform import Account, DeliveryGuarantees, Post, Problem
+from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.posting.platform import Account, Post, Problem
 from copydesk.store import accounts
 from copydesk.tui.app import Console
 from copydesk.tui.review.screen import ReviewScreen
 from desk_fixtures import NOW, Watch, settings_at
-from posting_fixtures import connect_account, create_approved_draft, open_posting_desk
 from review_driver import ReviewDriver, open_review
 
 HOUR = timedelta(hours=1)
@@ -191,38 +190,6 @@ async def test_question_before_posting_names_only_accounts_that_take_the_draft(t
         assert "cannot be posted as it is" in review.text
         await review.press("n")
         assert await review.get_status(refused.id) is refused.status
-
-
-async def test_dropped_delivery_is_sent_again_where_no_other_account_takes_the_draft(tmp_path: Path) -> None:
-    server = FakeServer()
-    platforms = {"fake": PickyPlatform(server, guarantees=DeliveryGuarantees(can_read_back=False))}
-    async with open_posting_desk(tmp_path, platforms) as desk:
-        for name in ("me", "picky"):
-            await connect_account(desk, name)
-        server.faults.extend([Fault.CUT_BEFORE] * 2)
-        draft_id = await create_approved_draft(desk)
-        await desk.posting.post(draft_id, wait=60)
-        (delivery,) = [report for report in await desk.posting.list_deliveries(draft_id) if report.in_doubt]
-        await desk.posting.give_up(delivery.id)
-
-    async def ask(minutes: int, *keys: str) -> str:
-        now = NOW + timedelta(minutes=minutes)
-        app = Console(lambda: open_posting_desk(tmp_path, platforms, clock=lambda: now), clock=lambda: now)
-        async with app.run_test(size=(120, 32), notifications=True) as pilot:
-            await wait_until_idle(pilot)
-            review = ReviewDriver(app, pilot)
-            app.show_draft(draft_id)
-            await review.wait()
-            await review.press("p")
-            text = review.text
-            await review.press(*keys)
-            return text
-
-    assert "The last request may still arrive. Try again in 1 minute." in await ask(1, "y")
-    assert server.posts == ()
-    assert "fake:me may have it already. Send it again?" in await ask(5, "y")
-    assert [post.text for post in server.posts] == ["One thing worth saying."]
-    assert "cannot be posted as it is" in await ask(6, "n")
 
 
 async def test_question_before_posting_names_an_account_that_needs_a_login(tmp_path: Path) -> None:

@@ -550,8 +550,6 @@ class PostPlan(NamedTuple):
     question: str
     warnings: Sequence[str] = ()
     possible: bool = True
-    resends: Sequence[str] = ()
-    """Deliveries to send again in place of new ones."""
 
 
 class PostDialog(ConfirmDialog):
@@ -564,8 +562,6 @@ class PostDialog(ConfirmDialog):
         self._load_plan = load_plan
         self._loaded = False
         self._ready = False
-        self.resends: Sequence[str] = ()
-        """Deliveries that a yes sends again in place of new ones."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="ask"):
@@ -593,11 +589,11 @@ class PostDialog(ConfirmDialog):
         self.query_one(".-question", Static).update(Content(clean(plan.question)))
         self.query_one(".-warning", Static).update(Content("\n".join(clean(warning) for warning in plan.warnings)))
         self.query_one(".-hint", Static).update(
-            key_hints("yes", {"yes": labels.SEND_AGAIN if plan.resends else labels.POST_YES, "no": labels.CANCEL})
+            key_hints("yes", {"yes": labels.POST_YES, "no": labels.CANCEL})
             if plan.possible
             else key_hints("yes", {"no": labels.POST_NOT_POSSIBLE})
         )
-        self._loaded, self._ready, self.resends = True, plan.possible, plan.resends
+        self._loaded, self._ready = True, plan.possible
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
         """Close with the answer; a yes does not count until the plan is shown."""

@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from copydesk.errors import CopydeskError, InvalidError
-from copydesk.model.delivery import FINAL_STATES, DeliveryState, NextBy, select_accounts
+from copydesk.model.delivery import DeliveryState, NextBy, select_accounts
 from copydesk.model.draft import TO_REVIEW, Action, Status
 from copydesk.model.requests import ChangeDraft
 from copydesk.text import clean
@@ -20,7 +19,7 @@ from copydesk.tui.runtime.notifications import is_refusal
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.model.delivery import ConnectedAccount, DeliveryReport
+    from copydesk.model.delivery import DeliveryReport
     from copydesk.model.draft import ListedDraft
     from copydesk.tui.review.dialogs import ParsedTime, PostPlan
 
@@ -149,13 +148,10 @@ class PublishActions:
             return
 
         def on_answer(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes the dialog's result
-            if yes and dialog.resends:
-                self._resend(dialog.resends)
-            elif yes:
+            if yes:
                 self._post(draft)
 
-        dialog = PostDialog(lambda: self._plan(draft))
-        self.app.push_screen(dialog, on_answer)
+        self.app.push_screen(PostDialog(lambda: self._plan(draft)), on_answer)
 
     def _post(self, draft: "ListedDraft") -> None:
         if self._runner.changes.current_state(draft).status in TO_REVIEW:
@@ -173,17 +169,6 @@ class PublishActions:
             lambda desk: self._post_in_background(desk, draft), name="post", on_finished=lambda: self._on_posted(draft)
         )
 
-    def _resend(self, delivery_ids: Sequence[str]) -> None:
-        async def resend(desk: "Desk") -> None:
-            for delivery_id in delivery_ids:
-                report = await desk.posting.resend(delivery_id)
-                is_posted = report.state is DeliveryState.SENT
-                message = await describe_outcome(desk, report)
-                self.app.notify(message, severity="information" if is_posted else "warning")
-
-        refresh = partial(self._runner.screen.call_later, self._runner.screen.refresh_data)
-        self.app.run_desk_task(resend, name="post", on_finished=refresh)
-
     def _on_posted(self, draft: "ListedDraft") -> None:
         self._runner.changes.pending.remove_first(draft.id)
         self._runner.screen.call_later(self._runner.screen.refresh_data)
@@ -196,44 +181,23 @@ class PublishActions:
             return PostPlan(labels.DESK_NOT_OPEN, possible=False)
         await _preload_posting(desk)
         connected = await desk.accounts.list()
+        # Posting again skips accounts where the draft is live, so they are not named.
+        live_accounts = {
+            delivery.account
+            for delivery in await desk.posting.list_deliveries(draft.id)
+            if delivery.state is DeliveryState.SENT
+        }
+        accounts = [
+            account.label
+            for account in select_accounts(connected, draft.target_platforms)
+            if account.label not in live_accounts
+        ]
         if not connected:
             return PostPlan(labels.no_account_connected(), possible=False)
-        if self.app.needs_approvals and (refusal := await self._lacking_approval(desk, draft)):
-            return PostPlan(refusal, possible=False)
-        targets = [account.label for account in select_accounts(connected, draft.target_platforms)]
-        deliveries = await desk.posting.list_deliveries(draft.id)
-        # Posting again skips accounts where the draft is live, so they are not named.
-        live = {delivery.account for delivery in deliveries if delivery.state is DeliveryState.SENT}
-        accounts = [account for account in targets if account not in live]
-        plan = await self._plan_accounts(desk, draft, connected, accounts)
-        doubtful = [
-            delivery
-            for delivery in deliveries
-            if delivery.account in accounts and delivery.in_doubt and delivery.state in FINAL_STATES
-        ]
-        if plan.possible or not doubtful or self._runner.changes.current_state(draft).status in TO_REVIEW:
-            return plan
-        return self._plan_resend(doubtful)
-
-    def _plan_resend(self, deliveries: "Sequence[DeliveryReport]") -> "PostPlan":
-        """Return the plan to send deliveries again that were given up while their outcome was unknown."""
-        from copydesk.tui.review.dialogs import PostPlan  # noqa: PLC0415
-
-        now = self.app.clock()
-        if settles_at := max((report.settles_at for report in deliveries if report.settles_at), default=None):
-            return PostPlan(labels.wait_to_resend(settles_at, now), possible=False)
-        names = labels.join_names([report.account for report in deliveries])
-        question = labels.send_again_question(names, in_doubt=True)
-        return PostPlan(question, resends=[report.id for report in deliveries])
-
-    async def _plan_accounts(
-        self, desk: "Desk", draft: "ListedDraft", connected: "Sequence[ConnectedAccount]", accounts: Sequence[str]
-    ) -> "PostPlan":
-        """Return the plan to post to those of the accounts that take the draft."""
-        from copydesk.tui.review.dialogs import PostPlan  # noqa: PLC0415
-
         if not accounts:
             return PostPlan(labels.ALREADY_POSTED, possible=False)
+        if self.app.needs_approvals and (refusal := await self._lacking_approval(desk, draft)):
+            return PostPlan(refusal, possible=False)
         blockers = await desk.posting.blockers(draft.id, accounts)
         login_errors = {account.label: account.login_error for account in connected if account.login_error}
         # A post that only waits for a login is sent after it.
