@@ -40,10 +40,11 @@ async def connect_account(
     *,
     display_name: str = "",
     server: str = "",
+    max_length: int | None = None,
 ) -> str:
     """Store a connected account; return its id."""
     server = server or f"https://{platform}.example"
-    details = Account(platform=platform, server=server, id=name, name=display_name or name)
+    details = Account(platform=platform, server=server, id=name, name=display_name or name, max_length=max_length)
     return await desk._context.write(accounts.save, new_id(now), details, now)
 
 

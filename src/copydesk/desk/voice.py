@@ -14,6 +14,7 @@ from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
 from copydesk.errors import DeclinedError, NotFoundError
 from copydesk.ingest.registry import get_source_type
+from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Format
 from copydesk.model.item import Item
 from copydesk.model.token import Scope
@@ -81,7 +82,7 @@ class Voices:
         candidates, voice_fields = await self._ctx.read(_load_items_and_voice, item_id)
         changed = {name: value for name in Voice.__struct_fields__ if (value := getattr(request, name)) is not None}
         voice = msgspec.structs.replace(voice_fields, **changed)
-        connected = await self._ctx.read(accounts.list_platforms)
+        connected = await self._ctx.read(accounts.list_all)
         # In a thread: analyzing the whole article takes long enough to delay key presses.
         return await asyncio.to_thread(lambda: asyncio.run(_write_first_preview(candidates, format, voice, connected)))
 
@@ -105,7 +106,7 @@ class Voices:
 
         recent, before, after = await self._ctx.read(_load_comparison, changes, merge_formats=merge_formats)
         writer = get_writer() if offline else await open_writer(self._ctx)
-        connected = await self._ctx.read(accounts.list_platforms)
+        connected = await self._ctx.read(accounts.list_all)
         briefs = [
             (_build_brief(item, format, before, connected), _build_brief(item, format, after, connected))
             for item in recent
@@ -243,7 +244,7 @@ def empty_profile(user_id: str) -> VoiceProfile:
 
 
 async def _write_first_preview(
-    items: Sequence[Item], format: Format, voice: Voice, connected: Sequence[str]
+    items: Sequence[Item], format: Format, voice: Voice, connected: Sequence[ConnectedAccount]
 ) -> VoicePreview:
     """Return the preview of the first item that the writer does not decline. Raise WriterError if it declines all."""
     declined: DeclinedError | None = None
@@ -256,7 +257,9 @@ async def _write_first_preview(
     raise declined
 
 
-async def _write_preview(item: Item, format: Format, voice: Voice, connected: Sequence[str]) -> VoicePreview:
+async def _write_preview(
+    item: Item, format: Format, voice: Voice, connected: Sequence[ConnectedAccount]
+) -> VoicePreview:
     from copydesk.drafting.checks import build_check_context, check  # noqa: PLC0415 - heavy, and only needed here
     from copydesk.drafting.writer import get_writer  # noqa: PLC0415 - as above
 
@@ -272,7 +275,7 @@ async def _write_preview(item: Item, format: Format, voice: Voice, connected: Se
     )
 
 
-def _build_brief(item: Item, format: Format, voice: Voice, connected: Sequence[str]) -> "Brief":
+def _build_brief(item: Item, format: Format, voice: Voice, connected: Sequence[ConnectedAccount]) -> "Brief":
     from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - as above
 
     source_type = get_source_type(item.source_type) if item.source_type else None

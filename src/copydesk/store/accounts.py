@@ -15,7 +15,6 @@ _COLUMNS = (
 )
 _OWNED = account.c.user_id == bindparam("b_user")
 _ALL = select(*_COLUMNS).where(_OWNED).order_by(account.c.platform, account.c.name, account.c.id)
-_PLATFORMS = select(account.c.platform).where(_OWNED).distinct().order_by(account.c.platform)
 _BY_ID = select(*_COLUMNS).where(_OWNED, account.c.id == bindparam("b_id"))
 _LEASE = select(account.c.owner, account.c.claim_id, account.c.lease_until).where(
     _OWNED, account.c.id == bindparam("b_id")
@@ -39,11 +38,6 @@ class AccountLease(Struct, frozen=True):
 def list_all(conn: Connection, user_id: str) -> tuple[ConnectedAccount, ...]:
     """Return the user's accounts, by platform and name."""
     return tuple(ConnectedAccount(**row._mapping) for row in conn.execute(_ALL, {"b_user": user_id}))
-
-
-def list_platforms(conn: Connection, user_id: str) -> tuple[str, ...]:
-    """Return the platforms of the user's accounts."""
-    return tuple(conn.execute(_PLATFORMS, {"b_user": user_id}).scalars())
 
 
 def get(conn: Connection, user_id: str, account_id: str) -> ConnectedAccount | None:

@@ -275,7 +275,8 @@ def exclusive_lock(folder: Path, timeout: float) -> Iterator[None]:
 
 def _in_use_error() -> StoreBusyError:
     return StoreBusyError(
-        "The desk is open in another process; nothing changed.", hint="Quit the console and stop the daemon first."
+        "The desk is open in another process; nothing changed.",
+        hint="Quit the console and stop the daemon and the service first.",
     )
 
 

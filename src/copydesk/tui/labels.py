@@ -70,7 +70,7 @@ SEVERITY = {
     Severity.WARNING: Badge("~", "warn", "check warning"),
     Severity.INFO: Badge("i", "dim", "note"),
 }
-"""The result of a check, in its line and in the row of the queue."""
+"""The result of a check, in its line; errors and warnings also in the row of the queue."""
 CLAIM = {
     ClaimVerdict.SUPPORTED: Badge("=", "good", CLAIM_LABELS[ClaimVerdict.SUPPORTED]),
     ClaimVerdict.CONTRADICTS: Badge("!", "bad", CLAIM_LABELS[ClaimVerdict.CONTRADICTS]),

@@ -64,11 +64,13 @@ async def test_unknown_draft_and_too_long_text_are_refused(tmp_path: Path) -> No
             await desk.drafts.check("a" * (MAX_TEXT_LENGTH + 1))
 
 
-async def test_limits_of_connected_platforms_apply(tmp_path: Path) -> None:
-    def platforms(checks: Checks) -> set[str]:
-        names = ("Bluesky", "Mastodon", "X")
-        return {name for name in names for finding in checks.findings if f"on {name}," in finding.message}
+def platforms(checks: Checks) -> set[str]:
+    """Return the platforms for which the text is too long."""
+    names = ("Bluesky", "Mastodon", "X")
+    return {name for name in names for finding in checks.findings if f"on {name}," in finding.message}
 
+
+async def test_limits_of_connected_platforms_apply(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
         assert platforms(await desk.drafts.check("a" * 301)) == {"Bluesky", "X"}
         await connect_account(desk, platform="micropub")
@@ -77,6 +79,29 @@ async def test_limits_of_connected_platforms_apply(tmp_path: Path) -> None:
         await connect_account(desk, platform="mastodon")
         assert platforms(await desk.drafts.check("a" * 301)) == set()
         assert platforms(await desk.drafts.check("a" * 501)) == {"Mastodon"}
+
+
+async def test_limit_of_a_server_takes_the_place_of_its_platform(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        await connect_account(desk, platform="mastodon", max_length=5000)
+        assert platforms(await desk.drafts.check("a" * 5000)) == set()
+        assert platforms(await desk.drafts.check("a" * 5001)) == {"Mastodon"}
+        await connect_account(desk, "other", platform="mastodon", max_length=600)
+        assert platforms(await desk.drafts.check("a" * 601)) == {"Mastodon"}
+
+
+async def test_limits_are_those_of_the_targeted_account(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        await connect_account(desk, platform="bluesky")
+        await connect_account(desk, platform="mastodon")
+        for targets, expected in (
+            (["Mastodon:me"], set()),
+            (["mastodon"], set()),
+            (["x:me"], {"X"}),
+            ([], {"Bluesky"}),
+        ):
+            created = await desk.drafts.create({"text": "a" * 400, "targetPlatforms": targets})
+            assert platforms((await desk.drafts.get(created.drafts[0].id)).checks) == expected
 
 
 async def test_texts_are_written_for_the_connected_platforms(tmp_path: Path) -> None:

@@ -20,6 +20,9 @@ AT = 'connection failed: connection to server at "192.0.2.1", port 5433 failed: 
         ("postgres://ada:secret@db.example:5433/desk?sslmode=require&sslpassword=secret", NAME),
         ("postgresql://ada@/desk?host=/run/postgresql", "postgresql://ada@/run/postgresql/desk"),
         ("postgresql:///desk", "postgresql://localhost/desk"),
+        ("postgresql://[::1]:5433/desk", "postgresql://[::1]:5433/desk"),
+        ("postgresql://a:1,b:2/desk", "postgresql://a:1,b:2/desk"),
+        ("postgresql:///desk?host=a,b&port=5433", "postgresql://a:5433,b:5433/desk"),
     ],
 )
 def test_server_is_named_without_password_and_options(url: str, name: str) -> None:
@@ -37,6 +40,16 @@ def test_server_is_named_without_password_and_options(url: str, name: str) -> No
         (
             "Connection refused\n\tIs the server running on that host and accepting TCP/IP connections?",
             "Connection refused",
+            "Check that PostgreSQL runs, and the URL.",
+        ),
+        (
+            'FATAL:  role "ada" does not exist',
+            'role "ada" does not exist',
+            "Check the user in the URL, and whom the server's pg_hba.conf lets in.",
+        ),
+        (
+            'root certificate file "/root.crt" does not exist',
+            'root certificate file "/root.crt" does not exist',
             "Check that PostgreSQL runs, and the URL.",
         ),
         (

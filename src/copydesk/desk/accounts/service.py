@@ -255,17 +255,19 @@ class Accounts:
 
     @operation
     async def get(self, name: str) -> ConnectedAccount:
-        """Return the account with this id or label, or the only one of this platform.
+        """Return the account with this id, name or label, or the only one of this platform.
 
         Raise NotFoundError, or InvalidError if there are several.
         """
         connected = await self.list()
-        matches = [account for account in connected if account.id == name] or list(select_accounts(connected, [name]))
+        names = name_accounts(connected)
+        matches = [account for account in connected if name in (account.id, names[account.id])]
+        matches = matches or list(select_accounts(connected, [name]))
         if len(matches) == 1:
             return matches[0]
         if matches:
-            names = ", ".join(name_accounts(matches).values())
-            raise InvalidError(FieldError("account", f"matches several accounts: {names}"))
+            several = ", ".join(names[account.id] for account in matches)
+            raise InvalidError(FieldError("account", f"matches several accounts: {several}"))
         raise NotFoundError(f"No account {name[:200]!r}.", hint="List all accounts: `copydesk account list`.")
 
 

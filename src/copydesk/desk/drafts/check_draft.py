@@ -1,15 +1,18 @@
 """Run the drafting checks on a text the user wrote or edited, against the limits of its platforms."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from math import inf
 from typing import NamedTuple, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from copydesk.desk.confidence import estimate
 from copydesk.desk.context import DeskContext
 from copydesk.ingest.registry import get_source_type
+from copydesk.model.delivery import Account, ConnectedAccount, find_unknown_names, select_accounts
 from copydesk.model.draft import Checks, Draft, DraftImage, Format
 from copydesk.model.item import Item
 from copydesk.model.platform import PlatformInfo
@@ -42,8 +45,7 @@ class CheckInputs(Struct, frozen=True):
     """None for the user's own texts: there is no source the draft could contradict."""
     items: tuple[Item, ...] = ()
     """All source items of a draft that has several."""
-    connected: tuple[str, ...] = ()
-    """The platforms of the user's accounts."""
+    connected: tuple[ConnectedAccount, ...] = ()
 
 
 class _CheckedText(NamedTuple):
@@ -97,7 +99,7 @@ def _load_inputs(conn: Transaction, user_id: str, since: datetime, draft: Draft 
         recent=recent,
         item=item if item and (item.source_type or item.entry.text) else None,
         items=items.list_of_draft(conn, user_id, draft.id) if draft and draft.items else (),
-        connected=accounts.list_platforms(conn, user_id),
+        connected=accounts.list_all(conn, user_id),
     )
 
 
@@ -122,14 +124,33 @@ def _run_checks(draft: _CheckedText, inputs: CheckInputs) -> Checks:
 
 
 def platforms_of_draft(
-    format: Format, voice: Voice, connected: Iterable[str], targets: Iterable[str] = ()
+    format: Format, voice: Voice, connected: Sequence[ConnectedAccount], targets: Sequence[str] = ()
 ) -> tuple[PlatformInfo, ...]:
-    """Return the platforms whose limits a draft has to keep: `targets`, else those `connected` ones that take it.
+    """Return the platforms whose limits a draft has to keep: those of `targets`, else of accounts that take its format.
 
-    Without any of them they are the default ones.
+    Without any of them they are the default ones. Each has the lowest limit of its accounts, whose servers may have
+    limits of their own.
     """
     from copydesk.drafting.writer import limiting_platforms  # noqa: PLC0415 - heavy, and only needed for checks
     from copydesk.posting.registry import DEFAULT_PLATFORMS, get_platforms  # noqa: PLC0415 - as above
 
-    taking = tuple(info for info in get_platforms(connected) if format in info.limits.formats)
-    return limiting_platforms(format, voice, get_platforms(targets) or taking, get_platforms(DEFAULT_PLATFORMS))
+    infos = [info for account in select_accounts(connected, targets) for info in _with_own_limit(account.details)]
+    if targets:
+        unconnected = find_unknown_names(connected, targets)
+        infos += get_platforms(name.partition(":")[0].strip().lower() for name in unconnected)
+    else:
+        infos = [info for info in infos if format in info.limits.formats]
+    infos.sort(key=lambda info: info.limits.max_length or inf, reverse=True)
+    # Of several accounts of a platform the last, which takes least, remains.
+    lowest = {info.name: info for info in infos}
+    return limiting_platforms(format, voice, tuple(lowest.values()), get_platforms(DEFAULT_PLATFORMS))
+
+
+def _with_own_limit(account: Account) -> tuple[PlatformInfo, ...]:
+    """Return the account's platform with the limit of its server; nothing if it is not registered."""
+    from copydesk.posting.registry import get_platforms  # noqa: PLC0415 - as above
+
+    return tuple(
+        replace(info, limits=replace(info.limits, max_length=account.max_length or info.limits.max_length))
+        for info in get_platforms([account.platform])
+    )

@@ -28,6 +28,7 @@ from copydesk.drafting.writer import Brief, Writer, WriterResult, build_brief
 from copydesk.errors import CopydeskError, FetchError, StoreError, WriterError
 from copydesk.ingest.article.reader import READ_TIMEOUT, Article, read_article
 from copydesk.ingest.registry import get_source_type
+from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Checks, Draft, DraftImage, DraftSource, Format, ListedDraft, Severity, Status, Trace
 from copydesk.model.item import Entry, Item
 from copydesk.model.serialization import Struct
@@ -203,8 +204,7 @@ class _TextInputs(Struct, frozen=True):
     """This draft, or another one of its item, has an image."""
     items: tuple[Item, ...]
     """All items that a BLOG may link to."""
-    connected: tuple[str, ...]
-    """The platforms of the user's accounts."""
+    connected: tuple[ConnectedAccount, ...]
 
 
 class _JobWriter:
@@ -314,7 +314,7 @@ def _load_inputs(conn: Transaction, user_id: str, draft_id: str, item: Item, now
         treatment=get_treatment(conn, user_id, draft.variants),
         has_image=generation.has_image(conn, user_id, item.id),
         items=_load_items(conn, user_id, draft, item) if draft.format is Format.BLOG else (),
-        connected=accounts.list_platforms(conn, user_id),
+        connected=accounts.list_all(conn, user_id),
     )
 
 

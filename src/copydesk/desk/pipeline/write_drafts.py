@@ -24,6 +24,7 @@ from copydesk.drafting.confidence import PRIOR_RATE, ConfidenceModel
 from copydesk.drafting.writer import Writer, WriterResult, build_brief
 from copydesk.errors import DeclinedError, TooFewSourcesError, WriterError
 from copydesk.ingest.registry import get_source_type
+from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Checks, Draft, Format, Status
 from copydesk.model.item import DECLINED_REASON, FAILED_REASON, Item, ItemState
 from copydesk.model.run import RunRequest
@@ -80,8 +81,7 @@ class _Resources(NamedTuple):
     """Inputs shared by all drafts of a run. Each draft that is stored is added to `recent` and `roundups`."""
 
     voice: Voice
-    connected: tuple[str, ...]
-    """The platforms of the user's accounts."""
+    connected: tuple[ConnectedAccount, ...]
     recent: RecentTexts
     configs: Mapping[str, SourceConfig | None]
     """By source id."""
@@ -330,7 +330,7 @@ def _load_roundups(conn: Transaction, user_id: str, since: datetime) -> tuple[tu
 
 def _load_context(
     conn: Transaction, user_id: str, since: datetime
-) -> tuple[Voice, tuple[str, ...], tuple[str, ...], tuple[Source, ...]]:
+) -> tuple[Voice, tuple[ConnectedAccount, ...], tuple[str, ...], tuple[Source, ...]]:
     texts = drafts.list_texts_since(conn, user_id, since, MAX_RECENT_TEXTS)
-    voice, connected = users.load_writing_voice(conn, user_id), accounts.list_platforms(conn, user_id)
+    voice, connected = users.load_writing_voice(conn, user_id), accounts.list_all(conn, user_id)
     return voice, connected, texts, sources.list_all(conn, user_id)

@@ -49,7 +49,7 @@ RETRY_DELAYS: Final = (0.01, 0.05, 0.25)
 """Seconds before a transaction that the server rolled back, to resolve a conflict with others, is run again."""
 
 _BEFORE_REASON: Final = re.compile(
-    r"^connection (failed|is bad): (connection to server (at|on) .*? failed: )?(FATAL: +|fe_sendauth: )?"
+    r"^connection (failed|is bad): (connection to server at .*? failed: )?(FATAL: +|fe_sendauth: )?"
 )
 
 P = ParamSpec("P")
@@ -300,8 +300,12 @@ def server_name(url: str) -> str:
     except psycopg.ProgrammingError as error:
         raise StoreError(f"database.url is not a PostgreSQL URL: {_first_line(error)}.") from error
     user = f"{info['user']}@" if "user" in info else ""
-    port = f":{info['port']}" if "port" in info else ""
-    return f"postgresql://{user}{info.get('host', 'localhost')}{port}/{info.get('dbname', '')}"
+    hosts, ports = str(info.get("host", "localhost")).split(","), str(info.get("port", "")).split(",")
+    servers = (
+        (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
+        for host, port in zip(hosts, ports if len(ports) > 1 else ports * len(hosts), strict=False)
+    )
+    return f"postgresql://{user}{','.join(servers)}/{info.get('dbname', '')}"
 
 
 @contextmanager
@@ -352,8 +356,10 @@ def _connect_hint(error: ConnectError) -> str:
     # libpq has no codes for what the server says before there is a connection.
     if "authentication failed" in str(error):
         return "Check the user in the URL, and COPYDESK_DATABASE__PASSWORD or ~/.pgpass."
-    if "does not exist" in str(error):
+    if re.search('database ".*" does not exist', str(error)):
         return "Check the URL, or create the database: createdb NAME"
+    if re.search('role ".*" does not exist|pg_hba.conf', str(error)):
+        return "Check the user in the URL, and whom the server's pg_hba.conf lets in."
     return "Check that PostgreSQL runs, and the URL."
 
 

@@ -155,7 +155,7 @@ class PublishActions:
 
     def _post(self, draft: "ListedDraft") -> None:
         if self._runner.changes.current_state(draft).status in TO_REVIEW:
-            # Quiet: it is posted at once, so that the approval cannot be undone, and the outcome is notified.
+            # Quiet: the outcome of the post is notified; if it is refused, the row shows the approval.
             self._runner.apply(
                 APPROVE, target=select_draft(draft), on_success=lambda _: self._post_now(draft), quiet=True
             )
