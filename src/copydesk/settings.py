@@ -378,9 +378,7 @@ class Settings(_Section, frozen=True, kw_only=True):
 
 
 SECTIONS: dict[str, type[_Section]] = {
-    name: type(section)
-    for name in Settings.__struct_fields__
-    if isinstance(section := getattr(Settings(), name), _Section)
+    name: type(section) for name, section in msgspec.structs.asdict(Settings()).items() if isinstance(section, _Section)
 }
 
 
