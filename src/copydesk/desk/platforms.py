@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.delivery import ConnectedAccount, select_accounts
+from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Format
+from copydesk.model.targets import PostingTargets, select_targets
 from copydesk.model.user import User
 
 if TYPE_CHECKING:
@@ -61,11 +62,12 @@ class Platforms:
             self._created[name] = self._create(name)
         return self._created[name]
 
-    def find_info(self, name: str) -> "PlatformInfo | None":
-        """Return what is known about the platform without importing its module; None if there is none."""
+    @property
+    def infos(self) -> "Mapping[str, PlatformInfo]":
+        """The facts of all platforms by name, without importing their modules, which takes longer than a frame."""
         from copydesk.posting.registry import PLATFORMS  # noqa: PLC0415 - see `_create`
 
-        return self._given[name].info if name in self._given else PLATFORMS.get(name)
+        return {**PLATFORMS, **{name: platform.info for name, platform in self._given.items()}}
 
     async def load(self, name: str) -> "Platform":
         """Return the platform as `get` does. Its module is imported in a thread, so that keys are not delayed."""
@@ -75,21 +77,13 @@ class Platforms:
 
     def select_targets(
         self, connected: Sequence[ConnectedAccount], names: Sequence[str], format: Format
-    ) -> tuple[ConnectedAccount, ...]:
+    ) -> PostingTargets:
         """Return the accounts to which a draft goes: those that `names` select, or all that accept its format."""
-        if names:
-            return select_accounts(connected, names)
-        return tuple(account for account in connected if self._accepts(account, format))
+        return select_targets(connected, names, format, self.infos)
 
     async def close(self) -> None:
         """Let the platforms store what they hold in memory."""
         await close_platforms(self._created.values())
-
-    def _accepts(self, account: ConnectedAccount, format: Format) -> bool:
-        # From the registry: importing the platform's own module takes longer than a frame of the console.
-        info = self.find_info(account.details.platform)
-        # None if it was connected by a newer version that has more platforms.
-        return info is not None and format in info.limits.formats
 
     def _create(self, name: str) -> "Platform":
         from copydesk.desk.accounts.credentials import AccountCredentials  # noqa: PLC0415 - most commands do not need the keyring

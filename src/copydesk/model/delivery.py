@@ -5,7 +5,7 @@ it is stored and printed: databases and scripts have that name.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -62,23 +62,26 @@ def name_accounts(accounts: Sequence[ConnectedAccount]) -> dict[str, str]:
     return names
 
 
-def select_accounts(accounts: Iterable[ConnectedAccount], names: Sequence[str]) -> tuple[ConnectedAccount, ...]:
+def account_keys(accounts: Sequence[ConnectedAccount]) -> dict[str, frozenset[str]]:
+    """Return the names in lower case that select each account, by its id: platform, label, and what tells it apart."""
+    names = name_accounts(accounts)
+    return {
+        account.id: frozenset(key.lower() for key in (account.details.platform, account.label, names[account.id]))
+        for account in accounts
+    }
+
+
+def select_accounts(accounts: Sequence[ConnectedAccount], names: Sequence[str]) -> tuple[ConnectedAccount, ...]:
     """Return the accounts that match `names`, in their order.
 
-    A name is a platform (`bluesky`) or a label (`bluesky:me.example`), in any case. No names select all accounts.
+    A name is a platform (`bluesky`), a label (`bluesky:me.example`), or one of `name_accounts`, in any case. No names
+    select all accounts.
     """
     if not names:
         return tuple(accounts)
     requested = {name.strip().lower() for name in names}
-    return tuple(
-        account for account in accounts if requested & {account.details.platform.lower(), account.label.lower()}
-    )
-
-
-def find_unknown_names(accounts: Iterable[ConnectedAccount], names: Sequence[str]) -> tuple[str, ...]:
-    """Return those of `names` that match no account."""
-    existing = {key for account in accounts for key in (account.details.platform.lower(), account.label.lower())}
-    return tuple(name for name in names if name.strip().lower() not in existing)
+    keys = account_keys(accounts)
+    return tuple(account for account in accounts if requested & keys[account.id])
 
 
 class DeliveryStep(Struct, frozen=True):

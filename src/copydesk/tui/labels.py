@@ -1111,6 +1111,12 @@ def no_account_connected() -> str:
     )
 
 
+def no_account_for_format(format: Format) -> str:
+    """Return the refusal to post a draft whose format no connected account takes."""
+    keys = f"{key_label('console.setup')}, then {key_label('setup.connect')}"
+    return f"No connected account takes this format ({FORMAT_NAMES[format]}). {keys} connects one."
+
+
 def missing_account(count: int, total: int) -> str:
     """Return the warning that no connected account would post `count` of `total` drafts."""
     drafts = f"{count:,} of the {plural(total, 'draft')}"

@@ -7,6 +7,7 @@ import pytest
 from copydesk.errors import InvalidError, NotFoundError
 from copydesk.model.draft import Checks, ClaimVerdict, Format
 from copydesk.model.requests import MAX_TEXT_LENGTH
+from copydesk.model.targets import TextLimit
 from desk_fixtures import URL_ONE, URL_TWO, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at
 from posting_fixtures import connect_account
 
@@ -102,6 +103,19 @@ async def test_limits_are_those_of_the_targeted_account(tmp_path: Path) -> None:
         ):
             created = await desk.drafts.create({"text": "a" * 400, "targetPlatforms": targets})
             assert platforms((await desk.drafts.get(created.drafts[0].id)).checks) == expected
+
+
+async def test_limits_of_an_edit_are_those_of_its_checks(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        created = await desk.drafts.create({"text": "one\n\n---\n\ntwo", "format": "THREAD"})
+        targeted = await desk.drafts.create({"text": "Some.", "targetPlatforms": ["mastodon", "x"]})
+        thread, short = (result.drafts[0].id for result in (created, targeted))
+        assert await desk.drafts.text_limits(thread) == (TextLimit("x", 280), TextLimit("bluesky", 300))
+        # LinkedIn takes no thread.
+        await connect_account(desk, platform="linkedin")
+        await connect_account(desk, platform="mastodon", max_length=5000)
+        assert await desk.drafts.text_limits(thread) == (TextLimit("mastodon", 5000),)
+        assert await desk.drafts.text_limits(short) == (TextLimit("x", 280), TextLimit("mastodon", 5000))
 
 
 async def test_texts_are_written_for_the_connected_platforms(tmp_path: Path) -> None:

@@ -60,6 +60,19 @@ async def test_post_needs_both_approvals(team: Team) -> None:
     assert team.posts == 1
 
 
+async def test_account_where_it_is_posted_asks_for_no_further_approval(team: Team) -> None:
+    await team.anna.accounts.require_approvals("fake:me", 1)
+    draft_id = await create_approved_draft(team.anna)
+    await team.anna.posting.post(draft_id)
+    await team.anna.accounts.require_approvals("fake:me", 2)
+
+    with pytest.raises(ConflictError, match="Already posted there"):
+        await team.anna.posting.post(draft_id)
+
+    await connect_account(team.anna, "you")
+    assert (await team.anna.posting.post(draft_id)).posted == ("fake:you",)
+
+
 async def test_scheduled_draft_waits_for_the_second_approval(team: Team) -> None:
     draft_id = await create_approved_draft(team.anna)
     await team.anna.drafts.change(draft_id, {"action": "schedule", "scheduledAt": NOW + HOUR})

@@ -80,3 +80,11 @@ async def test_posting_settings_apply(tmp_path: Path) -> None:
         await connect_account(desk)
         (preview,) = await desk.posting.preview("One.", Format.SHORT, alts=["a boat", ""])
     assert preview.stops[0].startswith("Image 2 has no alt text")
+
+
+async def test_previews_of_accounts_with_one_label_are_named_apart(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        for server in ("one", "two"):
+            await connect_account(desk, server=f"https://{server}.test")
+        previews = await desk.posting.preview("Some words.", Format.SHORT)
+        assert [preview.account for preview in previews] == ["fake:me (one.test)", "fake:me (two.test)"]

@@ -70,16 +70,16 @@ async def test_cursor_starts_where_the_text_ends(tmp_path: Path, text: str, loca
 async def test_counts_follow_typing(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=("Ten signs.",)) as review:
         await review.press("e")
-        assert "X 10/280  Bluesky 10/300  Mastodon 10/500" in review.text
+        assert "X 10/280  Bluesky 10/300" in review.text
         await review.press("ctrl+end", "!")
         assert "X 11/280" in review.text
 
 
 async def test_only_connected_platforms_are_counted(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=("Ten signs.",)) as review:
-        await connect_account(review.desk, platform="mastodon")
+        await connect_account(review.desk, platform="mastodon", max_length=5000)
         await review.press("e")
-        assert "Mastodon 10/500" in review.text
+        assert "Mastodon 10/5000" in review.text
         assert "/280" not in review.text
 
 

@@ -1,22 +1,26 @@
 """Tests for scheduling and posting from the review, with a real desk and a fake platform."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from console_driver import wait_until_idle
-from copydesk.desk import open_desk
+from copydesk.desk import Desk, open_desk
 from copydesk.desk.drafts.source_changes import hold_drafts
 from copydesk.errors import ConflictError
-from copydesk.model.draft import Status
-from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.model.draft import Format, Status
+from copydesk.model.platform import Limits
+from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import Account, Post, Problem
 from copydesk.store import accounts
 from copydesk.tui.app import Console
 from copydesk.tui.review.screen import ReviewScreen
 from desk_fixtures import NOW, Watch, settings_at
+from posting_fixtures import connect_account
 from review_driver import ReviewDriver, open_review
 
 HOUR = timedelta(hours=1)
@@ -208,6 +212,83 @@ async def test_question_before_posting_names_an_account_that_needs_a_login(tmp_p
         await review.press("p")
         assert "Post “A plain sentence.” now to fake:me?" in review.text
         assert "To fake:me after you sign in again: The password was changed." in review.text
+
+
+class Blog(FakePlatform):
+    """A platform that takes articles only."""
+
+    info = replace(FakePlatform.info, name="blog", limits=Limits(formats=frozenset({Format.BLOG})))
+
+
+@asynccontextmanager
+async def open_posting_review(
+    home: Path, *names: tuple[str, str], texts: Sequence[str] = ("A plain sentence.",), **platforms: FakePlatform
+) -> AsyncIterator[tuple[ReviewDriver, Desk]]:
+    """Open the review of a desk with accounts on these servers."""
+
+    def open_fake_desk() -> AbstractAsyncContextManager[Desk]:
+        return open_desk(settings_at(home), clock=Watch(), platforms=platforms)
+
+    async with open_fake_desk() as desk:
+        for platform, server in names:
+            await connect_account(desk, "me", platform=platform, server=f"https://{server}")
+        for text in texts:
+            await desk.drafts.create({"text": text})
+        app = Console(open_fake_desk, clock=lambda: NOW)
+        async with app.run_test(size=(120, 32), notifications=True) as pilot:
+            await wait_until_idle(pilot)
+            yield ReviewDriver(app, pilot), desk
+
+
+async def test_question_before_posting_tells_accounts_apart_and_names_no_blog(tmp_path: Path) -> None:
+    server = FakeServer(tmp_path / "posted.jsonl")
+    accounts = ("fake", "one.test"), ("fake", "two.test"), ("blog", "three.test")
+    platforms = {"fake": FakePlatform(server), "blog": Blog(server)}
+    async with open_posting_review(tmp_path, *accounts, **platforms) as (review, _):
+        await review.press("p")
+        assert "now to fake:me (one.test) and fake:me (two.test)?" in " ".join(review.text.split())
+        assert "blog" not in review.text
+
+
+async def test_draft_is_not_posted_where_no_account_takes_its_format(tmp_path: Path) -> None:
+    platforms = {"blog": Blog(FakeServer(tmp_path / "posted.jsonl"))}
+    async with open_posting_review(tmp_path, ("blog", "one.test"), **platforms) as (review, _):
+        await review.press("p")
+        assert "No connected account takes this format (short)." in review.text
+
+
+async def test_question_before_posting_names_a_target_without_account(tmp_path: Path) -> None:
+    platforms = {"fake": FakePlatform(FakeServer(tmp_path / "posted.jsonl"))}
+    async with open_posting_review(tmp_path, ("fake", "one.test"), texts=(), **platforms) as (review, desk):
+        for text, targets in (("Some go out.", ["fake", "mastodon"]), ("None goes out.", ["mastodon"])):
+            created = await desk.drafts.create({"text": text, "targetPlatforms": targets})
+            review.app.show_draft(created.drafts[0].id)
+            await review.wait()
+            await review.press("p")
+            if text == "Some go out.":
+                assert "Post “Some go out.” now to fake:me?" in review.text
+                assert "Not to mastodon: No such account is connected." in review.text
+            else:
+                assert "No account is connected for this draft." in review.text
+            await review.press("n")
+
+
+async def test_draft_that_may_be_posted_is_not_offered_to_be_posted(tmp_path: Path) -> None:
+    server = FakeServer(tmp_path / "posted.jsonl")
+    server.faults.append(Fault.LATE)
+    platforms = {"fake": FakePlatform(server)}
+    async with open_posting_review(tmp_path, ("fake", "one.test"), **platforms) as (review, desk):
+        draft_id = review.current.id
+        await desk.drafts.approve(draft_id)
+        await desk.posting.post(draft_id, wait=0)
+        await desk.posting.drain()
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        await desk.posting.give_up(report.id)
+        review.app.show_draft(draft_id)
+        await review.wait()
+        await review.press("p")
+        assert "“A plain sentence.” cannot be posted as it is." in review.text
+        assert "Not to fake:me: Given up by you. It is unknown whether it was posted." in " ".join(review.text.split())
 
 
 async def test_undo_skips_posted_draft(tmp_path: Path) -> None:

@@ -34,11 +34,11 @@ def required_approvals(
     # Most desks have no account that asks for several.
     if not draft_ids or most_approvals(connected) <= 1:
         return dict.fromkeys(draft_ids, 1)
-    targets = {
-        draft.id: platforms.select_targets(connected, draft.platforms, draft.format)
+    required = {
+        draft.id: platforms.select_targets(connected, draft.platforms, draft.format).approvals
         for draft in drafts.list_targets(conn, user_id, draft_ids)
     }
-    return {draft_id: max(account.approvals for account in found) for draft_id, found in targets.items() if found}
+    return {draft_id: count for draft_id, count in required.items() if count}
 
 
 def keep_lacking(conn: Transaction, user_id: str, required: Mapping[str, int]) -> dict[str, int]:

@@ -3,20 +3,19 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from math import inf
 from typing import NamedTuple, Self
 
 import msgspec
-from msgspec.structs import replace
 
 from copydesk.desk.confidence import estimate
 from copydesk.desk.context import DeskContext
 from copydesk.ingest.registry import get_source_type
-from copydesk.model.delivery import Account, ConnectedAccount, find_unknown_names, select_accounts
+from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Checks, Draft, DraftImage, Format
 from copydesk.model.item import Item
 from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Struct
+from copydesk.model.targets import TextLimit, select_targets, target_platforms
 from copydesk.model.voice import Voice
 from copydesk.store import accounts, drafts, items, users
 from copydesk.store.database import Transaction
@@ -126,31 +125,23 @@ def _run_checks(draft: _CheckedText, inputs: CheckInputs) -> Checks:
 def platforms_of_draft(
     format: Format, voice: Voice, connected: Sequence[ConnectedAccount], targets: Sequence[str] = ()
 ) -> tuple[PlatformInfo, ...]:
-    """Return the platforms whose limits a draft has to keep: those of `targets`, else of accounts that take its format.
+    """Return the platforms whose limits a draft has to keep, the tightest first: those that it goes to.
 
     Without any of them they are the default ones. Each has the lowest limit of its accounts, whose servers may have
     limits of their own.
     """
     from copydesk.drafting.writer import limiting_platforms  # noqa: PLC0415 - heavy, and only needed for checks
-    from copydesk.posting.registry import DEFAULT_PLATFORMS, get_platforms  # noqa: PLC0415 - as above
+    from copydesk.posting.registry import DEFAULT_PLATFORMS, PLATFORMS, get_platforms  # noqa: PLC0415 - as above
 
-    infos = [info for account in select_accounts(connected, targets) for info in _with_own_limit(account.details)]
-    if targets:
-        unconnected = find_unknown_names(connected, targets)
-        infos += get_platforms(name.partition(":")[0].strip().lower() for name in unconnected)
-    else:
-        infos = [info for info in infos if format in info.limits.formats]
-    infos.sort(key=lambda info: info.limits.max_length or inf, reverse=True)
-    # Of several accounts of a platform the last, which takes least, remains.
-    lowest = {info.name: info for info in infos}
-    return limiting_platforms(format, voice, tuple(lowest.values()), get_platforms(DEFAULT_PLATFORMS))
+    found = target_platforms(select_targets(connected, targets, format, PLATFORMS), PLATFORMS)
+    return limiting_platforms(format, voice, found, get_platforms(DEFAULT_PLATFORMS))
 
 
-def _with_own_limit(account: Account) -> tuple[PlatformInfo, ...]:
-    """Return the account's platform with the limit of its server; nothing if it is not registered."""
-    from copydesk.posting.registry import get_platforms  # noqa: PLC0415 - as above
-
+async def text_limits(ctx: DeskContext, draft: Draft) -> tuple[TextLimit, ...]:
+    """Return the limits that the checks of a draft's text use, the tightest first; none of a BLOG."""
+    voice, connected = await ctx.read(users.load_writing_voice), await ctx.read(accounts.list_all)
+    # In a thread: it may have to import the writer.
+    platforms = await asyncio.to_thread(platforms_of_draft, draft.format, voice, connected, draft.target_platforms)
     return tuple(
-        replace(info, limits=replace(info.limits, max_length=account.max_length or info.limits.max_length))
-        for info in get_platforms([account.platform])
+        TextLimit(info.name, info.limits.max_length) for info in platforms if info.limits.max_length is not None
     )

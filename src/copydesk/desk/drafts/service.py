@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.activity import Activity, Comments
-from copydesk.desk.drafts.check_draft import check_text
+from copydesk.desk.drafts.check_draft import check_text, text_limits
 from copydesk.desk.drafts.create import DraftCreation
 from copydesk.desk.drafts.history_text import DraftHistory
 from copydesk.desk.drafts.interrupted import InterruptedBulks
@@ -41,6 +41,7 @@ from copydesk.model.requests import (
     CreateDraft,
     validate_change,
 )
+from copydesk.model.targets import TextLimit
 from copydesk.model.transitions import DraftEvent, HistoryPosition, InterruptedBulk, NextUndo, UndoResult
 from copydesk.scheduling.time_text import parse_time
 from copydesk.scheduling.wall_time import instant_of_wall
@@ -144,6 +145,14 @@ class Drafts:
         """
         draft = await self.get(draft_id) if draft_id else None
         return await check_text(self._ctx, text, draft, format, platforms)
+
+    @operation
+    async def text_limits(self, draft_id: str) -> tuple[TextLimit, ...]:
+        """Return how long each post of the draft may be on the platforms that it goes to, as the checks count it.
+
+        The tightest limit first; none for a BLOG. Raise NotFoundError if there is no such draft.
+        """
+        return await text_limits(self._ctx, await self.get(draft_id))
 
     @operation
     async def approve(self, draft_id: str) -> Draft:

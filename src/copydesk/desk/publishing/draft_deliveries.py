@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from copydesk.desk.publishing.metrics import METRIC_READ_DELAYS
 from copydesk.model.delivery import FINAL_STATES, ConnectedAccount, DeliveryState
 from copydesk.model.draft import Status
+from copydesk.model.targets import PostingTargets, SkipReason
 from copydesk.model.transitions import SystemEvent
 from copydesk.posting.delivery_states import restart_delivery
 from copydesk.posting.platform import first_seed, repeat_seed
@@ -103,6 +104,16 @@ def may_be_live(row: DeliveryRow) -> bool:
     Sending it again without asking could post it twice.
     """
     return row.progress.state is DeliveryState.SENT or row.progress.doubt
+
+
+def skip_live(targets: PostingTargets, rows: Sequence[DeliveryRow]) -> PostingTargets:
+    """Return the targets without the accounts where the draft is posted, or may be; `rows` are its deliveries."""
+    reasons = {
+        account.id: SkipReason.POSTED if row.progress.state is DeliveryState.SENT else SkipReason.IN_DOUBT
+        for account in targets.accounts
+        if (row := latest_delivery(rows, account)) and may_be_live(row)
+    }
+    return targets.skip(reasons)
 
 
 def text_digest(text: str) -> str:

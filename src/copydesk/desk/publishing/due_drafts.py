@@ -124,9 +124,9 @@ class DueDrafts:
         targets = [self._ctx.platforms.select_targets(connected, draft.platforms, draft.format) for draft in drafts]
         # Only of drafts for accounts that ask for more than one: usually none does.
         demanding = {
-            draft.id: max(account.approvals for account in accounts)
-            for draft, accounts in zip(drafts, targets, strict=True)
-            if any(account.approvals > 1 for account in accounts)
+            draft.id: selected.approvals
+            for draft, selected in zip(drafts, targets, strict=True)
+            if selected.approvals > 1
         }
         lacking = await self._ctx.read(keep_lacking, demanding) if demanding else {}
         return [
@@ -134,10 +134,10 @@ class DueDrafts:
                 draft_id=draft.id,
                 format=draft.format,
                 at=draft.at,
-                accounts=() if draft.id in lacking else tuple(account.id for account in accounts),
+                accounts=() if draft.id in lacking else tuple(account.id for account in selected.accounts),
                 lacks_approvals=draft.id in lacking,
             )
-            for draft, accounts in zip(drafts, targets, strict=True)
+            for draft, selected in zip(drafts, targets, strict=True)
         ]
 
     def _mark_missed(

@@ -49,7 +49,7 @@ def _find_without_account(
     connected = accounts.list_all(conn, user_id)
     targets = drafts.list_targets(conn, user_id, draft_ids)
     return tuple(
-        draft.id for draft in targets if not platforms.select_targets(connected, draft.platforms, draft.format)
+        draft.id for draft in targets if not platforms.select_targets(connected, draft.platforms, draft.format).accounts
     )
 
 
@@ -63,7 +63,7 @@ def count_missing_accounts(
         {
             _missing_account(connected, platforms, draft_format)
             for draft_format, platforms in kinds
-            if not ctx.platforms.select_targets(connected, platforms, draft_format)
+            if not ctx.platforms.select_targets(connected, platforms, draft_format).accounts
         }
     )
 
@@ -116,7 +116,7 @@ def _group(ctx: DeskContext, waiting: _Waiting) -> dict[_MissingAccount, _Group]
     def find(draft: DraftTargets) -> _Group | None:
         kind = draft.platforms, draft.format
         if kind not in has_account:
-            has_account[kind] = bool(ctx.platforms.select_targets(waiting.connected, *kind))
+            has_account[kind] = bool(ctx.platforms.select_targets(waiting.connected, *kind).accounts)
         if has_account[kind]:
             return None
         return groups.setdefault(_missing_account(waiting.connected, *kind), _Group([], []))

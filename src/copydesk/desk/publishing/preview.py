@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.publishing.payload import rule_violations, run_in_article_thread
-from copydesk.model.delivery import Account, Preview, PreviewPart, find_unknown_names, select_accounts
+from copydesk.model.delivery import Account, Preview, PreviewPart
 from copydesk.model.draft import Format
+from copydesk.model.targets import SkipReason
 from copydesk.posting.platform import Platform, Post
 from copydesk.posting.registry import DEFAULT_PLATFORMS, PLATFORMS
 from copydesk.store import accounts
@@ -17,10 +18,11 @@ async def preview_post(ctx: DeskContext, post: Post, platforms: Sequence[str] = 
     Where it goes to none, all accounts say why. Nothing is stored or sent over the network.
     """
     connected = await ctx.read(accounts.list_all)
-    selected = ctx.platforms.select_targets(connected, platforms, post.format) or select_accounts(connected, platforms)
-    targets = [(match.label, match.details, match.login_error) for match in selected]
+    selected = ctx.platforms.select_targets(connected, platforms, post.format)
+    shown = selected.accounts or selected.skipped_for(SkipReason.FORMAT)
+    targets = [(selected.names[match.id], match.details, match.login_error) for match in shown]
     # A desk without accounts still shows how the text would look, on the platforms that most users connect first.
-    unconnected = find_unknown_names(connected, platforms) if platforms else () if connected else DEFAULT_PLATFORMS
+    unconnected = selected.disconnected or (() if connected else DEFAULT_PLATFORMS)
     previews = [await _preview_account(ctx, post, label, account, error) for label, account, error in targets]
     for name in unconnected:
         account = Account(platform=name.strip().lower(), server="", id="", name="")

@@ -15,15 +15,16 @@ from copydesk.desk.publishing.delivery_report import resolution_hint
 from copydesk.desk.publishing.draft_deliveries import (
     create_deliveries,
     latest_delivery,
-    may_be_live,
     record_delivery,
     settle_draft,
+    skip_live,
     text_digest,
 )
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
-from copydesk.model.delivery import ConnectedAccount, Delivery, DeliveryState, find_unknown_names
+from copydesk.model.delivery import ConnectedAccount, Delivery, DeliveryState
 from copydesk.model.draft import Action, Status
 from copydesk.model.ids import IdKind
+from copydesk.model.targets import PostingTargets
 from copydesk.model.transitions import EventKind, next_status
 from copydesk.model.validation import MAX_ID_LENGTH
 from copydesk.posting import delivery_states
@@ -64,41 +65,46 @@ def start_posting(
         settle_edit(conn, user_id, draft_id, edit.reviewer, now)
         write_change(conn, user_id, edit)
         snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
-    targets = _select_accounts(conn, user_id, snapshot, names, platforms)
-    _require_approvals(conn, user_id, snapshot, targets)
     rows = deliveries.list_by_draft(conn, user_id, draft_id)
-    existing = [row for account in targets if (row := latest_delivery(rows, account)) and may_be_live(row)]
-    # Refuse only if no account is left to post to.
-    if len(existing) == len(targets):
-        raise _refusal(snapshot, *_already_posted(conn, user_id, existing))
-    # Post only where nothing is live yet; the other accounts keep their delivery.
-    missing = [account for account in targets if latest_delivery(existing, account) is None]
+    targets = _select_targets(conn, user_id, snapshot, names, platforms, rows)
+    # What is final comes first: an approval would change nothing about a draft that is posted already.
+    _require_approvals(conn, user_id, snapshot, targets.accounts)
     mark_posting(conn, user_id, snapshot, now)
-    return create_deliveries(conn, user_id, draft_id, missing, now, now)
+    return create_deliveries(conn, user_id, draft_id, targets.accounts, now, now)
 
 
-def _select_accounts(
-    conn: Transaction, user_id: str, snapshot: DraftSnapshot, names: tuple[str, ...], platforms: Platforms
-) -> tuple[ConnectedAccount, ...]:
-    """Return the accounts to post to: those named, else the draft's targets, else all that accept its format."""
+def _select_targets(
+    conn: Transaction,
+    user_id: str,
+    snapshot: DraftSnapshot,
+    names: tuple[str, ...],
+    platforms: Platforms,
+    rows: Sequence[DeliveryRow],
+) -> PostingTargets:
+    """Return the accounts to post to. Raise InvalidError for an unknown name, ConflictError if none is left."""
     connected = accounts.list_all(conn, user_id)
     if not connected:
         hint = "Connect one: copydesk account connect bluesky"
         # Posting is no way out of the refusal, so it is not among the actions that it offers.
         raise _refusal(snapshot, "No accounts connected; nothing was posted.", hint, without=Action.POST)
-    if unknown_names := find_unknown_names(connected, names):
-        connected_labels = ", ".join(account.label for account in connected)
-        raise InvalidError(
-            FieldError("platforms", f"{', '.join(unknown_names)} is not connected; connected: {connected_labels}")
-        )
     draft = draft_queries.get(conn, user_id, snapshot.id)
-    names = names or (draft.target_platforms if draft else ())
-    targets = platforms.select_targets(connected, names, snapshot.format)
-    if not targets and names:
+    targets = platforms.select_targets(connected, names or (draft.target_platforms if draft else ()), snapshot.format)
+    if names and targets.disconnected:
+        connected_labels = ", ".join(targets.names.values())
+        raise InvalidError(
+            FieldError(
+                "platforms", f"{', '.join(targets.disconnected)} is not connected; connected: {connected_labels}"
+            )
+        )
+    if not targets.accounts and targets.disconnected:
         raise _refusal(snapshot, "None of its target platforms is connected; nothing was posted.")
-    if not targets:
+    if not targets.accounts:
         raise _refusal(snapshot, f"No connected account accepts the format {snapshot.format}; nothing was posted.")
-    return targets
+    left = skip_live(targets, rows)
+    # Refuse only if no account is left to post to; the other accounts keep their delivery.
+    if not left.accounts:
+        raise _refusal(snapshot, *_already_posted(conn, user_id, targets.accounts, rows))
+    return left
 
 
 def _require_approvals(
@@ -117,8 +123,11 @@ def _require_approvals(
         raise _refusal(snapshot, message, hint, without=Action.POST)
 
 
-def _already_posted(conn: Transaction, user_id: str, existing: Sequence[DeliveryRow]) -> tuple[str, str]:
+def _already_posted(
+    conn: Transaction, user_id: str, targets: Sequence[ConnectedAccount], rows: Sequence[DeliveryRow]
+) -> tuple[str, str]:
     """Return the message and hint for a draft that is, or may be, live on every account already."""
+    existing = [row for account in targets if (row := latest_delivery(rows, account))]
     doubtful = [row for row in existing if row.progress.state is not DeliveryState.SENT]
     if not doubtful:
         return "Already posted there; nothing was sent.", ""

@@ -22,7 +22,7 @@ from copydesk.desk.publishing.delivery_report import (
     get_answers,
     to_report,
 )
-from copydesk.desk.publishing.draft_deliveries import latest_delivery, text_digest
+from copydesk.desk.publishing.draft_deliveries import latest_delivery, skip_live, text_digest
 from copydesk.desk.publishing.grace import expires_at
 from copydesk.desk.publishing.metrics import collect_metrics
 from copydesk.desk.publishing.missing_accounts import list_missing_accounts, list_without_account
@@ -58,6 +58,7 @@ from copydesk.model.delivery import (
 from copydesk.model.draft import Action, Format, ListedDraft, Status, without_item
 from copydesk.model.ids import IdKind
 from copydesk.model.requests import ChangeDraft, validate_change
+from copydesk.model.targets import PostingTargets
 from copydesk.model.token import Scope
 from copydesk.model.transitions import allowed_actions
 from copydesk.model.validation import web_address_problem
@@ -73,6 +74,7 @@ POST_TIMEOUT = 30.0
 """Seconds that `post` waits for its deliveries to end."""
 POLL_INTERVAL = 0.1
 RECENT_FAILURES = timedelta(days=7)
+NOT_CONNECTED = "No such account is connected."
 
 
 class Posting:
@@ -303,6 +305,15 @@ class Posting:
         return await list_without_account(self._ctx, draft_ids)
 
     @operation
+    async def targets(self, draft_id: str, platforms: Sequence[str] = ()) -> PostingTargets:
+        """Return the accounts to which `post` would post a draft, and why it would not post it to the others.
+
+        Raise NotFoundError.
+        """
+        _, targets, rows = await self._ctx.read(_load_posting_state, draft_id, tuple(platforms), self._ctx.platforms)
+        return skip_live(targets, rows)
+
+    @operation
     async def blockers(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[PostingBlocker, ...]:
         """Return the reasons that would prevent posting a draft as it is. Nothing is sent over the network."""
         draft, targets, rows = await self._ctx.read(
@@ -311,12 +322,13 @@ class Posting:
         now, digest = self._ctx.clock(), text_digest(draft.text)
         post = to_post(draft, now)
         is_thread, rule_errors = len(post.parts) > 1, rule_violations(post, self._ctx.settings.posting)
-        blockers: list[PostingBlocker] = []
-        for account in targets:
+        names, blockers = targets.names, []
+        for account in targets.accounts:
             platform = self._ctx.platforms.get(account.details.platform)
             problems = await run_in_article_thread(post, platform.validate, post, account.details)
+            name = names[account.id]
             blockers += [
-                PostingBlocker(account=account.label, message=problem.message, part=problem.part if is_thread else None)
+                PostingBlocker(account=name, message=problem.message, part=problem.part if is_thread else None)
                 for problem in problems
             ]
             previous = await self._ctx.read(
@@ -330,7 +342,10 @@ class Posting:
             row = latest_delivery(rows, account)
             if row and row.progress.doubt and row.progress.state in FINAL_STATES:
                 messages.append(describe(row, (await self._load_contexts([row]))[row.id]))
-            blockers += [PostingBlocker(account=account.label, message=message) for message in messages if message]
+            blockers += [PostingBlocker(account=name, message=message) for message in messages if message]
+        if targets.accounts:
+            # Without any account all of it waits, which `list_without_account` finds.
+            blockers += [PostingBlocker(account=name, message=NOT_CONNECTED) for name in targets.disconnected]
         return tuple(blockers)
 
     @operation
@@ -367,14 +382,14 @@ class Posting:
     @operation
     async def prices(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Price, ...]:
         """Return the cost of posting a draft, one entry per account that charges."""
-        draft, targets = await self._ctx.read(_load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.platforms)
-        post = to_post(draft, self._ctx.clock())
+        draft, targets = await self._ctx.read(_load_draft_and_targets, draft_id, tuple(platforms), self._ctx.platforms)
+        post, names = to_post(draft, self._ctx.clock()), targets.names
         priced = [
             (account, post_cost(self._ctx.platforms.get(account.details.platform), post, account.details))
-            for account in targets
+            for account in targets.accounts
         ]
         return tuple(
-            Price(account=account.label, amount=f"{price.amount.normalize():f}", currency=price.currency)
+            Price(account=names[account.id], amount=f"{price.amount.normalize():f}", currency=price.currency)
             for account, price in priced
             if price
         )
@@ -518,9 +533,9 @@ def _load_deliveries(conn: Transaction, user_id: str, draft_id: str) -> tuple[De
     return deliveries.list_by_draft(conn, user_id, draft_id)
 
 
-def _load_draft_and_accounts(
+def _load_draft_and_targets(
     conn: Transaction, user_id: str, draft_id: str, names: tuple[str, ...], platforms: Platforms
-) -> tuple[ListedDraft, tuple[ConnectedAccount, ...]]:
+) -> tuple[ListedDraft, PostingTargets]:
     draft = draft_queries.load(conn, user_id, draft_id)
     connected = accounts.list_all(conn, user_id)
     return draft, platforms.select_targets(connected, names or draft.target_platforms, draft.format)
@@ -528,10 +543,10 @@ def _load_draft_and_accounts(
 
 def _load_posting_state(
     conn: Transaction, user_id: str, draft_id: str, names: tuple[str, ...], platforms: Platforms
-) -> tuple[ListedDraft, tuple[ConnectedAccount, ...], tuple[DeliveryRow, ...]]:
+) -> tuple[ListedDraft, PostingTargets, tuple[DeliveryRow, ...]]:
     """Return the draft, the accounts that it would go to, and its deliveries."""
-    draft, targets = _load_draft_and_accounts(conn, user_id, draft_id, names, platforms)
-    return draft, targets, deliveries.list_by_draft(conn, user_id, draft_id) if targets else ()
+    draft, targets = _load_draft_and_targets(conn, user_id, draft_id, names, platforms)
+    return draft, targets, deliveries.list_by_draft(conn, user_id, draft_id) if targets.accounts else ()
 
 
 def _is_ready_within(row: DeliveryRow, now: datetime, within: float) -> bool:

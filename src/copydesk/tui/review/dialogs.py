@@ -5,7 +5,7 @@ find in the text as it is typed.
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from copydesk.errors import CopydeskError
 from copydesk.model.draft import Checks, Format, Severity
 from copydesk.model.filters import MAX_TAGS, DraftView
 from copydesk.model.source import Source
+from copydesk.model.targets import TextLimit
 from copydesk.text import clean, clean_lines
 from copydesk.text.formatting import plural
 from copydesk.text.thread import split_parts
@@ -208,7 +209,8 @@ class EditRequest(NamedTuple):
     title: str
     text: str
     format: Format
-    platforms: Sequence[str]
+    limits: Sequence[TextLimit]
+    """How long it may be on the platforms that the draft goes to, the tightest first."""
     autosave: Callable[[str], Awaitable[None]]
     """Write the typed text to the autosave file. Raises OSError."""
     save: Callable[[str], Awaitable[str]]
@@ -222,51 +224,37 @@ class EditRequest(NamedTuple):
     notice: str = ""
 
 
-def relevant_platforms(targets: Iterable[str], connected: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the platforms whose limits apply, the tightest first.
-
-    They are the draft's targets, else those with an account, else all. `targets` may name an account of a
-    platform, as `mastodon:fosstodon.org`.
-    """
-    from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - the first paint does without the desk
-
-    limits = {info.name: info.limits.max_length for info in PLATFORMS.values() if info.limits.max_length is not None}
-    limits = dict(sorted(limits.items(), key=lambda entry: entry[1]))
-    targeted = {target.partition(":")[0].lower() for target in targets}
-    for candidates in (targeted, set(connected)):
-        if found := tuple(name for name in limits if name in candidates):
-            return found
-    return tuple(limits)
-
-
-def length_lines(text: str, format: Format, platforms: Sequence[str], width: int) -> list[Content]:
+def length_lines(text: str, format: Format, limits: Sequence[TextLimit], width: int) -> list[Content]:
     """Return the counts in lines of at most `width` cells.
 
     A text that is too long is marked in words, not by colour alone.
     """
-    if format is Format.BLOG:
-        return [Content.styled(f"{plural(len(text.split()), 'word')}, {plural(len(text), 'character')}", "dim")]
     parts = split_parts(text) if format is Format.THREAD else [text]
     # Put the exceeded limits first: there may be no room for the rest.
-    by_platform = sorted((_platform_length(parts, platform) for platform in platforms), key=lambda found: found[0] <= 0)
-    counts = [count for _, count in by_platform]
+    lengths = sorted(
+        filter(None, (_platform_length(parts, limit) for limit in limits)), key=lambda found: found[0] <= 0
+    )
+    if format is Format.BLOG or not lengths:
+        return [Content.styled(f"{plural(len(text.split()), 'word')}, {plural(len(text), 'character')}", "dim")]
+    counts = [count for _, count in lengths]
     if format is Format.THREAD:
         counts.insert(0, Content.styled(plural(len(parts), "post"), "dim"))
     return _wrap(counts, width)
 
 
-def _platform_length(parts: Sequence[str], platform: str) -> tuple[int, Content]:
+def _platform_length(parts: Sequence[str], limit: TextLimit) -> tuple[int, Content] | None:
     """Return the excess, and `X 257/280` or, for the longest post of a thread, `X 3: 291/280, 11 too long`."""
-    from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - as above
+    from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - the first paint does without the desk
 
-    info = PLATFORMS[platform]
-    limit = info.limits.max_length or 0
+    info = PLATFORMS.get(limit.platform)
+    if info is None:
+        return None
     # A thread without text has no parts.
     counts = [info.count(part) for part in parts] or [0]
     longest = max(counts)
     position = f"{counts.index(longest) + 1}: " if len(counts) > 1 else ""
-    label = f"{info.label} {position}{longest}/{limit}"
-    excess = longest - limit
+    label = f"{info.label} {position}{longest}/{limit.max_length}"
+    excess = longest - limit.max_length
     if excess > 0:
         return excess, Content.styled(labels.length_over_limit(label, excess), "bad")
     return excess, Content.styled(label, "dim")
@@ -289,16 +277,16 @@ class LengthLines(StaticLines):
         super().__init__(id="lengths")
         self._text = ""
         self._format = Format.SHORT
-        self._platforms: Sequence[str] = ()
+        self._limits: Sequence[TextLimit] = ()
 
-    def show(self, text: str, format: Format, platforms: Sequence[str]) -> None:
-        """Count this text for `platforms` and redraw."""
-        self._text, self._format, self._platforms = text, format, platforms
+    def show(self, text: str, format: Format, limits: Sequence[TextLimit]) -> None:
+        """Count this text for `limits` and redraw."""
+        self._text, self._format, self._limits = text, format, limits
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
         """Return the counts in as many lines as they take."""
-        return length_lines(self._text, self._format, self._platforms, width)
+        return length_lines(self._text, self._format, self._limits, width)
 
 
 CHECK_DELAY = 0.4
@@ -444,7 +432,7 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
 
     def _update_lengths(self) -> None:
         if self._request is not None:
-            self.query_one(LengthLines).show(self._text, self._request.format, self._request.platforms)
+            self.query_one(LengthLines).show(self._text, self._request.format, self._request.limits)
 
     @property
     def _text(self) -> str:

@@ -17,7 +17,6 @@ from copydesk.text.formatting import format_relative
 from copydesk.tui import labels
 from copydesk.tui.dialogs.base import WaitDialog
 from copydesk.tui.review.action_runner import ActionResult, ActionRunner, Outcome, error_message
-from copydesk.tui.review.dialogs import relevant_platforms
 from copydesk.tui.review.local_changes import DraftState
 from copydesk.tui.review.presence import EditLease
 from copydesk.tui.runtime.key_buffer import Hold
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from copydesk.desk import Desk
     from copydesk.model.draft import Draft, ListedDraft
+    from copydesk.model.targets import TextLimit
     from copydesk.tui.review.dialogs import EditDialog, EditRequest
 
 AUTOSAVE_FOLDER = "typed"
@@ -59,7 +59,7 @@ class _EditSession:
         self._takes_over = False
         """True if the user agreed to end the edit of another reviewer."""
 
-    def request(self, saved: UnsavedText | None, connected: Sequence[str]) -> "EditRequest":
+    def request(self, saved: UnsavedText | None, limits: Sequence["TextLimit"]) -> "EditRequest":
         """Return what the editor shows and calls."""
         from copydesk.tui.review.dialogs import EditRequest  # noqa: PLC0415 - as in `edit`
 
@@ -69,7 +69,7 @@ class _EditSession:
             title=f"{labels.FORMAT_NAMES[draft.format]} · {labels.draft_name(draft.text)}",
             text=draft.text,
             format=draft.format,
-            platforms=relevant_platforms(draft.target_platforms, connected),
+            limits=limits,
             autosave=self._keep_text,
             save=self._save,
             discard_autosave=self._forget,
@@ -221,9 +221,9 @@ class EditActions:
         draft = await desk.drafts.get(draft_id)
         status_after_edit(draft.status, archived=draft.archived_at is not None)  # raises before anything is typed
         saved = await asyncio.to_thread(self.texts(desk).find, draft_id)
-        connected = [account.details.platform for account in await desk.accounts.list()]
+        limits = await desk.drafts.text_limits(draft_id)
         session = _EditSession(self, desk, draft, saved.version if saved else draft.version, screen)
-        screen.call_later(screen.start, session.request(saved, connected), opening)
+        screen.call_later(screen.start, session.request(saved, limits), opening)
 
     async def save(self, desk: "Desk", draft: "ListedDraft", text: str, version: int) -> "Draft":
         """Store the text in the draft, and show that in its row."""

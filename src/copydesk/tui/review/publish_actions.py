@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from copydesk.errors import CopydeskError, InvalidError
-from copydesk.model.delivery import DeliveryState, NextBy, select_accounts
-from copydesk.model.draft import TO_REVIEW, Action, Status
+from copydesk.model.delivery import NextBy
+from copydesk.model.draft import TO_REVIEW, Action, Format, Status
 from copydesk.model.requests import ChangeDraft
+from copydesk.model.targets import PostingTargets, SkipReason
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 from copydesk.tui import labels
@@ -180,28 +181,22 @@ class PublishActions:
         if desk is None:
             return PostPlan(labels.DESK_NOT_OPEN, possible=False)
         await _preload_posting(desk)
-        connected = await desk.accounts.list()
-        # Posting again skips accounts where the draft is live, so they are not named.
-        live_accounts = {
-            delivery.account
-            for delivery in await desk.posting.list_deliveries(draft.id)
-            if delivery.state is DeliveryState.SENT
-        }
-        accounts = [
-            account.label
-            for account in select_accounts(connected, draft.target_platforms)
-            if account.label not in live_accounts
-        ]
-        if not connected:
-            return PostPlan(labels.no_account_connected(), possible=False)
-        if not accounts:
-            return PostPlan(labels.ALREADY_POSTED, possible=False)
-        if self.app.needs_approvals and (refusal := await self._lacking_approval(desk, draft)):
+        targets, name = await desk.posting.targets(draft.id), labels.draft_name(draft.text)
+        in_doubt = targets.skipped_for(SkipReason.IN_DOUBT)
+        if not targets.accounts and not in_doubt:
+            return PostPlan(_no_target(targets, draft.format), possible=False)
+        if refusal := await self._lacking_approval(desk, draft, targets.approvals):
             return PostPlan(refusal, possible=False)
-        blockers = await desk.posting.blockers(draft.id, accounts)
-        login_errors = {account.label: account.login_error for account in connected if account.login_error}
+        names = targets.names
+        accounts = {names[account.id]: account for account in targets.accounts}
+        live = {names[account.id] for account in targets.skipped_for(SkipReason.POSTED)}
+        blockers = [blocker for blocker in await desk.posting.blockers(draft.id) if blocker.account not in live]
         # A post that only waits for a login is sent after it.
-        waiting = [blocker for blocker in blockers if blocker.message == login_errors.get(blocker.account)]
+        waiting = [
+            blocker
+            for blocker in blockers
+            if blocker.account in accounts and blocker.message == accounts[blocker.account].login_error
+        ]
         blocking = [blocker for blocker in blockers if blocker not in waiting]
         blocked = {blocker.account for blocker in blocking}
         reached = [account for account in accounts if account not in blocked]
@@ -211,7 +206,7 @@ class PublishActions:
             for blocker in waiting
             if blocker.account in reached
         ]
-        name = labels.draft_name(draft.text)
+        skipped = [self.app.qualify_commands(reason) for reason in skipped]
         if not reached:
             return PostPlan(labels.no_account_takes(name), skipped, possible=False)
         prices = [
@@ -220,17 +215,19 @@ class PublishActions:
         ]
         return PostPlan(labels.post_question(name, reached), [*skipped, *prices])
 
-    async def _lacking_approval(self, desk: "Desk", draft: "ListedDraft") -> str:
-        """Return why the draft cannot be posted yet; empty if it has the approvals that it needs, or gets the last."""
+    async def _lacking_approval(self, desk: "Desk", draft: "ListedDraft", required: int) -> str:
+        """Return why the draft cannot be posted yet; empty if it has `required` approvals, or gets the last."""
+        if required <= 1:
+            return ""
         reviewed = await desk.drafts.activity.overview(draft.id)
         approved_by = {approval.reviewer for approval in reviewed.activity.approvals}
         # A draft under review is approved first.
         if self._runner.changes.current_state(draft).status in TO_REVIEW:
             approved_by = {reviewed.reviewer}
-        if len(approved_by) >= reviewed.required:
+        if len(approved_by) >= required:
             return ""
         names = [clean(name) for name in sorted(approved_by)]
-        return labels.post_lacks_approval(labels.draft_name(draft.text), names, reviewed.required)
+        return labels.post_lacks_approval(labels.draft_name(draft.text), names, required)
 
     async def _post_in_background(self, desk: "Desk", draft: "ListedDraft") -> None:
         attempts_before = {delivery.id: delivery.attempts for delivery in await desk.posting.list_deliveries(draft.id)}
@@ -294,6 +291,15 @@ class PublishActions:
             return []
         name, first = labels.draft_name((await desk.drafts.get(draft_id)).text), blockers[0]
         return [labels.posting_blocked(name, first.account, first.message, first.part)]
+
+
+def _no_target(targets: PostingTargets, format: Format) -> str:
+    """Return why a draft goes to no account."""
+    if targets.skipped_for(SkipReason.POSTED):
+        return labels.ALREADY_POSTED
+    if targets.disconnected:
+        return labels.missing_account(1, 1)
+    return labels.no_account_for_format(format) if targets.skipped else labels.no_account_connected()
 
 
 async def _preload_posting(desk: "Desk") -> None:
