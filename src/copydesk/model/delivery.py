@@ -30,6 +30,11 @@ class Account(Struct, frozen=True):
     max_length: int | None = field(default=None, name="longest")
     """Maximum length of a post in the platform's own units; None if it is the same on every server."""
 
+    @property
+    def identity(self) -> str:
+        """Platform, id and server, which stay when the account gets another handle. Seeds are derived from it."""
+        return f"{self.platform}:{self.id}@{self.server}"
+
 
 class ConnectedAccount(Struct, frozen=True):
     """A connected account. It contains no secret."""

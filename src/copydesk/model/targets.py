@@ -89,10 +89,14 @@ def select_targets(
             skipped.append(SkippedAccount(account, reason))
         else:
             accounts.append(account)
-    # Only for names: it is called for thousands of drafts at once.
+    return PostingTargets(tuple(accounts), tuple(skipped), find_disconnected(connected, names))
+
+
+def find_disconnected(connected: Sequence[ConnectedAccount], names: Sequence[str]) -> tuple[str, ...]:
+    """Return those of `names` that select no connected account."""
+    # Without names there is nothing to find: it is called for thousands of drafts at once.
     existing = set().union(*account_keys(connected).values()) if names else set()
-    disconnected = tuple(name for name in names if name.strip().lower() not in existing)
-    return PostingTargets(tuple(accounts), tuple(skipped), disconnected)
+    return tuple(name for name in names if name.strip().lower() not in existing)
 
 
 def _refused_for(info: PlatformInfo | None, format: Format) -> SkipReason | None:

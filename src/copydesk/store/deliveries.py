@@ -158,6 +158,13 @@ _UNFINISHED_OF_ACCOUNT = (
 )
 _METRICS_DUE = _JOINED.where(delivery.c.figures_at <= _NOW).order_by(delivery.c.account_id, delivery.c.id)
 
+_WITHOUT_ACCOUNT = (
+    select(delivery.c.id, delivery.c.draft_id, delivery.c.seed)
+    .join(engagement, engagement.c.id == delivery.c.id)
+    .where(delivery.c.account_id.is_(None), text("+delivery.user_id = :b_user"))
+    .where(engagement.c.platform == bindparam("b_platform"))
+)
+
 # SQLite's own number for applications: part of the transaction and of every copy, and no table of ours.
 _ARE_SENDS_MARKED: Final = {"sqlite": "PRAGMA user_version", POSTGRESQL: "SELECT sends_marked FROM desk"}
 _MARK_SENDS: Final = {"sqlite": "PRAGMA user_version = 1", POSTGRESQL: "UPDATE desk SET sends_marked = TRUE"}
@@ -218,6 +225,41 @@ class DeliveryEvent(Struct, frozen=True):
     at: datetime
     what: str
     says: str
+
+
+class FormerDelivery(Struct, frozen=True):
+    """A delivery whose account was removed."""
+
+    id: str
+    draft_id: str
+    seed: str
+
+
+def list_without_account(conn: Connection, user_id: str, platform: str) -> tuple[FormerDelivery, ...]:
+    """Return the deliveries to removed accounts of the platform."""
+    rows = conn.execute(_WITHOUT_ACCOUNT, {"b_user": user_id, "b_platform": platform})
+    return tuple(FormerDelivery(**row._mapping) for row in rows)
+
+
+def assign_account(
+    conn: Connection,
+    user_id: str,
+    delivery_ids: Sequence[str],
+    account_id: str,
+    now: datetime,
+    *,
+    metrics_since: datetime,
+) -> None:
+    """Assign deliveries to an account that was removed and connected again, except those that have one by now.
+
+    The metrics of posts since `metrics_since` are due for reading, which ended with the account.
+    """
+    for start in range(0, len(delivery_ids), BATCH_SIZE):
+        is_owned = (delivery.c.user_id == user_id, delivery.c.id.in_(delivery_ids[start : start + BATCH_SIZE]))
+        without_account = (*is_owned, delivery.c.account_id.is_(None))
+        unread = (delivery.c.sent_at > metrics_since, delivery.c.gone_at.is_(None), delivery.c.figures_at.is_(None))
+        conn.execute(update(delivery).where(*without_account, *unread).values(figures_at=now))
+        conn.execute(update(delivery).where(*without_account).values(account_id=account_id))
 
 
 def get(conn: Connection, user_id: str, delivery_id: str) -> DeliveryRow | None:
