@@ -175,8 +175,10 @@ class DueInputs(Struct, frozen=True):
     """A draft waits for its text."""
     to_estimate: bool
     """The confidences of drafts are out of date."""
+    fetches_sources: bool
+    """This process fetches sources."""
     to_fetch: bool
-    """A source is due, and this process fetches sources."""
+    """A source is due."""
     to_back_up: bool
     """The newest automatic backup is too old, and this process may make one by now."""
     to_prune: bool
@@ -200,7 +202,7 @@ def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
         JobName.METRICS: inputs.to_measure and not inputs.due,
         JobName.GENERATION: inputs.to_write,
         JobName.CONFIDENCE: inputs.to_estimate,
-        JobName.PIPELINE: inputs.to_fetch and _is_run_due(states.get(JobName.PIPELINE), inputs.now, inputs.pause),
+        JobName.PIPELINE: inputs.fetches_sources and _is_run_due(states.get(JobName.PIPELINE), inputs),
         JobName.BACKUP: inputs.to_back_up and _is_interval_over(states.get(JobName.BACKUP), inputs.now, BACKUP_RETRY),
         JobName.RETENTION: inputs.to_prune and _is_interval_over(states.get(JobName.RETENTION), inputs.now, DAY),
     }
@@ -225,13 +227,16 @@ def _is_interval_over(state: JobState | None, now: datetime, minimum: timedelta)
     return abs(now - state.began_at) >= minimum
 
 
-def _is_run_due(state: JobState | None, now: datetime, pause: timedelta) -> bool:
-    """Return True once the pause after a run is over, or at once if the last one failed or was interrupted."""
-    if state is None or state.began_at is None or state.ended_at is None or state.ended_at < state.began_at:
+def _is_run_due(state: JobState | None, inputs: DueInputs) -> bool:
+    """Return True if a source is due and the pause after a run is over, or the last run failed or was interrupted."""
+    if state is None or state.began_at is None:
+        return inputs.to_fetch
+    # It may have left items without drafts although no source is due: stored by a process that was killed since.
+    if state.ended_at is None or state.ended_at < state.began_at:
         return True
     has_failed = state.failed_at is not None and state.failed_at >= state.began_at
     # Only the sources that it left are due: each has its own interval.
-    return has_failed or _is_interval_over(state, now, pause)
+    return inputs.to_fetch and (has_failed or _is_interval_over(state, inputs.now, inputs.pause))
 
 
 def _is_backing_off(state: JobState | None, now: datetime) -> bool:
@@ -402,7 +407,8 @@ class Jobs:
             to_measure=due_work.to_measure,
             to_write=due_work.to_write,
             to_estimate=due_work.to_estimate,
-            to_fetch=due_work.to_fetch and self._fetches_sources,
+            fetches_sources=self._fetches_sources,
+            to_fetch=due_work.to_fetch,
             to_back_up=to_back_up,
             # Like a backup: not while the user waits for the first screens. A clock that is ahead makes everything old.
             to_prune=self._may_clean_up() and self._clock_warning is None,

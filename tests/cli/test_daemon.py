@@ -142,6 +142,15 @@ def test_killed_daemon_is_replaced_at_once(home, server):
     assert query_db(home, "SELECT status FROM run ORDER BY id") == [("interrupted",), ("succeeded",)]
 
 
+def test_items_of_killed_run_are_drafted_before_their_source_is_due(home):
+    with start_daemon(home) as daemon:
+        wait_until(lambda: query_db(home, "SELECT 1 FROM item"))
+        daemon.kill()
+        daemon.communicate(timeout=60)
+    assert run_in_process(home, "daemon", "--once").code == 0
+    assert query_db(home, "SELECT count(*) FROM draft") == [(3,)]
+
+
 def test_pipeline_interval_never_disables_fetching(home, server):
     before = len(server.requests_for("/feed"))
     assert run_in_process(home, "daemon", "--once", copydesk_jobs__pipeline="never").code == 0

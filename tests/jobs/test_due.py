@@ -1,6 +1,6 @@
 """Tests for which jobs are due."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ IDLE = DueInputs(
     to_measure=False,
     to_write=False,
     to_estimate=False,
+    fetches_sources=True,
     to_fetch=False,
     to_back_up=False,
     to_prune=False,
@@ -105,6 +106,18 @@ def test_no_pause_after_a_run_that_failed_or_was_interrupted() -> None:
     assert due_jobs(replace(situation, now=NOW + ERROR_BACKOFF)) == (JobName.PIPELINE,)
     interrupted = make_state(JobName.PIPELINE, began_at=NOW, ended_at=NOW - SECOND)
     assert due_jobs(replace(situation, states=(ZONES_CHECKED, interrupted))) == (JobName.PIPELINE,)
+
+
+@pytest.mark.parametrize("ended_at", [None, NOW - SECOND])
+def test_interrupted_run_is_repeated_before_a_source_is_due(ended_at: datetime | None) -> None:
+    interrupted = make_state(JobName.PIPELINE, began_at=NOW, ended_at=ended_at)
+    situation = replace(IDLE, states=(ZONES_CHECKED, interrupted))
+    assert due_jobs(situation) == (JobName.PIPELINE,)
+    assert due_jobs(replace(situation, fetches_sources=False)) == ()
+
+
+def test_nothing_is_fetched_where_fetching_is_off() -> None:
+    assert due_jobs(replace(IDLE, fetches_sources=False, to_fetch=True, states=(ZONES_CHECKED,))) == ()
 
 
 def test_pause_after_a_backup_that_failed_or_was_cancelled() -> None:
