@@ -17,8 +17,8 @@ from copydesk.desk.authentication import confirmed, current_token_name
 from copydesk.desk.event_watcher import EventWatcher
 from copydesk.desk.permissions import current_requirement
 from copydesk.desk.platforms import Platforms, close_platforms
-from copydesk.errors import CopydeskError, DeskClosedError, NotFoundError, RoleError
-from copydesk.model.role import Caller, check_role
+from copydesk.errors import CopydeskError, DeskClosedError, NotFoundError
+from copydesk.model.role import Caller, Roles, check_role
 from copydesk.model.source import SourceGroup
 from copydesk.model.token import Scope
 from copydesk.model.user import User
@@ -277,25 +277,8 @@ class DeskContext:
         self, work: Callable[[Transaction, str, Sequence[A]], list[T | CopydeskError]], items: Sequence[A]
     ) -> list[T | CopydeskError]:
         """Run `work` for groups of the elements, each as an atomic unit; see `Database.write_groups`."""
-        guarded, requirement, caller = confirmed(_guarded(work)), current_requirement(), self.caller
-
-        def run_for_user(conn: Transaction, group: Sequence[A]) -> list[T | CopydeskError]:
-            roles = users.query_roles(conn, self.user_id)()
-            if roles is None:
-                return [self._removed_error()] * len(group)
-            try:
-                if requirement is not None:
-                    requirement.check(roles, caller)
-            except RoleError as error:
-                return [error] * len(group)
-            return guarded(conn, self.user_id, group)
-
-        self.check_open()
-        results = await self.database.write_groups(run_for_user, items)
-        # What the caller may not do is an error of the whole request, not of each element.
-        if refusal := next((result for result in results if isinstance(result, RoleError)), None):
-            raise refusal
-        return results
+        checked = self._as_write(work)
+        return await self.database.write_groups(lambda conn, group: checked(conn, self.user_id, group), items)
 
     def _as_write(
         self, work: Callable[Concatenate[Transaction, str, P], T], *, is_effect: bool = True
@@ -321,21 +304,20 @@ class DeskContext:
             # Looked at last: a server's answer comes together with that to the first query of `work`.
             find_roles = users.query_roles(conn, user_id)
 
-            def check() -> None:
-                roles = find_roles()
+            def check(roles: Roles | None) -> None:
                 if roles is None:
                     raise self._removed_error()
                 if requirement is not None:
                     requirement.check(roles, caller)
 
             try:
-                result = work(conn, user_id, *args, **kwargs)
+                result, roles = work(conn, user_id, *args, **kwargs), find_roles()
             except Exception as error:
                 # Of a user who is gone nothing is found, and nothing can be added. A role refuses before anything else.
                 if isinstance(error, CopydeskError) or breaks_foreign_key(error):
-                    check()
+                    check(find_roles())
                 raise
-            check()
+            check(roles)
             return result
 
         return guarded

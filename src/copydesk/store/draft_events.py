@@ -12,7 +12,7 @@ from copydesk.errors import StoreCorruptError
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import EventKind
 from copydesk.store.column_types import from_microseconds, to_microseconds
-from copydesk.store.raw_sql import POSTGRESQL, execute_sql, to_sql
+from copydesk.store.raw_sql import POSTGRESQL, execute_sql, send_query, to_sql
 from copydesk.store.tables import draft, draft_event
 
 # Sequences rather than max(rid): numbers of deleted events are not used again.
@@ -72,10 +72,11 @@ _OWNED = select(*(draft_event.c[name] for name in EventRow.__struct_fields__)).w
 _OF_ONE_DRAFT = _OWNED.where(draft_event.c.draft_id == bindparam("draft"))
 _BY_RID: Final = to_sql(_OWNED.where(draft_event.c.rid == bindparam("wanted")))
 _OF_DRAFT: Final = to_sql(_OF_ONE_DRAFT.order_by(draft_event.c.version))
-_NEWEST_OF_DRAFT: Final = to_sql(_OF_ONE_DRAFT.order_by(draft_event.c.version.desc()))
+_NEWEST_OF_DRAFT: Final = to_sql(_OF_ONE_DRAFT.order_by(draft_event.c.version.desc())) + " LIMIT 1"
 _OF_BULK: Final = to_sql(_OWNED.where(draft_event.c.bulk_id == bindparam("bulk")).order_by(draft_event.c.rid.desc()))
-# As text: SQLite uses a partial index only if the condition is written as in its definition.
-_LAST_CHANGE: Final = to_sql(_OWNED.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()))
+# As text: SQLite uses a partial index only if the condition is written as in its definition. A server returns all rows
+# of a query at once, however few are read.
+_LAST_CHANGE: Final = to_sql(_OWNED.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc())) + " LIMIT 1"
 
 
 def _newest_referenced(name: str) -> str:
@@ -91,12 +92,16 @@ _NEXT_REVERSIBLE: Final = {
 }
 
 
-def next_rids(conn: Connection, count: int) -> Sequence[int]:
-    """Return the numbers of the next events. Call it in a write transaction, where no other process can take them."""
+def query_next_rids(conn: Connection, count: int) -> Callable[[], Sequence[int]]:
+    """Send the query for the numbers of the next events; return what waits for them, once.
+
+    Call it in a write transaction, where no other process can take them.
+    """
     if conn.dialect.name == POSTGRESQL:
-        return [int(rid) for (rid,) in execute_sql(conn, _TAKE_RIDS, (count,)).fetchall()]
+        taken = send_query(conn, _TAKE_RIDS, (count,))
+        return lambda: [int(rid) for (rid,) in taken()]
     last = int(execute_sql(conn, _LAST_RID).fetchone()[0])
-    return range(last + 1, last + 1 + count)
+    return lambda: range(last + 1, last + 1 + count)
 
 
 def add(execute: Callable[..., sqlite3.Cursor], user_id: str, rid: int, event: EventData) -> None:
@@ -130,10 +135,10 @@ def get_newest(conn: Connection, user_id: str, draft_id: str) -> EventRow | None
     return _event(row) if row else None
 
 
-def get_latest_change(conn: Connection, user_id: str) -> EventRow | None:
-    """Return the user's newest change to any draft, undone or not, or None."""
-    row = execute_sql(conn, _LAST_CHANGE, {"owner": user_id}).fetchone()
-    return _event(row) if row else None
+def query_latest_change(conn: Connection, user_id: str) -> Callable[[], EventRow | None]:
+    """Send the query for the user's newest change to any draft, undone or not; return what waits for it, once."""
+    rows = send_query(conn, _LAST_CHANGE, {"owner": user_id})
+    return lambda: _first_event(rows())
 
 
 def list_by_bulk(conn: Connection, user_id: str, bulk_id: str) -> tuple[EventRow, ...]:
@@ -149,10 +154,14 @@ def list_feedback(conn: Connection, user_id: str, action: str, limit: int) -> tu
     return tuple(feedback_text for (feedback_text,) in rows)
 
 
-def find_next_reversible(conn: Connection, user_id: str, kind: EventKind, below_rid: int = MAX_RID) -> EventRow | None:
-    """Return the newest event that an undo, or a redo, of any of the user's drafts reverts, below `below_rid`."""
-    row = execute_sql(conn, _NEXT_REVERSIBLE[kind], {"owner": user_id, "below": below_rid}).fetchone()
-    return _event(row) if row else None
+def query_next_reversible(
+    conn: Connection, user_id: str, kind: EventKind, below_rid: int = MAX_RID
+) -> Callable[[], EventRow | None]:
+    """Send the query for the newest event that an undo, or a redo, of any of the user's drafts reverts, below
+    `below_rid`; return what waits for it, once.
+    """
+    rows = send_query(conn, _NEXT_REVERSIBLE[kind], {"owner": user_id, "below": below_rid})
+    return lambda: _first_event(rows())
 
 
 def reverted_rids(events: Sequence[EventRow]) -> frozenset[int]:
@@ -163,6 +172,10 @@ def reverted_rids(events: Sequence[EventRow]) -> frozenset[int]:
         if event.of_rid is not None and event.rid not in reverted:
             reverted.add(event.of_rid)
     return frozenset(reverted)
+
+
+def _first_event(rows: Sequence[Sequence[Any]]) -> EventRow | None:
+    return _event(rows[0]) if rows else None
 
 
 def _event(row: Sequence[Any]) -> EventRow:

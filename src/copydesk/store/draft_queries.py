@@ -28,7 +28,7 @@ from copydesk.model.draft import MANUAL, ListedDraft, Status
 from copydesk.model.filters import Archived, Filters
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.draft_json import encode_drafts
-from copydesk.store.draft_rows import DRAFT_COLUMNS, Driver, hydrate, list_queue
+from copydesk.store.draft_rows import DRAFT_COLUMNS, Driver, hydrate, list_queue, query_by_ids
 from copydesk.store.draft_updates import draft_not_found
 from copydesk.store.raw_sql import dbapi_connection, raw_execute, to_sql
 from copydesk.store.tables import draft, draft_tag, item, tag
@@ -108,7 +108,7 @@ def list_best(conn: Connection, user_id: str, statuses: Sequence[Status], limit:
 
 def get(conn: Connection, user_id: str, draft_id: str) -> ListedDraft | None:
     """Return the draft, or None if the user has no such draft."""
-    drafts = _load(conn, user_id, _draft_sql(), {"user": user_id, "draft": draft_id})
+    drafts = query_by_ids(dbapi_connection(conn), user_id, [draft_id])()
     return drafts[0] if drafts else None
 
 
@@ -211,15 +211,6 @@ def _ids_sql(shape: PageShape) -> str:
     return to_sql(_select_newest(shape, (draft.c.id,), draft))
 
 
-@lru_cache
-def _draft_sql() -> str:
-    return to_sql(_owned_rows().where(draft.c.id == bindparam("draft")))
-
-
-def _owned_rows() -> Select[*tuple[Any, ...]]:
-    return select(*ROW_COLUMNS).join(item, item.c.id == draft.c.item_id).where(draft.c.user_id == bindparam("user"))
-
-
 def _select_newest(
     shape: PageShape, columns: Sequence[ColumnElement[Any]], source: FromClause
 ) -> Select[*tuple[Any, ...]]:
@@ -312,11 +303,6 @@ def column_conditions(shape: PageShape, columns: Mapping[str, ColumnElement[Any]
         archived = columns["archived_at"]
         conditions.append(archived.is_not(None) if shape.archived is Archived.ONLY else archived.is_(None))
     return conditions
-
-
-def _load(conn: Connection, user_id: str, statement: str, values: dict[str, Any]) -> tuple[ListedDraft, ...]:
-    driver = dbapi_connection(conn)
-    return hydrate(driver, user_id, driver.execute(statement, values).fetchall())
 
 
 def list_versions(conn: Connection, user_id: str, draft_id: str) -> tuple[ListedDraft, ...]:

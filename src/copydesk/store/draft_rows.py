@@ -67,14 +67,13 @@ def hydrate(driver: Driver, user_id: str, rows: Sequence[Sequence[Any]]) -> tupl
     return build_drafts(driver, user_id, rows, _draft)
 
 
-def load_by_ids(driver: Driver, user_id: str, rows_sql: str, ids: Sequence[str]) -> tuple[ListedDraft, ...]:
-    """Return those of the drafts that exist; `rows_sql` selects their rows by user and ids. Raise as `hydrate` does."""
-    if not ids:
-        return ()
+def query_by_ids(driver: Driver, user_id: str, ids: Sequence[str]) -> Callable[[], tuple[ListedDraft, ...]]:
+    """Send the queries for drafts; return what waits for those of them that exist, once, and raises as `hydrate`."""
+    among, values = _among(driver, ids)
     with in_one_round_trip(driver):
-        rows = driver.execute(rows_sql, (user_id, *ids))
+        rows = driver.execute(_drafts_sql(among), (user_id, *values))
         others = _select_others(driver, user_id, ids)
-    return _combine(list(rows), others, _draft)
+    return lambda: _combine(list(rows), others, _draft)
 
 
 def build_drafts(driver: Driver, user_id: str, rows: Sequence[Sequence[Any]], build: Callable[..., D]) -> tuple[D, ...]:
@@ -104,13 +103,23 @@ class _OtherRows(NamedTuple):
 
 
 def _select_others(driver: Driver, user_id: str, ids: Sequence[str], *, has_items: bool = True) -> _OtherRows:
-    parameters = (user_id, *ids)
+    among, values = _among(driver, ids)
+    parameters = (user_id, *values)
     return _OtherRows(
-        driver.execute(_images_sql(len(ids)), parameters),
-        driver.execute(_tags_sql(len(ids)), parameters),
-        driver.execute(_items_sql(len(ids)), parameters) if has_items else (),
-        driver.execute(_variants_sql(len(ids)), parameters),
+        driver.execute(_images_sql(among), parameters),
+        driver.execute(_tags_sql(among), parameters),
+        driver.execute(_items_sql(among), parameters) if has_items else (),
+        driver.execute(_variants_sql(among), parameters),
     )
+
+
+def _among(driver: Driver, ids: Sequence[str]) -> tuple[str, Sequence[object]]:
+    """Return the condition that a column has one of the ids, and its parameters."""
+    if getattr(driver, "takes_lists", False):
+        # One statement for any number: the driver and the server read it once. A hundred parameters take them longer
+        # than the rows.
+        return "= ANY(?)", [list(ids)]
+    return f"IN ({', '.join('?' * len(ids))})", ids
 
 
 def _combine(rows: Sequence[Sequence[Any]], others: _OtherRows, build: Callable[..., D]) -> tuple[D, ...]:
@@ -273,30 +282,38 @@ def _tags(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[str, ...]]:
 
 
 @lru_cache
-def _images_sql(count: int) -> str:
-    return f"""SELECT draft_id, proposed, id, url, alt, position, source, agency FROM draft_image
-        WHERE +user_id = ? AND draft_id IN ({_placeholders(count)}) ORDER BY position"""  # noqa: S608
+def _drafts_sql(among: str) -> str:
+    columns = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
+    return f"""SELECT {columns}, item.title, draft.source_type, item.published
+        FROM draft JOIN item ON item.id = draft.item_id
+        WHERE +draft.user_id = ? AND draft.id {among}"""  # noqa: S608
 
 
 @lru_cache
-def _items_sql(count: int) -> str:
+def _images_sql(among: str) -> str:
+    return f"""SELECT draft_id, proposed, id, url, alt, position, source, agency FROM draft_image
+        WHERE +user_id = ? AND draft_id {among} ORDER BY position"""  # noqa: S608
+
+
+@lru_cache
+def _items_sql(among: str) -> str:
     # An item that the user gave has no source.
     return f"""SELECT draft_id, item.id, item.title, item.url, coalesce(source.name, ''),
             coalesce(source.type, '{MANUAL}')
         FROM draft_item JOIN item ON item.id = draft_item.item_id LEFT JOIN source ON source.id = item.source_id
-        WHERE +draft_item.user_id = ? AND draft_id IN ({_placeholders(count)}) ORDER BY draft_id, position"""  # noqa: S608
+        WHERE +draft_item.user_id = ? AND draft_id {among} ORDER BY draft_id, position"""  # noqa: S608
 
 
 @lru_cache
-def _tags_sql(count: int) -> str:
+def _tags_sql(among: str) -> str:
     return f"""SELECT draft_tag.draft_id, tag.name FROM draft_tag JOIN tag ON tag.id = draft_tag.tag_id
-        WHERE +draft_tag.user_id = ? AND draft_tag.draft_id IN ({_placeholders(count)}) ORDER BY tag.name"""  # noqa: S608
+        WHERE +draft_tag.user_id = ? AND draft_tag.draft_id {among} ORDER BY tag.name"""  # noqa: S608
 
 
 @lru_cache
-def _variants_sql(count: int) -> str:
+def _variants_sql(among: str) -> str:
     return f"""SELECT draft_id, experiment_id, variant_id FROM draft_variant
-        WHERE +user_id = ? AND draft_id IN ({_placeholders(count)}) ORDER BY experiment_id"""  # noqa: S608
+        WHERE +user_id = ? AND draft_id {among} ORDER BY experiment_id"""  # noqa: S608
 
 
 @lru_cache
@@ -313,10 +330,6 @@ def _queue_sql(statuses: int) -> str:
         FROM draft JOIN item ON item.id = draft.item_id
         WHERE draft.id IN ({best_ids or "NULL"}) ORDER BY draft.total_score DESC NULLS LAST,
             draft.id DESC LIMIT :limit"""  # noqa: S608
-
-
-def _placeholders(count: int) -> str:
-    return ", ".join("?" * count)
 
 
 def _instant(microseconds: int | None) -> datetime | None:

@@ -21,7 +21,7 @@ from copydesk.model.validation import MAX_ID_LENGTH
 from copydesk.store import draft_events
 from copydesk.store.column_types import from_microseconds, to_microseconds
 from copydesk.store.draft_events import EventData, EventRow
-from copydesk.store.raw_sql import DIALECT, chunked, execute_sql, placeholders, raw_execute, to_sql
+from copydesk.store.raw_sql import DIALECT, chunked, placeholders, raw_execute, send_query, to_sql
 from copydesk.store.tables import draft, engagement
 
 SHORT_COLUMNS: Final = (
@@ -153,14 +153,19 @@ def load_snapshots(
     conn: Connection, user_id: str, ids: Sequence[str], *, include_text: bool = False
 ) -> dict[str, DraftSnapshot]:
     """Return the current state of the user's drafts by id; with `include_text` also LONG_COLUMNS."""
+    return query_snapshots(conn, user_id, ids, include_text=include_text)()
+
+
+def query_snapshots(
+    conn: Connection, user_id: str, ids: Sequence[str], *, include_text: bool = False
+) -> Callable[[], dict[str, DraftSnapshot]]:
+    """Send the queries for the current state of drafts; return what waits for it, once."""
     names = (*SHORT_COLUMNS, *LONG_COLUMNS) if include_text else SHORT_COLUMNS
-    snapshots = {}
-    for chunk in chunked(ids):
-        for row in execute_sql(
-            conn, _snapshot_sql(len(chunk), include_text=include_text), _draft_values(user_id, chunk)
-        ):
-            snapshots[row[0]] = _snapshot(row, names)
-    return snapshots
+    parts = [
+        send_query(conn, _snapshot_sql(len(chunk), include_text=include_text), _draft_values(user_id, chunk))
+        for chunk in chunked(ids)
+    ]
+    return lambda: {row[0]: _snapshot(row, names) for part in parts for row in part()}
 
 
 def load_snapshot(
@@ -171,7 +176,15 @@ def load_snapshot(
     Raise NotFoundError if the user has no such draft, and StaleVersionError if it has another version than
     `expected_version`.
     """
-    snapshot = load_snapshots(conn, user_id, [draft_id], include_text=include_text).get(draft_id)
+    snapshots = load_snapshots(conn, user_id, [draft_id], include_text=include_text)
+    return select_snapshot(snapshots, draft_id, expected_version)
+
+
+def select_snapshot(
+    snapshots: Mapping[str, DraftSnapshot], draft_id: str, expected_version: int | None = None
+) -> DraftSnapshot:
+    """Return the snapshot of that draft. Raise as `load_snapshot` does."""
+    snapshot = snapshots.get(draft_id)
     if snapshot is None:
         raise draft_not_found(draft_id)
     if expected_version not in (None, snapshot.version):
@@ -276,11 +289,13 @@ def _prepare(
     changed = [
         snapshot.id for snapshot, change in changes if _is_approved(snapshot) and _sets_approvals(snapshot, change)
     ]
-    approvals = _list_approvals(conn, user_id, changed)
-    rids = draft_events.next_rids(conn, len(changes)) if changes else ()
+    if not changes:
+        return []
+    approvals, rids = _query_approvals(conn, user_id, changed), draft_events.query_next_rids(conn, len(changes))
+    approvals_before = approvals()
     return [
-        _prepare_update(user_id, snapshot, change, approvals.get(snapshot.id, ()), rid)
-        for (snapshot, change), rid in zip(changes, rids, strict=True)
+        _prepare_update(user_id, snapshot, change, approvals_before.get(snapshot.id, ()), rid)
+        for (snapshot, change), rid in zip(changes, rids(), strict=True)
     ]
 
 
@@ -320,16 +335,24 @@ def _record(execute: Callable[..., sqlite3.Cursor], user_id: str, prepared: _Pre
         _save_approvals(execute, user_id, prepared.event.draft_id, *prepared.approvals)
 
 
-def _list_approvals(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> dict[str, _StoredApprovals]:
-    """Return the approvals of those drafts that have any."""
-    approvals: dict[str, list[tuple[Any, ...]]] = {}
-    # Most drafts that are approved have none yet, and need no query.
+def _query_approvals(
+    conn: Connection, user_id: str, draft_ids: Sequence[str]
+) -> Callable[[], dict[str, _StoredApprovals]]:
+    """Send the queries for the approvals of drafts; return what waits for those of the drafts that have any, once."""
+    parts = []
     for chunk in chunked(draft_ids):
         query = f"""SELECT draft_id, reviewer, at FROM draft_approval
             WHERE user_id = ? AND draft_id IN ({placeholders(chunk)}) ORDER BY at, reviewer"""  # noqa: S608 - placeholders
-        for draft_id, *approval in execute_sql(conn, query, (user_id, *chunk)):
-            approvals.setdefault(draft_id, []).append(tuple(approval))
-    return dict(approvals)
+        parts.append(send_query(conn, query, (user_id, *chunk)))
+
+    def group() -> dict[str, _StoredApprovals]:
+        approvals: dict[str, list[tuple[Any, ...]]] = {}
+        for part in parts:
+            for draft_id, *approval in part():
+                approvals.setdefault(draft_id, []).append(tuple(approval))
+        return dict(approvals)
+
+    return group
 
 
 def _sets_approvals(snapshot: DraftSnapshot, change: DraftUpdate) -> bool:
@@ -434,13 +457,22 @@ def _stacks_after(event: EventData, rid: int) -> tuple[int | None, int | None]:
     return event.undo_rid, rid if event.kind is EventKind.UNDO else None
 
 
-def list_sent(conn: Connection, user_id: str, ids: Sequence[str]) -> dict[str, list[tuple[datetime, str]]]:
-    """Return (instant, platform) of the posts of each draft that were or may have been sent, by draft id."""
-    sent_by_draft: dict[str, list[tuple[datetime, str]]] = {}
-    for chunk in chunked(ids):
-        for draft_id, at, platform in execute_sql(conn, _sent_sql(len(chunk)), _draft_values(user_id, chunk)):
-            sent_by_draft.setdefault(draft_id, []).append((from_microseconds(at), platform))
-    return sent_by_draft
+Sent = dict[str, list[tuple[datetime, str]]]
+"""By draft the instant and the platform of its posts."""
+
+
+def query_sent(conn: Connection, user_id: str, ids: Sequence[str]) -> Callable[[], Sent]:
+    """Send the queries for the posts of drafts that were or may have been sent; return what waits for them, once."""
+    parts = [send_query(conn, _sent_sql(len(chunk)), _draft_values(user_id, chunk)) for chunk in chunked(ids)]
+
+    def group() -> Sent:
+        sent: Sent = {}
+        for part in parts:
+            for draft_id, at, platform in part():
+                sent.setdefault(draft_id, []).append((from_microseconds(at), platform))
+        return sent
+
+    return group
 
 
 @cache

@@ -4,7 +4,7 @@ Counts are read from a table that triggers maintain, so their cost does not grow
 draft's image is recorded once and used for every attempt to post the image.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -47,7 +47,16 @@ from copydesk.model.transitions import CREATE, PIPELINE, SYSTEM, USER, EventKind
 from copydesk.store.column_types import UtcDateTime, to_microseconds
 from copydesk.store.draft_rows import DRAFT_COLUMNS
 from copydesk.store.ids import min_id, new_id
-from copydesk.store.raw_sql import BulkInsert, ColumnCodec, chunked, execute_sql, placeholders, upsert
+from copydesk.store.raw_sql import (
+    BulkInsert,
+    ColumnCodec,
+    chunked,
+    execute_sql,
+    placeholders,
+    send_query,
+    to_sql,
+    upsert,
+)
 from copydesk.store.search import ABOUT_SQL, about_parameters
 from copydesk.store.tables import (
     DraftOrigin,
@@ -97,7 +106,7 @@ _WAITING_KINDS = union(
 )
 
 _COUNTS = draft_count.c
-_BY_STATUS = (
+_BY_STATUS = to_sql(
     select(_COUNTS.status, _COUNTS.archived, func.sum(_COUNTS.drafts))
     .where(_COUNTS.user_id == bindparam("user"))
     .group_by(_COUNTS.status, _COUNTS.archived)
@@ -190,13 +199,23 @@ def list_held_reasons(conn: Connection, user_id: str) -> tuple[str, ...]:
 
 def count_by_status(conn: Connection, user_id: str) -> DraftCounts:
     """Return the number of the user's drafts in each state, and the number of archived ones."""
+    return query_counts(conn, user_id)()
+
+
+def query_counts(conn: Connection, user_id: str) -> Callable[[], DraftCounts]:
+    """Send the query for these numbers; return what waits for the answer, once."""
+    rows = send_query(conn, _BY_STATUS, {"user": user_id})
+    return lambda: _count(rows())
+
+
+def _count(rows: Sequence[Sequence[Any]]) -> DraftCounts:
     counts = dict.fromkeys(Status, 0)
     archived_count = 0
-    for status, archived, count in conn.execute(_BY_STATUS, {"user": user_id}):
+    for status, archived, count in rows:
         if archived:
             archived_count += count
         else:
-            counts[status] = count
+            counts[Status(status)] = count
     return DraftCounts(by_status=counts, archived=archived_count)
 
 

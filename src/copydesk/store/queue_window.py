@@ -6,7 +6,7 @@ are looked up in the full text index, which returns the drafts in the order in w
 that index has the drafts of all users in no order, so the search is in the order of ids.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -28,8 +28,16 @@ from copydesk.model.filters import (
 )
 from copydesk.model.transitions import CREATE
 from copydesk.store import search
-from copydesk.store.draft_rows import DRAFT_COLUMNS, load_by_ids
-from copydesk.store.raw_sql import POSTGRESQL, chunked, dbapi_connection, execute_sql, placeholders, raw_execute
+from copydesk.store.draft_rows import query_by_ids
+from copydesk.store.raw_sql import (
+    POSTGRESQL,
+    chunked,
+    dbapi_connection,
+    execute_sql,
+    placeholders,
+    raw_execute,
+    send_query,
+)
 from copydesk.store.tables import TO_REVIEW_CONDITION
 
 _KEY_COLUMNS: Final = {
@@ -41,7 +49,6 @@ _KEY_COLUMNS: Final = {
     Order.OLDEST: "NULL",
 }
 _BY_ID: Final = (Order.NEWEST, Order.OLDEST)
-_COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
 # Named, because without statistics SQLite prefers the index of all drafts.
 _AGENT_DRAFTS: Final = "draft INDEXED BY ix_draft_user_id_status_id_archived_at_agent WHERE agent IS NOT NULL"
 MAX_SORTED: Final = 2000
@@ -197,14 +204,6 @@ def find_tags_sql(count: int) -> str:
     return f"SELECT id, name, {drafts if count > 1 else 0} FROM tag WHERE user_id = :user AND name IN ({names})"  # noqa: S608
 
 
-@lru_cache
-def drafts_sql(count: int) -> str:
-    """Return the SQL for the rows of `count` drafts."""
-    return f"""SELECT {_COLUMNS}, item.title, draft.source_type, item.published
-        FROM draft JOIN item ON item.id = draft.item_id
-        WHERE +draft.user_id = ? AND draft.id IN ({", ".join("?" * count)})"""  # noqa: S608
-
-
 def _branches(shape: WindowShape) -> list[str]:
     """Return the queries to merge: the drafts past the position, by state, and by having a key or not."""
     if shape.has_query:
@@ -345,23 +344,39 @@ def load_slice(
 
     With `backwards`, those before it, or the last ones. An offset is walked: 100,000 take some milliseconds.
     """
-    slice_positions = _select_positions(
-        conn, user_id, view, limit=limit + 1, position=position, backwards=backwards, offset=offset
-    )
+    return query_slice(conn, user_id, view, limit=limit, position=position, backwards=backwards, offset=offset)()
+
+
+def query_slice(
+    conn: Connection,
+    user_id: str,
+    view: DraftView,
+    *,
+    limit: int,
+    position: DraftPosition | None = None,
+    backwards: bool = False,
+    offset: int = 0,
+) -> Callable[[], DraftSlice]:
+    """Send the query for the positions; return what waits for them, and loads their drafts as `load_slice` does."""
     # One more than asked for tells if there are more.
-    more = len(slice_positions) > limit
-    slice_positions = slice_positions[:limit][::-1] if backwards else slice_positions[:limit]
-    drafts = {draft.id: draft for draft in by_ids(conn, user_id, [entry.id for entry in slice_positions])}
-    # A draft deleted between the two statements is left out.
-    existing = [entry for entry in slice_positions if entry.id in drafts]
-    return DraftSlice(tuple(drafts[entry.id] for entry in existing), tuple(existing), more)
+    query_rows = _query_positions(conn, user_id, view, limit + 1, position, backwards=backwards, offset=offset)
+
+    def load() -> DraftSlice:
+        rows = query_rows()
+        found = rows[:limit][::-1] if backwards else rows[:limit]
+        drafts = {draft.id: draft for draft in by_ids(conn, user_id, [entry.id for entry in found])}
+        # A draft deleted between the two statements is left out.
+        existing = [entry for entry in found if entry.id in drafts]
+        return DraftSlice(tuple(drafts[entry.id] for entry in existing), tuple(existing), len(rows) > limit)
+
+    return load
 
 
 def list_positions(
     conn: Connection, user_id: str, view: DraftView, *, limit: int, after: DraftPosition | None, offset: int = 0
 ) -> list[DraftPosition]:
     """Return the positions of the view's drafts after a position."""
-    return _select_positions(conn, user_id, view, limit=limit, position=after, backwards=False, offset=offset)
+    return _query_positions(conn, user_id, view, limit, after, backwards=False, offset=offset)()
 
 
 def count_before(conn: Connection, user_id: str, view: DraftView, position: DraftPosition) -> int:
@@ -391,11 +406,15 @@ def positions(conn: Connection, user_id: str, view: DraftView, ids: Sequence[str
     return tuple(result)
 
 
-def count_newer(conn: Connection, user_id: str, view: DraftView, newer_than: str, limit: int) -> int:
-    """Return the number of the view's drafts newer than the draft `newer_than`, counted up to `limit`."""
+def query_count_newer(
+    conn: Connection, user_id: str, view: DraftView, newer_than: str, limit: int
+) -> Callable[[], int]:
+    """Send the query for the number of the view's drafts newer than the draft `newer_than`, counted up to `limit`;
+    return what waits for it, once.
+    """
     shape, values = _plan(conn, user_id, view, None)
-    count: int = _scalar(conn, count_newer_sql(shape), values | {"than": newer_than, "limit": limit})
-    return count
+    rows = send_query(conn, count_newer_sql(shape), values | {"than": newer_than, "limit": limit})
+    return lambda: int(rows()[0][0])
 
 
 class Newest(NamedTuple):
@@ -407,12 +426,15 @@ class Newest(NamedTuple):
     """The id of the user's newest draft in any tab, or an empty string."""
 
 
-def load_newest(conn: Connection, user_id: str) -> Newest:
-    """Return the newest draft and event."""
+_NEWEST: Final = """SELECT (SELECT coalesce(max(rid), 0) FROM draft_event),
+    coalesce((SELECT max(id) FROM draft WHERE user_id = ?), '')"""
+
+
+def query_newest(conn: Connection, user_id: str) -> Callable[[], Newest]:
+    """Send the query for the newest draft and event; return what waits for it, once."""
     # Events of other users only cause a reload too many.
-    query = "SELECT (SELECT coalesce(max(rid), 0) FROM draft_event), (SELECT max(id) FROM draft WHERE user_id = ?)"
-    event_rid, draft_id = execute_sql(conn, query, (user_id,)).fetchone()
-    return Newest(event_rid, draft_id or "")
+    rows = send_query(conn, _NEWEST, (user_id,))
+    return lambda: Newest(*rows()[0])
 
 
 def list_arrived_since(conn: Connection, user_id: str, tab: Tab, event_rid: int, ids: Sequence[str]) -> frozenset[str]:
@@ -429,10 +451,13 @@ def list_arrived_since(conn: Connection, user_id: str, tab: Tab, event_rid: int,
 
 def by_ids(conn: Connection, user_id: str, ids: Sequence[str]) -> tuple[ListedDraft, ...]:
     """Return those of the drafts that exist, in no particular order."""
-    drafts: list[ListedDraft] = []
-    for chunk in chunked(ids):
-        drafts += load_by_ids(dbapi_connection(conn), user_id, drafts_sql(len(chunk)), chunk)
-    return tuple(drafts)
+    return query_drafts(conn, user_id, ids)()
+
+
+def query_drafts(conn: Connection, user_id: str, ids: Sequence[str]) -> Callable[[], tuple[ListedDraft, ...]]:
+    """Send the queries for these drafts; return what waits for them, once."""
+    parts = [query_by_ids(dbapi_connection(conn), user_id, chunk) for chunk in chunked(ids)]
+    return lambda: tuple(draft for part in parts for draft in part())
 
 
 def load_states(conn: Connection, user_id: str, ids: Sequence[str]) -> dict[str, tuple[Status, bool]]:
@@ -453,20 +478,20 @@ def list_tags(conn: Connection, user_id: str, limit: int) -> tuple[str, ...]:
     return tuple(name for (name,) in raw_execute(conn)(statement, {"user": user_id, "limit": limit}))
 
 
-def _select_positions(
+def _query_positions(
     conn: Connection,
     user_id: str,
     view: DraftView,
-    *,
     limit: int,
     position: DraftPosition | None,
+    *,
     backwards: bool,
     offset: int,
-) -> list[DraftPosition]:
+) -> Callable[[], list[DraftPosition]]:
     shape, values = _plan(conn, user_id, view, position)
     statement = positions_sql(shape._replace(backwards=backwards))
-    values |= {"limit": limit, "offset": offset, "stop": offset + limit}
-    return [DraftPosition(*row) for row in raw_execute(conn)(statement, values)]
+    rows = send_query(conn, statement, values | {"limit": limit, "offset": offset, "stop": offset + limit})
+    return lambda: [DraftPosition(*row) for row in rows()]
 
 
 def _plan(

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any, Final, TypeVar, cast
 
@@ -12,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.types import TypeEngine
 
 from copydesk.store.column_types import JsonText
+from copydesk.store.draft_rows import in_one_round_trip
 
 T = TypeVar("T")
 DIALECT: Final = dialect(paramstyle="named")
@@ -53,6 +55,25 @@ def raw_execute(conn: Connection) -> Callable[..., sqlite3.Cursor]:
 def execute_sql(conn: Connection, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> sqlite3.Cursor:
     """Execute one statement on the driver; values are passed as they are stored."""
     return dbapi_connection(conn).execute(statement, values)
+
+
+def send_query(
+    conn: Connection, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()
+) -> Callable[[], list[tuple[Any, ...]]]:
+    """Send a query; return what waits for its rows, once. In a transaction, or in `one_round_trip`, a server returns
+    them together with those of other queries.
+    """
+    cursor = execute_sql(conn, statement, values)
+    if conn.dialect.name == POSTGRESQL:
+        return cursor.fetchall
+    # A cursor that is open while something is written may return rows that are not there any more.
+    rows = cursor.fetchall()
+    return lambda: rows
+
+
+def one_round_trip(conn: Connection) -> AbstractContextManager[object]:
+    """Send the queries of the block to a server at once; their rows can be read after it."""
+    return in_one_round_trip(dbapi_connection(conn))
 
 
 def execute_many(conn: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> int:

@@ -1,6 +1,6 @@
 """The user's weekly posting slots, and drafts by scheduled time: those that have one or may be given one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -11,8 +11,8 @@ from copydesk.model.schedule import Slot
 from copydesk.model.serialization import Struct
 from copydesk.store.column_types import UtcDateTime
 from copydesk.store.drafts import IS_HELD
-from copydesk.store.raw_sql import chunked
-from copydesk.store.tables import draft, schedule_slot, user
+from copydesk.store.raw_sql import chunked, send_query
+from copydesk.store.tables import draft, schedule_slot
 
 RESERVING_STATUSES = (Status.AWAITING_REVIEW, Status.SCHEDULED, Status.POSTING)
 """States in which a draft that has a time occupies it: one that awaits review is held, and approved again keeps it."""
@@ -26,7 +26,6 @@ _OWN_SLOTS = schedule_slot.c.user_id == bindparam("owner")
 _SLOT_COLUMNS = (schedule_slot.c.day_of_week, schedule_slot.c.hour, schedule_slot.c.minute)
 _SLOTS = select(*_SLOT_COLUMNS).where(_OWN_SLOTS).order_by(*_SLOT_COLUMNS)
 _CLEAR = delete(schedule_slot).where(_OWN_SLOTS)
-_ZONE = select(user.c.time_zone).where(user.c.id == bindparam("owner"))
 _TAKEN = select(draft.c.scheduled_at).where(
     draft.c.user_id == bindparam("owner"),
     draft.c.status.in_(RESERVING_STATUSES),
@@ -125,7 +124,13 @@ def list_taken_times(conn: Connection, user_id: str, after: datetime) -> frozens
 
 def get_time_zone(conn: Connection, user_id: str) -> ZoneInfo:
     """Return the user's time zone."""
-    return ZoneInfo(conn.execute(_ZONE, {"owner": user_id}).scalar_one())
+    return query_time_zone(conn, user_id)()
+
+
+def query_time_zone(conn: Connection, user_id: str) -> Callable[[], ZoneInfo]:
+    """Send the query for the user's time zone; return what waits for the answer, once."""
+    rows = send_query(conn, 'SELECT time_zone FROM "user" WHERE id = ?', (user_id,))
+    return lambda: ZoneInfo(rows()[0][0])
 
 
 def first_line(excerpt: str) -> str:

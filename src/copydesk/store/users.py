@@ -1,7 +1,8 @@
 """The users that everything in the database belongs to: their voice profiles and last trusted clock readings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -14,7 +15,7 @@ from copydesk.model.user import User
 from copydesk.model.voice import Voice, VoiceProfile
 from copydesk.store import rules
 from copydesk.store.ids import new_id
-from copydesk.store.raw_sql import POSTGRESQL, ColumnCodec, execute_sql, upsert
+from copydesk.store.raw_sql import ColumnCodec, execute_sql, send_query, upsert
 from copydesk.store.tables import clock_check, user, voice
 
 OWNER_NAME = "owner"
@@ -50,19 +51,15 @@ def query_roles(conn: Connection, user_id: str) -> Callable[[], Roles | None]:
 
     It returns None if there is no such user.
     """
-    cursor = execute_sql(conn, 'SELECT roles FROM "user" WHERE id = ?', (user_id,))
-    if conn.dialect.name != POSTGRESQL:
-        # Closed before anything is written.
-        found = cursor.fetchone()
-        return lambda: _decode_roles(found)
-    return lambda: _decode_roles(cursor.fetchone())
+    rows = send_query(conn, 'SELECT roles FROM "user" WHERE id = ?', (user_id,))
+    return lambda: _decode_roles(rows())
 
 
-def _decode_roles(row: tuple[str] | None) -> Roles | None:
-    if row is None:
+def _decode_roles(rows: Sequence[Sequence[Any]]) -> Roles | None:
+    if not rows:
         return None
     # With each write of a desk, most of which have no roles.
-    return {} if row[0] == "{}" else next(_ROLES.decode([row]))[0]
+    return {} if rows[0][0] == "{}" else next(_ROLES.decode(rows))[0]
 
 
 def load_roles(conn: Connection, user_id: str) -> Roles:

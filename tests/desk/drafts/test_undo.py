@@ -488,14 +488,14 @@ async def test_undoing_200_random_steps_restores_drafts(desk, tmp_path, seed):
 
 async def test_draft_deleted_during_undo_is_not_found(desk, tmp_path, monkeypatch):
     def deleting(conn, user_id, ids, **kwargs):
-        found = original(conn, user_id, ids, **kwargs)
+        snapshots = original(conn, user_id, ids, **kwargs)()
         for table, column in (("draft_event", "draft_id"), ("draft", "id")):
             execute_sql(tmp_path, f"DELETE FROM {table} WHERE {column} = ?", deleted_id)
-        return found
+        return lambda: snapshots
 
-    original, (deleted_id, other_id) = draft_updates.load_snapshots, await create_drafts(desk, 2)
+    original, (deleted_id, other_id) = draft_updates.query_snapshots, await create_drafts(desk, 2)
     await desk.drafts.bulk({"action": "archive", "ids": [deleted_id, other_id]})
-    monkeypatch.setattr(draft_updates, "load_snapshots", deleting)
+    monkeypatch.setattr(draft_updates, "query_snapshots", deleting)
     with pytest.raises(NotFoundError):
         await desk.drafts.undo(deleted_id)
 

@@ -287,9 +287,9 @@ def test_new_drafts_are_counted_up_to_limit(draft_set, filter_plan):
     ids = sorted(draft_set.expected)
     for view in views(draft_set):
         count = sum(position.id > ids[50] for position in draft_set.matching_positions(view))
-        assert queue_window.count_newer(draft_set.connection, draft_set.user, view, ids[50], 1000) == count
-        assert queue_window.count_newer(draft_set.connection, draft_set.user, view, ids[50], 3) == min(count, 3)
-    assert queue_window.load_newest(draft_set.connection, draft_set.user).draft_id == ids[-1]
+        assert queue_window.query_count_newer(draft_set.connection, draft_set.user, view, ids[50], 1000)() == count
+        assert queue_window.query_count_newer(draft_set.connection, draft_set.user, view, ids[50], 3)() == min(count, 3)
+    assert queue_window.query_newest(draft_set.connection, draft_set.user)().draft_id == ids[-1]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, insert
 from copydesk.desk import Desk
 from copydesk.model.draft import Agent, Format
 from copydesk.model.filters import DraftPosition, DraftView, Order, Tab, has_index, list_orders
-from copydesk.store import queue_window, tables
+from copydesk.store import draft_events, queue_window, tables
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.raw_sql import execute_sql
 from desk_fixtures import NOW, open_desk_at
@@ -133,7 +133,7 @@ async def test_page_is_planned_for_its_length(tmp_path: Path) -> None:
     def load_often(conn: Connection, user: str) -> list[tuple[str]]:
         for _ in range(8):
             queue_window.load_slice(conn, user, DraftView(), limit=10)
-            queue_window.load_newest(conn, user)
+            queue_window.query_newest(conn, user)()
         return list(execute_sql(conn, "SELECT statement FROM pg_prepared_statements"))
 
     async with open_desk_at(tmp_path) as desk:
@@ -141,6 +141,18 @@ async def test_page_is_planned_for_its_length(tmp_path: Path) -> None:
     # A plan for any length would read a tenth of all drafts.
     assert [statement for (statement,) in prepared if "max(rid)" in statement]
     assert not [statement for (statement,) in prepared if "UNION ALL" in statement]
+
+
+async def test_undo_loads_the_last_event_and_no_others(tmp_path: Path) -> None:
+    """A server returns all rows of a query at once: those of all changes of a user could be a million."""
+
+    def count_rows(conn: Connection, user: str) -> int:
+        return execute_sql(conn, draft_events._LAST_CHANGE, {"owner": user}).rowcount
+
+    async with open_desk_at(tmp_path) as desk:
+        for draft_id in await insert_drafts(desk, 3, status="pending_review"):
+            await desk.drafts.approve(draft_id)
+        assert await desk._context.read(count_rows) == 1
 
 
 async def test_reads_start_no_parallel_workers(tagged_desk: Desk) -> None:

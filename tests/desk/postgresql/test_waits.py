@@ -12,7 +12,7 @@ from copydesk.store.postgresql.connection import PostgresConnection
 from copydesk.tui.review.marks import Marks
 from copydesk.tui.review.queue_loader import QueueLoader
 from copydesk.tui.review.row_window import RowOrigin, RowRequest
-from desk_fixtures import open_desk_at
+from desk_fixtures import NOW, open_desk_at
 from schedule_fixtures import insert_drafts
 
 GROUP = 50
@@ -58,7 +58,7 @@ async def test_bulk_waits_a_few_times_for_each_group(desk, monkeypatch):
     assert two <= 1 + 2 * WAITS_PER_GROUP + 6
 
 
-async def test_page_waits_four_times(desk, monkeypatch):
+async def test_page_waits_twice(desk, monkeypatch):
     waits = Waits(monkeypatch)
     counts = []
     for _ in range(2):
@@ -66,8 +66,33 @@ async def test_page_waits_four_times(desk, monkeypatch):
         before = waits.count
         await desk.drafts.views.load(DraftView(tab=Tab.TO_REVIEW))
         counts.append(waits.count - before)
-    # The newest, the counts, the positions, and the drafts with what other tables hold of them.
-    assert counts == [4, 4]
+    # The newest, the counts and the positions; and the drafts with what other tables hold of them.
+    assert counts == [2, 2]
+
+
+async def test_rows_of_a_tab_are_refreshed_in_one_wait(desk, monkeypatch):
+    first, *ids = await insert_drafts(desk, 30, status="scheduled", scheduled_at=NOW)
+    waits = Waits(monkeypatch)
+    found = await desk.drafts.views.refresh(DraftView(tab=Tab.SCHEDULED), tuple(ids), first)
+    assert (len(found.drafts), found.new_count, waits.count) == (29, 29, 1)
+
+
+async def test_draft_is_loaded_in_one_wait(desk, monkeypatch):
+    draft_id = (await desk.drafts.create({"text": "The ferry sails.", "tags": ["sea"]})).drafts[0].id
+    waits = Waits(monkeypatch)
+    assert (await desk.drafts.get(draft_id)).tags == ("sea",)
+    assert waits.count == 1
+
+
+async def test_next_undo_waits_twice(desk, monkeypatch):
+    (draft_id,) = await insert_drafts(desk, 1, status="pending_review")
+    await desk.drafts.approve(draft_id)
+    waits = Waits(monkeypatch)
+    assert (await desk.drafts.next_undo()).draft_ids == {draft_id}
+    # The last changes, and the draft with its posts.
+    assert waits.count == 2
+    assert (await desk.drafts.history_position()).undo > 0
+    assert waits.count == 3
 
 
 async def test_rows_are_loaded_in_one_read_of_three_waits(desk, monkeypatch):
@@ -139,8 +164,8 @@ async def test_decisions_edits_and_undos_wait_as_documented(desk, monkeypatch):
         await change
         counts.append(waits.count)
     *decisions, edit = counts
-    assert decisions == [7, 13, 7, 12]
-    assert edit <= 18
+    assert decisions == [6, 7, 6, 7]
+    assert edit <= 16
 
 
 async def test_time_of_a_decision_is_stored_without_a_wait(desk, monkeypatch):

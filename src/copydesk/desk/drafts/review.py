@@ -20,7 +20,7 @@ from copydesk.desk.drafts.change import (
 )
 from copydesk.desk.leases import current_owner
 from copydesk.desk.permissions import requiring
-from copydesk.errors import CopydeskError, DeskClosedError, FieldError, InvalidError, StoreError
+from copydesk.errors import ConflictError, CopydeskError, DeskClosedError, FieldError, InvalidError, StoreError
 from copydesk.model.draft import Action, Draft, without_item
 from copydesk.model.requests import (
     MAX_IDS,
@@ -326,11 +326,13 @@ def _apply_request(
     snapshot, request, now, edited, reviewer = change
     if edited is not None:
         settle_edit(conn, user_id, snapshot.id, reviewer, now)
-    if expected_version is not None:
-        # Checked when the draft was read, too; a change since then is to be reported as the same error.
+    try:
+        at = resolve_time(conn, user_id, snapshot, request, now)
+        write_change(conn, user_id, change, at=at)
+    except ConflictError:
+        # A change since the draft was read is reported as one before it was: as another version.
         draft_updates.load_snapshot(conn, user_id, snapshot.id, expected_version=expected_version)
-    at = resolve_time(conn, user_id, snapshot, request, now)
-    write_change(conn, user_id, change, at=at)
+        raise
     if decided_in is not None:
         decisions.add_time(conn, user_id, decided_in, now)
     return without_item(draft_queries.load(conn, user_id, snapshot.id))

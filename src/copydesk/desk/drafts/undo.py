@@ -29,9 +29,10 @@ from copydesk.model.transitions import BulkFailure, EventKind, HistoryPosition, 
 from copydesk.store import bulk_actions, draft_events, draft_updates
 from copydesk.store.database import Transaction
 from copydesk.store.draft_events import EventRow
-from copydesk.store.draft_updates import DraftSnapshot, DraftUpdate
+from copydesk.store.draft_updates import DraftSnapshot, DraftUpdate, Sent
 from copydesk.store.ids import new_id
-from copydesk.store.queue_window import load_newest
+from copydesk.store.queue_window import query_newest
+from copydesk.store.raw_sql import one_round_trip
 
 IsCancelled = Callable[[], bool]
 _TIMING_COLUMNS = {"status", "scheduled_at"}
@@ -124,8 +125,7 @@ class _UndoPlan(Struct, frozen=True):
     bulk: bool
     steps: tuple[tuple[DraftSnapshot, EventRow], ...]
     """Each draft with the top event of its stack, the latest event first."""
-    sent: dict[str, list[tuple[datetime, str]]]
-    """Draft id -> times and platforms of its posts."""
+    sent: Sent
     of_bulk_id: str | None = None
     """The bulk action to undo or redo."""
     was_interrupted: bool = False
@@ -215,30 +215,47 @@ def _restored_columns(kind: EventKind, snapshot: DraftSnapshot, event: EventRow)
 
 
 def _plan_draft(
-    conn: Transaction, user_id: str, kind: EventKind, draft_id: str, expected_version: int | None = None
+    conn: Transaction,
+    user_id: str,
+    kind: EventKind,
+    draft_id: str,
+    expected_version: int | None = None,
+    *,
+    likely_event: EventRow | None = None,
 ) -> _UndoPlan:
-    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id, expected_version=expected_version)
+    """Return the plan for the top event of the draft's stack; it is loaded, unless it is `likely_event`."""
+    with one_round_trip(conn):
+        snapshots = draft_updates.query_snapshots(conn, user_id, [draft_id])
+        sent = draft_updates.query_sent(conn, user_id, [draft_id])
+    snapshot = draft_updates.select_snapshot(snapshots(), draft_id, expected_version)
     event_number = _top_event(snapshot, kind)
     if event_number is None:
         raise _nothing_error(conn, user_id, kind, snapshot)
     try:
-        event = draft_events.get(conn, user_id, event_number)
+        if likely_event is not None and likely_event.rid == event_number:
+            event = likely_event
+        else:
+            event = draft_events.get(conn, user_id, event_number)
     except StoreCorruptError:
         # Not damage if the draft was deleted meanwhile, for which this raises NotFoundError, or old events were.
         current = draft_updates.load_snapshot(conn, user_id, draft_id)
         if _top_event(current, kind) != event_number:
             raise draft_updates.version_conflict(current) from None
         raise
-    sent = draft_updates.list_sent(conn, user_id, [draft_id])
-    return _UndoPlan(action=event.action, bulk=False, steps=((snapshot, event),), sent=sent)
+    return _UndoPlan(action=event.action, bulk=False, steps=((snapshot, event),), sent=sent())
 
 
 def load_history_position(conn: Transaction, user_id: str, skip: frozenset[int]) -> HistoryPosition:
     """Return the events at which undo and redo of the user's last change would begin; changes in `skip` are passed."""
-    undo, redo = (_find_next(conn, user_id, kind, skip) for kind in (EventKind.UNDO, EventKind.REDO))
-    change = draft_events.get_latest_change(conn, user_id)
+    with one_round_trip(conn):
+        first_undo = draft_events.query_next_reversible(conn, user_id, EventKind.UNDO)
+        first_redo = draft_events.query_next_reversible(conn, user_id, EventKind.REDO)
+        latest_change, newest = draft_events.query_latest_change(conn, user_id), query_newest(conn, user_id)
+    undo = _skip_events(conn, user_id, EventKind.UNDO, first_undo(), skip)
+    redo = _skip_events(conn, user_id, EventKind.REDO, first_redo(), skip)
+    change = latest_change()
     return HistoryPosition(
-        newest=load_newest(conn, user_id).event_rid,
+        newest=newest().event_rid,
         undo=undo.rid if undo else 0,
         redo=redo.rid if redo else 0,
         change=change.rid if change else 0,
@@ -254,30 +271,33 @@ def load_next_undo(conn: Transaction, user_id: str, skip: frozenset[int]) -> Nex
     return NextUndo(plan.action, frozenset(snapshot.id for snapshot, _ in plan.steps))
 
 
-def _find_next(conn: Transaction, user_id: str, kind: EventKind, passing: frozenset[int]) -> EventRow | None:
-    event = draft_events.find_next_reversible(conn, user_id, kind)
+def _skip_events(
+    conn: Transaction, user_id: str, kind: EventKind, event: EventRow | None, passing: frozenset[int]
+) -> EventRow | None:
+    """Return the event that an undo or a redo reverts next, from `event` on."""
     # Continue below a skipped bulk's first event: its other events lead to the same bulk.
     while event is not None and event.rid in passing:
-        event = draft_events.find_next_reversible(
-            conn, user_id, kind, below_rid=_first_event_number(conn, user_id, event)
-        )
+        below = _first_event_number(conn, user_id, event)
+        event = draft_events.query_next_reversible(conn, user_id, kind, below_rid=below)()
     return event
 
 
 def _plan_last(conn: Transaction, user_id: str, kind: EventKind, passing: frozenset[int]) -> _UndoPlan:
-    event = draft_events.find_next_reversible(conn, user_id, kind)
-    newest = draft_events.get_latest_change(conn, user_id)
+    with one_round_trip(conn):
+        next_reversible = draft_events.query_next_reversible(conn, user_id, kind)
+        latest_change = draft_events.query_latest_change(conn, user_id)
+    event, newest = next_reversible(), latest_change()
     # The newest change has no open undo entry: find out if something irreversible happened to its draft.
     if newest and kind is EventKind.UNDO and (event is None or newest.rid > event.rid) and newest.rid not in passing:
         _check_newest_change(conn, user_id, newest, event)
-    event = _find_next(conn, user_id, kind, passing)
+    event = _skip_events(conn, user_id, kind, event, passing)
     if event is None:
         raise ConflictError(f"Nothing to {kind}.")
     # A redo on top of another change would restore values that this change was not made for.
     if kind is EventKind.REDO and newest and newest.rid > event.rid:
         raise ConflictError("Nothing to redo: something changed since the last undo.")
     if event.bulk_id is None:
-        return _plan_draft(conn, user_id, kind, event.draft_id)
+        return _plan_draft(conn, user_id, kind, event.draft_id, likely_event=event)
     return _plan_bulk(conn, user_id, kind, event.bulk_id)
 
 
@@ -301,12 +321,11 @@ def _plan_bulk(conn: Transaction, user_id: str, kind: EventKind, bulk_id: str) -
             steps.append((snapshot, event))
         elif reason := _blocking_reason(conn, user_id, event):
             failed.append(BulkFailure.from_error(event.draft_id, ConflictError(reason)))
-    sent = draft_updates.list_sent(conn, user_id, list(snapshots))
     return _UndoPlan(
         action=bulk_events[0].action,
         bulk=True,
         steps=tuple(steps),
-        sent=sent,
+        sent=draft_updates.query_sent(conn, user_id, list(snapshots))(),
         of_bulk_id=bulk_id,
         was_interrupted=bulk_actions.exists(conn, user_id, bulk_id),
         failed=tuple(failed),
@@ -324,7 +343,7 @@ def _plan_restoring(conn: Transaction, user_id: str, draft_ids: Sequence[str]) -
             steps.append((snapshot, _archiving_event(conn, user_id, snapshot)))
         except CopydeskError as error:
             failed.append(BulkFailure.from_error(draft_id, error))
-    sent = draft_updates.list_sent(conn, user_id, list(snapshots))
+    sent = draft_updates.query_sent(conn, user_id, list(snapshots))()
     return _UndoPlan(action=Action.ARCHIVE, bulk=True, steps=tuple(steps), sent=sent, failed=tuple(failed))
 
 

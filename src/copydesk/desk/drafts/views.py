@@ -1,6 +1,6 @@
 """Pages of the review tabs around a cursor, and the counts beside them."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from zoneinfo import ZoneInfo
 
 from copydesk.desk.context import DeskContext
@@ -19,6 +19,7 @@ from copydesk.model.filters import (
 )
 from copydesk.store import drafts, queue_window, schedule
 from copydesk.store.database import Transaction
+from copydesk.store.raw_sql import one_round_trip
 
 ID_PAGE_SIZE = 1000
 """Ids per query."""
@@ -178,21 +179,28 @@ def _without_arrived(conn: Transaction, user_id: str, tab: Tab, event_number: in
 def _load_view(
     conn: Transaction, user_id: str, view: DraftView, position: DraftPosition | None, limit: int
 ) -> LoadedView:
-    # Taken before the rows are read: a draft that arrives in between then counts as new, and is not lost.
-    newest, counts = queue_window.load_newest(conn, user_id), drafts.count_by_status(conn, user_id)
+    with one_round_trip(conn):
+        # Before the rows: a draft that arrives in between then counts as new, and is not lost.
+        newest, counts = queue_window.query_newest(conn, user_id), drafts.query_counts(conn, user_id)
+        zone, rows = _query_zone(conn, user_id, view), _query_rows(conn, user_id, view, position, limit)
+    return LoadedView(*newest(), counts(), rows(), zone())
+
+
+def _query_zone(conn: Transaction, user_id: str, view: DraftView) -> Callable[[], ZoneInfo | None]:
+    return schedule.query_time_zone(conn, user_id) if view.tab in TIMED_TABS else lambda: None
+
+
+def _query_rows(
+    conn: Transaction, user_id: str, view: DraftView, position: DraftPosition | None, limit: int
+) -> Callable[[], SliceAround]:
     if position is None:
-        rows = SliceAround(queue_window.load_slice(conn, user_id, view, limit=limit), 0)
-    else:
-        rows = _load_around(conn, user_id, view, position, limit)
-    return LoadedView(newest.event_rid, newest.draft_id, counts, rows, _load_zone(conn, user_id, view))
+        first = queue_window.query_slice(conn, user_id, view, limit=limit)
+        return lambda: SliceAround(first(), 0)
+    above = queue_window.query_slice(conn, user_id, view, limit=limit // 2, position=position, backwards=True)
+    return lambda: _load_around(conn, user_id, view, above(), limit)
 
 
-def _load_zone(conn: Transaction, user_id: str, view: DraftView) -> ZoneInfo | None:
-    return schedule.get_time_zone(conn, user_id) if view.tab in TIMED_TABS else None
-
-
-def _load_around(conn: Transaction, user_id: str, view: DraftView, position: DraftPosition, limit: int) -> SliceAround:
-    above = queue_window.load_slice(conn, user_id, view, limit=limit // 2, position=position, backwards=True)
+def _load_around(conn: Transaction, user_id: str, view: DraftView, above: DraftSlice, limit: int) -> SliceAround:
     last = above.positions[-1] if above.positions else None
     below = queue_window.load_slice(conn, user_id, view, limit=limit, position=last)
     # Nothing is above the first draft of the view, so counting is only needed if there are more.
@@ -204,9 +212,8 @@ def _load_around(conn: Transaction, user_id: str, view: DraftView, position: Dra
 def _refresh_view(
     conn: Transaction, user_id: str, view: DraftView, ids: tuple[str, ...], newest_id: str
 ) -> RefreshedDrafts:
-    return RefreshedDrafts(
-        new_count=queue_window.count_newer(conn, user_id, view, newest_id, MAX_NEW_COUNT),
-        drafts=queue_window.by_ids(conn, user_id, ids),
-        counts=drafts.count_by_status(conn, user_id),
-        zone=_load_zone(conn, user_id, view),
-    )
+    with one_round_trip(conn):
+        new_count = queue_window.query_count_newer(conn, user_id, view, newest_id, MAX_NEW_COUNT)
+        current = queue_window.query_drafts(conn, user_id, ids)
+        counts, zone = drafts.query_counts(conn, user_id), _query_zone(conn, user_id, view)
+    return RefreshedDrafts(new_count=new_count(), drafts=current(), counts=counts(), zone=zone())

@@ -99,6 +99,9 @@ class _Cursor(psycopg.Cursor[tuple[Any, ...]]):
 class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection with those methods of sqlite3's that the store uses."""
 
+    takes_lists = True
+    """A list is one parameter, for `= ANY(?)`."""
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._uncounted: list[_Cursor] = []
@@ -131,8 +134,8 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
 
     def batch(self) -> AbstractContextManager[object]:
         """Send what is executed in the block at once, and wait for the results at its end."""
-        # That of a transaction waits when they are looked at, and is not to be waited for twice.
-        return nullcontext() if self._open_pipeline is not None else self.pipeline()
+        # That of a transaction waits when they are looked at, and that of another batch at its end.
+        return nullcontext() if self.pgconn.pipeline_status != PipelineStatus.OFF else self.pipeline()
 
     def sync_pipeline(self) -> None:
         """Wait for the results of all statements that were sent."""
