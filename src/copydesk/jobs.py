@@ -30,7 +30,7 @@ INTERVAL = timedelta(seconds=30)
 """Upper bound for noticing work that no commit announces, such as the deliveries of a killed process."""
 WATCH_INTERVAL = timedelta(seconds=0.5)
 """Interval of the check for new work: a commit by any process, or a draft whose time has passed."""
-_JOB_ID = "look"
+_JOB_ID = "poll"
 # Without a handler Python prints APScheduler's warnings to stderr, which is the console's screen.
 logging.getLogger("apscheduler").addHandler(logging.NullHandler())
 
@@ -80,7 +80,7 @@ async def _send_events(desk: Desk) -> Sequence[JobOutcome]:
         JobOutcome(f"webhook {webhook.url} disabled after days of failed attempts", failed=True)
         for webhook in report.disabled
     ]
-    # An outcome without a message has the jobs looked at again: the next event may be due by now.
+    # After an outcome without a message the jobs are polled again: the next event may be due by now.
     return disabled or ([JobOutcome("")] if report.attempts else ())
 
 
@@ -254,7 +254,7 @@ class JobMessage(Struct, frozen=True):
 
     at: datetime
     job: str
-    """Name of a job; `clock` for the wall clock, `look` for the check for due jobs, `queue` for that of workers."""
+    """Name of a job; `clock` for the wall clock, `poll` for the check for due jobs, `queue` for that of workers."""
     text: str
     failed: bool = False
 
@@ -298,10 +298,10 @@ class Jobs:
         """Due drafts that were reported already."""
         self._change_counter: int | None = None
         self._due_work: DueWork | None = None
-        """The result of the last look for due work."""
+        """The result of the last poll for due work."""
         self._stopping = False
         self.next_draft: datetime | None = None
-        """When the next scheduled draft is due, as of the last look."""
+        """When the next scheduled draft is due, as of the last poll."""
 
     async def tick(self) -> timedelta | None:
         """Start jobs that are due and not running; return the time until the next scheduled draft, or None."""
@@ -515,10 +515,10 @@ class Jobs:
             # Whoever closed the desk knows; there is nothing to run jobs for any more.
             self._stopping = True
             return
-        log.warning("The look at what is due failed", exc_info=error)
+        log.warning("Polling for due jobs failed", exc_info=error)
         if (message := _error_message(error)) != self._last_error:
             self._last_error = message
-            self._notify("look", message, failed=True)
+            self._notify("poll", message, failed=True)
 
     def _notify(self, job: str, text: str, *, failed: bool = False) -> None:
         if self._listener is not None:
@@ -539,13 +539,8 @@ async def run_jobs(
     Jobs still running at exit get `shutdown_timeout` seconds to finish.
     """
     jobs = _create_jobs(desk, daemon=daemon, listener=listener)
-    ticker = Ticker(jobs.tick, interval, has_new_work=jobs.has_new_work)
-    ticker.start()
-    try:
+    async with _running(jobs, shutdown_timeout, interval):
         yield jobs
-    finally:
-        await ticker.stop()
-        await jobs.stop(shutdown_timeout)
 
 
 def _create_jobs(desk: Desk, *, daemon: bool, listener: Listener | None, makes_backups: bool = True) -> Jobs:
@@ -614,10 +609,18 @@ async def run_all_jobs(
 ) -> AsyncIterator[AllJobs]:
     """Run due jobs of all users until the block exits, as `run_jobs` does for one."""
     jobs = AllJobs(desks, listener)
-    ticker = Ticker(jobs.tick, has_new_work=jobs.has_new_work)
+    async with _running(jobs, shutdown_timeout):
+        yield jobs
+
+
+@asynccontextmanager
+async def _running(
+    jobs: Jobs | AllJobs, shutdown_timeout: float, interval: timedelta = INTERVAL
+) -> AsyncIterator[None]:
+    ticker = Ticker(jobs.tick, interval, has_new_work=jobs.has_new_work)
     ticker.start()
     try:
-        yield jobs
+        yield
     finally:
         await ticker.stop()
         await jobs.stop(shutdown_timeout)

@@ -1,9 +1,9 @@
 """Jobs on any number of machines that share a PostgreSQL database, woken by Procrastinate: `copydesk worker`.
 
-    change -> look (a user) -> work (a job of the user), post (an account), run (the pipeline) -> fetch (a few sources)
+    change -> poll (a user) -> work (a job of the user), post (an account), run (the pipeline) -> fetch (a few sources)
 
-As in `copydesk.jobs`, the database says what is due, and leases decide who does it. A job in the queue only says where
-to look. So one that runs twice finds nothing to do, and for one that is lost the sweep defers another.
+As in `copydesk.jobs`, the database says what is due, and leases decide who does it. A job in the queue only says whom
+to poll. So one that runs twice finds nothing to do, and for one that is lost the sweep defers another.
 """
 
 import asyncio
@@ -47,19 +47,19 @@ WAKES_PER_STATEMENT: Final = 100
 """Users that a sweep wakes at once. Changes of these users wait until that is done."""
 TAKEOVER: Final = "* * * * * */5"
 """When to look for the jobs of dead workers."""
-SILENCE: Final = 15.0
+HEARTBEAT_TIMEOUT: Final = 15.0
 """Seconds without a heartbeat after which a worker counts as dead."""
-HEARTBEAT: Final = SILENCE / 5
+HEARTBEAT_INTERVAL: Final = HEARTBEAT_TIMEOUT / 5
 POLL_INTERVAL: Final = 1.0
 """Seconds between reads of a queue when no notification comes: for jobs whose time has come."""
-TURN_INTERVAL: Final = 0.2
+LOCKED_POLL_INTERVAL: Final = 0.2
 """The same where jobs wait for their turn, at a host or an account: nothing announces the end of the one before."""
 FETCHES_PER_USER: Final = 16
 """Jobs of one run that are in the queue at once, so that the sources of others come between them."""
 FETCH_RETRIES: Final = RetryStrategy(max_attempts=5, wait=1, retry_exceptions={StoreError})
 """How often a job is repeated that could not store what it fetched; the run waits, as the next one is minutes away."""
 FETCH_POLL_INTERVAL: Final = 0.05
-"""Seconds between looks for the jobs of runs that have ended; a run of many sources is no faster than they are."""
+"""Seconds between two polls for the jobs of runs that have ended; a run of many sources is no faster than they are."""
 POSTS_PER_JOB: Final = 100
 """Deliveries to one account before other accounts have their turn."""
 SHUTDOWN_TIMEOUT: Final = 30.0
@@ -97,7 +97,7 @@ class Worker:
         self._listener = listener
         self._queue_listener = queue_listener
         """Is told when the queue cannot be reached, and when it can again."""
-        self._is_cut = False
+        self._is_disconnected = False
         """The queue could not be reached when it was last tried."""
         self._concurrency = concurrency
         self._jobs: dict[str, Jobs] = {}
@@ -108,8 +108,8 @@ class Worker:
         """Queue and task of the jobs that are running here, by their ids."""
         self._awaited: set[int] = set()
         """Ids of the jobs for which runs wait."""
-        self._looking: asyncio.Task[set[int]] | None = None
-        """The next look at them."""
+        self._next_check: asyncio.Task[set[int]] | None = None
+        """The next check of which have ended."""
         self._pool = AsyncConnectionPool(
             url,
             kwargs={"password": password or None, "application_name": "copydesk worker", "connect_timeout": 10},
@@ -122,14 +122,14 @@ class Worker:
         )
         self._app = App(connector=PsycopgConnector())
         task = self._app.task
-        self._look_task: Task[..., Any, ...] = task(name="look", queue="look")(self._look)
+        self._poll_task: Task[..., Any, ...] = task(name="poll", queue="poll")(self._poll)
         self._work_task: Task[..., Any, ...] = task(name="work", queue="work")(self._work)
         self._run_task: Task[..., Any, ...] = task(name="run", queue="run")(self._work)
         self._post_task: Task[..., Any, ...] = task(name="post", queue="post")(self._post)
         self._fetch_task: Task[..., Any, ...] = task(name="fetch", queue="fetch", retry=FETCH_RETRIES)(self._fetch)
         for cron, name, work in ((SWEEP, "sweep", self._sweep), (TAKEOVER, "take over", self._take_over)):
             # Not locked: the lock of one whose worker died would hold up those that follow.
-            periodic = task(name=name, queue="look", queueing_lock=name, priority=20)(work)
+            periodic = task(name=name, queue="poll", queueing_lock=name, priority=20)(work)
             self._app.periodic(cron=cron, periodic_id=name)(periodic)
 
     async def run(self, stop: asyncio.Event, on_start: Callable[[], None]) -> None:
@@ -137,7 +137,7 @@ class Worker:
         await self._desks.prepare_queue(version("procrastinate"), self)
         async with self._open():
             # One reader of the queue for each kind of job, so that none waits behind jobs of another kind.
-            limits = dict.fromkeys(("look", "work", "post", "fetch"), self._concurrency)
+            limits = dict.fromkeys(("poll", "work", "post", "fetch"), self._concurrency)
             # Runs mostly wait for their fetches.
             limits["run"] = 4 * self._concurrency
             readers = [
@@ -200,17 +200,17 @@ class Worker:
         return [job.id for job in deferred if job.id is not None]
 
     async def _find_ended(self, job_ids: Iterable[int]) -> set[int]:
-        """Return those of the jobs that have ended by the next look at the queue, which is one for all runs here."""
+        """Return those of the jobs that have ended by the next check, which is one for all runs here."""
         self._awaited.update(job_ids)
-        if self._looking is None:
-            self._looking = asyncio.create_task(self._list_unfinished())
+        if self._next_check is None:
+            self._next_check = asyncio.create_task(self._list_unfinished())
         # Shielded: others wait for it, too.
-        return set(job_ids) - await asyncio.shield(self._looking)
+        return set(job_ids) - await asyncio.shield(self._next_check)
 
     async def _list_unfinished(self) -> set[int]:
         await asyncio.sleep(FETCH_POLL_INTERVAL)
-        # Who comes from now on waits for the next look.
-        job_ids, self._awaited, self._looking = list(self._awaited), set(), None
+        # Who comes from now on waits for the next check.
+        job_ids, self._awaited, self._next_check = list(self._awaited), set(), None
         rows = await self._app.connector.execute_query_all_async(
             "SELECT id FROM procrastinate_jobs WHERE id = ANY(%(ids)s) AND status IN ('todo', 'doing')", ids=job_ids
         )
@@ -237,28 +237,28 @@ class Worker:
                 name=queue,
                 queues=[queue],
                 concurrency=concurrency,
-                fetch_job_polling_interval=TURN_INTERVAL if queue in {"fetch", "post"} else POLL_INTERVAL,
+                fetch_job_polling_interval=LOCKED_POLL_INTERVAL if queue in {"fetch", "post"} else POLL_INTERVAL,
                 # Errors are stored with the job of the desk, and what is due is looked up again.
                 delete_jobs=DeleteJobCondition.ALWAYS,
                 shutdown_graceful_timeout=None,
                 install_signal_handlers=False,
-                update_heartbeat_interval=HEARTBEAT,
-                stalled_worker_timeout=SILENCE,
+                update_heartbeat_interval=HEARTBEAT_INTERVAL,
+                stalled_worker_timeout=HEARTBEAT_TIMEOUT,
                 worker_middleware=[self._track],
             )
             try:
                 await reader.run()
             except QUEUE_ERRORS as error:
                 log.warning("Reading the queue %s failed; trying again", queue, exc_info=error)
-                self._report_cut()
+                self._report_connection()
             await _is_set_within(stop, RECONNECT_DELAY)
 
-    def _report_cut(self, *, is_cut: bool = True) -> None:
+    def _report_connection(self, *, is_lost: bool = True) -> None:
         """Tell the listener if the queue could be reached before and cannot be now, or the other way round."""
-        if is_cut != self._is_cut:
-            text = "the connection to PostgreSQL is lost; trying again" if is_cut else "connected to PostgreSQL again"
-            self._queue_listener(JobMessage(at=datetime.now(UTC), job="queue", text=text, failed=is_cut))
-        self._is_cut = is_cut
+        if is_lost != self._is_disconnected:
+            text = "the connection to PostgreSQL is lost; trying again" if is_lost else "connected to PostgreSQL again"
+            self._queue_listener(JobMessage(at=datetime.now(UTC), job="queue", text=text, failed=is_lost))
+        self._is_disconnected = is_lost
 
     async def _track(self, run_job: Callable[[], Awaitable[Any]], context: "JobContext", reader: QueueReader) -> None:
         """Run a job; it is in `_running` meanwhile."""
@@ -278,7 +278,7 @@ class Worker:
         heartbeat goes on, so nobody would take them over, and their locks would hold up a host or an account.
         """
         lost: set[int] = set()
-        while not await _is_set_within(stop, HEARTBEAT):
+        while not await _is_set_within(stop, HEARTBEAT_INTERVAL):
             owners = [reader.worker_id for reader in self._readers.values() if reader.worker_id is not None]
             try:
                 rows = await self._app.connector.execute_query_all_async(
@@ -294,12 +294,12 @@ class Worker:
                         ids=list(again),
                     )
                 lost = found - again
-                self._report_cut(is_cut=False)
+                self._report_connection(is_lost=False)
             except QUEUE_ERRORS as error:
                 log.debug("The jobs of this worker could not be checked; trying again", exc_info=error)
-                self._report_cut()
+                self._report_connection()
 
-    async def _look(self, user_id: str) -> None:
+    async def _poll(self, user_id: str) -> None:
         """Defer what is due for a user."""
         jobs = await self._jobs_of(user_id)
         if jobs is None:
@@ -314,13 +314,13 @@ class Worker:
                 key = f"{name}:{user_id}"
                 await _defer(task, {"lock": key, "queueing_lock": key}, user_id=user_id, name=name.value)
         if jobs.next_draft is not None and jobs.next_draft - datetime.now(UTC) <= HORIZON:
-            await self._defer_look(user_id, jobs.next_draft)
+            await self._defer_poll(user_id, jobs.next_draft)
 
     async def _work(self, user_id: str, name: str) -> None:
-        """Run a job of a user, then look again: it may have made another one due."""
+        """Run a job of a user, then poll again: it may have made another one due."""
         jobs = await self._jobs_of(user_id)
         if jobs is not None and await jobs.run(JobName(name)):
-            await self._defer_look(user_id)
+            await self._defer_poll(user_id)
 
     async def _post(self, user_id: str, account_id: str) -> None:
         """Send to an account; if there may be more, defer the rest, behind other accounts."""
@@ -345,7 +345,7 @@ class Worker:
     async def _take_over(self, timestamp: int) -> None:
         """Put the jobs of dead workers back into the queue."""
         manager = self._app.job_manager
-        for job in await manager.get_stalled_jobs(seconds_since_heartbeat=SILENCE):
+        for job in await manager.get_stalled_jobs(seconds_since_heartbeat=HEARTBEAT_TIMEOUT):
             assert job.id is not None
             # Another one may have taken it over at the same time.
             with suppress(ConnectorException):
@@ -356,13 +356,13 @@ class Worker:
                     await manager.finish_job(job, Status.FAILED, delete_job=True)
                 log.warning("Took over the job %s of a worker that has died", job.task_name)
 
-    async def _defer_look(self, user_id: str, at: datetime | None = None) -> None:
-        key = f"look:{user_id}"
+    async def _defer_poll(self, user_id: str, at: datetime | None = None) -> None:
+        key = f"poll:{user_id}"
         if at is None:
-            await _defer(self._look_task, {"queueing_lock": key, "priority": 10}, user_id=user_id)
+            await _defer(self._poll_task, {"queueing_lock": key, "priority": 10}, user_id=user_id)
         else:
             options = _Options(queueing_lock=f"{key}:{math.ceil(at.timestamp())}", priority=10, schedule_at=at)
-            await _defer(self._look_task, options, user_id=user_id)
+            await _defer(self._poll_task, options, user_id=user_id)
 
     async def _defer_post(self, user_id: str, account_id: str) -> None:
         key = f"account:{account_id}"

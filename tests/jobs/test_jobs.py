@@ -426,7 +426,7 @@ async def test_busy_database_is_reported_once_and_retried(tmp_path: Path, monkey
             patched.setattr(desk.job_leases, "due_work", busy)
             await tick_and_finish(jobs)
             await tick_and_finish(jobs)
-        assert [message.job for message in messages.messages] == ["look"]
+        assert [message.job for message in messages.messages] == ["poll"]
         draft = await insert_scheduled(desk, NOW - HOUR)
         await tick_and_finish(jobs)
         assert await draft_status(desk, draft) == "missed"
@@ -571,7 +571,7 @@ async def test_backward_clock_does_not_delay_ticker(monkeypatch: pytest.MonkeyPa
     ticker.start()
     await asyncio.wait_for(ticked.wait(), 60)
     ticked.clear()
-    ticker._scheduler.modify_job("look", next_run_time=ticker._scheduler.get_job("look").next_run_time + HOUR)
+    ticker._scheduler.modify_job("poll", next_run_time=ticker._scheduler.get_job("poll").next_run_time + HOUR)
     await asyncio.wait_for(ticked.wait(), 60)
     await ticker.stop()
 

@@ -10,7 +10,7 @@ from copydesk.store import events
 if TYPE_CHECKING:
     from copydesk.store.postgresql.database import AnyDatabase
 
-LOOK_INTERVAL = 0.1
+POLL_INTERVAL = 0.1
 """Seconds between two looks at least: commits that follow each other closely need one."""
 
 
@@ -62,7 +62,7 @@ class EventWatcher:
                 await self._wait_for_change()
             except Exception as error:  # whoever waits reports it
                 self._fail(error)
-            await asyncio.sleep(LOOK_INTERVAL)
+            await asyncio.sleep(POLL_INTERVAL)
 
     async def _wait_for_change(self) -> None:
         """Wait until somebody may have committed, or somebody else waits for events."""

@@ -171,6 +171,9 @@ def build_results(
     arms = tuple(tuple(post for post in observations if post.variant_id == variant.id) for variant in variants)
     comparisons = plan_comparisons(plan.posts_per_variant)
     analysis = run_comparisons(plan.metric, arms, comparisons, experiment_id)
+    estimates = _list_estimates(analysis) if analysis is not None else [None] * len(variants)
+    verdict, largest_share = _conclude(plan, comparisons, arms, analysis, variants), _largest_share(posts)
+    random = Random(experiment_id)  # noqa: S311 - nothing secret
     results = ExperimentResults(
         parameter=parameter,
         metric=_define_metric(plan.metric, posts),
@@ -180,19 +183,16 @@ def build_results(
         comparisons=comparisons,
         comparison=_describe_comparison(analysis, comparisons) if analysis else None,
         arms=tuple(
-            _arm_results(variant, drafts[index], assigned.get(variant.id, 0), is_control=not index)
+            _arm_results(variant, drafts[index], assigned.get(variant.id, 0), estimates[index], is_control=not index)
             for index, variant in enumerate(variants)
         ),
         between_post_cv=between_post_cv(posts),
-        largest_post_share=_largest_share(posts),
-        warnings=(),
-        verdict=_conclude(plan, comparisons, arms, analysis, variants),
+        largest_post_share=largest_share,
+        warnings=tuple(_find_warnings(plan.metric, verdict, largest_share, drafts, posts, random)),
+        verdict=verdict,
         sentence="",
     )
-    if analysis is not None:
-        results = msgspec.structs.replace(results, arms=_with_estimates(results.arms, analysis))
-    warnings = _find_warnings(results, drafts, posts, Random(experiment_id))  # noqa: S311 - nothing secret
-    results = msgspec.structs.replace(results, warnings=tuple(warnings))
+    # It is about the results.
     return msgspec.structs.replace(results, sentence=describe_verdict(results, min(map(len, arms))))
 
 
@@ -244,9 +244,9 @@ def _conclude(
     return Verdict(kind=kind, next_comparison=due[0] if due else None)
 
 
-def _with_estimates(arms: Sequence[VariantResults], analysis: ComparisonAnalysis) -> tuple[VariantResults, ...]:
+def _list_estimates(analysis: ComparisonAnalysis) -> list[Estimate]:
     control = analysis.estimates[0].mean
-    estimates = [
+    return [
         Estimate(
             value=estimate.mean,
             low=estimate.low,
@@ -259,10 +259,11 @@ def _with_estimates(arms: Sequence[VariantResults], analysis: ComparisonAnalysis
         )
         for estimate in analysis.estimates
     ]
-    return tuple(msgspec.structs.replace(arm, estimate=estimate) for arm, estimate in zip(arms, estimates, strict=True))
 
 
-def _arm_results(variant: Variant, drafts: Sequence[Participant], assigned: int, *, is_control: bool) -> VariantResults:
+def _arm_results(
+    variant: Variant, drafts: Sequence[Participant], assigned: int, estimate: Estimate | None, *, is_control: bool
+) -> VariantResults:
     decided = [draft for draft in drafts if draft.decided_at is not None]
     accepted = [draft for draft in decided if draft.is_accepted]
     edits = observe(Metric.EDITS, drafts)
@@ -295,6 +296,7 @@ def _arm_results(variant: Variant, drafts: Sequence[Participant], assigned: int,
             median(rate.interactions / rate.impressions for rate in rates) if len(rates) >= MIN_POSTS else None
         ),
         interactions_per_post=_mean([post.value for post in posts]),
+        estimate=estimate,
     )
 
 
@@ -309,16 +311,18 @@ def _largest_share(posts: Sequence[Observation]) -> float | None:
 
 
 def _find_warnings(
-    results: ExperimentResults,
+    metric: Metric,
+    verdict: Verdict,
+    largest_share: float | None,
     arms: Sequence[Sequence[Participant]],
     posts: Sequence[Observation],
     random: Random,
 ) -> Iterator[ResultWarning]:
     """Yield the warnings; `arms` are the drafts of each variant, `posts` those with metrics."""
     yield from _assignment_warnings(arms, random)
-    if results.plan.metric is Metric.ENGAGEMENT:
+    if metric is Metric.ENGAGEMENT:
         yield from _review_warnings(arms, random)
-        yield from _post_warnings(results, arms, posts)
+        yield from _post_warnings(verdict, largest_share, arms, posts)
     writers = sorted({draft.writer for arm in arms for draft in arm if draft.writer})
     if len(writers) > 1:
         yield ResultWarning("model_changed", f"The writer changed during the experiment: {', '.join(writers)}.")
@@ -352,10 +356,13 @@ def _review_warnings(arms: Sequence[Sequence[Participant]], random: Random) -> I
 
 
 def _post_warnings(
-    results: ExperimentResults, arms: Sequence[Sequence[Participant]], posts: Sequence[Observation]
+    verdict: Verdict,
+    largest_share: float | None,
+    arms: Sequence[Sequence[Participant]],
+    posts: Sequence[Observation],
 ) -> Iterator[ResultWarning]:
-    if results.largest_post_share is not None and results.largest_post_share > MAX_POST_SHARE and len(posts) > 2:
-        yield ResultWarning("one_post_dominates", f"One post has {results.largest_post_share:.0%} of all interactions.")
+    if largest_share is not None and largest_share > MAX_POST_SHARE and len(posts) > 2:
+        yield ResultWarning("one_post_dominates", f"One post has {largest_share:.0%} of all interactions.")
     missing = sorted({post.stratum.partition(":")[2] for post in posts if not post.impressions})
     if missing:
         yield ResultWarning(
@@ -363,7 +370,7 @@ def _post_warnings(
             f"No impressions from {', '.join(missing)}: interactions per post are compared instead of rates.",
         )
     mixes = [{draft.published_on for draft in arm if draft.metrics} for arm in arms]
-    if len(set().union(*mixes)) > 1 and results.verdict.kind is not VerdictKind.NOT_ENOUGH_DATA:
+    if len(set().union(*mixes)) > 1 and verdict.kind is not VerdictKind.NOT_ENOUGH_DATA:
         yield ResultWarning(
             "mixed_platforms",
             "The posts went to different platforms: they are compared within each, the rates mix them.",

@@ -65,7 +65,7 @@ async def test_sources_of_all_users_are_fetched(home):
         "anna pipeline: succeeded: 1 draft from 1 item",
         "owner pipeline: succeeded: 1 draft from 1 item",
     ]
-    assert query_db(home, "SELECT count(*) FROM procrastinate_jobs WHERE queue_name <> 'look'") == [(0,)]
+    assert query_db(home, "SELECT count(*) FROM procrastinate_jobs WHERE queue_name <> 'poll'") == [(0,)]
 
 
 async def test_failed_sources_fail_the_run(home):
@@ -126,7 +126,7 @@ async def test_change_and_its_job_are_one_transaction(home):
 
 
 def waiting_looks(home: Path) -> list[object]:
-    query = "SELECT args ->> 'user_id' FROM procrastinate_jobs WHERE task_name = 'look' AND status = 'todo'"
+    query = "SELECT args ->> 'user_id' FROM procrastinate_jobs WHERE task_name = 'poll' AND status = 'todo'"
     return [user_id for (user_id,) in query_db(home, query)]
 
 
@@ -144,8 +144,8 @@ async def test_draft_is_posted_at_its_time(home):
 
 
 async def test_jobs_of_a_dead_worker_are_taken_over(home, monkeypatch):
-    monkeypatch.setattr(worker_module, "SILENCE", 2.0)
-    monkeypatch.setattr(worker_module, "HEARTBEAT", 0.2)
+    monkeypatch.setattr(worker_module, "HEARTBEAT_TIMEOUT", 2.0)
+    monkeypatch.setattr(worker_module, "HEARTBEAT_INTERVAL", 0.2)
     server = FakeServer()
     async with open_desks_now(home, server=server, **NO_PIPELINE) as desks:
         desk = await desks.get(desks.owner)
@@ -155,7 +155,7 @@ async def test_jobs_of_a_dead_worker_are_taken_over(home, monkeypatch):
         # A worker that took the job and has not been heard of since; one job waits already, the other does not.
         execute_sql(home, "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 hour')")
         dead = "status = 'doing', worker_id = (SELECT max(id) FROM procrastinate_workers)"
-        execute_sql(home, f"UPDATE procrastinate_jobs SET {dead} WHERE task_name = 'look'")
+        execute_sql(home, f"UPDATE procrastinate_jobs SET {dead} WHERE task_name = 'poll'")
         await desk.schedule.due_drafts.dispatch_due()
         assert len(waiting_looks(home)) == 1
         async with running(make_worker(home, desks)):

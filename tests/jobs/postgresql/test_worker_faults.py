@@ -45,7 +45,7 @@ def home(tmp_path: Path, server: PostgresqlServer, monkeypatch: pytest.MonkeyPat
     """A desk on a database of its own. What takes seconds or minutes in the product takes less than a second."""
     server.url_without_tables(tmp_path)
     server.sync_commits(tmp_path)
-    waits = {"RECONNECT_DELAY": 0.1, "HEARTBEAT": 0.2, "SILENCE": 1.0, "QUEUE_TIMEOUT": 1.0}
+    waits = {"RECONNECT_DELAY": 0.1, "HEARTBEAT_INTERVAL": 0.2, "HEARTBEAT_TIMEOUT": 1.0, "QUEUE_TIMEOUT": 1.0}
     for name, value in {**waits, "SWEEP": "* * * * * */1", "TAKEOVER": "* * * * * */1"}.items():
         monkeypatch.setattr(worker_module, name, value)
     monkeypatch.setattr(delivery_states, "LOOKUP_INTERVAL", timedelta(seconds=0.2))

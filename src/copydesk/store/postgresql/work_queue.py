@@ -19,15 +19,15 @@ from copydesk.version import install_hint
 
 PREFIX: Final = "worker_"
 """Of the names of what is here; Procrastinate's begin with its own."""
-QUEUES: Final = ("look", "work", "run", "post", "fetch")
+QUEUES: Final = ("poll", "work", "run", "post", "fetch")
 """A worker registers itself with each."""
 HORIZON: Final = 60
 """Seconds. What is due later is not in the queue: Procrastinate reads over all jobs that wait for their time."""
-LOOK: Final = "look"
+POLL: Final = "poll"
 """The task that finds out what is due, and its queue."""
-LOOK_PRIORITY: Final = 10
+POLL_PRIORITY: Final = 10
 WAKE: Final = f"SELECT {PREFIX}wake(id, NULL) FROM unnest(%(user_ids)s::text[]) AS id"  # noqa: S608 - the word above
-"""Defers a look for each of these users, unless one is waiting already."""
+"""Defers a poll for each of these users, unless one is waiting already."""
 _NOW: Final = "(extract(epoch FROM now()) * 1000000)::bigint"
 _SOON: Final = f"(extract(epoch FROM now()) * 1000000)::bigint + {HORIZON * 1_000_000}"
 
@@ -76,7 +76,7 @@ _CREATE: Final = f"""CREATE TABLE IF NOT EXISTS {PREFIX}queue (version TEXT NOT 
 CREATE OR REPLACE FUNCTION {PREFIX}wake(woken text, at bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     later timestamptz := CASE WHEN at > {_NOW} THEN to_timestamp(at / 1000000.0) END;
-    key text := '{LOOK}:' || woken || coalesce(':' || extract(epoch FROM later), '');
+    key text := '{POLL}:' || woken || coalesce(':' || extract(epoch FROM later), '');
 BEGIN
     -- While no worker runs, nobody takes them: one job per user is left, and the next sweep finds the rest.
     IF later IS NOT NULL AND NOT EXISTS
@@ -84,7 +84,7 @@ BEGIN
         RETURN;
     END IF;
     IF NOT EXISTS (SELECT FROM procrastinate_jobs WHERE queueing_lock = key AND status = 'todo') THEN
-        PERFORM procrastinate_defer_jobs_v1(ARRAY[ROW('{LOOK}', '{LOOK}', {LOOK_PRIORITY}, NULL, key,
+        PERFORM procrastinate_defer_jobs_v1(ARRAY[ROW('{POLL}', '{POLL}', {POLL_PRIORITY}, NULL, key,
             jsonb_build_object('user_id', woken), later)::procrastinate_job_to_defer_v1]);
     END IF;
 EXCEPTION WHEN unique_violation THEN
@@ -115,6 +115,9 @@ def prepare(connection: Connection, version: str) -> None:
     for script in [_read_schema()] if found is None else list_migrations(found, version):
         _driver(connection).control(script)
     _driver(connection).control(_CREATE)
+    # Jobs that a version with other queues has left are taken by nobody; the sweep finds what is due.
+    left = "DELETE FROM procrastinate_jobs WHERE status = 'todo' AND queue_name <> ALL (?)"
+    execute_sql(connection, left, (list(QUEUES),))
     execute_sql(connection, f"DELETE FROM {PREFIX}queue")  # noqa: S608 - the word above
     execute_sql(connection, f"INSERT INTO {PREFIX}queue VALUES (?, ?)", (version, _FINGERPRINT))  # noqa: S608 - as above
 
