@@ -98,7 +98,8 @@ class CrashPoints:
 def _commit_name(work: Callable[..., Any], args: Sequence[object]) -> str:
     """Return a commit's name, from its function and the delivery event."""
     events = [argument.event for argument in args if isinstance(argument, DeliveryUpdate)]
-    name = {"run_for_user": "dispatch"}.get(work.__name__, work.__name__.strip("_").replace("_", " "))
+    # Drafts are dispatched in groups, by a function without a name.
+    name = {"<lambda>": "dispatch"}.get(work.__name__, work.__name__.strip("_").replace("_", " "))
     return " ".join([name, *events])
 
 
