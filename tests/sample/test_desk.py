@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from copydesk import sample
+from copydesk.errors import ConflictError
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Format, ListedDraft, Status
 from copydesk.model.run import Run, RunRequest, RunStatus, Stage
@@ -279,6 +280,19 @@ async def test_history_is_added_once(tmp_path: Path) -> None:
     async with open_with_history(tmp_path) as desk:
         assert len(await list_drafts(desk)) == len(before)
         assert len(await desk.experiments.list()) == 2
+
+
+async def test_undo_finds_the_users_own_changes_only(tmp_path: Path) -> None:
+    async with open_with_history(tmp_path) as desk:
+        before = await desk.drafts.counts()
+        with pytest.raises(ConflictError, match="Nothing to undo"):
+            await desk.drafts.undo()
+        rejected = (await desk.drafts.list(status=Status.PENDING_REVIEW)).items[0].id
+        await desk.drafts.reject(rejected)
+        assert (await desk.drafts.undo()).succeeded == (rejected,)
+        with pytest.raises(ConflictError, match="Nothing to undo"):
+            await desk.drafts.undo()
+        assert await desk.drafts.counts() == before
 
 
 async def test_used_desk_gets_no_history(tmp_path: Path) -> None:

@@ -17,11 +17,13 @@ from copydesk.model.engagement import INTERACTION_METRICS, METRICS, EngagementRe
 from copydesk.model.item import Entry, ItemState
 from copydesk.model.run import RunRequest
 from copydesk.model.serialization import Json, Struct
+from copydesk.model.transitions import EventKind
 from copydesk.store import drafts, engagement, items
 from copydesk.store.database import Transaction, open_database
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import IdGenerator
 from copydesk.store.items import NewItem
+from copydesk.store.raw_sql import execute_sql
 from copydesk.store.tables import DraftOrigin
 
 if TYPE_CHECKING:
@@ -99,11 +101,12 @@ async def add_history(desk: "Desk", clock: "SampleClock") -> None:
     if not await desk.engagement.top_posts():
         with clock.set_back(HISTORY_AGE):
             await _create_missing(desk, HASHTAGS)
-        await _store_posts(desk, clock())
+        await _write(desk, _insert_posts, clock())
     with clock.set_back(LENGTH_AGE):
         await _create_missing(desk, LENGTH)
     await desk.pipeline.run(RunRequest(max_drafts=DRAFTS))
     await _decide(desk)
+    await _write(desk, _end_undo)
 
 
 async def _create_missing(desk: "Desk", experiment: dict[str, Json]) -> None:
@@ -124,13 +127,20 @@ async def _decide(desk: "Desk") -> None:
     await desk.posting.post(survey)
 
 
-async def _store_posts(desk: "Desk", now: datetime) -> None:
-    """Write the posts to the desk's database, through a connection of its own beside the desk's."""
+async def _write(desk: "Desk", work: Callable[..., int], *arguments: datetime) -> None:
+    """Write to the desk's database, through a connection of its own beside the desk's."""
     database = open_database(desk.settings.database_file, busy_timeout=desk.settings.database.busy_timeout)
     try:
-        await database.write(_insert_posts, desk.user.id, now)
+        await database.write(work, desk.user.id, *arguments)
     finally:
         await database.close()
+
+
+def _end_undo(conn: Transaction, user_id: str) -> int:
+    """Make all changes permanent: the user made none of them, so an undo must not find them."""
+    kinds = (EventKind.PERMANENT.value, user_id, EventKind.CHANGE.value)
+    execute_sql(conn, "UPDATE draft_event SET kind = ? WHERE user_id = ? AND kind = ?", kinds)
+    return execute_sql(conn, "UPDATE draft SET undo_rid = NULL WHERE user_id = ?", (user_id,)).rowcount
 
 
 def _insert_posts(conn: Transaction, user_id: str, now: datetime) -> int:
