@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from console_driver import type_text
 from copydesk.tui.keys import KeyContext, footer_entries
@@ -300,24 +300,31 @@ async def test_opml_import_reports_per_feed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("body", "message"), [(None, "Cannot read"), ("no", "is not OPML")])
-async def test_invalid_opml_file_is_refused(tmp_path: Path, body: str | None, message: str) -> None:
+async def test_invalid_opml_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str | None, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "feeds.opml"
     if body is not None:
         path.write_text(body)
     async with open_sources(tmp_path / "desk") as ui:
         await ui.press("ctrl+o")
-        await type_text(ui, str(path))
+        await type_text(ui, path.name)
         await ui.press("enter")
         await wait_for_text(ui, message)
+        # The path stays in the prompt, to be corrected.
+        assert ui.app.screen.query_one(Input).value == path.name
+        assert ui.app.problems == 0
 
 
-async def test_pipe_is_refused_without_blocking(tmp_path: Path) -> None:
+async def test_pipe_is_refused_without_blocking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "feeds.opml"
     os.mkfifo(path)
     try:
         async with open_sources(tmp_path / "desk") as ui:
             await ui.press("ctrl+o")
-            await type_text(ui, str(path))
+            await type_text(ui, path.name)
             await ui.press("enter")
             await wait_for_text(ui, "is not a regular file")
     finally:  # unblock a reader, should one wait for the pipe
@@ -327,10 +334,11 @@ async def test_pipe_is_refused_without_blocking(tmp_path: Path) -> None:
 async def test_oversized_opml_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "feeds.opml"
     path.write_text(OPML)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(feed_transfer, "MAX_OPML_SIZE", len(OPML) - 1)
     async with open_sources(tmp_path / "desk") as ui:
         await ui.press("ctrl+o")
-        await type_text(ui, str(path))
+        await type_text(ui, path.name)
         await ui.press("enter")
         await wait_for_text(ui, "is too large")
 

@@ -167,16 +167,24 @@ class FeedTransfer:
 
     def prompt_import(self) -> None:
         """Prompt for an OPML file to import."""
-        prompt = PromptDialog(labels.IMPORT_PROMPT, hint=labels.IMPORT_HINT)
-        self._screen.app.push_screen(prompt, self._import_from)
+        self._prompt_import("", labels.IMPORT_HINT)
+
+    def _prompt_import(self, path: str, hint: str) -> None:
+        prompt = PromptDialog(labels.IMPORT_PROMPT, value=path, hint=hint)
+        self._screen.app.push_if_current(self._screen, prompt, self._import_from)
 
     def _import_from(self, path: str | None) -> None:
         if path and path.strip():
             self._screen.app.run_desk_task(lambda desk: self._load_feeds(desk, path.strip()), hold_keys=Hold.SCREEN)
 
     async def _load_feeds(self, desk: "Desk", path: str) -> None:
-        body = await asyncio.to_thread(_read_file, path)
-        self._screen.post_message(FeedsLoaded(await desk.sources.read_opml(body)))
+        try:
+            feeds = await desk.sources.read_opml(await asyncio.to_thread(_read_file, path))
+        except CopydeskError as error:
+            # The prompt again, with the path to correct, once this task no longer holds the keys.
+            self._screen.app.call_later(self._prompt_import, path, str(error))
+        else:
+            self._screen.post_message(FeedsLoaded(feeds))
 
     def open_import(self, feeds: "Sequence[Outline]") -> None:
         """Open the import, unless the user has moved to another screen."""
