@@ -47,6 +47,7 @@ from copydesk.model.filters import (
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.job import ClockWarning
 from copydesk.model.run import Progress, Run, RunRequest, RunStats, RunStatus, Stage
+from copydesk.model.user import User
 from copydesk.settings import Settings
 from copydesk.tui.app import Console
 
@@ -389,6 +390,7 @@ class FakeDesk:
         self.posting = FakePosting()
         self.schedule = FakeSchedule()
         self.is_interactive = False
+        self.user = User(id="1", name="me", time_zone="UTC", created_at=NOW, is_owner=True)
         # A folder of its own: autosaved text of one test must not appear in another.
         data_home = tempfile.mkdtemp(prefix="copydesk-")
         weakref.finalize(self, shutil.rmtree, data_home, ignore_errors=True)
@@ -418,8 +420,14 @@ class FakeDesk:
 
     async def status(self) -> DeskStatus:
         """Nothing is wrong but the clock, if the test says so."""
-        paused = self.schedule.warning is not None
-        return DeskStatus(failing_sources=(), is_posting_paused=paused, needing_user=0, most_approvals=1, role=None)
+        return DeskStatus(
+            failing_sources=(),
+            is_posting_paused=self.schedule.warning is not None,
+            needing_user=0,
+            most_approvals=1,
+            time_zone=self.user.time_zone,
+            role=None,
+        )
 
     async def change_counter(self) -> int:
         """No other process writes to the desk."""

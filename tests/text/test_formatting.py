@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from copydesk.text.formatting import format_age, format_duration, format_relative, format_utc, plural
+from copydesk.text.formatting import format_age, format_duration, format_relative, plural
 
 NOW = datetime(2026, 2, 11, 9, 9, tzinfo=UTC)
 
@@ -88,7 +88,3 @@ def test_relative_days_are_calendar_days_of_the_zone() -> None:
 )
 def test_age_is_abbreviated(age: timedelta, expected: str) -> None:
     assert format_age(NOW - age, NOW) == expected
-
-
-def test_utc_to_the_minute() -> None:
-    assert format_utc(NOW) == "2026-02-11 09:09 UTC"

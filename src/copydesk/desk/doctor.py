@@ -31,7 +31,7 @@ from copydesk.store.database_file import connect_readonly, raise_read_error, res
 from copydesk.store.opening import connect_to_server
 from copydesk.store.retention import INCREMENTAL
 from copydesk.store.totals import load_totals
-from copydesk.text.formatting import format_duration, format_relative, format_utc, plural
+from copydesk.text.formatting import format_duration, format_relative, plural
 
 MAX_BACKUP_AGE = timedelta(days=7)
 """The age of the newest backup from which on it is a warning."""
@@ -389,8 +389,9 @@ async def _check_deliveries(desk: Desk) -> tuple[CheckFinding, ...]:
         advice = "See them: copydesk needs-you"
         findings.append(CheckFinding(what="approvals", verdict=Verdict.WARNING, found=message, advice=advice))
     if missing := await desk.posting.missing_sends():
+        (until,) = await desk.schedule.format_times(missing.until, short=True)
         message = (
-            f"The database went back to an older state: it lacks posts sent until {format_utc(missing.until)}. "
+            f"The database went back to an older state: it lacks posts sent until {until}. "
             "Drafts of that time are looked for on the account before they are sent."
         )
         findings.append(CheckFinding(what="deliveries", verdict=Verdict.WARNING, found=message))
@@ -407,7 +408,8 @@ async def _check_webhooks(desk: Desk) -> tuple[CheckFinding, ...]:
             message = f"{webhook.url} was disabled: its server accepted no event for days, or asked for none."
             advice = "Remove it, and add it again once the server works: copydesk webhook list"
         elif webhook.failing_since is not None:
-            message = f"{webhook.url} has accepted no event since {format_utc(webhook.failing_since)}."
+            (since,) = await desk.schedule.format_times(webhook.failing_since, short=True)
+            message = f"{webhook.url} has accepted no event since {since}."
             advice = f"See why: copydesk webhook log {short_ids[webhook.id]}"
         else:
             continue

@@ -8,7 +8,7 @@ from copydesk.desk.publishing.missing_accounts import count_missing_accounts
 from copydesk.desk.sources.overview import list_failing
 from copydesk.model.desk_status import DeskStatus
 from copydesk.model.role import find_role
-from copydesk.store import accounts, deliveries, users
+from copydesk.store import accounts, deliveries, schedule, users
 from copydesk.store.database import Transaction
 
 if TYPE_CHECKING:
@@ -28,5 +28,6 @@ def load_status(conn: Transaction, user_id: str, ctx: DeskContext, clock: "Clock
         is_posting_paused=clock.evaluate(users.load_clock_reading(conn, user_id)) is not None,
         needing_user=needing_user,
         most_approvals=most_approvals(connected),
+        time_zone=schedule.get_time_zone(conn, user_id).key,
         role=find_role(users.load_roles(conn, user_id), ctx.caller),
     )

@@ -23,5 +23,7 @@ class DeskStatus(Struct, frozen=True):
     """Number of deliveries, accounts and drafts that `posting.needs_you` lists."""
     most_approvals: int
     """The largest number of approvals that an account asks for; 0 if none is connected."""
+    time_zone: str
+    """The IANA name of the user's time zone."""
     role: Role | None
     """The caller's role; None for one who may do everything."""

@@ -81,11 +81,6 @@ def format_age(instant: datetime, now: datetime) -> str:
     return "now"
 
 
-def format_utc(instant: datetime) -> str:
-    """Format as UTC to the minute."""
-    return instant.strftime("%Y-%m-%d %H:%M UTC")
-
-
 def format_cost(dollars: float | None) -> str:
     """Return a cost in US dollars; `unknown` for None."""
     if dollars is None:

@@ -331,7 +331,7 @@ class Console(DeskApp, inherit_bindings=False):
         from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415
         from copydesk.tui.help.screen import log_page  # noqa: PLC0415
 
-        self.push_screen(PageDialog(labels.LOG_TITLE, log_page(self.read_log(), self.clock())))
+        self.push_screen(PageDialog(labels.LOG_TITLE, log_page(self.read_log(), self.local_now())))
 
     def action_compose(self) -> None:
         """Compose a new draft, or continue an autosaved one."""

@@ -7,8 +7,9 @@ import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
+from zoneinfo import ZoneInfo
 
 from textual.actions import ActionParseResult
 from textual.binding import Binding
@@ -126,6 +127,10 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         """The rendered images; None until the first one."""
         self._open_desk = open_desk
         self._load_first_page = load_first_page
+        self.zone: tzinfo = UTC
+        """The user's time zone."""
+        self.has_declined_passphrase = False
+        """True once the user cancelled the passphrase prompt: background jobs then do not ask again."""
         self.needs_approvals = False
         """True if an account asks for the approvals of several reviewers."""
         self.role: Role | None = None
@@ -167,6 +172,10 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
     ) -> None:
         """Run `work` like `run_desk_task`, but after all earlier writes, and to its end even if the user quits."""
         self.desk_tasks.enqueue_write(work, hold_keys=hold_keys, on_finished=on_finished)
+
+    def local_now(self) -> datetime:
+        """Return the current time in the user's time zone."""
+        return self.clock().astimezone(self.zone)
 
     @property
     def idle_time(self) -> float:
@@ -211,6 +220,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
             opening = await asyncio.to_thread(self._open_desk)
             async with opening as desk:
                 self.desk = desk
+                self.zone = ZoneInfo(desk.user.time_zone)
                 self.type_ahead.wake()
                 desk.set_interactive(self.prompt_passphrase)
                 self._post_to_screen(DeskOpened())
@@ -274,6 +284,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                     # A jump is a change: the jobs store it when they notice it, and its end.
                     self.posting_paused = status.is_posting_paused
                     self.needs_user = status.needing_user
+                    self.zone = ZoneInfo(status.time_zone)
                     self.role = status.role
                     self.has_account, self.needs_approvals = status.most_approvals > 0, status.most_approvals > 1
                     if previous is not None:

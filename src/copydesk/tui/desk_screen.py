@@ -133,6 +133,9 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         return empty_states.desk_error(error, is_open=self.app.desk is not None)
 
     def on_mount(self) -> None:
+        # Both are docked to the same line, where the later one is drawn over the other.
+        for toasts in self.query_children("ToastRack"):
+            self.move_child(toasts, after=self.query_one(KeyLine))
         if self.app.open_error is not None:
             self.show_error(self.app.open_error)
         self._refresh_if_changed()

@@ -133,6 +133,13 @@ def format_time(at: datetime, zone: tzinfo, now: datetime) -> str:
     return f"{local.day} {month}" if local.year == today.year else f"{month} {local.year}"
 
 
+def format_date_time(at: datetime, now: datetime) -> str:
+    """Format `at` in the time zone of `now` as `Mon 23 Mar 14:30`, with the year if that is not the current one."""
+    local = at.astimezone(now.tzinfo)
+    year = f" {local.year}" if local.year != now.year else ""
+    return f"{format_day(local.date())}{year} {local:%H:%M}"
+
+
 def source_type_label(name: str) -> str:
     """Return the label of the source type `name`, or of MANUAL."""
     from copydesk.desk.catalog import get_source_type  # noqa: PLC0415 - the first paint does without the desk
@@ -186,6 +193,9 @@ SAMPLE_NOTICE = (
 LOG_TITLE = "Log"
 PALETTE_SOURCE = "source"
 PASSPHRASE_FIELD = "passphrase"
+PASSPHRASE_JOBS_HINT = (
+    "Due posts, metrics and webhooks need it now. If you cancel, they wait until you post or test an account."
+)
 PASSPHRASE_LOCKED = "Your account credentials are locked. The passphrase prompt opens when you close this."
 PASSPHRASE_MISMATCH = "does not match"
 PASSPHRASE_NEW_HINT = "The passphrase is not stored. Without it, you have to connect your accounts again."
@@ -1139,9 +1149,9 @@ def price(account: str, amount: object, currency: str) -> str:
     return f"{account} charges {amount} {currency}."
 
 
-def needs_you(count: int) -> tuple[str, str]:
-    """Return the number of deliveries that need the user, for the top line: long and short."""
-    return f"{count} {'needs' if count == 1 else 'need'} you", f"?{count}"
+def needs_you(count: int) -> str:
+    """Return the screen's name with its number of entries, for the top line: `Needs you (2)`."""
+    return f"{NEEDS_YOU} ({count:,})"
 
 
 def delivery_needs_you(account: str, known: str) -> str:

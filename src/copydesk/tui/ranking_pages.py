@@ -1,13 +1,13 @@
 """Pages about the ranking: why an item has no draft, what a change of the settings would do, the rules."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from textual.content import Content
 
 from copydesk.model.ranking import RankingProfile
 from copydesk.model.rehearsal import Explanation, Hits, Rehearsal, RehearsedStory, describe_drafted, describe_reason
 from copydesk.model.rule import Rule
-from copydesk.text.formatting import format_utc
 from copydesk.tui import labels
 from copydesk.tui.layout import Block, Table, paragraph
 from copydesk.tui.terminal.cells import safe_line
@@ -75,7 +75,7 @@ def _stories(heading: str, stories: Sequence[RehearsedStory]) -> Iterator[Block]
     )
 
 
-def rules_page(rules: Sequence[Rule]) -> list[Block]:
+def rules_page(rules: Sequence[Rule], now: datetime) -> list[Block]:
     """Return the list of the rules that were made of reasons."""
     if not rules:
         return [paragraph(labels.rules_empty(), "dim")]
@@ -83,7 +83,7 @@ def rules_page(rules: Sequence[Rule]) -> list[Block]:
         (
             Content.styled(labels.RULE_EFFECTS[rule.kind], "accent" if rule.enabled else "dim"),
             Content(safe_line(rule.term)),
-            Content.styled(format_utc(rule.created_at), "dim"),
+            Content.styled(labels.format_date_time(rule.created_at, now), "dim"),
             Content.styled(safe_line(rule.reason) if rule.enabled else labels.RULE_OFF, "dim"),
         )
         for rule in rules

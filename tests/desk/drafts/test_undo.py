@@ -407,7 +407,7 @@ async def test_passed_time_is_not_restored(tmp_path):
         await desk.drafts.reschedule(second, NOW + timedelta(days=1))
         clock.advance(7200)
         for draft_id in (first, second):
-            with pytest.raises(ConflictError, match=r"its time, 2026-02-10T13:00:00.000Z, has passed"):
+            with pytest.raises(ConflictError, match="its time, Tue 10 Feb 13:00, has passed"):
                 await desk.drafts.undo(draft_id)
         await desk.drafts.edit(second, "Other words.")
         await desk.drafts.undo(second)

@@ -1,6 +1,6 @@
 """Tests for the descriptions of deliveries: each situation has its sentence, and none promises what is not done."""
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from itertools import product
 
 import pytest
@@ -57,7 +57,7 @@ def make_row(progress: Delivery, *, account_id: str | None = "a", gone: bool = F
 
 
 def make_context(**values: object) -> DeliveryContext:
-    return DeliveryContext(**{"now": NOW, "platform": "Fake", "short_id": "1", **values})
+    return DeliveryContext(**{"now": NOW, "zone": UTC, "platform": "Fake", "short_id": "1", **values})
 
 
 def made(evidence: Evidence) -> Delivery:

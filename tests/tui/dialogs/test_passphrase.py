@@ -47,6 +47,26 @@ async def test_prompt_waits_while_search_has_input() -> None:
         assert await prompt == "words"
 
 
+async def test_background_job_asks_once_and_the_user_again() -> None:
+    answers: list[str] = []
+
+    async with open_console(FakeDesk(3)) as ui:
+        prompt = asyncio.create_task(prompt_passphrase(ui.app, new=False))
+        await wait_for_prompt(ui, "metrics and webhooks need it now")
+        await ui.pilot.press("escape")
+        assert await prompt == ""
+        assert await prompt_passphrase(ui.app, new=False) == ""
+
+        async def post(_: object) -> None:
+            answers.append(await prompt_passphrase(ui.app, new=False))
+
+        ui.app.run_desk_task(post)
+        await wait_for_prompt(ui, PROMPT)
+        assert "metrics and webhooks need it now" not in ui.text
+        await type_answer(ui, "words\n")
+        await wait_until(lambda: answers == ["words"], lambda: ui.pilot.pause(0.01))
+
+
 async def test_enter_goes_to_the_empty_repetition() -> None:
     async with open_console(FakeDesk(3)) as ui:
         prompt = asyncio.create_task(prompt_passphrase(ui.app, new=True))

@@ -8,6 +8,7 @@ from textual.widgets._toast import Toast
 from console_driver import FakeDesk, open_console
 from copydesk.tui.review.draft_queue import DraftQueue
 from copydesk.tui.widgets.key_hints import KeyHints, KeyLine
+from copydesk.tui.widgets.lines import LineScrollView
 from delayed_responses import wait_until
 from review_driver import open_review
 
@@ -58,6 +59,29 @@ async def test_toast_is_not_cut_off(tmp_path: Path, size: tuple[int, int], lengt
         await review.wait_for(lambda: review.app.screen.query(Toast))
         await review.wait()
         assert " end" in review.text
+
+
+@pytest.mark.parametrize("size", [(40, 24), (80, 24), (120, 40)])
+@pytest.mark.parametrize("keys", [(), ("enter",), ("2",), ("3",), ("4",), ("5",), ("6",), ("0",)])
+async def test_toast_covers_no_text_of_a_screen(tmp_path: Path, keys: tuple[str, ...], size: tuple[int, int]) -> None:
+    async with open_review(tmp_path, size=size) as review:
+        await review.press(*keys)
+        app = review.app
+        panes = [pane for pane in app.screen.query(LineScrollView) if pane.region.height]
+        heights = [pane.region.height for pane in panes]
+        app.notify("Copied")
+        await review.wait_for(lambda: app.screen.query(Toast))
+        await review.wait()
+        assert "Copied" in review.lines[-1]
+        assert [pane.region.height for pane in panes] == heights
+        app.clear_notifications()
+        app.notify(MESSAGE)
+        await review.wait_for(lambda: app.screen.query(Toast))
+        await review.wait()
+        (toast,) = app.screen.query(Toast)
+        assert toast.region.bottom == size[1]
+        assert MESSAGE[-5:] in review.text
+        assert not any(pane.region.intersection(toast.region) for pane in panes)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

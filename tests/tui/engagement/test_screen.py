@@ -107,7 +107,7 @@ async def test_post_lists_unreported_metrics_and_address(tmp_path: Path) -> None
         assert "41 interactions  no impressions, so no rate" in ui.text
         assert "not reported by Bluesky" in ui.text
         assert "https://bluesky.example/2" in ui.text
-        assert "posted   Mon 09 Feb 2026 08:30" in ui.text
+        assert "posted   Mon 9 Feb 08:30" in ui.text
         await ui.press("G")
         assert "No metrics yet" in ui.text
 

@@ -56,14 +56,14 @@ async def open_needs_you(
 async def test_click_on_the_count_in_the_top_line_opens_the_tab(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path, key="2") as ui:
         assert ui.app.current_mode == "schedule"
-        await ui.pilot.click(offset=(ui.lines[0].index("2 need you"), 0))
+        await ui.pilot.click(offset=(ui.lines[0].index("0 Needs you (2)"), 0))
         await ui.wait()
         assert ui.app.current_mode == "needs_you"
 
 
 async def test_tab_shows_what_is_known_with_a_key_for_each_answer(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path, login=True) as ui:
-        assert ui.lines[0].rstrip().endswith("3 need you 0")
+        assert ui.lines[0].rstrip().endswith("0 Needs you (3)")
         assert "All 3  Needs you 3" in ui.lines[1]
         assert ui.situations == ["cannot_check", "rejected", "needs_login"]
         for text in (
@@ -81,7 +81,7 @@ async def test_tab_shows_what_is_known_with_a_key_for_each_answer(tmp_path: Path
 
 async def test_every_screen_counts_them(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path, key="4") as ui:
-        assert (ui.app.current_mode, ui.lines[0].rstrip().endswith("2 need you 0")) == ("experiments", True)
+        assert (ui.app.current_mode, ui.lines[0].rstrip().endswith("0 Needs you (2)")) == ("experiments", True)
 
 
 async def test_mark_as_posted_takes_a_url(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ async def test_mark_as_posted_takes_a_url(tmp_path: Path) -> None:
         await type_text(ui, "https://fake.example/me/7")
         await ui.press("enter")
         assert (ui.toasts[-1], ui.situations) == ("fake:me: marked as posted", ["rejected"])
-        assert ui.lines[0].rstrip().endswith("1 needs you 0")
+        assert ui.lines[0].rstrip().endswith("0 Needs you (1)")
         (unknown, _) = (await ui.app.desk.drafts.list()).items[::-1]
         (report,) = await ui.app.desk.posting.list_deliveries(unknown.id)
         assert report.posts[0].url == "https://fake.example/me/7"
@@ -220,7 +220,7 @@ async def test_missing_account_says_what_waits_and_opens_the_form(
         await wait_until_idle(pilot)
         ui = NeedsYouDriver(app, pilot)
         await ui.press("0")
-        assert "1 needs you 0" in ui.lines[0]
+        assert "0 Needs you (1)" in ui.lines[0]
         for text in (
             "no account for mastodon",
             "No account for mastodon is connected: 1 approved draft cannot be posted.",
@@ -236,6 +236,6 @@ async def test_missing_account_says_what_waits_and_opens_the_form(
 
 async def test_tab_fits_a_small_terminal(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path, size=(40, 12)) as ui:
-        assert "2 need you" in ui.lines[0]
+        assert "Needs you (2)" in ui.lines[0]
         assert ui.lines[1].strip() == "Needs you 2"
         assert "fake:me" in ui.text

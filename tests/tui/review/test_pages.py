@@ -201,7 +201,7 @@ def test_writer_error_is_displayed() -> None:
 def test_item_page_lists_origin() -> None:
     page = render(item_page(make_item(3), NOW))
     assert "Source     Hacker News\n" in page
-    assert "Published  4 h 21 min ago · 2026-02-11 05:09 UTC" in page
+    assert "Published  4 h 21 min ago · Wed 11 Feb 05:09" in page
     assert "Reactions  212 points · 48 comments" in page
     assert "Link       https://lighthouse.example/3" in page
 

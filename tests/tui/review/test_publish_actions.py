@@ -326,6 +326,6 @@ async def test_undo_skips_posted_draft(tmp_path: Path) -> None:
 
 async def test_header_says_that_no_account_is_connected(tmp_path: Path) -> None:
     async with open_review(tmp_path, size=(132, 32)) as review:
-        await review.wait_for(lambda: "no account connected 6" in review.lines[0])
+        await review.wait_for(lambda: "6 no account connected" in review.lines[0])
         review.app.has_account = True
         await review.wait_for(lambda: "no account connected" not in review.lines[0])

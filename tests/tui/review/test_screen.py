@@ -1,20 +1,10 @@
 """Tests for the review screen and its keys."""
 
-import re
-
 import pytest
 
 from console_driver import FakeDesk, make_draft, make_item, open_console
 from copydesk.errors import StoreBusyError
 from copydesk.tui import browser
-from copydesk.tui.review.screen import TOAST_WIDTH
-from copydesk.tui.themes import stylesheet_path
-
-
-def test_toast_width_is_that_of_the_style_sheet() -> None:
-    rule = re.search(r"^Toast \{[^}]*max-width: (\d+);", stylesheet_path("base.tcss").read_text(), re.MULTILINE)
-    assert rule
-    assert int(rule[1]) == TOAST_WIDTH
 
 
 async def test_first_draft_and_source_are_displayed() -> None:

@@ -1,5 +1,6 @@
 """Tests for toasts and the log of notifications."""
 
+from msgspec.structs import replace
 from textual.widgets._toast import ToastRack
 
 from console_driver import FakeDesk, open_console
@@ -16,9 +17,18 @@ async def test_log_keeps_whole_error_after_toast() -> None:
         await ui.press("ctrl+l")
         assert "the end" in ui.text
         assert "Ask again later." in ui.text
-        assert "E 2026-02-11 09:30 UTC" in ui.text
+        assert "E Wed 11 Feb 09:30" in ui.text
         await ui.press("q")
         assert ui.app.screen is ui.app.screen_stack[0]
+
+
+async def test_times_are_in_the_zone_of_the_user() -> None:
+    desk = FakeDesk(1)
+    desk.user = replace(desk.user, time_zone="Asia/Tokyo")
+    async with open_console(desk) as ui:
+        ui.app.notify_error(WriterError(LONG))
+        await ui.press("ctrl+l")
+        assert "E Wed 11 Feb 18:30" in ui.text
 
 
 async def test_log_is_newest_first_and_may_be_empty() -> None:

@@ -26,8 +26,8 @@ from setup_driver import wait_for_text
 from sources_driver import make_sources_console, sample_web
 
 LINES = {
-    120: "Copydesk  1 Review  2 Schedule  3 Sources  4 Experiments  5 Engagement  6 Setup{}2 problems Ctrl+L",
-    80: "1 Review  2 Sched.  3 Sources  4 Exper.  5 Engag.  6 Setup{}2 problems Ctrl+L",
+    120: "Copydesk  1 Review  2 Schedule  3 Sources  4 Experiments  5 Engagement  6 Setup{}Ctrl+L 2 problems",
+    80: "1 Review  2 Sched.  3 Sources  4 Exper.  5 Engag.  6 Setup{}Ctrl+L 2 problems",
     40: "Copydesk  1 Review  2  3  4  5  6{}!2",
 }
 
@@ -116,12 +116,12 @@ async def test_reading_log_resets_counter() -> None:
     async with open_console(FakeDesk(3)) as ui:
         ui.app.notify_error(WriterError("This failed."))
         await ui.wait()
-        assert "1 problem Ctrl+L" in ui.lines[0]
+        assert "Ctrl+L 1 problem" in ui.lines[0]
         await ui.press("ctrl+l", "q")
         assert "problem" not in ui.lines[0]
         ui.app.notify_error(WriterError("That failed."))
         await ui.wait()
-        assert "1 problem Ctrl+L" in ui.lines[0]
+        assert "Ctrl+L 1 problem" in ui.lines[0]
 
 
 async def test_repeated_error_is_one_problem() -> None:
@@ -129,13 +129,13 @@ async def test_repeated_error_is_one_problem() -> None:
         for _ in range(3):
             ui.app.notify_error(WriterError("This failed."))
         await ui.wait()
-        assert "1 problem Ctrl+L" in ui.lines[0]
+        assert "Ctrl+L 1 problem" in ui.lines[0]
         assert ui.toasts == ["This failed."]
         ui.app.clear_notifications()
         ui.app.notify_error(WriterError("This failed."))
         await ui.wait()
         assert ui.toasts == ["This failed."]
-        assert "1 problem Ctrl+L" in ui.lines[0]
+        assert "Ctrl+L 1 problem" in ui.lines[0]
         await ui.press("ctrl+l")
         assert ui.toasts == []
         assert ui.text.count("This failed.") == 1
@@ -146,7 +146,7 @@ async def test_counter_is_shared_by_screens(tmp_path: Path) -> None:
         await ui.press("3", "1")
         ui.app.notify_error(WriterError("This failed."))
         await ui.press("3")
-        assert "1 problem Ctrl+L" in ui.lines[0]
+        assert "Ctrl+L 1 problem" in ui.lines[0]
         await ui.press("ctrl+l", "q", "1")
         assert "problem" not in ui.lines[0]
 
@@ -212,7 +212,7 @@ async def test_failing_source_is_counted_once(tmp_path: Path, no_watch_delay: No
         assert "problem" not in ui.lines[0]
         web.disconnect(URL_TWO)
         await ui.press("P")
-        await wait_for_text(ui, "1 problem Ctrl+L")
+        await wait_for_text(ui, "Ctrl+L 1 problem")
         await ui.press("ctrl+l")
         assert "Could not fetch Second Site." in ui.text
         assert "Gone before" not in ui.text
@@ -241,7 +241,7 @@ async def test_open_error_is_problem() -> None:
     desk = FakeDesk(0)
     desk.open_error = StoreBusyError(hint="Is Copydesk open elsewhere?")
     async with open_console(desk) as ui:
-        assert "1 problem Ctrl+L" in ui.lines[0]
+        assert "Ctrl+L 1 problem" in ui.lines[0]
         await ui.press("ctrl+l")
-        assert "E 2026-02-11 09:30 UTC" in ui.text
+        assert "E Wed 11 Feb 09:30" in ui.text
         assert "open elsewhere?" in ui.text

@@ -171,12 +171,12 @@ def test_plan_that_is_longer_than_the_screen_warns_before_its_drafts(home_withou
 def test_missing_account_is_said_everywhere(home_without_account: Path) -> None:
     with open_terminal((80, 24)) as terminal:
         terminal.start_copydesk("--home", str(home_without_account))
-        terminal.wait_for(r"no account 6[\s\S]*Queue · 3 ─[\s\S]*▌ ")
+        terminal.wait_for(r"6 no account[\s\S]*Queue · 3 ─[\s\S]*▌ ")
         terminal.press("Enter")
         terminal.wait_for("Accounts  no account connected")
         terminal.press("a")
         terminal.wait_for("No account is connected for")
-        terminal.wait_for(r"6 Setup +1 needs you 0")
+        terminal.wait_for(r"6 Setup +0 Needs you \(1\)")
         # It waits for an account, and is listed with what helps.
         terminal.press("0")
         terminal.wait_for(r"▌no account connected[\s\S]*Three harbours")
@@ -220,6 +220,17 @@ def test_rows_say_what_differs_and_are_sorted(history_home: Path, size: tuple[in
         terminal.wait_for(r"Experiments · 2[\s\S]*▌.* Short or long[\s\S]*still needed")
         terminal.press("j")
         terminal.wait_for(r"How many hashtags[\s\S]*No impressions from Bluesky, Mastodon: ")
+        assert "Traceback" not in terminal.quit_console()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
+def test_first_undo_leaves_the_week_of_the_sample(history_home: Path, size: tuple[int, int]) -> None:
+    with open_terminal(size) as terminal:
+        open_sample_console(terminal, history_home)
+        before = re.findall(r"Sched\w*\.? \d+", terminal.screen)
+        terminal.press("u")
+        assert re.findall(r"Sched\w*\.? \d+", terminal.wait_for("Nothing to undo")) == before
+        assert len(before) == 1
         assert "Traceback" not in terminal.quit_console()
 
 

@@ -11,7 +11,7 @@ from tmux_terminal import open_terminal
 def test_sample_run_in_real_terminal(size: tuple[int, int], tmp_path: Path) -> None:
     with open_terminal(size) as terminal:
         terminal.start_console(tmp_path)
-        terminal.wait_for(r"1 needs you")
+        terminal.wait_for(r"0 Needs you \(1\)")
         terminal.wait_for("Sample desk: ")
         terminal.wait_for(r"Queue · \d+[\s\S]*▌ ")
         terminal.press("P")

@@ -56,8 +56,8 @@ async def test_screens_keep_their_names_beside_two_notices(news: tuple[str, str]
         line = ConsoleDriver(app, pilot).lines[0]
         assert "1 Review  2 Sched.  3 Sources  4 Exper.  5 Engag.  6 Setup  " in line
         signs = {
-            "has_account": "no account 6",
-            "needs_user": r"\?2|2 need you 0",
+            "has_account": "6 no account",
+            "needs_user": r"Needs you \(2\)",
             "posting_paused": "posting paused",
             "problems": "!2|2 problems",
         }
@@ -69,8 +69,8 @@ async def test_screens_keep_their_names_beside_two_notices(news: tuple[str, str]
 @pytest.mark.parametrize(
     ("width", "screens", "notices"),
     [
-        (120, "2 Schedule  3 Sources", "no account 6  2 need you 0  2 problems Ctrl+L"),
-        (80, "2 Sched.  3 Sources", "2 need you 0  !2"),
+        (120, "2 Schedule  3 Sources", "0 Needs you (2)  Ctrl+L 2 problems"),
+        (80, "2 Sched.  3 Sources", "Needs you (2)  !2"),
     ],
 )
 async def test_notices_are_shortened_before_names_of_screens(width: int, screens: str, notices: str) -> None:
@@ -82,3 +82,24 @@ async def test_notices_are_shortened_before_names_of_screens(width: int, screens
         line = ConsoleDriver(app, pilot).lines[0]
         assert f"1 Review  {screens}" in line
         assert line.endswith(notices)
+
+
+@pytest.mark.parametrize(
+    ("width", "screen", "count", "notices"),
+    [
+        (80, "review", 1, "6  ingest 3/10  0 Needs you (1)"),
+        (40, "review", 2, "6  Needs you (2)"),
+        (40, "engagement", 12, "0 (12)"),
+    ],
+)
+async def test_number_that_needs_the_user_is_told_apart_from_its_key(
+    width: int, screen: str, count: int, notices: str
+) -> None:
+    app = Console(FakeDesk(1).open, clock=lambda: NOW)  # type: ignore[arg-type]
+    async with app.run_test(size=(width, 24)) as pilot:
+        await wait_until_idle(pilot)
+        line = TopLine("", screen)
+        await app.screen.mount(line)
+        line.show_work("ingest 3/10")
+        app.needs_user = count
+        assert re.sub("  +", "  ", line.lines(width - 2)[0].plain).endswith(notices)

@@ -197,12 +197,9 @@ class _Restorer:
             "scheduled_at", event.before.get("scheduled_at", snapshot.stored["scheduled_at"])
         )
         if at is not None and at <= self._now:
-            raise _out_of_reach(
-                snapshot,
-                event,
-                f"Cannot {self._kind} this: its time, {format_iso(at)}, has passed.",
-                "Reschedule it.",
-            )
+            time = _wall_time_before(snapshot, event) or format_iso(at)
+            message = f"Cannot {self._kind} this: its time, {time}, has passed."
+            raise _out_of_reach(snapshot, event, message, "Reschedule it.")
 
 
 def _restored_columns(kind: EventKind, snapshot: DraftSnapshot, event: EventRow) -> Mapping[str, Any]:
@@ -424,8 +421,10 @@ def _to_result(plan: _UndoPlan, errors: Sequence[CopydeskError | None], bulk_id:
 
 
 def _restored_time(snapshot: DraftSnapshot, event: EventRow) -> str:
-    if "scheduled_at" not in event.before:
-        return ""
+    return _wall_time_before(snapshot, event) if "scheduled_at" in event.before else ""
+
+
+def _wall_time_before(snapshot: DraftSnapshot, event: EventRow) -> str:
     return format_wall_time(event.before.get("scheduled_wall", snapshot.stored["scheduled_wall"]))
 
 

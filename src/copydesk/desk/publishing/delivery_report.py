@@ -5,7 +5,8 @@ hold is passed as `DeliveryContext`.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, tzinfo
+from functools import partial
 from typing import NamedTuple
 
 from copydesk.desk.leases import ACCOUNT_LEASE_DURATION
@@ -46,6 +47,8 @@ class DeliveryContext(Struct, frozen=True):
     """The facts that decide about a delivery besides its own state."""
 
     now: datetime
+    zone: tzinfo
+    """The user's time zone."""
     platform: str
     """The platform's label."""
     short_id: str = ""
@@ -275,7 +278,7 @@ def get_answers(row: DeliveryRow, context: DeliveryContext, *, can_post: bool) -
 
 def _values(row: DeliveryRow, context: DeliveryContext) -> Mapping[str, str]:
     """Return the values of the placeholders in SENTENCES."""
-    progress = row.progress
+    progress, local = row.progress, partial(_format_local, zone=context.zone)
     runs = "the console or `copydesk daemon` runs"
     is_later = progress.not_before is not None and progress.not_before > context.now
     url = next((url for step in progress.public_results(row.intent) for url in step.urls), "")
@@ -283,16 +286,16 @@ def _values(row: DeliveryRow, context: DeliveryContext) -> Mapping[str, str]:
         "error": progress.error,
         "login": context.login_error,
         "platform": context.platform,
-        "when": f"at {_format_local(progress.not_before)} while {runs}" if is_later else f"as soon as {runs}",
-        "until": f"; after {_format_local(context.expires_at)} it is given up" if context.expires_at else "",
-        "due": _format_local(row.due_at),
-        "absent": f" Not found on the account at {_format_local(progress.absent_at)}." if progress.absent_at else "",
+        "when": f"at {local(progress.not_before)} while {runs}" if is_later else f"as soon as {runs}",
+        "until": f"; after {local(context.expires_at)} it is given up" if context.expires_at else "",
+        "due": local(row.due_at),
+        "absent": f" Not found on the account at {local(progress.absent_at)}." if progress.absent_at else "",
         "attempts": plural(progress.attempts, "attempt"),
         "requests": plural(progress.attempts, "request"),
         "checks": plural(progress.failed_lookups, "time"),
         "commands": resolution_hint(row, context.short_id),
         "url": f": {url}" if url else ".",
-        "gone": f" No longer online as of {_format_local(row.gone_at)}." if row.gone_at else "",
+        "gone": f" No longer online as of {local(row.gone_at)}." if row.gone_at else "",
     }
 
 
@@ -312,8 +315,8 @@ def _describe_partial(row: DeliveryRow) -> str:
     return f"{live} of {total} posts are online. " if total else "Some posts are online. "
 
 
-def _format_local(instant: datetime | None) -> str:
-    return f"{instant.astimezone():%-d %b %H:%M:%S %Z}" if instant else ""
+def _format_local(instant: datetime | None, zone: tzinfo) -> str:
+    return f"{instant.astimezone(zone):%-d %b %H:%M:%S %Z}" if instant else ""
 
 
 def _pair_ids_urls(ids: tuple[str, ...], urls: tuple[str, ...]) -> list[tuple[str | None, str | None]]:

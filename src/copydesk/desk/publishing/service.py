@@ -65,7 +65,7 @@ from copydesk.model.validation import web_address_problem
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, Post, post_cost
 from copydesk.posting.registry import PLATFORMS
-from copydesk.store import accounts, deliveries, draft_queries, draft_updates, queue_window
+from copydesk.store import accounts, deliveries, draft_queries, draft_updates, queue_window, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryEvent, DeliveryRow
 
@@ -447,6 +447,7 @@ class Posting:
             return {}
         connected = {account.id: account for account in await self._ctx.read(accounts.list_all)}
         now, clock_in_doubt = self._ctx.clock(), await self._clock.peek() is not None
+        zone = await self._ctx.read(schedule.get_time_zone)
         # Those that the user may have to resolve, with commands that name them.
         named = [
             row.id for row in rows if row.progress.state in DOUBTFUL or row.progress.doubt or row.account_id is None
@@ -464,6 +465,7 @@ class Posting:
             info = PLATFORMS.get(row.platform)
             contexts[row.id] = DeliveryContext(
                 now=now,
+                zone=zone,
                 platform=info.label if info else row.platform,
                 short_id=short_ids.get(row.id, ""),
                 guarantees=guarantees,

@@ -9,6 +9,7 @@ from textual.widgets import Input, TextArea
 from copydesk.errors import FieldError, InvalidError
 from copydesk.tui import labels
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
+from copydesk.tui.runtime.desk_tasks import REQUESTED_BY_USER
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -21,21 +22,28 @@ CHECK_INTERVAL = 0.1
 async def prompt_passphrase(app: "DeskApp", *, new: bool) -> str:
     """Return the passphrase that the user enters; a new one must be entered twice.
 
-    Return an empty string if the user cancels, or the console exits.
+    Return an empty string if the user cancels, or the console exits. Background jobs, which retry, ask only until the
+    user cancels once; what the user starts asks again.
     """
+    is_requested = REQUESTED_BY_USER.get()
+    if app.has_declined_passphrase and not is_requested:
+        return ""
+    hint = labels.PASSPHRASE_NEW_HINT if new else "" if is_requested else labels.PASSPHRASE_JOBS_HINT
     # Keys held for the operation that needs the passphrase are for this dialog.
     with app.type_ahead.suspend_holds():
-        prompt = asyncio.create_task(_prompt(app, new=new))
+        prompt = asyncio.create_task(_prompt(app, hint, new=new))
         exiting = asyncio.create_task(app.desk_tasks.shutting_down.wait())
         try:
             await asyncio.wait((prompt, exiting), return_when=asyncio.FIRST_COMPLETED)
-            return prompt.result() if prompt.done() else ""
+            answer = prompt.result() if prompt.done() else ""
+            app.has_declined_passphrase = not answer
+            return answer
         finally:
             prompt.cancel()
             exiting.cancel()
 
 
-async def _prompt(app: "DeskApp", *, new: bool) -> str:
+async def _prompt(app: "DeskApp", hint: str, *, new: bool) -> str:
     answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     accepted: list[str] = []
 
@@ -55,7 +63,7 @@ async def _prompt(app: "DeskApp", *, new: bool) -> str:
 
     names = (labels.PASSPHRASE_FIELD, labels.PASSPHRASE_REPEAT_FIELD) if new else (labels.PASSPHRASE_FIELD,)
     fields = [Field(name, name, secret=True, max_length=1000, required=True) for name in names]
-    title, hint = (labels.PASSPHRASE_NEW_TITLE, labels.PASSPHRASE_NEW_HINT) if new else (labels.PASSPHRASE_TITLE, "")
+    title = labels.PASSPHRASE_NEW_TITLE if new else labels.PASSPHRASE_TITLE
     screen = FieldsDialog(title, fields, submit, hint=hint, effect=labels.CONFIRM)
     await _wait_until_idle(app)
     # Through the app, which receives the result: the screen that needs the passphrase may close.

@@ -7,7 +7,6 @@ format. A published post has a row in the list and a page of its own.
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 from textual.content import Content
 
@@ -252,9 +251,9 @@ def _format_metric(value: int | None) -> str:
     return f"{value:5,}"
 
 
-def post_page(post: LivePost, now: datetime, zone: str) -> list[Block]:
+def post_page(post: LivePost, now: datetime) -> list[Block]:
     """Return the page of one post: its metrics, its time and link, and its text."""
-    return [*_metrics(post, now), paragraph(), Table(list(_facts(post, now, zone))), paragraph(), _text(post)]
+    return [*_metrics(post, now), paragraph(), Table(list(_facts(post, now))), paragraph(), _text(post)]
 
 
 def _metrics(post: LivePost, now: datetime) -> Iterator[Block]:
@@ -297,15 +296,11 @@ def _rate_line(post: LivePost) -> Content:
     return Content.assemble((labels.rate(format_percent(post.engagement_rate)), "strong"), "  ", (basis, "dim"))
 
 
-def _facts(post: LivePost, now: datetime, zone: str) -> Iterator[tuple[Content, ...]]:
+def _facts(post: LivePost, now: datetime) -> Iterator[tuple[Content, ...]]:
     yield Content.styled(labels.FIELD_ACCOUNT, "dim"), Content(safe_line(post.target_label))
     if post.published_at is not None:
-        local = post.published_at.astimezone(ZoneInfo(zone))
-        day = f"{labels.DAYS[local.weekday()]} {local:%d} {labels.MONTHS[local.month - 1]} {local.year}"
-        yield (
-            Content.styled(labels.FIELD_POSTED, "dim"),
-            Content(f"{day} {local:%H:%M} · {format_relative(post.published_at, now)}"),
-        )
+        posted = f"{labels.format_date_time(post.published_at, now)} · {format_relative(post.published_at, now)}"
+        yield Content.styled(labels.FIELD_POSTED, "dim"), Content(posted)
     else:
         yield Content.styled(labels.FIELD_POSTED, "dim"), Content(labels.VALUE_UNKNOWN)
     if post.url:

@@ -148,8 +148,7 @@ class EngagementScreen(DeskScreen):
         if post is not None and post == self._displayed_post:
             return
         self._displayed_post = post
-        zone = self._report.trends.time_zone if self._report else "UTC"
-        self.post_pane.show((lambda: post_page(post, self.app.clock(), zone)) if post else ())
+        self.post_pane.show((lambda: post_page(post, self.app.local_now())) if post else ())
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show the keys of the focused pane in the footer."""

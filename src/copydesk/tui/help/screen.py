@@ -11,7 +11,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from copydesk.text import clean_lines
-from copydesk.text.formatting import format_relative, format_utc
+from copydesk.text.formatting import format_relative
 from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, KeyContext, bindings, format_keys
@@ -87,7 +87,7 @@ def log_page(entries: Iterable["LogEntry"], now: datetime) -> list[Block]:
     """Return the notifications with time and severity letter (E, W or i), newest first."""
     blocks: list[Block] = []
     for entry in reversed(list(entries)):
-        timestamp = f" {format_utc(entry.at)} · {format_relative(entry.at, now)}"
+        timestamp = f" {labels.format_date_time(entry.at, now)} · {format_relative(entry.at, now)}"
         blocks.append(Paragraph(Content.assemble(labels.LOG_LETTERS[entry.severity], (timestamp, "dim"))))
         blocks += [Paragraph(Content(clean_lines(entry.text)), indent=2), paragraph()]
     return blocks or [paragraph(labels.NO_MESSAGES, "dim")]

@@ -35,10 +35,10 @@ from copydesk.model.draft import (
 )
 from copydesk.model.transitions import USER
 from copydesk.text import clean_lines, reveal
-from copydesk.text.formatting import format_cost, format_relative, format_utc, plural
+from copydesk.text.formatting import format_cost, format_relative, plural
 from copydesk.tui import labels
 from copydesk.tui.browser import is_link
-from copydesk.tui.labels import CLAIM, SEVERITY, source_type_label
+from copydesk.tui.labels import CLAIM, SEVERITY, format_date_time, source_type_label
 from copydesk.tui.layout import Block, Columns, Facts, Paragraph, Table, paragraph, progress_bar
 from copydesk.tui.review.draft_row import worst_finding_sign
 from copydesk.tui.terminal.cells import safe_line
@@ -214,9 +214,7 @@ def format_delivery_time(draft: ListedDraft, now: datetime, details: DraftDetail
         return format_relative(sent_at, now) if sent_at else ""
     zone = details.zone
     if draft.status in (Status.SCHEDULED, Status.MISSED) and draft.scheduled_at is not None and zone is not None:
-        local = draft.scheduled_at.astimezone(zone)
-        year = f" {local.year}" if local.year != now.astimezone(zone).year else ""
-        return f"{labels.format_day(local.date())}{year} {local:%H:%M}"
+        return format_date_time(draft.scheduled_at, now.astimezone(zone))
     return ""
 
 
@@ -746,7 +744,7 @@ def _facts(item: "Item", now: datetime) -> Block:
     facts = [
         (labels.ITEM_SOURCE, f"{name} · {source}" if item.source_type and name != source else source),
         (labels.ITEM_AUTHOR, safe_line(entry.author or entry.publisher or "")),
-        (labels.ITEM_PUBLISHED, f"{format_relative(item.published, now)} · {format_utc(item.published)}"),
+        (labels.ITEM_PUBLISHED, f"{format_relative(item.published, now)} · {format_date_time(item.published, now)}"),
         (labels.ITEM_REACTIONS, _popularity(entry)),
         (labels.ITEM_DISCUSSION, safe_line(entry.discussion or "")),
     ]

@@ -353,4 +353,4 @@ class ItemPane(Container):
         from copydesk.tui.review.pages import item_page  # noqa: PLC0415 - not needed for the first paint
 
         draft = self._draft
-        self.page.show(lambda: item_page(item, self.app.clock(), draft))
+        self.page.show(lambda: item_page(item, self.app.local_now(), draft))

@@ -36,8 +36,6 @@ PRELOAD_DELAY = 1.0
 Neither the first key nor the first letter of a search must lag.
 """
 
-TOAST_WIDTH = 100
-"""Cells of the widest toast, as in `base.tcss`."""
 
 PAGE_TITLES = {"draft": labels.DRAFT_TITLE, "item": labels.ITEM_TITLE}
 """The titles of the pages beside the queue."""
@@ -163,14 +161,6 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
             self._acting_on, self._has_no_draft = state, has_no_draft
             self.update_keys()
 
-    def _place_toasts(self) -> None:
-        """Show toasts at the top while they would cover the row under the cursor at the bottom right."""
-        queue = self.queue
-        row = queue.cursor * queue.row_height - queue.scroll_offset.y
-        is_below = row > queue.drawable_size.height // 2 and queue.region.right > self.size.width - TOAST_WIDTH
-        # The rack's class, not the screen's: that would restyle all widgets.
-        self.query_children("ToastRack").set_class(is_below, "-top")
-
     def show_draft(self, draft_id: str) -> None:
         """Move the cursor to a draft, in its tab if the displayed list does not hold it."""
         self.queue.focus()
@@ -199,7 +189,6 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
             return
         self.queue.finish_jump()
         self._update_key_line()
-        self._place_toasts()
         draft = self.queue.current
         if draft is None:
             self.preview_pane.clear()

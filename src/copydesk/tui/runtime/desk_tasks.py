@@ -7,7 +7,7 @@ three state messages. With four workers per decision, every few dozen decisions 
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
-from contextvars import Context, copy_context
+from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -45,6 +45,10 @@ class DeskTask:
     def cancel(self) -> None:
         """Cancel the task; its result is no longer needed."""
         self._task.cancel()
+
+
+REQUESTED_BY_USER: ContextVar[bool] = ContextVar("requested_by_user", default=False)
+"""True in what the user started, False in background jobs."""
 
 
 class DeskTasksApp(Protocol):
@@ -105,7 +109,8 @@ class DeskTasks:
             # Pushed last, so called first: the caller's state is up to date before held keys are released.
             exit_stack.callback(on_finished)
         # The app's context, not the widget's: the task may outlive the widget that started it.
-        context = self._app_context.copy() if self._app_context is not None else None
+        context = self._app_context.copy() if self._app_context is not None else copy_context()
+        context.run(REQUESTED_BY_USER.set, True)  # noqa: FBT003 - ContextVar takes it by position
         coroutine = self._run_work(work, exit_stack, previous)
         task = asyncio.get_running_loop().create_task(coroutine, name=name, context=context)
         self._tasks.add(task)

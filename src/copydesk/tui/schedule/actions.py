@@ -277,10 +277,8 @@ def _format_and_confidence(assignment: SlotAssignment) -> str:
 
 
 def _row(assignment: SlotAssignment, zone: ZoneInfo, now: datetime) -> tuple[Content, ...]:
-    local = assignment.scheduled_at.astimezone(zone)
-    year = f" {local.year}" if local.year != now.astimezone(zone).year else ""
     return (
-        Content.styled(f"{labels.format_day(local.date())}{year} {local:%H:%M}", "accent"),
+        Content.styled(labels.format_date_time(assignment.scheduled_at, now.astimezone(zone)), "accent"),
         Content.styled(_format_and_confidence(assignment), "dim"),
         Content(safe_line(assignment.text)),
     )

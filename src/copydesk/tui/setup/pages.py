@@ -17,7 +17,7 @@ from copydesk.model.serialization import to_json_value
 from copydesk.model.voice import FormatVoice, VoiceComparison, VoicePreview, VoiceProfile
 from copydesk.model.writer import OFFLINE, WriterInfo, Writers
 from copydesk.text import reveal
-from copydesk.text.formatting import format_relative, format_utc
+from copydesk.text.formatting import format_relative
 from copydesk.tui import labels
 from copydesk.tui.keys import key_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
@@ -96,11 +96,11 @@ def account_page(account: ConnectedAccount | None, credential_storage: str, now:
         rows.append((labels.FIELD_SOFTWARE, safe_line(details.software)))
     if details.max_length:
         rows.append((labels.FIELD_MAX_LENGTH, f"{details.max_length:,}"))
-    rows.append((labels.FIELD_CONNECTED, format_utc(account.connected_at)))
+    rows.append((labels.FIELD_CONNECTED, labels.format_date_time(account.connected_at, now)))
     rows.append(
         (
             labels.FIELD_TESTED,
-            f"{format_utc(account.checked_at)}, {format_relative(account.checked_at, now)}"
+            f"{labels.format_date_time(account.checked_at, now)}, {format_relative(account.checked_at, now)}"
             if account.checked_at
             else labels.ACCOUNT_NOT_TESTED,
         )
@@ -186,10 +186,10 @@ def _format_row(kind: Format, settings: FormatVoice | None) -> tuple[Content, ..
     return Content.styled(labels.FORMAT_NAMES[kind], "accent"), values
 
 
-def learning_page(report: LearningReport) -> list[Block]:
+def learning_page(report: LearningReport, now: datetime) -> list[Block]:
     """Return the page of what is learnt from decisions, and of how well confidence predicts them."""
     confidence = report.confidence
-    since = format_utc(report.since) if report.since else None
+    since = labels.format_date_time(report.since, now) if report.since else None
     blocks: list[Block] = [
         paragraph(labels.learning_decisions(report.approved, report.rejected)),
         paragraph(labels.learning_since(since), "dim"),

@@ -263,15 +263,15 @@ class SetupScreen(DeskScreen):
     _displayed_section: Section | None = None
 
     def _section_page(self, setup: SetupSnapshot) -> Sequence[Block]:
-        checking = [paragraph(labels.CHECKING, "dim")]
+        checking, now = [paragraph(labels.CHECKING, "dim")], self.app.local_now
         pages: Mapping[Section, Callable[[], Sequence[Block]]] = {
-            Section.ACCOUNTS: lambda: account_page(self.accounts.current, setup.credential_storage, self.app.clock()),
+            Section.ACCOUNTS: lambda: account_page(self.accounts.current, setup.credential_storage, now()),
             Section.VOICE: lambda: voice_page(setup),
-            Section.LEARNING: lambda: learning_page(setup.learning) if setup.learning else checking,
-            Section.WRITER: lambda: writer_page(self.writers.current, setup, self.app.clock()),
+            Section.LEARNING: lambda: learning_page(setup.learning, now()) if setup.learning else checking,
+            Section.WRITER: lambda: writer_page(self.writers.current, setup, now()),
             Section.ZONE: lambda: zone_page(setup),
             Section.RANKING: lambda: ranking_page(setup.ranking),
-            Section.RULES: lambda: rules_page(setup.rules),
+            Section.RULES: lambda: rules_page(setup.rules, now()),
             Section.LOCATIONS: lambda: (
                 locations_page(self._checks, self.app.qualify_commands, self.app.notice) if self._checks else checking
             ),

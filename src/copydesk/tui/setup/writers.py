@@ -17,7 +17,7 @@ from copydesk.model.writer import (
     WriterInfo,
     Writers,
 )
-from copydesk.text.formatting import format_cost, format_relative, format_utc
+from copydesk.text.formatting import format_cost, format_relative
 from copydesk.tui import labels
 from copydesk.tui.layout import Block, Table, paragraph
 from copydesk.tui.runtime.key_buffer import Hold
@@ -46,7 +46,9 @@ def endpoint_blocks(writer: WriterInfo, writers: Writers, now: datetime) -> list
     """Return the facts of a language model, and what language models cost this month."""
     endpoint = writer.endpoint
     assert endpoint is not None
-    tested = f"{format_utc(writer.tested_at)}, {format_relative(writer.tested_at, now)}" if writer.tested_at else ""
+    tested = labels.ACCOUNT_NOT_TESTED
+    if writer.tested_at:
+        tested = f"{labels.format_date_time(writer.tested_at, now)}, {format_relative(writer.tested_at, now)}"
     rows = [
         (labels.FIELD_MODEL, safe_line(endpoint.model)),
         (labels.FIELD_SERVER, safe_line(endpoint.base_url)),
@@ -54,7 +56,7 @@ def endpoint_blocks(writer: WriterInfo, writers: Writers, now: datetime) -> list
         (labels.FIELD_STRUCTURED, endpoint.structured.value),
         (labels.FIELD_KEY, labels.KEY_STORED if endpoint.has_key else labels.KEY_MISSING),
         (labels.FIELD_PRICE, labels.PRICE_KNOWN if writer.has_price else labels.PRICE_UNKNOWN),
-        (labels.FIELD_TESTED, tested or labels.ACCOUNT_NOT_TESTED),
+        (labels.FIELD_TESTED, tested),
         (labels.FIELD_SPENDING, labels.spending(writers.spending, writers.monthly_budget, format_cost)),
     ]
     blocks: list[Block] = [paragraph(safe_line(writer.error), "bad"), paragraph()] if writer.error else []

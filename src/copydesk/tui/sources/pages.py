@@ -16,10 +16,10 @@ from textual.content import Content
 from copydesk.model.run import Run, RunStatistics, RunStatus, Stage, describe_declined
 from copydesk.model.source import SourceConfig
 from copydesk.text import clean_lines
-from copydesk.text.formatting import format_age, format_relative, format_utc, plural
+from copydesk.text.formatting import format_age, format_relative, plural
 from copydesk.tui import labels
 from copydesk.tui.keys import key_label
-from copydesk.tui.labels import Badge, source_type_label
+from copydesk.tui.labels import Badge, format_date_time, source_type_label
 from copydesk.tui.layout import Block, Facts, Paragraph, Table, paragraph, progress_bar
 from copydesk.tui.terminal.cells import fit, safe_line
 
@@ -147,14 +147,14 @@ def _facts(row: "SourceOverview", now: datetime) -> Iterator[tuple[Content, ...]
         ("drafts", str(row.drafts)),
         (
             "last fetch",
-            f"{format_relative(source.last_fetch, now)} · {format_utc(source.last_fetch)}"
+            f"{format_relative(source.last_fetch, now)} · {format_date_time(source.last_fetch, now)}"
             if source.last_fetch
             else labels.SOURCE_NEVER_FETCHED,
         ),
         ("next fetch", _next_fetch(row, now)),
         ("failures", labels.source_failures(source.fail_count) if source.fail_count else labels.SOURCE_NO_FAILURES),
         ("settings", format_settings(source.config)),
-        ("added", format_utc(source.created_at)),
+        ("added", format_date_time(source.created_at, now)),
     ]
     for name, value in facts:
         if value:
@@ -166,7 +166,7 @@ def _next_fetch(row: "SourceOverview", now: datetime) -> str:
         return labels.source_next_fetch_disabled()
     if row.next_fetch is None or row.next_fetch <= now:
         return "at the next run"
-    return f"in {format_next_fetch(row, now)} · {format_utc(row.next_fetch)}"
+    return f"in {format_next_fetch(row, now)} · {format_date_time(row.next_fetch, now)}"
 
 
 def format_settings(config: SourceConfig | None) -> str:
@@ -340,7 +340,7 @@ def run_page(run: Run | None, statistics: RunStatistics | None, now: datetime) -
 def _run_blocks(run: Run, now: datetime) -> list[Block]:
     sign = labels.RUN_STATUS[run.status]
     parts = [Content.styled(labels.RUN_TITLE, "strong"), Content.styled(sign.text, sign.role)]
-    parts += [Content(f"{format_relative(run.started_at, now)} · {format_utc(run.started_at)}")]
+    parts += [Content(f"{format_relative(run.started_at, now)} · {format_date_time(run.started_at, now)}")]
     parts += [Content(format_run_duration(run).replace("s", " s"))] if run.duration is not None else []
     blocks: list[Block] = [Facts(parts)]
     if run.error:

@@ -184,7 +184,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
         if self._shows_runs:
             run = self.runs.current
             self._show_detail(
-                labels.RUN_TITLE, run.id if run else "", lambda: run_page(run, self._statistics, self.app.clock())
+                labels.RUN_TITLE, run.id if run else "", lambda: run_page(run, self._statistics, self.app.local_now())
             )
             return
         row = self.sources.current
@@ -194,7 +194,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
         steps = pages.next_steps(self.source_urls) if self.is_new_desk else []
         recent_items = self._recent_items.get(row.source.id)
         self._show_detail(
-            labels.SOURCE_TITLE, row.source.id, lambda: [*steps, *source_page(row, recent_items, self.app.clock())]
+            labels.SOURCE_TITLE, row.source.id, lambda: [*steps, *source_page(row, recent_items, self.app.local_now())]
         )
         # Show the cached items at once and load the current ones behind them.
         if row.source.id not in self._up_to_date and self.app.desk is not None:

@@ -130,20 +130,20 @@ class TopLine(StaticLines):
         """Return variants of all that there is to tell, the longest first; `in_words` without bare numbers."""
         none = Content("")
         accounts = clocks = needs = counts = [none]
+        # The key is first, as before the names of the screens and in the line of keys.
         if not self.app.has_account:
-            key = self.app.key_label("console.setup"), "key"
-            accounts = [Content.assemble((text, "warn"), " ", key) for text in labels.NO_ACCOUNT_VARIANTS]
+            accounts = [
+                self._key("console.setup") + Content.styled(text, "warn") for text in labels.NO_ACCOUNT_VARIANTS
+            ]
         if self.app.posting_paused:
             clocks = [Content.styled(text, "bad") for text in labels.CLOCK_DOUBT]
         if self.app.needs_user:
-            long_text, short_text = labels.needs_you(self.app.needs_user)
-            key = self.app.key_label("console.needs_you"), "key"
-            needs = [Content.assemble((long_text, "warn"), " ", key), Content.styled(short_text, "warn")]
+            need = Content.styled(labels.needs_you(self.app.needs_user), "warn")
+            needs = [self._key("console.needs_you") + need, need]
             # They include the missing account.
             accounts = [*accounts, none]
         if problems := self.app.problems:
-            key = self.app.key_label("console.log"), "key"
-            long = Content.assemble((plural(problems, "problem"), "bad"), " ", key)
+            long = self._key("console.log") + Content.styled(plural(problems, "problem"), "bad")
             counts = [long, Content.styled(f"!{problems}", "bad")]
         if in_words:
             needs, counts = needs[:1], counts[:1]
@@ -155,15 +155,21 @@ class TopLine(StaticLines):
             for count in counts
         ]
 
+    def _key(self, action_id: str) -> Content:
+        return Content.styled(self.app.key_label(action_id), "key") + Content(" ")
+
     def _partial_right_variants(self) -> list[_Right]:
-        """Return all variants, and the shortest ones without progress and account; in the end only with problems."""
+        """Return all variants, then without progress and account, with a number alone, and only with problems."""
         none = Content("")
         variants = self._right_variants()
         work, _, clock, need, count = variants[-1]
+        number = Content.styled(f"({self.app.needs_user})", "warn")
+        short_need = self._key("console.needs_you") + number if need else none
         return [
             *variants,
             (work, none, clock, need, count),
             (none, none, clock, need, count),
+            (none, none, clock, short_need, count),
             (none, none, none, none, count),
         ]
 
