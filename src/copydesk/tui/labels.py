@@ -352,7 +352,7 @@ def zone_hint(zone: str, reason: str, *, is_prefilled: bool) -> str:
     if reason:
         return f"{reason} {key_label('line.take')} confirms it." if is_prefilled else reason
     example = next(name for name in ZONE_EXAMPLES if name != zone)
-    return f"Now {zone}; for example {example}. {ZONE_CHANGE_NOTE}"
+    return f"Now {zone_name(zone)}; for example {example}. {ZONE_CHANGE_NOTE}"
 
 
 def theme_invalid(file: str, reason: str) -> str:

@@ -247,7 +247,7 @@ def writer_page(writer: WriterInfo | None, setup: SetupSnapshot, now: datetime) 
 def zone_page(setup: SetupSnapshot) -> list[Block]:
     """Return the page of the time zone that slots and times refer to."""
     rows = [
-        (labels.FIELD_ZONE, setup.zone),
+        (labels.FIELD_ZONE, labels.zone_name(setup.zone)),
         (labels.FIELD_LOCAL_TIME, setup.local_time),
         (labels.FIELD_SLOTS, f"{setup.slots}"),
     ]
