@@ -474,7 +474,7 @@ async def test_hostile_text_is_harmless(tmp_path: Path) -> None:
 
 def test_footer_fits_80_columns() -> None:
     # The line of keys leaves these out first; the help has them.
-    optional = {"commands", "jump"}
+    optional = {"move", "commands", "jump"}
     for where in (KeyContext.LIST, KeyContext.PAGE):
         labels = footer_entries([where, KeyContext.SOURCES, KeyContext.CONSOLE])
         assert cell_len("  ".join(f"{keys} {label}" for keys, label in labels if label not in optional)) <= 78
