@@ -27,7 +27,7 @@ from copydesk.model.filters import (
     parse_query,
 )
 from copydesk.model.transitions import CREATE
-from copydesk.store import search
+from copydesk.store import draft_queries, search
 from copydesk.store.draft_rows import query_by_ids
 from copydesk.store.raw_sql import (
     POSTGRESQL,
@@ -55,6 +55,9 @@ MAX_SORTED: Final = 2000
 """Fewer drafts of a source, a tag or agents than this are sorted; with more, the tab is walked in its order. In a tab
 with fewer, each draft is checked for the words of a search; in a larger one, all drafts with the words are walked.
 """
+
+MIN_WALKED: Final = 100
+"""If fewer drafts of a source than this are in a tab, a page of them is found by walking all of the tab."""
 
 # The SQL is built once for each shape of request. Only names from this module are formatted into it. A plus before a
 # column keeps SQLite from using its index.
@@ -183,9 +186,7 @@ def arrived_since_sql(tab: Tab, count: int) -> str:
 @lru_cache
 def count_candidates_sql(shape: WindowShape) -> str:
     """Return the SQL for the number of drafts that the lead leads to, up to a limit."""
-    if shape.lead is Lead.SOURCE:
-        branches = ["draft WHERE user_id = :user AND source_id = :source"]
-    elif shape.lead is Lead.TAGS:
+    if shape.lead is Lead.TAGS:
         branches = [_tagged_from(shape)]
     elif shape.lead is Lead.AGENT:
         branches = [f"{_AGENT_DRAFTS} AND {' AND '.join(state)}" for state in _state_conditions(shape)]
@@ -196,12 +197,17 @@ def count_candidates_sql(shape: WindowShape) -> str:
 
 
 @lru_cache
-def find_tags_sql(count: int) -> str:
-    """Return the SQL for the ids and names of `count` tags, and their numbers of drafts up to a limit."""
-    names = ", ".join(f":tag{index}" for index in range(count))
-    # With one tag there is no order to find.
-    drafts = "(SELECT count(*) FROM (SELECT 1 FROM draft_tag WHERE tag_id = tag.id LIMIT :limit) AS found)"
-    return f"SELECT id, name, {drafts if count > 1 else 0} FROM tag WHERE user_id = :user AND name IN ({names})"  # noqa: S608
+def source_counts_sql(tab: Tab) -> str:
+    """Return the SQL for the numbers of a source's drafts, of those in the tab, and of all in the tab."""
+    states = ", ".join(f":status{index}" for index in range(len(TAB_STATUSES[tab])))
+    in_tab = " AND ".join(
+        [f"status IN ({states})"] * bool(states) + ["archived" if tab is Tab.ARCHIVED else "NOT archived"]
+    )
+    counts = (
+        f"sum(drafts) FILTER (WHERE {which})"
+        for which in ("source_id = :source", f"source_id = :source AND {in_tab}", in_tab)
+    )
+    return f"SELECT {', '.join(f'coalesce({count}, 0)' for count in counts)} FROM draft_count WHERE user_id = :user"  # noqa: S608
 
 
 def _branches(shape: WindowShape) -> list[str]:
@@ -516,23 +522,25 @@ def _plan(
     if shape.has_query:
         # The user may still be typing, so the last word is a prefix.
         query = parse_query(view.query, incomplete=True)
-        values["words"] = search.build_match_expression(conn, user_id, query, source_id=view.source_id, tags=view.tags)
-    values |= {f"tag{index}": tag_id for index, tag_id in enumerate(_find_tags(conn, user_id, view.tags))}
+        # A server finds them by the index of tags: with their words it would read all drafts that have all the words.
+        tags = () if shape.on_server else view.tags
+        values["words"] = search.build_match_expression(conn, user_id, query, source_id=view.source_id, tags=tags)
+    if view.tags:
+        found = draft_queries.find_tags(conn, user_id, view.tags)
+        values |= {f"tag{index}": tag_id for index, (_, tag_id) in enumerate(found)}
     for lead in _possible_leads(shape):
-        candidates = count_candidates_sql(shape._replace(lead=lead))
-        if _scalar(conn, candidates, values | {"limit": MAX_SORTED}) < MAX_SORTED:
+        if _is_selective(conn, shape, values, lead):
             return shape._replace(lead=lead), values
     return shape, values
 
 
-def _find_tags(conn: Connection, user_id: str, names: Sequence[str]) -> list[str]:
-    """Return the ids of the tags, the rarest first; an empty one for a tag that does not exist, which no draft has."""
-    if not names:
-        return []
-    values = {"user": user_id, "limit": MAX_SORTED} | {f"tag{index}": name for index, name in enumerate(names)}
-    rows = raw_execute(conn)(find_tags_sql(len(names)), values)
-    found = {name: (count, tag_id) for tag_id, name, count in rows}
-    return [tag_id for _, tag_id in sorted(found.get(name, (0, "")) for name in names)]
+def _is_selective(conn: Connection, shape: WindowShape, values: dict[str, Any], lead: Lead) -> bool:
+    """Return True if the lead leads to few drafts, or to fewer than walking the tab for a page of them."""
+    if lead is Lead.SOURCE:
+        of_source, of_source_in_tab, in_tab = execute_sql(conn, source_counts_sql(shape.tab), values).fetchone()
+        return bool(of_source < MAX_SORTED or (of_source_in_tab < MIN_WALKED and of_source < in_tab))
+    candidates: int = _scalar(conn, count_candidates_sql(shape._replace(lead=lead)), values | {"limit": MAX_SORTED})
+    return candidates < MAX_SORTED
 
 
 def _possible_leads(shape: WindowShape) -> list[Lead]:

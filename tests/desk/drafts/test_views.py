@@ -24,10 +24,10 @@ from copydesk.model.filters import (
     precedes,
     tab_contains,
 )
-from copydesk.store import queue_window, tables
+from copydesk.store import draft_queries, queue_window, tables
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.ids import new_id
-from desk_fixtures import NOW, open_desk_at
+from desk_fixtures import NOW, Watch, open_desk_at
 from sampling import sample_size
 from store_fixtures import add_draft, add_item, add_source, add_user, connect_in_memory
 
@@ -119,10 +119,11 @@ def draft_set(connection):
     return DraftSet(connection)
 
 
-@pytest.fixture(params=[2000, 0], ids=["few", "many"])
+@pytest.fixture(params=[(2000, 0), (0, 0), (0, 100)], ids=["few", "many", "few in the tab"])
 def filter_plan(request, monkeypatch):
-    """Both query plans: sorting the filtered rows, and walking the tab's index."""
-    monkeypatch.setattr(queue_window, "MAX_SORTED", request.param)
+    """All plans: to sort the filtered rows, to walk the index of the tab, and what is shorter for a source."""
+    for name, value in zip(("MAX_SORTED", "MIN_WALKED"), request.param, strict=True):
+        monkeypatch.setattr(queue_window, name, value)
 
 
 def views(draft_set: DraftSet) -> list[DraftView]:
@@ -308,6 +309,20 @@ def _fill(conn: Connection, user: str) -> None:
 
 def texts(drafts) -> list[str]:
     return [draft.text for draft in drafts]
+
+
+async def test_tags_are_found_rarest_first(tmp_path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(draft_queries, "MAX_SORTED", 2)
+    watch = Watch()
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        # Each more often than the rarity is looked for.
+        for number in range(12):
+            watch.now += timedelta(minutes=1)
+            tags = ["sea", *(["odd"] if number % 3 == 0 else [])]
+            await desk.drafts.create({"text": "The ferry sails.", "tags": tags})
+        found = await desk._context.read(draft_queries.find_tags, ("sea", "none", "odd"))
+    assert [name for name, _ in found] == ["none", "odd", "sea"]
+    assert [bool(id_) for _, id_ in found] == [False, True, True]
 
 
 async def test_window_around_position_of_removed_draft(desk: Desk):

@@ -17,7 +17,7 @@ from copydesk.store.column_types import to_microseconds
 from copydesk.store.raw_sql import execute_sql
 from desk_fixtures import NOW, open_desk_at
 from schedule_fixtures import insert_drafts
-from store_fixtures import connect_to
+from store_fixtures import add_source, connect_to
 
 LISTS = [(tab, order) for tab in Tab for order in list_orders(tab) if has_index(tab, order)]
 WITH_KEY = {Order.BEST: 0.5, Order.CONFIDENT: 0.5, Order.SOONEST: 1, Order.SOURCE: "a"}
@@ -89,6 +89,17 @@ async def test_rare_tag_leads(tagged_desk: Desk, tags: tuple[str, ...]) -> None:
     plan = await tagged_desk._context.write(analyze, DraftView(tags=tags))
     # 20 drafts match.
     assert count_drafts_read(plan) == 20, plan
+
+
+async def test_source_leads_to_its_few_drafts_of_a_large_tab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_window, "MAX_SORTED", 0)
+    async with open_desk_at(tmp_path) as desk:
+        source = await desk._context.write(add_source)
+        await insert_drafts(desk, 3000, status="pending_review")
+        await insert_drafts(desk, 100, status="rejected", source_id=source)
+        await insert_drafts(desk, 20, status="pending_review", source_id=source)
+        plan = await desk._context.write(analyze, DraftView(source_id=source))
+    assert count_drafts_read(plan) == 120, plan
 
 
 async def test_few_drafts_by_agents_are_found_by_index(tmp_path: Path) -> None:
