@@ -10,6 +10,7 @@ from copydesk.model.desk_status import DeskStatus
 from copydesk.model.role import find_role
 from copydesk.store import accounts, deliveries, schedule, users
 from copydesk.store.database import Transaction
+from copydesk.store.raw_sql import one_round_trip
 
 if TYPE_CHECKING:
     from copydesk.desk.clock_guard import ClockGuard
@@ -23,11 +24,13 @@ def load_status(conn: Transaction, user_id: str, ctx: DeskContext, clock: "Clock
         + count_missing_accounts(conn, user_id, ctx, connected)
         + count_missing_approvals(conn, user_id, ctx, connected)
     )
+    with one_round_trip(conn):
+        zone, roles = schedule.query_time_zone(conn, user_id), users.query_roles(conn, user_id)
     return DeskStatus(
         failing_sources=list_failing(conn, user_id),
         is_posting_paused=clock.evaluate(users.load_clock_reading(conn, user_id)) is not None,
         needing_user=needing_user,
         most_approvals=most_approvals(connected),
-        time_zone=schedule.get_time_zone(conn, user_id).key,
-        role=find_role(users.load_roles(conn, user_id), ctx.caller),
+        time_zone=zone().key,
+        role=find_role(roles() or {}, ctx.caller),
     )
