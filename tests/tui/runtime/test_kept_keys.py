@@ -96,7 +96,7 @@ async def press_and_hold(ui: ConsoleDriver, opening_key: str, *keys: str) -> Non
 
 
 REVIEW_DIALOGS = [
-    ("e", lambda desk: (desk.accounts, "list"), EditDialog),
+    ("e", lambda desk: (desk.drafts, "text_limits"), EditDialog),
     ("f", lambda desk: (desk.sources, "list"), FilterDialog),
     ("H", lambda desk: (desk.drafts, "describe_history"), PageDialog),
     ("c", lambda _: (compose_actions.AutosavedText, "load"), ComposeDialog),
