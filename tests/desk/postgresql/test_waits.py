@@ -123,7 +123,8 @@ async def test_status_waits_six_times(desk, monkeypatch):
     await insert_drafts(desk, 3, status="approved")
     waits = Waits(monkeypatch)
     await desk.status()
-    # The accounts, the deliveries, the drafts that wait for an account, the clock, the sources, and the time zone with the roles.
+    # The accounts, the deliveries, the drafts that wait for an account, the clock, the sources; the time zone and the
+    # roles together.
     assert waits.count == 6
 
 
