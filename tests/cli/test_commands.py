@@ -169,7 +169,7 @@ def test_source_remove_needs_confirmation(tmp_path, server):
 
     result = run_in_process(tmp_path, *remove, stdin="n\n")
     assert (result.code, result.out) == (1, "")
-    assert "Delete The Ferry Gazette, with its 0 items and 0 drafts? This cannot be undone." in result.err
+    assert "Delete The Ferry Gazette? This cannot be undone." in result.err
     assert result.err.endswith("Error: Nothing changed.\n")
     result = run_in_process(tmp_path, *remove, stdin="")
     assert (result.code, result.out) == (1, "")

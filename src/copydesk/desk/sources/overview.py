@@ -61,7 +61,9 @@ def deletion_prompt(row: SourceOverview) -> str:
     """Return the confirmation question for deleting a source: what is deleted with it, and how much is in use."""
     in_use = [f"{number} {state}" for number, state in ((row.scheduled, "scheduled"), (row.posted, "posted")) if number]
     drafts = plural(row.drafts, "draft") + f", including {' and '.join(in_use)}" * bool(in_use)
-    sentence = f"Delete {clean(row.source.name)}, with its {plural(row.source.item_count, 'item')} and {drafts}?"
+    contents = f", with its {plural(row.source.item_count, 'item')} and {drafts}"
+    has_contents = bool(row.source.item_count or row.drafts)
+    sentence = f"Delete {clean(row.source.name)}{contents * has_contents}?"
     note = " Posts stay online but are no longer tracked." if row.posted else ""
     return f"{sentence}{note} This cannot be undone."
 
