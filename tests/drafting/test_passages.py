@@ -120,19 +120,6 @@ def test_source_name_is_shortened(source: str, url: str | None, name: str) -> No
     assert get_source_name(make_brief(source_name=source, url=url)) == name
 
 
-@pytest.mark.parametrize(
-    ("name", "credited"),
-    [
-        ("The Quay: notes from the harbour", "The Quay: notes from the harbour"),
-        ("https://quay.example/feed", "quay.example"),
-        ("The Quay – everything that the harbour office has to say", "The Quay"),
-    ],
-)
-def test_name_given_by_the_user_is_credited_whole_if_it_reads_as_a_name(name: str, credited: str) -> None:
-    brief = make_brief(source_name=name, url="https://quay.example/1", is_source_renamed=True)
-    assert get_source_name(brief) == credited
-
-
 def test_aggregator_is_not_the_source() -> None:
     hacker_news = make_brief(source_name="Hacker News", source_type="hackernews", url="https://blog.example/x")
     assert get_source_name(hacker_news) == "blog.example"

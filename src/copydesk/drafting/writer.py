@@ -48,8 +48,6 @@ class SourceMaterial(Struct, frozen=True, kw_only=True):
     source_name: str = ""
     source_type: SourceTypeInfo | None = None
     """None if the user gave the item."""
-    is_source_renamed: bool = False
-    """True if the user gave the source its name; otherwise it is the feed's title."""
     publisher: str | None = None
     author: str | None = None
     published: datetime | None = None
@@ -203,11 +201,7 @@ def to_source_item(item: Item, source_type: SourceTypeInfo | None) -> SourceItem
 
 def _material(item: Item, source_type: SourceTypeInfo | None) -> dict[str, Any]:
     """Return the fields of `SourceMaterial` by name."""
-    of_item = {
-        "source_name": item.source_name,
-        "source_type": source_type,
-        "is_source_renamed": item.is_source_renamed,
-    }
+    of_item = {"source_name": item.source_name, "source_type": source_type}
     return of_item | {
         name: getattr(item.entry, name) for name in SourceMaterial.__struct_fields__ if name not in of_item
     }

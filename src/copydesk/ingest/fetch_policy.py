@@ -97,8 +97,6 @@ def after_fetch(
         moved_to=result.moved_to,
         moved_seen=_redirect_count(state, result),
         missing_since=None,
-        # Not the newest one: the source may be named after it, and go on to be when the feed changes its title.
-        title=state.title or result.feed_title,
         cursor=result.cursor,
     )
 

@@ -6,7 +6,6 @@ from enum import StrEnum
 from hashlib import blake2b
 
 from copydesk.model.serialization import Struct
-from copydesk.model.source import name_of_title
 
 _HASH_CHUNK = 2047
 
@@ -94,18 +93,6 @@ class Item(Struct, frozen=True, gc=False):
     """When it was first fetched."""
     state: ItemState
     reason: str | None = None
-    source_title: str | None = None
-    """The feed's own title; None if it has none or was not read since it is stored."""
-
-    @property
-    def is_source_renamed(self) -> bool:
-        """True if the source has a name of the user's, not its feed's title."""
-        return self.source_title is not None and _fold(self.source_name) != _fold(name_of_title(self.source_title))
-
-
-def _fold(name: str) -> str:
-    # Lists of feeds have titles with other spaces.
-    return " ".join(name.split()).casefold()
 
 
 class StoryChange(Struct, frozen=True):

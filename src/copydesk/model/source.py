@@ -186,12 +186,6 @@ class ChangeSource(Struct, frozen=True, forbid_unknown_fields=True):
     """Replaces all settings; None removes them."""
 
 
-def name_of_title(title: str) -> str:
-    """Return the name of a source that the user did not name, from its feed's title; empty if that has none."""
-    # Feeds of categories begin with the site's name and a separator, of which an empty category leaves the separator.
-    return title.rstrip(" -–|·")[:MAX_NAME_LENGTH]
-
-
 class FetchState(Struct, frozen=True):
     """State kept between two fetches of a source. Times are UTC, durations seconds."""
 
@@ -226,8 +220,6 @@ class FetchState(Struct, frozen=True):
     """Consecutive redirects to it; the source's URL is changed at the third."""
     missing_since: datetime | None = None
     """Time of the first of the consecutive 404 responses."""
-    title: str | None = None
-    """The feed's own title when it was first seen; None without one. Another name of the source is the user's."""
     cursor: dict[str, str] = {}
     """State of the source type itself: newest id, user id, reads today."""
 

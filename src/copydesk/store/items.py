@@ -19,7 +19,7 @@ _entry_values = attrgetter(*_ENTRY_FIELDS)
 _ITEM_FIELDS = ("id", "source_id", "story_id", "canonical", "published", "seen", "state", "reason")
 _ITEM = ColumnCodec([*(item.c[name] for name in (*_ENTRY_FIELDS, *_ITEM_FIELDS)), source.c.name, source.c.type])
 _MEMBER = ColumnCodec(item.c[name] for name in ("id", "source_id", "story_id", "title", "canonical", "published"))
-_OTHER_FIELDS = (*_ITEM_FIELDS, "source_name", "source_type", "source_title")
+_OTHER_FIELDS = (*_ITEM_FIELDS, "source_name", "source_type")
 _INSERT = BulkInsert(
     item,
     (
@@ -305,8 +305,7 @@ def _values(entry: Entry) -> dict[str, object]:
 def _select_items(conn: Connection, condition: str, *values: object, also_own: bool = False) -> tuple[Item, ...]:
     """Return items that meet `condition`; `values[0]` is the user id. `also_own` includes the user's own items."""
     join = "LEFT JOIN" if also_own else "JOIN"
-    query = f"""SELECT {_ITEM.column_list}, source.fetch ->> 'title'
-        FROM item {join} source ON source.id = item.source_id
+    query = f"""SELECT {_ITEM.column_list} FROM item {join} source ON source.id = item.source_id
         WHERE item.user_id = ? AND {condition}"""  # noqa: S608 - names of our own
     return tuple(_item(row) for row in _ITEM.decode(execute_sql(conn, query, values)))
 

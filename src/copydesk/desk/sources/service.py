@@ -30,7 +30,6 @@ from copydesk.model.source import (
     Source,
     SourceConfig,
     SourceSpec,
-    name_of_title,
 )
 from copydesk.model.token import Scope
 from copydesk.model.validation import FieldReader, convert, parse_line, wire_fields, wire_names
@@ -303,7 +302,8 @@ def _build_source(spec: SourceSpec, url: str, now: datetime, *, has_config: bool
 
     `has_config` is False if no config was given, so that defaults are not stored.
     """
-    name = spec.name or name_of_title(title or "") or urlsplit(url).hostname or url
+    # Feeds of categories begin with the site's name and a separator, of which an empty category leaves the separator.
+    name = spec.name or (title or "").rstrip(" -–|·") or urlsplit(url).hostname or url
     return Source(
         id=new_id(now),
         type=spec.type,

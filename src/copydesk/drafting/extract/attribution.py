@@ -71,10 +71,7 @@ _BYLINE = re.compile(r"^(?:By|Par|Por)\s(?=[A-ZÀ-Þ])")
 
 
 def get_source_name(brief: Brief) -> str:
-    """Return the source's name: the publisher, otherwise the source's name, otherwise the host.
-
-    A name that the user gave is whole; a feed's title is without clutter.
-    """
+    """Return the source's name: the publisher, otherwise the source's title without clutter, otherwise the host."""
     host = links.host(brief.url) if links.postable_url(brief.url) else ""
     # Some feeds repeat the title in the element of the publisher.
     if brief.publisher and brief.publisher.strip() != brief.title.strip():
@@ -89,8 +86,6 @@ def get_source_name(brief: Brief) -> str:
     # Some lists of feeds name a source by the address of its feed, which names nobody.
     feed_host = links.host(brief.source_name) if links.postable_url(brief.source_name) else ""
     name = (host or feed_host) if feed_host else brief.source_name
-    if brief.is_source_renamed and not feed_host and len(name) <= MAX_NAME_LENGTH:
-        return make_readable(name)
     return _strip_clutter(make_readable(name), host)
 
 
