@@ -14,6 +14,7 @@ from copydesk.model.run import Run, RunRequest, RunStatus, Stage
 from copydesk.model.source import Health
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.sample.history import SLOTS
+from copydesk.settings import load
 from desk_fixtures import (
     NOW,
     ProgressRecorder,
@@ -311,3 +312,12 @@ async def test_interrupted_history_is_completed(tmp_path: Path, monkeypatch: pyt
         assert len((await desk.engagement.posts(limit=100)).items) == 23
         assert len(await desk.experiments.list()) == 2
         assert (await desk.drafts.counts()).by_status[Status.PENDING_REVIEW] >= 6
+
+
+async def test_undo_finds_a_change_made_before_the_history(tmp_path: Path) -> None:
+    settings = load({}, tmp_path)
+    async with open_sample(settings) as desk:
+        own = (await desk.drafts.create({"text": "Mine."})).drafts[0].id
+        await desk.drafts.approve(own)
+    async with open_sample(settings, with_history=True) as desk:
+        assert (await desk.drafts.undo()).succeeded == (own,)

@@ -25,12 +25,12 @@ def load_status(conn: Transaction, user_id: str, ctx: DeskContext, clock: "Clock
         + count_missing_approvals(conn, user_id, ctx, connected)
     )
     with one_round_trip(conn):
-        zone, roles = schedule.query_time_zone(conn, user_id), users.query_roles(conn, user_id)
+        zone, roles = schedule.query_time_zone_name(conn, user_id), users.query_roles(conn, user_id)
     return DeskStatus(
         failing_sources=list_failing(conn, user_id),
         is_posting_paused=clock.evaluate(users.load_clock_reading(conn, user_id)) is not None,
         needing_user=needing_user,
         most_approvals=most_approvals(connected),
-        time_zone=zone().key,
+        time_zone=zone(),
         role=find_role(roles() or {}, ctx.caller),
     )

@@ -105,8 +105,9 @@ async def add_history(desk: "Desk", clock: "SampleClock") -> None:
     with clock.set_back(LENGTH_AGE):
         await _create_missing(desk, LENGTH)
     await desk.pipeline.run(RunRequest(max_drafts=DRAFTS))
+    before = (await desk.drafts.history_position()).newest
     await _decide(desk)
-    await _write(desk, _end_undo)
+    await _write(desk, _end_undo, before)
 
 
 async def _create_missing(desk: "Desk", experiment: dict[str, Json]) -> None:
@@ -127,7 +128,7 @@ async def _decide(desk: "Desk") -> None:
     await desk.posting.post(survey)
 
 
-async def _write(desk: "Desk", work: Callable[..., int], *arguments: datetime) -> None:
+async def _write(desk: "Desk", work: Callable[..., int], *arguments: object) -> None:
     """Write to the desk's database, through a connection of its own beside the desk's."""
     database = open_database(desk.settings.database_file, busy_timeout=desk.settings.database.busy_timeout)
     try:
@@ -136,11 +137,12 @@ async def _write(desk: "Desk", work: Callable[..., int], *arguments: datetime) -
         await database.close()
 
 
-def _end_undo(conn: Transaction, user_id: str) -> int:
-    """Make all changes permanent: the user made none of them, so an undo must not find them."""
-    kinds = (EventKind.PERMANENT.value, user_id, EventKind.CHANGE.value)
-    execute_sql(conn, "UPDATE draft_event SET kind = ? WHERE user_id = ? AND kind = ?", kinds)
-    return execute_sql(conn, "UPDATE draft SET undo_rid = NULL WHERE user_id = ?", (user_id,)).rowcount
+def _end_undo(conn: Transaction, user_id: str, after_rid: int) -> int:
+    """Make later changes permanent: the user made none of them, so an undo must not find them."""
+    kinds = (EventKind.PERMANENT.value, user_id, EventKind.CHANGE.value, after_rid)
+    execute_sql(conn, "UPDATE draft_event SET kind = ? WHERE user_id = ? AND kind = ? AND rid > ?", kinds)
+    owned = (user_id, after_rid)
+    return execute_sql(conn, "UPDATE draft SET undo_rid = NULL WHERE user_id = ? AND undo_rid > ?", owned).rowcount
 
 
 def _insert_posts(conn: Transaction, user_id: str, now: datetime) -> int:

@@ -129,8 +129,16 @@ def get_time_zone(conn: Connection, user_id: str) -> ZoneInfo:
 
 def query_time_zone(conn: Connection, user_id: str) -> Callable[[], ZoneInfo]:
     """Send the query for the user's time zone; return what waits for the answer, once."""
+    name = query_time_zone_name(conn, user_id)
+    return lambda: ZoneInfo(name())
+
+
+def query_time_zone_name(conn: Connection, user_id: str) -> Callable[[], str]:
+    """Send the query for the name of the user's time zone, which this machine may not know; return what waits for the
+    answer, once.
+    """
     rows = send_query(conn, 'SELECT time_zone FROM "user" WHERE id = ?', (user_id,))
-    return lambda: ZoneInfo(rows()[0][0])
+    return lambda: str(rows()[0][0])
 
 
 def first_line(excerpt: str) -> str:

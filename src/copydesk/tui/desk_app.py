@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from textual.actions import ActionParseResult
 from textual.binding import Binding
@@ -219,8 +219,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
             # In a thread, so that keys are handled while SQLAlchemy is imported.
             opening = await asyncio.to_thread(self._open_desk)
             async with opening as desk:
-                self.desk = desk
-                self.zone = ZoneInfo(desk.user.time_zone)
+                self.desk, self.zone = desk, _load_zone(desk.user.time_zone)
                 self.type_ahead.wake()
                 desk.set_interactive(self.prompt_passphrase)
                 self._post_to_screen(DeskOpened())
@@ -284,7 +283,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                     # A jump is a change: the jobs store it when they notice it, and its end.
                     self.posting_paused = status.is_posting_paused
                     self.needs_user = status.needing_user
-                    self.zone = ZoneInfo(status.time_zone)
+                    self.zone = _load_zone(status.time_zone)
                     self.role = status.role
                     self.has_account, self.needs_approvals = status.most_approvals > 0, status.most_approvals > 1
                     if previous is not None:
@@ -445,6 +444,14 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         # The stack is empty while the app starts and exits.
         if self.screen_stack:
             self.screen_stack[0].post_message(message)
+
+
+def _load_zone(name: str) -> tzinfo:
+    """Return the user's time zone; UTC if this machine does not know it, about which Schedule and Setup complain."""
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return UTC
 
 
 def _import_jobs() -> "Callable[..., AbstractAsyncContextManager[object]]":

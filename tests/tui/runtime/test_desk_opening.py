@@ -2,12 +2,15 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
 from console_driver import NOW, FakeDesk, make_console, open_console, screen_text, wait_until_idle
 from copydesk.errors import CopydeskError, StoreBusyError, StoreCorruptError, StoreFullError, StoreTooNewError
 from copydesk.tui.app import Console
+from desk_fixtures import execute_sql, open_desk_at
+from review_driver import open_review
 
 
 async def test_screen_appears_before_desk_is_open() -> None:
@@ -133,3 +136,12 @@ async def test_desk_closes_after_last_task() -> None:
         await ui.pilot.pause()
     assert order == ["asked, closed 0"]
     assert desk.close_count == 1
+
+
+async def test_console_opens_with_unknown_time_zone(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        await desk.drafts.create({"text": "Kept."})
+    execute_sql(tmp_path, "UPDATE \"user\" SET time_zone = 'Mars/Base'")
+    async with open_review(tmp_path) as ui:
+        assert "Kept." in ui.text
+        assert ui.app.local_now().tzname() == "UTC"
