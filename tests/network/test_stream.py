@@ -5,7 +5,7 @@ import socket
 import ssl
 import struct
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -211,6 +211,8 @@ async def test_cancelled_write_is_never_complete(server_socket: socket.socket, c
         with pytest.raises(asyncio.CancelledError):
             await writing
         await client.aclose()
-        while chunk := await asyncio.to_thread(peer.recv, 65_536):
-            received += len(chunk)
+        # Python 3.13 resets the connection where 3.11 ends it.
+        with suppress(ConnectionResetError):
+            while chunk := await asyncio.to_thread(peer.recv, 65_536):
+                received += len(chunk)
         assert 0 < received < 32_000_000

@@ -87,7 +87,7 @@ async def test_footers_dim_keys_of_a_row_where_there_is_none(tmp_path: Path) -> 
         ui = ConsoleDriver(app, pilot)
         await ui.wait()
         await ui.press("3")
-        assert faint_words(ui) == "e edit t test"
+        assert faint_words(ui) == "e edit t test D delete"
         await ui.press("4")
         assert faint_words(ui) == "C conclude x archive"
         await ui.press("0")

@@ -261,7 +261,7 @@ async def test_escape_cancels_slow_key(tmp_path: Path) -> None:
 
 async def test_escape_leaves_loading_editor(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=TEXTS[:2]) as review:
-        held = DelayedResponse(review.desk.accounts, "list")
+        held = DelayedResponse(review.desk.drafts, "text_limits")
         await type_while_slow(review, held, "ab", opening_key="e")
         review.app.simulate_key("escape")
         await review.wait_for(lambda: review.app.screen is review.screen)
@@ -298,7 +298,7 @@ async def test_keys_typed_during_slow_save_are_said(tmp_path: Path) -> None:
 
 async def test_early_escape_leaves_slow_key(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=TEXTS[:2]) as review:
-        held = DelayedResponse(review.desk.accounts, "list")
+        held = DelayedResponse(review.desk.drafts, "text_limits")
         review.app.simulate_key("e")
         await held.wait_until_called()
         review.app.simulate_key("escape")
@@ -347,7 +347,7 @@ async def test_password_for_a_form_that_did_not_open_is_not_shown(tmp_path: Path
 
 async def test_early_yes_to_posting_is_said(tmp_path: Path) -> None:
     async with open_review(tmp_path, texts=TEXTS[:1]) as review:
-        held = DelayedResponse(review.desk.accounts, "list")
+        held = DelayedResponse(review.desk.posting, "targets")
         review.app.simulate_key("p")
         await held.wait_until_called()
         await press_without_waiting(review, "y")
