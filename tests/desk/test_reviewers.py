@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from copydesk.desk import Desk, open_desk
-from copydesk.errors import ConflictError, InvalidError, NotFoundError, RoleError
+from copydesk.errors import ConflictError, InvalidError, NotFoundError, RoleError, StoreCorruptError
 from copydesk.model.draft import Action, Status
 from copydesk.model.role import Reviewer, Role
 from copydesk.model.token import Scope
 from copydesk.store.database import COMMIT_BATCH_SIZE
-from desk_fixtures import NOW, URL_ONE, open_desk_at, settings_at
+from desk_fixtures import NOW, URL_ONE, execute_sql, open_desk_at, settings_at
 from draft_consistency import dump_tables
 from posting_fixtures import connect_account, fake_platforms
 
@@ -54,6 +54,14 @@ async def test_without_roles_everybody_may_do_everything(tmp_path: Path) -> None
         await ben.drafts.approve(draft_id)
         await ben.drafts.schedule(draft_id, LATER)
         assert await ben.reviewers.list() == ()
+
+
+async def test_damaged_roles_are_reported_as_such(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        draft_id = (await desk.drafts.create({"text": "The ferry sails."})).drafts[0].id
+        execute_sql(tmp_path, """UPDATE "user" SET roles = '[1]'""")
+        with pytest.raises(StoreCorruptError):
+            await desk.drafts.approve(draft_id)
 
 
 async def test_first_role_makes_its_giver_a_publisher(tmp_path: Path) -> None:

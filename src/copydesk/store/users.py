@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -47,11 +48,12 @@ def get(conn: Connection, user_id: str) -> User | None:
 
 
 def query_roles(conn: Connection, user_id: str) -> Callable[[], Roles | None]:
-    """Send the query for the roles of the reviewers of a user's desk; return what waits for the answer, once.
+    """Send the query for the roles of the reviewers of a user's desk; return what waits for the answer.
 
     It returns None if there is no such user.
     """
-    rows = send_query(conn, 'SELECT roles FROM "user" WHERE id = ?', (user_id,))
+    # A cursor has its rows once, and whoever gets an error asks again.
+    rows = cache(send_query(conn, 'SELECT roles FROM "user" WHERE id = ?', (user_id,)))
     return lambda: _decode_roles(rows())
 
 
