@@ -29,7 +29,7 @@ from copydesk.errors import NotFoundError, StoreError
 from copydesk.jobs import JobMessage, Jobs, Listener, UserListener
 from copydesk.model.job import JobName
 from copydesk.model.source import SourceGroup
-from copydesk.store.postgresql.work_queue import WAKE
+from copydesk.store.postgresql.work_queue import POLL, WAKE
 
 if TYPE_CHECKING:
     from procrastinate import JobContext
@@ -122,14 +122,14 @@ class Worker:
         )
         self._app = App(connector=PsycopgConnector())
         task = self._app.task
-        self._poll_task: Task[..., Any, ...] = task(name="poll", queue="poll")(self._poll)
+        self._poll_task: Task[..., Any, ...] = task(name=POLL, queue=POLL)(self._poll)
         self._work_task: Task[..., Any, ...] = task(name="work", queue="work")(self._work)
         self._run_task: Task[..., Any, ...] = task(name="run", queue="run")(self._work)
         self._post_task: Task[..., Any, ...] = task(name="post", queue="post")(self._post)
         self._fetch_task: Task[..., Any, ...] = task(name="fetch", queue="fetch", retry=FETCH_RETRIES)(self._fetch)
         for cron, name, work in ((SWEEP, "sweep", self._sweep), (TAKEOVER, "take over", self._take_over)):
             # Not locked: the lock of one whose worker died would hold up those that follow.
-            periodic = task(name=name, queue="poll", queueing_lock=name, priority=20)(work)
+            periodic = task(name=name, queue=POLL, queueing_lock=name, priority=20)(work)
             self._app.periodic(cron=cron, periodic_id=name)(periodic)
 
     async def run(self, stop: asyncio.Event, on_start: Callable[[], None]) -> None:
@@ -137,7 +137,7 @@ class Worker:
         await self._desks.prepare_queue(version("procrastinate"), self)
         async with self._open():
             # One reader of the queue for each kind of job, so that none waits behind jobs of another kind.
-            limits = dict.fromkeys(("poll", "work", "post", "fetch"), self._concurrency)
+            limits = dict.fromkeys((POLL, "work", "post", "fetch"), self._concurrency)
             # Runs mostly wait for their fetches.
             limits["run"] = 4 * self._concurrency
             readers = [
@@ -346,6 +346,8 @@ class Worker:
         """Put the jobs of dead workers back into the queue."""
         manager = self._app.job_manager
         for job in await manager.get_stalled_jobs(seconds_since_heartbeat=HEARTBEAT_TIMEOUT):
+            if job.task_name not in self._app.tasks:  # another application has its queue in this database, too
+                continue
             assert job.id is not None
             # Another one may have taken it over at the same time.
             with suppress(ConnectorException):
@@ -357,7 +359,7 @@ class Worker:
                 log.warning("Took over the job %s of a worker that has died", job.task_name)
 
     async def _defer_poll(self, user_id: str, at: datetime | None = None) -> None:
-        key = f"poll:{user_id}"
+        key = f"{POLL}:{user_id}"
         if at is None:
             await _defer(self._poll_task, {"queueing_lock": key, "priority": 10}, user_id=user_id)
         else:

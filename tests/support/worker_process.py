@@ -1,4 +1,4 @@
-"""Workers in processes of their own, which post to a file; most wait less than real ones before they look again."""
+"""Workers in processes of their own, which post to a file; most poll more often than real ones."""
 
 import asyncio
 import multiprocessing
@@ -150,7 +150,7 @@ def run_worker(home: Path, url: str, posts: Path, started: Connection) -> None:
 
 
 def run_impatient_worker(home: Path, url: str, posts: Path, started: Connection) -> None:
-    """Work as `work` does, but take over, look twice and run the pipeline again sooner than a real worker."""
+    """Work as `work` does, but take over, sweep and run the pipeline again sooner than a real worker."""
     short = {"HEARTBEAT_TIMEOUT": 2.0, "HEARTBEAT_INTERVAL": 0.5, "TAKEOVER": "* * * * * */1", "SWEEP": "* * * * * */2"}
     # How often a post is sent again before the user is asked is that of the product.
     second = timedelta(seconds=1)

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from copydesk.store.postgresql.database import AnyDatabase
 
 POLL_INTERVAL = 0.1
-"""Seconds between two looks at least: commits that follow each other closely need one."""
+"""Seconds between two polls at least: commits that follow each other closely need one."""
 
 
 class EventWatcher:
-    """Wakes everyone who waits for events of any user. However many wait, it looks once for all of them."""
+    """Wakes everyone who waits for events of any user. However many wait, it polls once for all of them."""
 
     def __init__(self, database: "AnyDatabase") -> None:
         self._database = database
@@ -28,7 +28,7 @@ class EventWatcher:
         """Wait until the user has an event with a greater number than `after`. Raise StoreError."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(user_id, {})[waiter] = after
-        # An event that came just before is found by the next look.
+        # An event that came just before is found by the next poll.
         self._has_new_waiters.set()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._watch(), name="watch for events")

@@ -65,7 +65,7 @@ async def test_sources_of_all_users_are_fetched(home):
         "anna pipeline: succeeded: 1 draft from 1 item",
         "owner pipeline: succeeded: 1 draft from 1 item",
     ]
-    assert query_db(home, "SELECT count(*) FROM procrastinate_jobs WHERE queue_name <> 'poll'") == [(0,)]
+    assert query_db(home, "SELECT count(*) FROM procrastinate_jobs WHERE queue_name <> 'look'") == [(0,)]
 
 
 async def test_failed_sources_fail_the_run(home):
@@ -115,18 +115,18 @@ async def test_change_and_its_job_are_one_transaction(home):
             raise RuntimeError
 
         await insert_scheduled(desk, datetime.now(UTC) + timedelta(hours=1))
-        assert waiting_looks(home) == []
+        assert waiting_polls(home) == []
         with pytest.raises(RuntimeError):
             await desk._context.write(approve_and_fail)
-        assert waiting_looks(home) == []
+        assert waiting_polls(home) == []
         for _ in range(3):
             await insert_scheduled(desk, datetime.now(UTC) - timedelta(seconds=1))
         # One that waits is enough.
-        assert waiting_looks(home) == [desk.user.id]
+        assert waiting_polls(home) == [desk.user.id]
 
 
-def waiting_looks(home: Path) -> list[object]:
-    query = "SELECT args ->> 'user_id' FROM procrastinate_jobs WHERE task_name = 'poll' AND status = 'todo'"
+def waiting_polls(home: Path) -> list[object]:
+    query = "SELECT args ->> 'user_id' FROM procrastinate_jobs WHERE task_name = 'look' AND status = 'todo'"
     return [user_id for (user_id,) in query_db(home, query)]
 
 
@@ -155,14 +155,51 @@ async def test_jobs_of_a_dead_worker_are_taken_over(home, monkeypatch):
         # A worker that took the job and has not been heard of since; one job waits already, the other does not.
         execute_sql(home, "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 hour')")
         dead = "status = 'doing', worker_id = (SELECT max(id) FROM procrastinate_workers)"
-        execute_sql(home, f"UPDATE procrastinate_jobs SET {dead} WHERE task_name = 'poll'")
+        execute_sql(home, f"UPDATE procrastinate_jobs SET {dead} WHERE task_name = 'look'")
         await desk.schedule.due_drafts.dispatch_due()
-        assert len(waiting_looks(home)) == 1
+        assert len(waiting_polls(home)) == 1
         async with running(make_worker(home, desks)):
             await wait_until(lambda: all_posted(desk))
             await wait_until(lambda: asyncio.sleep(0, not stalled(home)))
     assert len(server.posts) == 1
     assert draft_id
+
+
+async def test_jobs_that_an_older_version_left_are_done(home, monkeypatch):
+    monkeypatch.setattr(worker_module, "HEARTBEAT_TIMEOUT", 2.0)
+    monkeypatch.setattr(worker_module, "TAKEOVER", "* * * * * */1")
+    columns = "queue_name, task_name, queueing_lock, args, status"
+    async with open_desks_now(home, **NO_PIPELINE) as desks:
+        async with running(make_worker(home, desks)):
+            pass
+        execute_sql(home, "DELETE FROM procrastinate_jobs")
+        # One of these waits, the worker of the other was killed. Their locks would hold up all that follow.
+        for name, status in (("sweep", "todo"), ("take over", "doing")):
+            values = f"'look', '{name}', '{name}', '{{\"timestamp\": 1}}', '{status}'"
+            execute_sql(home, f"INSERT INTO procrastinate_jobs ({columns}) VALUES ({values})")
+        ((newest,),) = query_db(home, "SELECT max(id) FROM procrastinate_jobs")
+        async with running(make_worker(home, desks)):
+            left = f"SELECT id FROM procrastinate_jobs WHERE id <= {newest}"
+            await wait_until(lambda: asyncio.sleep(0, not query_db(home, left)))
+
+
+async def test_jobs_of_another_application_are_not_taken_over(home, monkeypatch):
+    monkeypatch.setattr(worker_module, "TAKEOVER", "* * * * * */1")
+    others = "SELECT status FROM procrastinate_jobs WHERE task_name = 'other.task'"
+    async with open_desks_now(home, **NO_PIPELINE) as desks:
+        async with running(make_worker(home, desks)):
+            pass
+        execute_sql(home, "DELETE FROM procrastinate_jobs")
+        columns = "queue_name, task_name, queueing_lock, args, status"
+        for queue, name in (("other", "other.task"), ("look", "sweep")):
+            values = f"'{queue}', '{name}', '{name}', '{{\"timestamp\": 1}}', 'doing'"
+            execute_sql(home, f"INSERT INTO procrastinate_jobs ({columns}) VALUES ({values})")
+        ((newest,),) = query_db(home, "SELECT max(id) FROM procrastinate_jobs")
+        async with running(make_worker(home, desks)):
+            # Both are of workers that have died, and the newer one is taken over.
+            own = f"SELECT id FROM procrastinate_jobs WHERE id = {newest}"
+            await wait_until(lambda: asyncio.sleep(0, not query_db(home, own)))
+        assert query_db(home, others) == [("doing",)]
 
 
 def stalled(home: Path) -> list[tuple[object, ...]]:
@@ -198,9 +235,9 @@ async def test_removed_user_is_forgotten(home):
             pass
         await insert_scheduled(await desks.get(anna), datetime.now(UTC) - timedelta(seconds=1))
         await desks.users.remove("anna")
-        assert waiting_looks(home) == [anna.id]
+        assert waiting_polls(home) == [anna.id]
         async with running(make_worker(home, desks)):
-            await wait_until(lambda: asyncio.sleep(0, not waiting_looks(home)))
+            await wait_until(lambda: asyncio.sleep(0, not waiting_polls(home)))
 
 
 class SlowWeb(FakeWeb):

@@ -48,7 +48,7 @@ async def test_users_are_woken_once_each(database, tmp_path):
     with psycopg.connect(postgresql_server().url(tmp_path)) as connection:
         connection.execute(work_queue.WAKE, {"user_ids": ["anna", "bea", "bea"]})
     woken = query_db(tmp_path, "SELECT queueing_lock FROM procrastinate_jobs ORDER BY 1")
-    assert woken == [("poll:anna",), ("poll:bea",)]
+    assert woken == [("look:anna",), ("look:bea",)]
 
 
 async def test_queue_of_a_newer_version_is_refused(database):
@@ -90,16 +90,6 @@ async def test_missing_and_changed_triggers_are_created_again(database, tmp_path
     execute_sql(tmp_path, change)
     await prepare(database)
     assert (query_db(tmp_path, triggers), query_db(tmp_path, state)) == before
-
-
-async def test_jobs_of_queues_that_are_gone_are_deleted(database, tmp_path):
-    await prepare(database)
-    for user in ("anna", "bea"):
-        execute_sql(tmp_path, "SELECT worker_wake(?, NULL)", user)
-    execute_sql(tmp_path, "UPDATE procrastinate_jobs SET queue_name = 'gone' WHERE args ->> 'user_id' = 'anna'")
-    execute_sql(tmp_path, "UPDATE worker_queue SET fingerprint = 'that of another version'")
-    await prepare(database)
-    assert query_db(tmp_path, "SELECT args ->> 'user_id' FROM procrastinate_jobs") == [("bea",)]
 
 
 async def test_waiting_job_is_enough(database, tmp_path):

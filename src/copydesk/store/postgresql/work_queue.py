@@ -19,13 +19,14 @@ from copydesk.version import install_hint
 
 PREFIX: Final = "worker_"
 """Of the names of what is here; Procrastinate's begin with its own."""
-QUEUES: Final = ("poll", "work", "run", "post", "fetch")
-"""A worker registers itself with each."""
 HORIZON: Final = 60
 """Seconds. What is due later is not in the queue: Procrastinate reads over all jobs that wait for their time."""
-POLL: Final = "poll"
+# Stored with jobs: under another name nobody would take those that workers of an older version have left.
+POLL: Final = "look"
 """The task that finds out what is due, and its queue."""
 POLL_PRIORITY: Final = 10
+QUEUES: Final = (POLL, "work", "run", "post", "fetch")
+"""A worker registers itself with each."""
 WAKE: Final = f"SELECT {PREFIX}wake(id, NULL) FROM unnest(%(user_ids)s::text[]) AS id"  # noqa: S608 - the word above
 """Defers a poll for each of these users, unless one is waiting already."""
 _NOW: Final = "(extract(epoch FROM now()) * 1000000)::bigint"
@@ -115,9 +116,6 @@ def prepare(connection: Connection, version: str) -> None:
     for script in [_read_schema()] if found is None else list_migrations(found, version):
         _driver(connection).control(script)
     _driver(connection).control(_CREATE)
-    # Jobs that a version with other queues has left are taken by nobody; the sweep finds what is due.
-    left = "DELETE FROM procrastinate_jobs WHERE status = 'todo' AND queue_name <> ALL (?)"
-    execute_sql(connection, left, (list(QUEUES),))
     execute_sql(connection, f"DELETE FROM {PREFIX}queue")  # noqa: S608 - the word above
     execute_sql(connection, f"INSERT INTO {PREFIX}queue VALUES (?, ?)", (version, _FINGERPRINT))  # noqa: S608 - as above
 
