@@ -186,6 +186,8 @@ class DueInputs(Struct, frozen=True):
     pause: timedelta
     """Minimum time between the starts of two pipeline runs."""
     states: tuple[JobState, ...]
+    running: frozenset[str]
+    """Names of the jobs whose leases live processes hold."""
 
 
 def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
@@ -231,12 +233,17 @@ def _is_run_due(state: JobState | None, inputs: DueInputs) -> bool:
     """Return True if a source is due and the pause after a run is over, or the last run failed or was interrupted."""
     if state is None or state.began_at is None:
         return inputs.to_fetch
-    # It may have left items without drafts although no source is due: stored by a process that was killed since.
-    if state.ended_at is None or state.ended_at < state.began_at:
-        return True
+    if state.name in inputs.running:
+        return False
+    # `abs` as above.
+    is_pause_over = abs(inputs.now - state.began_at) >= inputs.pause
     has_failed = state.failed_at is not None and state.failed_at >= state.began_at
+    # It may have left items without drafts although no source is due: stored by a process that was killed since.
+    if state.is_unfinished:
+        # At once, but only once: a run that exhausts the memory would kill each process that repeats it.
+        return is_pause_over or not has_failed
     # Only the sources that it left are due: each has its own interval.
-    return inputs.to_fetch and (has_failed or _is_interval_over(state, inputs.now, inputs.pause))
+    return inputs.to_fetch and (is_pause_over or has_failed)
 
 
 def _is_backing_off(state: JobState | None, now: datetime) -> bool:
@@ -414,6 +421,7 @@ class Jobs:
             to_prune=self._may_clean_up() and self._clock_warning is None,
             pause=timedelta(minutes=self._desk.settings.jobs.pipeline_minutes),
             states=due_work.jobs,
+            running=frozenset(state.name for state in due_work.jobs if self._desk.job_leases.is_held(state)),
         )
 
     def _may_clean_up(self) -> bool:
@@ -463,7 +471,7 @@ class Jobs:
         affect the others.
         """
         # The lease, not `self._running`, decides: the daemon, a console and the service may run on one database.
-        lease = await self._desk.job_leases.acquire(name)
+        lease = await (self._acquire_run() if name is JobName.PIPELINE else self._desk.job_leases.acquire(name))
         if lease is None:
             return False
         outcomes: Sequence[JobOutcome] = ()
@@ -486,6 +494,14 @@ class Jobs:
         for outcome in filter(lambda outcome: outcome.message, outcomes):
             self._notify(name, outcome.message, failed=outcome.failed)
         return bool(outcomes)
+
+    async def _acquire_run(self) -> JobLease | None:
+        """Acquire the lease of a pipeline run if one is still due; other jobs check what is left themselves."""
+        # Another process may have made the run since this one was found to be due, or was put into the queue.
+        due_work = await self._desk.job_leases.due_work()
+        if JobName.PIPELINE not in due_jobs(self._due_inputs(due_work, to_back_up=False)):
+            return None
+        return await self._desk.job_leases.acquire(JobName.PIPELINE, states=due_work.jobs)
 
     @asynccontextmanager
     async def _heartbeat(self, lease: JobLease) -> AsyncIterator[None]:

@@ -160,7 +160,7 @@ class Jobs(_Section, frozen=True, kw_only=True):
     pipeline: Annotated[str, msgspec.Meta(pattern=r"\A(always|daemon|never)\Z")] = "daemon"
     """The process that fetches due sources: `daemon`, `always` (the console too), or `never`."""
     pipeline_minutes: Annotated[int, msgspec.Meta(ge=1, le=10_080)] = 15
-    """Minimum minutes between two scheduled runs, unless the first failed or was interrupted."""
+    """Minimum minutes between two scheduled runs; one that failed, or was interrupted once, is repeated sooner."""
 
 
 class Console(_Section, frozen=True, kw_only=True):

@@ -27,6 +27,7 @@ IDLE = DueInputs(
     to_prune=False,
     pause=PIPELINE_PAUSE,
     states=(),
+    running=frozenset(),
 )
 
 
@@ -114,6 +115,20 @@ def test_interrupted_run_is_repeated_before_a_source_is_due(ended_at: datetime |
     situation = replace(IDLE, states=(ZONES_CHECKED, interrupted))
     assert due_jobs(situation) == (JobName.PIPELINE,)
     assert due_jobs(replace(situation, fetches_sources=False)) == ()
+
+
+def test_run_is_not_due_while_it_is_running() -> None:
+    began = make_state(JobName.PIPELINE, began_at=NOW, owner="host/1/1")
+    situation = replace(IDLE, to_fetch=True, states=(ZONES_CHECKED, began))
+    assert due_jobs(replace(situation, running=frozenset((JobName.PIPELINE,)))) == ()
+    assert due_jobs(situation) == (JobName.PIPELINE,)
+
+
+def test_pause_after_two_interrupted_runs() -> None:
+    repeated = make_state(JobName.PIPELINE, began_at=NOW, ended_at=NOW - SECOND, failed_at=NOW)
+    situation = replace(IDLE, states=(ZONES_CHECKED, repeated))
+    assert due_jobs(replace(situation, now=NOW + PIPELINE_PAUSE - SECOND)) == ()
+    assert due_jobs(replace(situation, now=NOW + PIPELINE_PAUSE)) == (JobName.PIPELINE,)
 
 
 def test_nothing_is_fetched_where_fetching_is_off() -> None:

@@ -272,6 +272,41 @@ async def test_two_desks_run_job_once(tmp_path: Path) -> None:
         assert [run.status for run in (await first.pipeline.list()).items] == [RunStatus.SUCCEEDED]
 
 
+async def test_run_that_another_process_has_made_is_not_repeated(tmp_path: Path) -> None:
+    web = web_with_news()
+    async with open_desk_at(tmp_path, web) as first, open_desk_at(tmp_path, web) as second:
+        await create_source(first)
+        daemon, console = Jobs(first, fetches_sources=True), Jobs(second, fetches_sources=True)
+        assert JobName.PIPELINE in await console.find_due()
+        await tick_and_finish(daemon)
+        assert not await console.run(JobName.PIPELINE)
+        assert [run.status for run in (await first.pipeline.list()).items] == [RunStatus.SUCCEEDED]
+
+
+async def test_run_of_another_process_is_not_due(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as first, open_desk_at(tmp_path) as second:
+        await first.job_leases.acquire(JobName.PIPELINE)
+        assert JobName.PIPELINE not in await Jobs(second, fetches_sources=True).find_due()
+
+
+async def test_run_that_is_interrupted_again_waits(tmp_path: Path) -> None:
+    watch = Watch()
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        jobs = Jobs(desk, fetches_sources=True)
+        is_due = []
+        for _ in range(2):
+            lease = await desk.job_leases.acquire(JobName.PIPELINE)
+            assert lease is not None
+            await desk.job_leases.release(lease, finished=False)
+            # Later than after an error.
+            watch.now += 2 * MINUTE
+            is_due.append(JobName.PIPELINE in await jobs.find_due())
+        assert is_due == [True, False]
+        watch.now += timedelta(minutes=desk.settings.jobs.pipeline_minutes)
+        assert await jobs.run(JobName.PIPELINE)
+        assert JobName.PIPELINE not in await jobs.find_due()
+
+
 async def test_two_desks_never_run_same_job_concurrently(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     running_jobs: list[str] = []
     max_concurrent = 0

@@ -47,21 +47,31 @@ async def test_claim_is_taken_over_after_lease_or_death(store: Database) -> None
         user = add_user(conn)
         assert jobs.acquire_lease(conn, user, claim("a", "dead/1/1"), NOW)
         return [
-            jobs.acquire_lease(conn, user, claim("b"), NOW + MINUTE),
-            jobs.acquire_lease(conn, user, claim("b"), NOW, abandoned_owner="other/1/1"),
-            jobs.acquire_lease(conn, user, claim("b"), NOW, abandoned_owner="dead/1/1"),
+            jobs.acquire_lease(conn, user, claim("b"), NOW + MINUTE, last_began_at=NOW),
+            jobs.acquire_lease(conn, user, claim("b"), NOW, last_began_at=NOW, abandoned_owner="other/1/1"),
+            jobs.acquire_lease(conn, user, claim("b"), NOW, last_began_at=NOW, abandoned_owner="dead/1/1"),
             jobs.renew_lease(conn, user, claim("a"), NOW + MINUTE),
-            jobs.acquire_lease(conn, user, claim("c"), NOW + 2 * MINUTE),
+            jobs.acquire_lease(conn, user, claim("c"), NOW + 2 * MINUTE, last_began_at=NOW),
         ]
 
     assert await store.write(work) == [False, False, True, False, True]
 
 
+async def test_job_that_has_run_meanwhile_is_not_claimed(store: Database) -> None:
+    def work(conn: Connection) -> list[bool]:
+        user = add_user(conn)
+        assert jobs.acquire_lease(conn, user, claim("a"), NOW)
+        jobs.release_lease(conn, user, claim("a"), NOW, finished=True, error=None)
+        return [jobs.acquire_lease(conn, user, claim("b"), NOW, last_began_at=began) for began in (None, NOW)]
+
+    assert await store.write(work) == [False, True]
+
+
 async def test_error_remains_until_job_succeeds(store: Database) -> None:
     def work(conn: Connection) -> list[str | None]:
         user, errors = add_user(conn), []
-        for finished, error in ((True, "no"), (False, None), (True, None)):
-            jobs.acquire_lease(conn, user, claim("a"), NOW)
+        for began, finished, error in ((None, True, "no"), (NOW, False, None), (NOW, True, None)):
+            assert jobs.acquire_lease(conn, user, claim("a"), NOW, last_began_at=began)
             jobs.release_lease(conn, user, claim("a"), NOW, finished=finished, error=error)
             errors.append(jobs.list_states(conn, user)[0].error)
         return errors
@@ -172,9 +182,24 @@ async def test_sweep_finds_the_users_with_due_work(store: Database) -> None:
     users, due, found = await store.write(work)
 
     assert {name for name, user in users.items() if user in found} == WORK.keys()
-    # A look at one user finds the same as the sweep over all.
+    # A poll for one user finds the same as the sweep over all.
     flags = ("due", "late", "to_send", "to_measure", "to_write", "to_fetch", "to_notify")
-    assert {name for name, look in due.items() if any(getattr(look, flag) for flag in flags)} == WORK.keys()
+    assert {name for name, found_work in due.items() if any(getattr(found_work, flag) for flag in flags)} == WORK.keys()
+
+
+async def test_sweep_finds_interrupted_runs(store: Database) -> None:
+    def work(conn: Connection) -> list[str]:
+        users = {name: add_user(conn, name) for name in ("ended", "killed", "running")}
+        for name, user in users.items():
+            add_seen(conn, user)
+            run = JobLease(id=name, job=JobName.PIPELINE, owner="here/1/1", lease_until=NOW + MINUTE)
+            assert jobs.acquire_lease(conn, user, run, NOW - HOUR)
+            if name != "running":
+                jobs.release_lease(conn, user, run, NOW, finished=name == "ended", error=None)
+        found = jobs.list_users_with_work(conn, NOW, LIMITS, MINUTE)
+        return [name for name, user in users.items() if user in found]
+
+    assert await store.write(work) == ["killed"]
 
 
 async def test_sweep_finds_drafts_that_are_due_soon_and_daily_jobs(store: Database) -> None:

@@ -1,6 +1,7 @@
 """Leases of background jobs: each job runs in one process at a time."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from copydesk.desk.confidence import REFRESH_EVERY
 from copydesk.desk.context import DeskContext
@@ -30,7 +31,7 @@ class JobLeases:
     async def due_work(self, *, settled: bool = False) -> DueWork:
         """Return what is due now and when the next draft is. One read, cheap enough for every tick.
 
-        With `settled` after the changes that are being made to this desk: whoever makes one relies on this look.
+        With `settled` after the changes that are being made to this desk: whoever makes one relies on this poll.
         """
         now = self._ctx.clock()
         cutoffs = missed_cutoffs(self._ctx.settings.schedule, now)
@@ -43,22 +44,40 @@ class JobLeases:
         """Return the state of every job that ever ran: its owner, when it last ended, and its last error."""
         return await self._ctx.read(jobs.list_states)
 
-    @operation
-    async def acquire(self, name: JobName) -> JobLease | None:
-        """Acquire the lease of a job; return None if a live process holds it."""
+    def is_held(self, state: JobState) -> bool:
+        """Return True if a live process holds the lease of a job."""
         now = self._ctx.clock()
-        holder = next((state for state in await self.states() if state.name == name and state.owner), None)
-        dead_owner = (
-            holder.owner
-            if holder and is_lease_abandoned(holder.owner, holder.lease_until, now, LEASE_DURATION)
-            else None
-        )
-        if holder and holder.lease_until and holder.lease_until >= now and dead_owner is None:
+        is_current = state.owner is not None and state.lease_until is not None and state.lease_until >= now
+        return is_current and not self._is_abandoned(state, now)
+
+    @operation
+    async def acquire(self, name: JobName, *, states: Sequence[JobState] | None = None) -> JobLease | None:
+        """Acquire the lease of a job; return None if a live process holds it.
+
+        Also if another one began the job since `states` were read; without them it reads them itself.
+        """
+        if states is None:
+            states = await self.states()
+        state = next((state for state in states if state.name == name), None)
+        if state is not None and self.is_held(state):
             return None
+        now = self._ctx.clock()
         lease = JobLease(id=new_id(now), job=name, owner=current_owner(), lease_until=now + LEASE_DURATION)
-        # Compare-and-set: of two processes that both found the owner dead, one gets the lease.
-        acquired = await self._ctx.write(jobs.acquire_lease, lease, now, abandoned_owner=dead_owner)
+        acquired = await self._ctx.write(
+            jobs.acquire_lease,
+            lease,
+            now,
+            last_began_at=state.began_at if state else None,
+            # Compare-and-set: of two processes that both found the owner dead, one gets the lease.
+            abandoned_owner=state.owner if state and self._is_abandoned(state, now) else None,
+            # Other jobs go on where they were interrupted; a run begins anew.
+            repeats_interrupted=name is JobName.PIPELINE and state is not None and state.is_unfinished,
+        )
         return lease if acquired else None
+
+    @staticmethod
+    def _is_abandoned(state: JobState, now: datetime) -> bool:
+        return state.owner is not None and is_lease_abandoned(state.owner, state.lease_until, now, LEASE_DURATION)
 
     @operation
     async def renew(self, lease: JobLease) -> bool:

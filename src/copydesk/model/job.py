@@ -45,8 +45,14 @@ class JobState(Struct, frozen=True):
     ended_at: datetime | None
     """Before `began_at` if it is running, or was interrupted."""
     failed_at: datetime | None
+    """When it last failed, or when a run of the pipeline began after one that was interrupted."""
     error: str | None
     """The last error, until the job succeeds."""
+
+    @property
+    def is_unfinished(self) -> bool:
+        """It is running, or was interrupted."""
+        return self.began_at is not None and (self.ended_at is None or self.ended_at < self.began_at)
 
 
 class JobLease(Struct, frozen=True):

@@ -145,13 +145,19 @@ def _users_with_work_query() -> CompoundSelect[str]:
     work = [rows for name, kinds in _WORK.items() if name != "due" for rows in kinds]
     # Those that are due soon include those that are due.
     by_work = [rows.users() for rows in (_scheduled_before(_SOON), *work)]
+    # They are repeated although no source may be due.
+    interrupted = select(job.c.user_id).where(
+        job.c.name == JobName.PIPELINE,
+        or_(job.c.ended_at.is_(None), job.c.ended_at < job.c.began_at),
+        or_(job.c.owner.is_(None), job.c.lease_until < _NOW),
+    )
     # So the daily jobs get their turn, too.
     was_seen = exists().where(
         job.c.user_id == user.c.id,
         job.c.name == JobName.RETENTION,
         job.c.began_at > bindparam("b_day_ago", type_=UtcDateTime),
     )
-    return union(*by_work, select(user.c.id).where(~was_seen))
+    return union(*by_work, interrupted, select(user.c.id).where(~was_seen))
 
 
 # Built once: it runs every half minute while the desk is open.
@@ -209,18 +215,32 @@ def list_states(conn: Connection, user_id: str) -> tuple[JobState, ...]:
 
 
 def acquire_lease(
-    conn: Connection, user_id: str, lease: JobLease, now: datetime, *, abandoned_owner: str | None = None
+    conn: Connection,
+    user_id: str,
+    lease: JobLease,
+    now: datetime,
+    *,
+    last_began_at: datetime | None = None,
+    abandoned_owner: str | None = None,
+    repeats_interrupted: bool = False,
 ) -> bool:
-    """Claim a job; return False if another process holds it.
+    """Claim a job; return False if another process holds it, or has begun it after `last_began_at`.
 
-    A job is free if it has no owner, if its lease has expired, or if its owner is `abandoned_owner`.
+    A job is free if it has no owner, if its lease has expired, or if its owner is `abandoned_owner`. With
+    `repeats_interrupted` it counts as failed until it ends.
     """
     values = {"owner": lease.owner, "claim_id": lease.id, "lease_until": lease.lease_until, "began_at": now}
+    if repeats_interrupted:
+        values["failed_at"] = now
     is_free = or_(job.c.owner.is_(None), job.c.lease_until < now, job.c.owner == abandoned_owner)
     statement = upsert(conn, job).values(user_id=user_id, name=lease.job, **values)
     return (
         conn.execute(
-            statement.on_conflict_do_update(index_elements=["user_id", "name"], set_=values, where=is_free)
+            statement.on_conflict_do_update(
+                index_elements=["user_id", "name"],
+                set_=values,
+                where=and_(is_free, job.c.began_at.is_not_distinct_from(last_began_at)),
+            )
         ).rowcount
         == 1
     )

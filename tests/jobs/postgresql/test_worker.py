@@ -202,6 +202,26 @@ async def test_jobs_of_another_application_are_not_taken_over(home, monkeypatch)
         assert query_db(home, others) == [("doing",)]
 
 
+async def test_polls_during_a_run_do_not_repeat_it(home):
+    web, messages = FakeWeb(), []
+    url = "https://one.example/feed"
+    web.put(url, feed(entry(1, now=datetime.now(UTC))))
+    hold = web.hold(url)
+    async with open_desks_now(home, web) as desks:
+        desk = await desks.get(desks.owner)
+        await create_source(desk, url)
+        async with running(make_worker(home, desks, messages)):
+            await hold.requested.wait()
+            execute_sql(home, f"SELECT worker_wake('{desk.user.id}', NULL)")
+            await wait_until(lambda: asyncio.sleep(0, not waiting_polls(home)))
+            hold.released.set()
+            ended = "SELECT 1 FROM job WHERE name = 'pipeline' AND owner IS NULL"
+            await wait_until(lambda: asyncio.sleep(0, query_db(home, ended)))
+            jobs = "SELECT 1 FROM procrastinate_jobs WHERE queue_name = 'run'"
+            await wait_until(lambda: asyncio.sleep(0, not query_db(home, jobs)))
+        assert query_db(home, "SELECT status FROM run") == [("succeeded",)]
+
+
 def stalled(home: Path) -> list[tuple[object, ...]]:
     return query_db(home, "SELECT task_name FROM procrastinate_jobs WHERE status = 'doing' AND worker_id IS NULL")
 
