@@ -253,7 +253,7 @@ def _is_backing_off(state: JobState | None, now: datetime) -> bool:
 
 def _without_jobs(due_work: DueWork) -> DueWork:
     """Return the due work without the jobs' states, which change whenever a job runs."""
-    return replace(due_work, jobs=())
+    return replace(due_work, jobs=(), running=frozenset())
 
 
 class JobMessage(Struct, frozen=True):
@@ -421,7 +421,7 @@ class Jobs:
             to_prune=self._may_clean_up() and self._clock_warning is None,
             pause=timedelta(minutes=self._desk.settings.jobs.pipeline_minutes),
             states=due_work.jobs,
-            running=frozenset(state.name for state in due_work.jobs if self._desk.job_leases.is_held(state)),
+            running=due_work.running,
         )
 
     def _may_clean_up(self) -> bool:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from msgspec.structs import replace
+
 from copydesk.desk.confidence import REFRESH_EVERY
 from copydesk.desk.context import DeskContext
 from copydesk.desk.leases import current_owner, is_lease_abandoned
@@ -37,18 +39,13 @@ class JobLeases:
         cutoffs = missed_cutoffs(self._ctx.settings.schedule, now)
         # The turn of a write comes when those before it have been committed.
         load = self._ctx.write_unguarded if settled else self._ctx.read
-        return await load(jobs.load_due_work, now, cutoffs, REFRESH_EVERY)
+        due_work = await load(jobs.load_due_work, now, cutoffs, REFRESH_EVERY)
+        return replace(due_work, running=frozenset(state.name for state in due_work.jobs if _is_held(state, now)))
 
     @operation
     async def states(self) -> tuple[JobState, ...]:
         """Return the state of every job that ever ran: its owner, when it last ended, and its last error."""
         return await self._ctx.read(jobs.list_states)
-
-    def is_held(self, state: JobState) -> bool:
-        """Return True if a live process holds the lease of a job."""
-        now = self._ctx.clock()
-        is_current = state.owner is not None and state.lease_until is not None and state.lease_until >= now
-        return is_current and not self._is_abandoned(state, now)
 
     @operation
     async def acquire(self, name: JobName, *, states: Sequence[JobState] | None = None) -> JobLease | None:
@@ -56,12 +53,12 @@ class JobLeases:
 
         Also if another one began the job since `states` were read; without them it reads them itself.
         """
+        now = self._ctx.clock()
         if states is None:
             states = await self.states()
         state = next((state for state in states if state.name == name), None)
-        if state is not None and self.is_held(state):
+        if state is not None and _is_held(state, now):
             return None
-        now = self._ctx.clock()
         lease = JobLease(id=new_id(now), job=name, owner=current_owner(), lease_until=now + LEASE_DURATION)
         acquired = await self._ctx.write(
             jobs.acquire_lease,
@@ -69,15 +66,11 @@ class JobLeases:
             now,
             last_began_at=state.began_at if state else None,
             # Compare-and-set: of two processes that both found the owner dead, one gets the lease.
-            abandoned_owner=state.owner if state and self._is_abandoned(state, now) else None,
+            abandoned_owner=state.owner if state and _is_abandoned(state, now) else None,
             # Other jobs go on where they were interrupted; a run begins anew.
             repeats_interrupted=name is JobName.PIPELINE and state is not None and state.is_unfinished,
         )
         return lease if acquired else None
-
-    @staticmethod
-    def _is_abandoned(state: JobState, now: datetime) -> bool:
-        return state.owner is not None and is_lease_abandoned(state.owner, state.lease_until, now, LEASE_DURATION)
 
     @operation
     async def renew(self, lease: JobLease) -> bool:
@@ -89,6 +82,15 @@ class JobLeases:
         """Release the lease. `finished` is False if the job was interrupted; with `error` it ended, but failed."""
         message = _error_message(error) if error is not None else None
         await self._ctx.write(jobs.release_lease, lease, self._ctx.clock(), finished=finished, error=message)
+
+
+def _is_held(state: JobState, now: datetime) -> bool:
+    is_current = state.owner is not None and state.lease_until is not None and state.lease_until >= now
+    return is_current and not _is_abandoned(state, now)
+
+
+def _is_abandoned(state: JobState, now: datetime) -> bool:
+    return is_lease_abandoned(state.owner, state.lease_until, now, LEASE_DURATION)
 
 
 def _error_message(error: Exception) -> str:

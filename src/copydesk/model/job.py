@@ -89,6 +89,8 @@ class DueWork(Struct, frozen=True):
     to_notify: bool
     """True if an event can be sent to a webhook."""
     jobs: tuple[JobState, ...]
+    running: frozenset[str] = frozenset()
+    """Names of the jobs whose leases live processes hold."""
 
 
 class ClockWarning(Struct, frozen=True):
