@@ -13,6 +13,7 @@ from copydesk.drafting.offline_writer import OfflineWriter
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import Format
 from copydesk.model.voice import Voice
+from copydesk.posting.registry import PLATFORMS
 
 ITEMS = 100
 RECENT_DRAFTS = 200
@@ -42,7 +43,7 @@ def make_brief(n: int, sentences: int = 30) -> Brief:
         text="\n\n".join(paragraphs),
         language="en",
         source_name="Lyon News",
-        platforms=platforms_of_draft(Format.SHORT, Voice(), ()),
+        platforms=platforms_of_draft(Format.SHORT, Voice(), (), PLATFORMS),
         voice=Voice(avoid=("game-changer", "leverage", "delve"), examples=tuple(make_sentence(k) for k in range(5))),
     )
 

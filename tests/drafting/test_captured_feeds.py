@@ -20,6 +20,7 @@ from copydesk.drafting.writer import Brief, SourceItem
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
 from copydesk.model.voice import Voice
+from copydesk.posting.registry import PLATFORMS
 from copydesk.text.links import mask_links
 from copydesk.text.thread import split_parts
 from drafting_fixtures import FEEDS, assert_traced
@@ -86,7 +87,7 @@ def briefs(path: Path, format: Format) -> Iterator[Brief]:
             source_name=html_to_text(feed.feed.title),
             author=entry.get("author"),
             published=parse_time(entry.get("published_parsed")),
-            platforms=platforms_of_draft(format, Voice(), ()),
+            platforms=platforms_of_draft(format, Voice(), (), PLATFORMS),
             tags=tuple(tag.term for tag in entry.get("tags", []) if tag.term),
         )
 

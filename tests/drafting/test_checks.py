@@ -23,6 +23,7 @@ from copydesk.drafting.claims.source_index import Material
 from copydesk.drafting.writer import SourceItem
 from copydesk.model.draft import DraftImage, Field, Finding, Format, ImageSource, Severity
 from copydesk.model.voice import Emoji, Link, Voice
+from copydesk.posting.registry import PLATFORMS
 from copydesk.text.thread import join_parts
 from cost_growth import assert_bounded, assert_linear
 from drafting_fixtures import TEXT, make_brief, make_voice
@@ -53,7 +54,9 @@ def make_context(format: Format = Format.SHORT, **changes: Any) -> CheckContext:
         "language": "en",
     }
     values = facts | changes
-    values["platforms"] = platforms_of_draft(format, values.get("voice", Voice()), (), values.get("platforms", ()))
+    values["platforms"] = platforms_of_draft(
+        format, values.get("voice", Voice()), (), PLATFORMS, values.get("platforms", ())
+    )
     return CheckContext(format=format, **values)
 
 

@@ -8,10 +8,12 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 from sqlalchemy import Connection, select
 
 from copydesk.errors import StoreBusyError, StoreError, StoreFullError
+from copydesk.model.delivery import Account
 from copydesk.store import backup, database_file, migrate, tables
 from copydesk.store.backup import create_migration_backup
 from copydesk.store.database import Database, open_database
@@ -163,6 +165,28 @@ async def test_engagement_over_time_is_summed_from_older_posts(tmp_path: Path) -
         (sent_at,) = connection.execute("SELECT sent_at FROM delivery WHERE draft_id = ?", (draft,)).fetchone()
         sums = connection.execute(f"SELECT quarter_hour, {columns} FROM engagement_quarter_hour").fetchall()
     assert sums == [(sent_at // 900_000_000, "fake", 1, 1, 3, 0, 1, 0, 3, 60)]
+
+
+async def test_deliveries_get_the_identity_of_their_connected_account(tmp_path: Path) -> None:
+    old = unpack("0023", tmp_path / "desk.db")
+    with closing(sqlite3.connect(old)) as connection:
+        (details,) = connection.execute("SELECT details FROM account").fetchone()
+    await upgrade(old)
+
+    identity = msgspec.json.decode(details, type=Account).identity
+    with closing(sqlite3.connect(old)) as connection:
+        assert connection.execute("SELECT DISTINCT identity FROM delivery").fetchall() == [(identity,)]
+
+
+async def test_identity_of_a_removed_account_is_unknown(tmp_path: Path) -> None:
+    old = unpack("0023", tmp_path / "desk.db")
+    with closing(sqlite3.connect(old)) as connection, connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("DELETE FROM account")
+    await upgrade(old)
+
+    with closing(sqlite3.connect(old)) as connection:
+        assert connection.execute("SELECT DISTINCT identity FROM delivery").fetchall() == [(None,)]
 
 
 async def test_recreated_table_keeps_its_triggers(old_database: Path, set_next_version: SetNextVersion) -> None:

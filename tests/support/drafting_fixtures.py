@@ -10,6 +10,7 @@ from copydesk.drafting.writer import Brief, Field, SourceItem, WriterResult
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Format
 from copydesk.model.voice import FormatVoice, Voice
+from copydesk.posting.registry import PLATFORMS
 
 NOW = datetime(2026, 2, 18, 9, 30, tzinfo=UTC)
 FEEDS = Path(__file__).resolve().parents[2] / ".." / "shared" / "feeds"
@@ -87,7 +88,7 @@ def make_brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **c
     # Tests name the source type and the platforms; their facts are those of the registries.
     values["source_type"] = SOURCE_TYPES.get(values["source_type"])
     voice = voice or Voice()
-    values["platforms"] = platforms_of_draft(format, voice, (), values.get("platforms", ()))
+    values["platforms"] = platforms_of_draft(format, voice, (), PLATFORMS, values.get("platforms", ()))
     return Brief(format=format, voice=voice, **values)
 
 

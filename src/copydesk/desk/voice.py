@@ -14,9 +14,9 @@ from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
 from copydesk.errors import DeclinedError, NotFoundError
 from copydesk.ingest.registry import get_source_type
-from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Format
 from copydesk.model.item import Item
+from copydesk.model.platform import PlatformInfo
 from copydesk.model.token import Scope
 from copydesk.model.validation import wire_fields
 from copydesk.model.voice import (
@@ -82,9 +82,14 @@ class Voices:
         candidates, voice_fields = await self._ctx.read(_load_items_and_voice, item_id)
         changed = {name: value for name in Voice.__struct_fields__ if (value := getattr(request, name)) is not None}
         voice = msgspec.structs.replace(voice_fields, **changed)
-        connected = await self._ctx.read(accounts.list_all)
+        connected, infos = await self._ctx.read(accounts.list_all), self._ctx.platforms.infos
+
+        def write() -> VoicePreview:
+            platforms = platforms_of_draft(format, voice, connected, infos)
+            return asyncio.run(_write_first_preview(candidates, format, voice, platforms))
+
         # In a thread: analyzing the whole article takes long enough to delay key presses.
-        return await asyncio.to_thread(lambda: asyncio.run(_write_first_preview(candidates, format, voice, connected)))
+        return await asyncio.to_thread(write)
 
     @operation
     async def compare(
@@ -106,11 +111,9 @@ class Voices:
 
         recent, before, after = await self._ctx.read(_load_comparison, changes, merge_formats=merge_formats)
         writer = get_writer() if offline else await open_writer(self._ctx)
-        connected = await self._ctx.read(accounts.list_all)
-        briefs = [
-            (_build_brief(item, format, before, connected), _build_brief(item, format, after, connected))
-            for item in recent
-        ]
+        connected, infos = await self._ctx.read(accounts.list_all), self._ctx.platforms.infos
+        old, new = (platforms_of_draft(format, voice, connected, infos) for voice in (before, after))
+        briefs = [(_build_brief(item, format, before, old), _build_brief(item, format, after, new)) for item in recent]
         if writer.name == OFFLINE:
             # In a thread: analyzing the articles takes long enough to delay key presses.
             pairs = await asyncio.to_thread(lambda: asyncio.run(_write_pairs(writer.write, briefs)))
@@ -244,26 +247,24 @@ def empty_profile(user_id: str) -> VoiceProfile:
 
 
 async def _write_first_preview(
-    items: Sequence[Item], format: Format, voice: Voice, connected: Sequence[ConnectedAccount]
+    items: Sequence[Item], format: Format, voice: Voice, platforms: tuple[PlatformInfo, ...]
 ) -> VoicePreview:
     """Return the preview of the first item that the writer does not decline. Raise WriterError if it declines all."""
     declined: DeclinedError | None = None
     for item in items:
         try:
-            return await _write_preview(item, format, voice, connected)
+            return await _write_preview(item, format, voice, platforms)
         except DeclinedError as error:
             declined = declined or error
     assert declined is not None
     raise declined
 
 
-async def _write_preview(
-    item: Item, format: Format, voice: Voice, connected: Sequence[ConnectedAccount]
-) -> VoicePreview:
+async def _write_preview(item: Item, format: Format, voice: Voice, platforms: tuple[PlatformInfo, ...]) -> VoicePreview:
     from copydesk.drafting.checks import build_check_context, check  # noqa: PLC0415 - heavy, and only needed here
     from copydesk.drafting.writer import get_writer  # noqa: PLC0415 - as above
 
-    writer, brief = get_writer(), _build_brief(item, format, voice, connected)
+    writer, brief = get_writer(), _build_brief(item, format, voice, platforms)
     result = await writer.write(brief)
     return VoicePreview(
         title=item.entry.title,
@@ -275,11 +276,10 @@ async def _write_preview(
     )
 
 
-def _build_brief(item: Item, format: Format, voice: Voice, connected: Sequence[ConnectedAccount]) -> "Brief":
+def _build_brief(item: Item, format: Format, voice: Voice, platforms: tuple[PlatformInfo, ...]) -> "Brief":
     from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - as above
 
     source_type = get_source_type(item.source_type) if item.source_type else None
-    platforms = platforms_of_draft(format, voice, connected)
     brief = build_brief(item, format, voice, source_type=source_type, platforms=platforms)
     # Like a pipeline run, seed the writer's choices with the source's own id, so that the preview matches a real draft.
     return msgspec.structs.replace(brief, item_id=item.entry.ident)

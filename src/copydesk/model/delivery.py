@@ -53,6 +53,12 @@ class ConnectedAccount(Struct, frozen=True):
         """The name: `bluesky:me.example`. Accounts on different servers may share it."""
         return f"{self.details.platform}:{self.details.name}"
 
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The label, with the server (`mastodon:me (one.example)`), and also with the account's id there."""
+        with_server = f"{self.label} ({self.details.server.partition('://')[2]})"
+        return self.label, with_server, f"{with_server} ({self.details.id})"
+
 
 def name_accounts(accounts: Sequence[ConnectedAccount]) -> dict[str, str]:
     """Return the name of each account by its id: the label, and where several share it what tells them apart."""
@@ -70,8 +76,9 @@ def name_accounts(accounts: Sequence[ConnectedAccount]) -> dict[str, str]:
 def account_keys(accounts: Sequence[ConnectedAccount]) -> dict[str, frozenset[str]]:
     """Return the names in lower case that select each account, by its id: platform, label, and what tells it apart."""
     names = name_accounts(accounts)
+    # Also the longer names where nothing shares the label: an account that did may have been removed since.
     return {
-        account.id: frozenset(key.lower() for key in (account.details.platform, account.label, names[account.id]))
+        account.id: frozenset(key.lower() for key in (account.details.platform, *account.names, names[account.id]))
         for account in accounts
     }
 

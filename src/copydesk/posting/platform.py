@@ -295,10 +295,6 @@ def post_cost(platform: Platform, post: Post, account: Account) -> Cost | None:
     return platform.cost(post, account) if isinstance(platform, PaidPlatform) else None
 
 
-MAX_KNOWN_REPEATS = 8
-"""Repeats of a delivery after which its seed still tells its account."""
-
-
 def first_seed(draft_id: str, account: str) -> str:
     """Return the seed of a draft's first delivery to an account: a UUIDv7 of the minute before the draft was created.
 
@@ -311,16 +307,6 @@ def first_seed(draft_id: str, account: str) -> str:
 def repeat_seed(seed: str) -> str:
     """Return the seed with which a delivery is repeated after `seed`."""
     return _derive_seed(f"{seed}/repeat", UUID(seed).int >> 80)
-
-
-def is_seed_of(seed: str, draft_id: str, account: str) -> bool:
-    """Return True if a delivery of the draft to the account has this seed: its first one, or that of a repeat."""
-    candidate = first_seed(draft_id, account)
-    for _ in range(MAX_KNOWN_REPEATS):
-        if seed == candidate:
-            return True
-        candidate = repeat_seed(candidate)
-    return seed == candidate
 
 
 def _derive_seed(name: str, before: int) -> str:

@@ -4,7 +4,7 @@ A new platform needs a module with a class that fulfils `Platform`, and an entry
 they are first used, because the console needs only the entries to start.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -234,11 +234,6 @@ def register_platform(info: PlatformInfo) -> None:
     """Add the platform of a plug-in. Raise ValueError if there is another of its name."""
     if PLATFORMS.setdefault(info.name, info) != info:
         raise ValueError(f"Duplicate platform {info.name!r}.")
-
-
-def get_platforms(names: Iterable[str]) -> tuple[PlatformInfo, ...]:
-    """Return the platforms with these names, without those that are not registered."""
-    return tuple(PLATFORMS[name] for name in names if name in PLATFORMS)
 
 
 def load_adapter(name: str) -> type["Platform"]:

@@ -6,7 +6,21 @@ from functools import cache
 from typing import Any, Final, Protocol, TypeVar
 
 from msgspec.structs import asdict, replace
-from sqlalchemy import Connection, Update, and_, bindparam, exists, func, insert, or_, select, text, union_all, update
+from sqlalchemy import (
+    Connection,
+    Update,
+    and_,
+    bindparam,
+    case,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    union_all,
+    update,
+)
 
 from copydesk.model.delivery import Delivery, DeliveryState, GiveUpReason, Intent
 from copydesk.model.draft import Format, Status
@@ -26,6 +40,7 @@ _COLUMNS = (
     delivery.c.id,
     delivery.c.draft_id,
     delivery.c.account_id,
+    delivery.c.identity,
     engagement.c.platform,
     engagement.c.account,
     engagement.c.format,
@@ -157,12 +172,20 @@ _UNFINISHED_OF_ACCOUNT = (
     select(delivery.c.id).where(_OWNED, delivery.c.account_id == bindparam("b_account"), _IS_UNFINISHED).limit(1)
 )
 _METRICS_DUE = _JOINED.where(delivery.c.figures_at <= _NOW).order_by(delivery.c.account_id, delivery.c.id)
-
-_WITHOUT_ACCOUNT = (
-    select(delivery.c.id, delivery.c.draft_id, delivery.c.seed)
-    .join(engagement, engagement.c.id == delivery.c.id)
+_ARE_METRICS_UNREAD = (
+    delivery.c.sent_at > bindparam("b_since", type_=UtcDateTime),
+    delivery.c.gone_at.is_(None),
+    delivery.c.figures_at.is_(None),
+)
+# The plus keeps SQLite from walking through everything that the user ever sent.
+_ASSIGN_ACCOUNT = (
+    update(delivery)
     .where(delivery.c.account_id.is_(None), text("+delivery.user_id = :b_user"))
-    .where(engagement.c.platform == bindparam("b_platform"))
+    .where(delivery.c.identity == bindparam("b_identity"))
+    .values(
+        account_id=bindparam("b_account"),
+        figures_at=case((and_(*_ARE_METRICS_UNREAD), _NOW), else_=delivery.c.figures_at),
+    )
 )
 
 # SQLite's own number for applications: part of the transaction and of every copy, and no table of ours.
@@ -191,6 +214,8 @@ class DeliveryRow(Struct, frozen=True):
     draft_id: str
     account_id: str | None
     """None if the account was removed since."""
+    identity: str | None
+    """`Account.identity`; None if the account was removed before it was stored."""
     platform: str
     account: str
     """The account's name."""
@@ -227,39 +252,15 @@ class DeliveryEvent(Struct, frozen=True):
     says: str
 
 
-class FormerDelivery(Struct, frozen=True):
-    """A delivery whose account was removed."""
-
-    id: str
-    draft_id: str
-    seed: str
-
-
-def list_without_account(conn: Connection, user_id: str, platform: str) -> tuple[FormerDelivery, ...]:
-    """Return the deliveries to removed accounts of the platform."""
-    rows = conn.execute(_WITHOUT_ACCOUNT, {"b_user": user_id, "b_platform": platform})
-    return tuple(FormerDelivery(**row._mapping) for row in rows)
-
-
 def assign_account(
-    conn: Connection,
-    user_id: str,
-    delivery_ids: Sequence[str],
-    account_id: str,
-    now: datetime,
-    *,
-    metrics_since: datetime,
+    conn: Connection, user_id: str, identity: str, account_id: str, now: datetime, *, metrics_since: datetime
 ) -> None:
-    """Assign deliveries to an account that was removed and connected again, except those that have one by now.
+    """Assign the deliveries of an account that was removed to it, as it is connected again.
 
     The metrics of posts since `metrics_since` are due for reading, which ended with the account.
     """
-    for start in range(0, len(delivery_ids), BATCH_SIZE):
-        is_owned = (delivery.c.user_id == user_id, delivery.c.id.in_(delivery_ids[start : start + BATCH_SIZE]))
-        without_account = (*is_owned, delivery.c.account_id.is_(None))
-        unread = (delivery.c.sent_at > metrics_since, delivery.c.gone_at.is_(None), delivery.c.figures_at.is_(None))
-        conn.execute(update(delivery).where(*without_account, *unread).values(figures_at=now))
-        conn.execute(update(delivery).where(*without_account).values(account_id=account_id))
+    values = {"b_user": user_id, "b_identity": identity, "b_account": account_id}
+    conn.execute(_ASSIGN_ACCOUNT, {**values, "b_now": now, "b_since": metrics_since})
 
 
 def get(conn: Connection, user_id: str, delivery_id: str) -> DeliveryRow | None:
@@ -427,6 +428,7 @@ class NewDelivery(Struct, frozen=True):
 
     id: str
     account_id: str
+    identity: str
     platform: str
     account: str
     digest: str
@@ -489,6 +491,7 @@ def insert_deliveries(
                 user_id=user_id,
                 draft_id=draft_id,
                 account_id=new.account_id,
+                identity=new.identity,
                 state=DeliveryState.PLANNED,
                 due_at=due_at,
                 seed=new.seed,

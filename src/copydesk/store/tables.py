@@ -729,6 +729,8 @@ delivery = Table(
     required_column("progress", JsonText(Delivery)),
     # The payload, settled before the first request.
     Column("intent", JsonText(Intent)),
+    # `Account.identity`, also after the account was removed; NULL if that was before revision 0024.
+    Column("identity", Text),
     allowed_values("state", DeliveryState),
     Index("ix_delivery_user_id_account_id_open", "user_id", "account_id", "not_before", **_OPEN),
     Index(None, "user_id", "digest"),

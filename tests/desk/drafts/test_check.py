@@ -9,7 +9,7 @@ from copydesk.model.draft import Checks, ClaimVerdict, Format
 from copydesk.model.requests import MAX_TEXT_LENGTH
 from copydesk.model.targets import TextLimit
 from desk_fixtures import URL_ONE, URL_TWO, FakeWeb, create_source, entry, feed, list_drafts, open_desk_at
-from posting_fixtures import connect_account
+from posting_fixtures import connect_account, fake_platforms, open_posting_desk
 
 SUMMARY = "The harbour bridge opened on Monday after nine years. It cost 40 million euros and carries 900 cars a day."
 UNKNOWN = "019a5b2e-6c1f-7d3a-9b47-3f0c2a91e5d8"
@@ -67,7 +67,7 @@ async def test_unknown_draft_and_too_long_text_are_refused(tmp_path: Path) -> No
 
 def platforms(checks: Checks) -> set[str]:
     """Return the platforms for which the text is too long."""
-    names = ("Bluesky", "Mastodon", "X")
+    names = ("Bluesky", "Mastodon", "X", "Fake")
     return {name for name in names for finding in checks.findings if f"on {name}," in finding.message}
 
 
@@ -103,6 +103,15 @@ async def test_limits_are_those_of_the_targeted_account(tmp_path: Path) -> None:
         ):
             created = await desk.drafts.create({"text": "a" * 400, "targetPlatforms": targets})
             assert platforms((await desk.drafts.get(created.drafts[0].id)).checks) == expected
+
+
+async def test_limits_are_those_of_the_platforms_that_posting_uses(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        await connect_account(desk, max_length=100)
+        created = await desk.drafts.create({"text": "a" * 101})
+        draft = await desk.drafts.get(created.drafts[0].id)
+        assert await desk.drafts.text_limits(draft.id) == (TextLimit("fake", 100),)
+        assert platforms(draft.checks) == {"Fake"}
 
 
 async def test_limits_of_an_edit_are_those_of_its_checks(tmp_path: Path) -> None:

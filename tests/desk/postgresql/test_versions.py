@@ -16,7 +16,8 @@ from copydesk.store.database_file import HEAD_REVISION
 from copydesk.store.postgresql import database as database_module
 from copydesk.store.postgresql import schema
 from copydesk.store.postgresql.database import open_postgresql
-from desk_fixtures import FakeWeb, create_source, entry, feed, open_desk_at, query_db
+from desk_fixtures import FakeWeb, create_source, entry, execute_sql, feed, open_desk_at, query_db
+from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
 from store_fixtures import connect_to, postgresql_server
 
 NEXT_REVISION = "9000"
@@ -31,6 +32,8 @@ ALLOWED = (
     # The version before names no index on PostgreSQL.
     r"DROP INDEX \w+",
     # The version before inserts rows without a value for it.
+    # Of a new column, which the version before does not know.
+    r"UPDATE delivery SET identity = .*",
     r'ALTER TABLE (\w+|"\w+") ADD COLUMN \w+ \w+( COLLATE "C")?( DEFAULT \S+ NOT NULL)?',
 )
 FEED = "https://one.example/feed"
@@ -123,3 +126,18 @@ async def test_upgrade_does_not_wait_for_ever(tmp_path: Path, upgrade_tables: Up
     await upgrade_tables()
 
     assert query_db(tmp_path, "SELECT version_num FROM alembic_version") == [(NEXT_REVISION,)]
+
+
+async def test_deliveries_get_the_identity_of_their_connected_account(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        await connect_account(desk), await connect_account(desk, "you")
+        await desk.posting.post(await create_approved_draft(desk))
+        await desk.accounts.remove("fake:you")
+    # As the version before left the tables.
+    execute_sql(tmp_path, "ALTER TABLE delivery DROP COLUMN identity")
+    execute_sql(tmp_path, "UPDATE alembic_version SET version_num = '0023'")
+    execute_sql(tmp_path, "UPDATE desk SET fingerprint = ?", schema.FINGERPRINTS["0023"])
+    async with open_posting_desk(tmp_path, fake_platforms()):
+        pass
+    identities = query_db(tmp_path, "SELECT account_id IS NULL, identity FROM delivery ORDER BY identity")
+    assert identities == [(False, "fake:me@https://fake.example"), (True, None)]

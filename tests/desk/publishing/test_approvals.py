@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,6 +164,27 @@ async def test_history_names_the_second_approval(team: Team) -> None:
     assert event.action == "countersign"
     assert [approval.reviewer for approval in event.after["approvals"]] == ["anna", "ben"]
     assert "countersigned it" in (await team.anna.drafts.describe_history(draft_id)).lines[-1]
+
+
+async def test_draft_edited_while_it_is_dispatched_waits_for_approvals(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft_id = await create_approved_draft(team.anna)
+    await team.ben.drafts.activity.countersign(draft_id)
+    await team.anna.drafts.change(draft_id, {"action": "schedule", "scheduledAt": NOW + HOUR})
+    team.watch.now += HOUR
+    due = team.anna.schedule.due_drafts
+    apply_in_batches = due._apply_in_batches
+
+    async def edit_first(*args: Any) -> object:
+        # Between the reading of what is due and the transaction.
+        await team.ben.drafts.change(draft_id, {"text": "Another thing worth saying."})
+        return await apply_in_batches(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(due, "_apply_in_batches", edit_first)
+        assert await due.dispatch_due() == ()
+    assert (await team.anna.drafts.get(draft_id)).status is Status.SCHEDULED
 
 
 async def test_countersign_all_signs_what_lacks_it_and_is_undone_as_one(team: Team) -> None:

@@ -40,6 +40,7 @@ def make_row(progress: Delivery, *, account_id: str | None = "a", gone: bool = F
         id="1",
         draft_id="d",
         account_id=account_id,
+        identity=None,
         platform="fake",
         account="me",
         format=Format.SHORT,

@@ -1,16 +1,18 @@
 """Tests for an account that was removed and connected again: its deliveries are the account's own again."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from copydesk.desk import Desk
+from copydesk.desk.publishing import draft_deliveries
 from copydesk.errors import ConflictError
 from copydesk.model.delivery import Account, PostMetrics
 from copydesk.posting.fake import FakeServer, Fault
 from copydesk.posting.platform import ConnectResult
-from desk_fixtures import NOW, Watch
+from desk_fixtures import NOW, Watch, execute_sql, query_db
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 HOUR = timedelta(hours=1)
@@ -35,7 +37,7 @@ async def test_new_handle_is_the_same_account(tmp_path: Path) -> None:
     assert len(server.posts) == 1
 
 
-async def test_new_handle_connected_by_an_earlier_version_is_the_same_account(tmp_path: Path) -> None:
+async def test_delivery_without_account_is_one_to_the_account_of_its_identity(tmp_path: Path) -> None:
     server = FakeServer()
     async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
         await sign_in(desk)
@@ -47,6 +49,129 @@ async def test_new_handle_connected_by_an_earlier_version_is_the_same_account(tm
         with pytest.raises(ConflictError, match="Already posted there"):
             await desk.posting.post(draft_id)
     assert len(server.posts) == 1
+
+
+async def test_refused_delivery_does_not_hide_one_that_was_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await sign_in(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id)
+        await desk.accounts.remove(ME)
+        await sign_in(desk, handle="me.new")
+        # Earlier versions did not recognize the account.
+        with monkeypatch.context() as earlier:
+            earlier.setattr(draft_deliveries, "latest_delivery", lambda rows, account: None)
+            server.faults.append(Fault.REFUSED)
+            await desk.posting.post(draft_id)
+        assert [report.state for report in await desk.posting.list_deliveries(draft_id)] == ["sent", "failed"]
+        with pytest.raises(ConflictError, match="Already posted there"):
+            await desk.posting.post(draft_id)
+    assert len(server.posts) == 1
+
+
+async def test_delivery_resent_many_times_is_the_accounts_own(tmp_path: Path) -> None:
+    server, watch = FakeServer(), Watch()
+    server.faults.extend([Fault.REFUSED] * 10)
+    async with open_posting_desk(tmp_path, fake_platforms(server), clock=watch) as desk:
+        await sign_in(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id)
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        for _ in range(10):
+            watch.now += HOUR
+            report = await desk.posting.resend(report.id)
+        assert report.state == "sent"
+        await desk.accounts.remove(ME)
+        await sign_in(desk, handle="me.new")
+        with pytest.raises(ConflictError, match="Already posted there"):
+            await desk.posting.post(draft_id)
+    assert len(server.posts) == 1
+
+
+async def post_half_a_thread(desk: Desk, server: FakeServer) -> str:
+    """Post the first of two posts as `fake:me`, and remove the account; return the id of the draft."""
+    server.faults.extend([None, Fault.REFUSED])
+    await sign_in(desk, "one", handle="me")
+    draft_id = await create_approved_draft(desk, text="First one.\n\n---\n\nSecond one.", format="THREAD")
+    await desk.posting.post(draft_id)
+    await desk.accounts.remove(ME)
+    return draft_id
+
+
+async def test_account_of_the_same_handle_elsewhere_starts_the_thread_anew(tmp_path: Path) -> None:
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        draft_id = await post_half_a_thread(desk, server)
+        await sign_in(desk, "two", handle="me", server="https://other.example")
+        await desk.posting.post(draft_id)
+    assert [(post.account, post.text) for post in server.posts] == [
+        ("one", "First one."),
+        ("two", "First one."),
+        ("two", "Second one."),
+    ]
+
+
+async def test_reconnected_account_goes_on_with_its_thread(tmp_path: Path) -> None:
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        draft_id = await post_half_a_thread(desk, server)
+        await sign_in(desk, "one", handle="me.new")
+        await desk.posting.post(draft_id)
+    assert [post.text for post in server.posts] == ["First one.", "Second one."]
+
+
+@pytest.mark.parametrize("server_url", ["https://fake.example", "https://other.example"])
+async def test_thread_of_unknown_account_is_neither_continued_nor_repeated(tmp_path: Path, server_url: str) -> None:
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        draft_id = await post_half_a_thread(desk, server)
+        # The account was removed before its identity was stored.
+        execute_sql(tmp_path, "UPDATE delivery SET identity = NULL")
+        await sign_in(desk, "one", handle="me", server=server_url)
+        (targets, blockers) = await desk.posting.targets(draft_id), await desk.posting.blockers(draft_id)
+        assert [skipped.reason for skipped in targets.skipped] == ["in_doubt"]
+        assert [blocker.message[:24] for blocker in blockers] == ["1 of 2 posts are online."]
+        with pytest.raises(ConflictError, match="It may already be posted there"):
+            await desk.posting.post(draft_id)
+    assert len(server.posts) == 1
+
+
+async def test_delivery_of_unknown_account_that_failed_does_not_prevent_another(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.append(Fault.REFUSED)
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await sign_in(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id)
+        await desk.accounts.remove(ME)
+        execute_sql(tmp_path, "UPDATE delivery SET identity = NULL")
+        await sign_in(desk, server="https://other.example")
+        await desk.posting.post(draft_id)
+    assert len(server.posts) == 1
+
+
+async def test_account_removed_while_it_is_connected_again_gets_its_deliveries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    platforms = fake_platforms()
+    async with open_posting_desk(tmp_path, platforms) as desk, open_posting_desk(tmp_path, platforms) as other:
+        await sign_in(desk)
+        await desk.posting.post(await create_approved_draft(desk))
+        write_durable = desk._context.write_durable
+
+        async def write(work: Callable[..., object], *values: object) -> object:
+            # Between all that is read before the transaction and the transaction.
+            await other.accounts.remove(ME)
+            return await write_durable(work, *values)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(desk._context, "write_durable", write)
+            await sign_in(desk)
+        (account,) = await desk.accounts.list()
+    assert query_db(tmp_path, "SELECT account_id FROM delivery") == [(account.id,)]
 
 
 async def test_account_whose_name_was_taken_is_the_same_account(tmp_path: Path) -> None:
@@ -161,5 +286,16 @@ async def test_posted_draft_names_the_target_that_was_not_connected(tmp_path: Pa
         draft = await desk.drafts.get(draft_id)
         assert (draft.status, draft.last_error) == (
             "posted",
-            "fake:you: Not posted there, because it was not connected. Connect it and post the draft.",
+            f"fake:you: {draft_deliveries.NOT_CONNECTED_MESSAGE}",
         )
+
+
+async def test_posted_target_written_in_another_case_is_not_missing(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        await sign_in(desk, "a", handle="My Blog"), await sign_in(desk, "you")
+        draft_id = await create_approved_draft(desk, targetPlatforms=["fake:MY Blog", "fake:you"])
+        await desk.drafts.schedule(draft_id, NOW + HOUR)
+        await desk.posting.post(draft_id, ["fake:My Blog"])
+        await desk.accounts.remove("fake:My Blog")
+        await desk.posting.post(draft_id, ["fake:you"])
+        assert (await desk.drafts.get(draft_id)).last_error is None

@@ -1,7 +1,7 @@
 """Connect, check and remove the accounts that posts go to. Their credentials are stored in the vault only."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -13,7 +13,6 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.leases import account_lease
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
-from copydesk.desk.publishing.draft_deliveries import find_former_deliveries
 from copydesk.desk.publishing.metrics import METRIC_READ_DELAYS
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.activity import MAX_APPROVALS
@@ -235,9 +234,7 @@ class Accounts:
             if connected.credentials:
                 await self._ctx.vault.save(secret_name(connected.account, self._ctx.user), connected.credentials)
             now = self._ctx.clock()
-            # Before the transaction: an account may have had very many, and others wait for it.
-            former_ids = await self._ctx.read(find_former_deliveries, connected.account)
-            account_id = await self._ctx.write_durable(_connect, new_id(now), connected.account, former_ids, now)
+            account_id = await self._ctx.write_durable(_connect, new_id(now), connected.account, now)
         return await self.get(account_id)
 
     @asynccontextmanager
@@ -289,12 +286,11 @@ def _browser_platform(adapter: Platform) -> BrowserPlatform:
     return adapter  # type: ignore[return-value]  # a Protocol can only be checked by its methods at run time
 
 
-def _connect(
-    conn: Transaction, user_id: str, new_id: str, details: Account, former_ids: Sequence[str], now: datetime
-) -> str:
+def _connect(conn: Transaction, user_id: str, new_id: str, details: Account, now: datetime) -> str:
     """Store the account, and its deliveries from before it was removed as its own; return its id."""
     account_id = accounts.save(conn, user_id, new_id, details, now)
-    deliveries.assign_account(conn, user_id, former_ids, account_id, now, metrics_since=now - METRIC_READ_DELAYS[-1])
+    metrics_since = now - METRIC_READ_DELAYS[-1]
+    deliveries.assign_account(conn, user_id, details.identity, account_id, now, metrics_since=metrics_since)
     return account_id
 
 

@@ -1,7 +1,7 @@
 """Run the drafting checks on a text the user wrote or edited, against the limits of its platforms."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple, Self
 
@@ -79,11 +79,11 @@ async def check_text(
     """Check a text that is being typed: of a stored draft, or a new one in this format for these platforms."""
     inputs = await ctx.read(_load_inputs, ctx.clock() - RECENT_WINDOW, draft)
     typed = _CheckedText.of(draft)._replace(text=text) if draft else _CheckedText(text, format, tuple(platforms))
-    return await asyncio.to_thread(_run_checks, typed, inputs)
+    return await asyncio.to_thread(_run_checks, typed, inputs, ctx.platforms.infos)
 
 
 async def _check(ctx: DeskContext, draft: Draft, inputs: CheckInputs) -> CheckResult:
-    checks = await asyncio.to_thread(_run_checks, _CheckedText.of(draft), inputs)
+    checks = await asyncio.to_thread(_run_checks, _CheckedText.of(draft), inputs, ctx.platforms.infos)
     estimated = await estimate(ctx, msgspec.structs.replace(draft, checks=checks))
     return CheckResult(checks=checks, confidence=estimated.confidence, confidence_known=estimated.known)
 
@@ -102,14 +102,14 @@ def _load_inputs(conn: Transaction, user_id: str, since: datetime, draft: Draft 
     )
 
 
-def _run_checks(draft: _CheckedText, inputs: CheckInputs) -> Checks:
+def _run_checks(draft: _CheckedText, inputs: CheckInputs, infos: Mapping[str, PlatformInfo]) -> Checks:
     """Run the checks. Slow enough to need a thread."""
     from copydesk.desk.drafts.source_items import add_items  # noqa: PLC0415 - heavy, and only needed for checks
     from copydesk.drafting.checks import CheckContext, RecentTexts, build_check_context, check  # noqa: PLC0415
     from copydesk.drafting.writer import build_brief  # noqa: PLC0415 - as above
 
     recent, voice = RecentTexts(inputs.recent), inputs.voice
-    platforms = platforms_of_draft(draft.format, voice, inputs.connected, draft.target_platforms)
+    platforms = platforms_of_draft(draft.format, voice, inputs.connected, infos, draft.target_platforms)
     if inputs.item:
         source_type = get_source_type(inputs.item.source_type) if inputs.item.source_type else None
         brief = build_brief(inputs.item, draft.format, voice, source_type=source_type, platforms=platforms)
@@ -123,25 +123,31 @@ def _run_checks(draft: _CheckedText, inputs: CheckInputs) -> Checks:
 
 
 def platforms_of_draft(
-    format: Format, voice: Voice, connected: Sequence[ConnectedAccount], targets: Sequence[str] = ()
+    format: Format,
+    voice: Voice,
+    connected: Sequence[ConnectedAccount],
+    infos: Mapping[str, PlatformInfo],
+    targets: Sequence[str] = (),
 ) -> tuple[PlatformInfo, ...]:
     """Return the platforms whose limits a draft has to keep, the tightest first: those that it goes to.
 
     Without any of them they are the default ones. Each has the lowest limit of its accounts, whose servers may have
-    limits of their own.
+    limits of their own. `infos` are the platforms of the desk by name.
     """
     from copydesk.drafting.writer import limiting_platforms  # noqa: PLC0415 - heavy, and only needed for checks
-    from copydesk.posting.registry import DEFAULT_PLATFORMS, PLATFORMS, get_platforms  # noqa: PLC0415 - as above
+    from copydesk.posting.registry import DEFAULT_PLATFORMS  # noqa: PLC0415 - as above
 
-    found = target_platforms(select_targets(connected, targets, format, PLATFORMS), PLATFORMS)
-    return limiting_platforms(format, voice, found, get_platforms(DEFAULT_PLATFORMS))
+    found = target_platforms(select_targets(connected, targets, format, infos), infos)
+    return limiting_platforms(format, voice, found, tuple(infos[name] for name in DEFAULT_PLATFORMS))
 
 
 async def text_limits(ctx: DeskContext, draft: Draft) -> tuple[TextLimit, ...]:
     """Return the limits that the checks of a draft's text use, the tightest first; none of a BLOG."""
     voice, connected = await ctx.read(users.load_writing_voice), await ctx.read(accounts.list_all)
     # In a thread: it may have to import the writer.
-    platforms = await asyncio.to_thread(platforms_of_draft, draft.format, voice, connected, draft.target_platforms)
+    platforms = await asyncio.to_thread(
+        platforms_of_draft, draft.format, voice, connected, ctx.platforms.infos, draft.target_platforms
+    )
     return tuple(
         TextLimit(info.name, info.limits.max_length) for info in platforms if info.limits.max_length is not None
     )

@@ -6,7 +6,7 @@ Each outcome is stored in one transaction, with the events of the draft's histor
 import asyncio
 import logging
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from urllib.parse import urlsplit
@@ -31,6 +31,7 @@ from copydesk.ingest.registry import get_source_type
 from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Checks, Draft, DraftImage, DraftSource, Format, ListedDraft, Severity, Status, Trace
 from copydesk.model.item import Entry, Item
+from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Struct
 from copydesk.model.source import ImagePolicy
 from copydesk.model.transitions import NEW_VERSION, SystemEvent
@@ -264,7 +265,7 @@ class _JobWriter:
         draft, item = inputs.draft, material.item
         settings = await load_settings(self._ctx)
         topic = Topics(settings.ranking.interests).find_shared(inputs.items)
-        brief = add_items(_brief(inputs, material), item, inputs.items, topic)
+        brief = add_items(_brief(inputs, material, self._ctx.platforms.infos), item, inputs.items, topic)
         output, writer = await self._call_writer(brief, draft.id)
         images = () if inputs.has_image else _page_image(material.item, self._ctx.clock())
         recent = await asyncio.to_thread(RecentTexts.from_cache, inputs.recent, self._cache)
@@ -327,7 +328,7 @@ def _load_items(conn: Transaction, user_id: str, draft: ListedDraft, item: Item)
     return (item, *(other for other in story if item.id != other.id and item.canonical != other.canonical))
 
 
-def _brief(inputs: _TextInputs, material: GenerationInput) -> Brief:
+def _brief(inputs: _TextInputs, material: GenerationInput, infos: Mapping[str, PlatformInfo]) -> Brief:
     item, draft, treatment = material.item, inputs.draft, inputs.treatment
     score_sources = draft.score.sources if draft.score else ()
     voice = treatment.apply_to(inputs.voice, draft.format) if treatment else inputs.voice
@@ -337,7 +338,7 @@ def _brief(inputs: _TextInputs, material: GenerationInput) -> Brief:
         voice,
         source_type=get_source_type(item.source_type) if item.source_type else None,
         other_sources=tuple(source.name for source in score_sources if source.item_id != item.id),
-        platforms=platforms_of_draft(draft.format, voice, inputs.connected, draft.target_platforms),
+        platforms=platforms_of_draft(draft.format, voice, inputs.connected, infos, draft.target_platforms),
         feedback=draft.feedback,
         previous=draft.text or None,
     )

@@ -222,7 +222,7 @@ class _StoryWriter:
             voice,
             source_type=source_type,
             other_sources=other_sources,
-            platforms=platforms_of_draft(format, voice, resources.connected),
+            platforms=platforms_of_draft(format, voice, resources.connected, self._ctx.platforms.infos),
         )
         brief = msgspec.structs.replace(brief, item_id=lead.entry.ident, parameters=parameters)
         brief = add_items(brief, lead, roundup.items, roundup.topic)

@@ -7,34 +7,37 @@ import hashlib
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
 
 from msgspec.structs import replace
 
 from copydesk.desk.publishing.metrics import METRIC_READ_DELAYS
-from copydesk.model.delivery import FINAL_STATES, Account, ConnectedAccount, DeliveryState
+from copydesk.model.delivery import FINAL_STATES, ConnectedAccount, DeliveryState
 from copydesk.model.draft import Status
 from copydesk.model.targets import PostingTargets, SkipReason, find_disconnected
 from copydesk.model.transitions import SystemEvent
 from copydesk.posting.delivery_states import restart_delivery
-from copydesk.posting.platform import first_seed, is_seed_of, repeat_seed
-from copydesk.store import accounts, deliveries, draft_updates, drafts
+from copydesk.posting.platform import first_seed, repeat_seed
+from copydesk.store import accounts as account_store
+from copydesk.store import deliveries, draft_updates, drafts
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRestart, DeliveryRow, DeliveryUpdate, NewDelivery
 from copydesk.store.ids import new_id
 
-NOT_CONNECTED_MESSAGE = "Not posted there, because it was not connected. Connect it and post the draft."
+NOT_CONNECTED_MESSAGE = (
+    "Not posted there, because no such account was connected. Connect it and post the draft; if its name has changed,"
+    " post to the new one."
+)
 
 
 def create_deliveries(
     conn: Transaction,
     user_id: str,
     draft_id: str,
-    targets: Sequence[ConnectedAccount],
+    accounts: Sequence[ConnectedAccount],
     due_at: datetime,
     now: datetime,
 ) -> tuple[str, ...]:
-    """Create or restart the deliveries of a draft to `targets`, due at `due_at`; return the ids of those now pending.
+    """Create or restart the deliveries of a draft to `accounts`, due at `due_at`; return the ids of those now pending.
 
     Accounts where the draft is live, or may be, are skipped. A delivery that failed is restarted at its first missing
     post, with a new idempotency seed if its content changed.
@@ -42,7 +45,7 @@ def create_deliveries(
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id, include_text=True)
     digest = text_digest(snapshot.value("text"))
     existing = deliveries.list_by_draft(conn, user_id, draft_id)
-    pairs = [(account, latest_delivery(existing, account)) for account in targets]
+    pairs = [(account, latest_delivery(existing, account)) for account in accounts]
     unused = [account for account, row in pairs if row is None]
     new_deliveries = _plan_deliveries(draft_id, unused, existing, digest, now)
     deliveries.insert_deliveries(conn, user_id, draft_id, snapshot.format, new_deliveries, due_at, now)
@@ -53,12 +56,12 @@ def create_deliveries(
 
 
 def _plan_deliveries(
-    draft_id: str, targets: Sequence[ConnectedAccount], existing: Sequence[DeliveryRow], digest: str, now: datetime
+    draft_id: str, accounts: Sequence[ConnectedAccount], existing: Sequence[DeliveryRow], digest: str, now: datetime
 ) -> list[NewDelivery]:
     """Return the first deliveries of the draft to accounts."""
     names_in_use = {(row.platform, row.account) for row in existing}
     new_deliveries: list[NewDelivery] = []
-    for account in targets:
+    for account in accounts:
         platform, name = account.details.platform, account.details.name
         if (platform, name) in names_in_use:  # display names are not unique on every platform
             name = f"{name} ({account.id})"
@@ -67,6 +70,7 @@ def _plan_deliveries(
             NewDelivery(
                 id=new_id(now),
                 account_id=account.id,
+                identity=account.details.identity,
                 platform=platform,
                 account=name,
                 digest=digest,
@@ -89,48 +93,31 @@ def _restart_update(account: ConnectedAccount, row: DeliveryRow, digest: str, du
 
 
 def latest_delivery(rows: Sequence[DeliveryRow], account: ConnectedAccount) -> DeliveryRow | None:
-    """Return the existing delivery to `account`, or None.
+    """Return the existing delivery to `account`, of several one that may be live; None if there is none.
 
-    A delivery whose account was removed matches by its seed, which follows from the account, or by platform and name.
+    A delivery of unknown identity whose account was removed matches by platform and name, but only if it may be live.
     """
     details = account.details
-    # Prefer the account's own delivery over one left by a removed account, and of several one that may be live.
-    by_id = sorted((row for row in rows if row.account_id == account.id), key=may_be_live, reverse=True)
-    # It may have been connected again, by an earlier version, which did not assign the deliveries to it.
-    by_identity = [row for row in rows if row.account_id is None and belongs_to(row, details)]
-    # Seeds of early versions do not follow from the account.
+    own = [row for row in rows if row.account_id == account.id or row.identity == details.identity]
+    # It may be one to another account that had the name: it prevents that the draft is posted twice, and is never sent.
     label = (details.platform, details.name)
-    by_label = [row for row in rows if row.account_id is None and (row.platform, row.account) == label]
-    return next(iter(by_id + by_identity + by_label), None)
-
-
-class _SeededDelivery(Protocol):
-    """The parts of a delivery that tell its account."""
-
-    @property
-    def draft_id(self) -> str: ...
-
-    @property
-    def seed(self) -> str: ...
-
-
-def belongs_to(delivery: _SeededDelivery, account: Account) -> bool:
-    """Return True if the delivery certainly is one to this account, whatever its handle was."""
-    return is_seed_of(delivery.seed, delivery.draft_id, account.identity)
-
-
-def find_former_deliveries(conn: Transaction, user_id: str, account: Account) -> tuple[str, ...]:
-    """Return the ids of the deliveries that the account had before it was removed."""
-    found = deliveries.list_without_account(conn, user_id, account.platform)
-    return tuple(delivery.id for delivery in found if belongs_to(delivery, account))
+    by_label = [row for row in rows if _has_unknown_account(row) and (row.platform, row.account) == label]
+    found = [*own, *filter(may_be_live, by_label)]
+    return max(found, key=may_be_live, default=None)
 
 
 def may_be_live(row: DeliveryRow) -> bool:
     """Return True if the draft is posted there, or its last attempt was abandoned with an unknown outcome.
 
-    Sending it again without asking could post it twice.
+    Sending it again without asking could post it twice. So could going on with a part of a thread that nobody knows the
+    account of.
     """
-    return row.progress.state is DeliveryState.SENT or row.progress.doubt
+    is_unknown_part = bool(row.progress.results) and _has_unknown_account(row)
+    return row.progress.state is DeliveryState.SENT or row.progress.doubt or is_unknown_part
+
+
+def _has_unknown_account(row: DeliveryRow) -> bool:
+    return row.account_id is None and row.identity is None
 
 
 def skip_live(targets: PostingTargets, rows: Sequence[DeliveryRow]) -> PostingTargets:
@@ -199,7 +186,7 @@ def _find_missing_targets(conn: Transaction, user_id: str, draft_id: str) -> tup
     return tuple(
         name
         for draft in drafts.list_targets(conn, user_id, [draft_id])
-        for name in find_disconnected(accounts.list_all(conn, user_id), draft.platforms)
+        for name in find_disconnected(account_store.list_all(conn, user_id), draft.platforms)
     )
 
 
@@ -209,6 +196,7 @@ def _error_summary(rows: Sequence[DeliveryRow], missing: Sequence[str]) -> str |
         for row in rows
         if row.progress.state is not DeliveryState.SENT and row.progress.error
     ]
-    posted = {name for row in rows if row.progress.state is DeliveryState.SENT for name in (row.platform, row.label)}
+    sent = [row for row in rows if row.progress.state is DeliveryState.SENT]
+    posted = {name.lower() for row in sent for name in (row.platform, row.label)}
     messages += [f"{name}: {NOT_CONNECTED_MESSAGE}" for name in missing if name.strip().lower() not in posted]
     return " ".join(messages) or None

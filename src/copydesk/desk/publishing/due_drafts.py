@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
-from copydesk.desk.drafts.approvals import keep_lacking
+from copydesk.desk.drafts.approvals import keep_lacking, most_approvals
 from copydesk.desk.operation import operation
 from copydesk.desk.publishing.draft_deliveries import create_deliveries, settle_draft
 from copydesk.desk.publishing.grace import grace_periods
@@ -175,7 +175,8 @@ def _load_due(
 
 def _dispatch(conn: Transaction, user_id: str, due: DueDraft, now: datetime) -> None:
     targets = [account for account in accounts.list_all(conn, user_id) if account.id in due.accounts]
-    if not targets:  # the accounts were just removed; the next tick marks the draft as missed
+    # The accounts were just removed, or the draft edited since it was approved: the next tick decides anew.
+    if not targets or keep_lacking(conn, user_id, {due.draft_id: most_approvals(targets)}):
         raise draft_updates.version_conflict(draft_updates.load_snapshot(conn, user_id, due.draft_id))
     _apply_event(conn, user_id, due, SystemEvent.POSTING_STARTED, now, last_error=None)
     if not create_deliveries(conn, user_id, due.draft_id, targets, due.at, now):

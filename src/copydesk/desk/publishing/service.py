@@ -22,7 +22,7 @@ from copydesk.desk.publishing.delivery_report import (
     get_answers,
     to_report,
 )
-from copydesk.desk.publishing.draft_deliveries import latest_delivery, skip_live, text_digest
+from copydesk.desk.publishing.draft_deliveries import latest_delivery, may_be_live, skip_live, text_digest
 from copydesk.desk.publishing.grace import expires_at
 from copydesk.desk.publishing.metrics import collect_metrics
 from copydesk.desk.publishing.missing_accounts import list_missing_accounts, list_without_account
@@ -340,7 +340,7 @@ class Posting:
                 previous and f"The same text was posted there on {previous:%-d %B}.",
             ]
             row = latest_delivery(rows, account)
-            if row and row.progress.doubt and row.progress.state in FINAL_STATES:
+            if row and row.progress.state in UNSUCCESSFUL and may_be_live(row):
                 messages.append(describe(row, (await self._load_contexts([row]))[row.id]))
             blockers += [PostingBlocker(account=name, message=message) for message in messages if message]
         if targets.accounts:

@@ -62,6 +62,7 @@ FINGERPRINTS: Final = {
     "0021": "60580fc39dd602a0",
     "0022": "500fc2f8d8d60ca7",
     "0023": "ecdab63876233702",
+    "0024": "b38d558d324c4a84",
 }
 """The revisions that this version can read, oldest first, with the fingerprint of the statements that create them.
 
@@ -155,6 +156,11 @@ CREATE INDEX ix_draft_user_id_status_id_archived_at_agent ON draft (user_id, sta
 CREATE INDEX ix_draft_user_id_status_scheduled_at_id_archived_at ON draft (user_id, status,
     scheduled_at NULLS FIRST, id, archived_at NULLS FIRST) WHERE scheduled_at IS NOT NULL;
 DROP INDEX ix_draft_user_id_status_scheduled_at_id;
+""",
+    "0024": """
+ALTER TABLE delivery ADD COLUMN identity TEXT COLLATE "C";
+UPDATE delivery SET identity = account.platform || ':' || account.remote_id || '@' || account.server
+    FROM account WHERE account.id = delivery.account_id;
 """,
 }
 """By revision: the statements that make it from the one before, without those of triggers, which are created anew."""
