@@ -186,10 +186,7 @@ FIRST_STEPS = {
 }
 """Shown in an empty review queue, by the action whose key does it."""
 LOADING = "Loading…"
-SAMPLE_NOTICE = (
-    "Sample desk: its sources, posts and metrics are fictional. Your own: `copydesk try URL` shows three drafts,"
-    " `copydesk source add URL` adds a source."
-)
+SAMPLE_NOTICE = "All of this is fictional. Your own: `copydesk try URL`"
 LOG_TITLE = "Log"
 PALETTE_SOURCE = "source"
 PASSPHRASE_FIELD = "passphrase"
