@@ -186,7 +186,7 @@ FIRST_STEPS = {
 }
 """Shown in an empty review queue, by the action whose key does it."""
 LOADING = "Loading…"
-SAMPLE_NOTICE = "All of this is fictional. Your own: `copydesk try URL`"
+SAMPLE_NOTICE = "Sample desk, all fictional. Your own: `copydesk try URL`"
 LOG_TITLE = "Log"
 PALETTE_SOURCE = "source"
 PASSPHRASE_FIELD = "passphrase"

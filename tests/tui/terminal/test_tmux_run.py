@@ -12,7 +12,7 @@ def test_sample_run_in_real_terminal(size: tuple[int, int], tmp_path: Path) -> N
     with open_terminal(size) as terminal:
         terminal.start_console(tmp_path)
         terminal.wait_for(r"0 Needs you \(1\)")
-        terminal.wait_for("Sample desk: ")
+        terminal.wait_for("Sample desk, all fictional")
         terminal.wait_for(r"Queue · \d+[\s\S]*▌ ")
         terminal.press("P")
         terminal.wait_for("0 new drafts")
