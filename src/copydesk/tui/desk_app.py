@@ -447,7 +447,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
 
 
 def _load_zone(name: str) -> tzinfo:
-    """Return the user's time zone; UTC if this machine does not know it, about which Schedule and Setup complain."""
+    """Return the user's time zone; UTC if this machine does not know it."""
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, ZoneInfoNotFoundError):
