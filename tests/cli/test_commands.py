@@ -15,7 +15,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 SOURCE_FIELDS = [
     *("id", "type", "name", "url", "config", "enabled", "lastFetch", "health", "failCount", "lastError"),
-    *("createdAt", "updatedAt", "itemCount"),
+    *("createdAt", "updatedAt", "itemCount", "namedByUser"),
 ]
 DRAFT_FIELDS = {
     *("id", "text", "format", "status", "confidence", "feedback", "rejectionFeedback", "scheduledAt", "postedAt"),

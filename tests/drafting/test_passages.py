@@ -120,6 +120,21 @@ def test_source_name_is_shortened(source: str, url: str | None, name: str) -> No
     assert get_source_name(make_brief(source_name=source, url=url)) == name
 
 
+@pytest.mark.parametrize(
+    ("name", "credited"),
+    [
+        ("The Quay: notes from the harbour", "The Quay: notes from the harbour"),
+        ("The Quay – everything that the harbour office has to say", None),
+        ("https://quay.example/feed", "quay.example"),
+        ("", "quay.example"),
+        ("The Quay – " + "all that the harbour office has to say " * 2, "The Quay"),
+    ],
+)
+def test_name_given_by_the_user_stays_whole_if_it_reads_as_a_name(name: str, credited: str | None) -> None:
+    brief = make_brief(source_name=name, url="https://quay.example/1", source_named_by_user=True)
+    assert get_source_name(brief) == (name if credited is None else credited)
+
+
 def test_aggregator_is_not_the_source() -> None:
     hacker_news = make_brief(source_name="Hacker News", source_type="hackernews", url="https://blog.example/x")
     assert get_source_name(hacker_news) == "blog.example"

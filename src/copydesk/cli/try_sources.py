@@ -153,8 +153,8 @@ def _keep(context: Context, sources: Sequence[Source]) -> tuple[Source, ...]:
         for source in sources:
             try:
                 # They were read a moment ago.
-                new = {"type": source.type, "url": source.url, "name": source.name}
-                added.append(await desk.sources.create(new, test=False))
+                new = {"type": source.type, "url": source.url}
+                added.append(await desk.sources.create(new, test=False, title=source.name))
             except InvalidError as error:
                 refused.append(f"{source.name}: {_describe(error)}")
         return tuple(added), tuple(refused)

@@ -46,6 +46,8 @@ class SourceMaterial(Struct, frozen=True, kw_only=True):
     text: str = ""
     language: str | None = None
     source_name: str = ""
+    source_named_by_user: bool = False
+    """True if the user gave the source its name; otherwise it is the feed's title."""
     source_type: SourceTypeInfo | None = None
     """None if the user gave the item."""
     publisher: str | None = None
@@ -201,7 +203,11 @@ def to_source_item(item: Item, source_type: SourceTypeInfo | None) -> SourceItem
 
 def _material(item: Item, source_type: SourceTypeInfo | None) -> dict[str, Any]:
     """Return the fields of `SourceMaterial` by name."""
-    of_item = {"source_name": item.source_name, "source_type": source_type}
+    of_item = {
+        "source_name": item.source_name,
+        "source_named_by_user": item.source_named_by_user,
+        "source_type": source_type,
+    }
     return of_item | {
         name: getattr(item.entry, name) for name in SourceMaterial.__struct_fields__ if name not in of_item
     }

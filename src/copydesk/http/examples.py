@@ -199,6 +199,7 @@ _SOURCE = Source(
     created_at=_AT - timedelta(days=30),
     updated_at=_AT,
     item_count=118,
+    named_by_user=True,
 )
 _FIGURES = EngagementFigures(
     posts=1,

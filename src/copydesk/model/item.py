@@ -93,6 +93,8 @@ class Item(Struct, frozen=True, gc=False):
     """When it was first fetched."""
     state: ItemState
     reason: str | None = None
+    source_named_by_user: bool = False
+    """True if the user gave the source its name."""
 
 
 class StoryChange(Struct, frozen=True):

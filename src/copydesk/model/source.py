@@ -163,6 +163,8 @@ class Source(Struct, frozen=True):
     created_at: datetime
     updated_at: datetime
     item_count: int
+    named_by_user: bool = False
+    """True if the user gave the name, which drafts then credit as it is; otherwise it is the feed's title."""
 
 
 class NewSource(Struct, frozen=True, forbid_unknown_fields=True):

@@ -41,6 +41,7 @@ FINGERPRINTS: Final = {
     "0022": "6825de7f42675e6c",
     "0023": "91589d52c6bdfd4c",
     "0024": "e80edd6fe71e5904",
+    "0025": "f238ed8c9422fb10",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

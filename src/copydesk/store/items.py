@@ -17,9 +17,10 @@ from copydesk.store.tables import item, source
 _ENTRY_FIELDS = tuple(name for name in Entry.__struct_fields__ if name != "published")
 _entry_values = attrgetter(*_ENTRY_FIELDS)
 _ITEM_FIELDS = ("id", "source_id", "story_id", "canonical", "published", "seen", "state", "reason")
-_ITEM = ColumnCodec([*(item.c[name] for name in (*_ENTRY_FIELDS, *_ITEM_FIELDS)), source.c.name, source.c.type])
+_SOURCE_COLUMNS = (source.c.name, source.c.type, source.c.named_by_user)
+_ITEM = ColumnCodec([*(item.c[name] for name in (*_ENTRY_FIELDS, *_ITEM_FIELDS)), *_SOURCE_COLUMNS])
 _MEMBER = ColumnCodec(item.c[name] for name in ("id", "source_id", "story_id", "title", "canonical", "published"))
-_OTHER_FIELDS = (*_ITEM_FIELDS, "source_name", "source_type")
+_OTHER_FIELDS = (*_ITEM_FIELDS, "source_name", "source_type", "source_named_by_user")
 _INSERT = BulkInsert(
     item,
     (
@@ -315,5 +316,5 @@ def _item(row: list[Any]) -> Item:
     entry = Entry(**dict(zip(_ENTRY_FIELDS, row, strict=False)), published=fields["published"])
     # The rest of the program knows no item without a source.
     if fields["source_id"] is None:
-        fields |= {"source_id": "", "source_name": USER_SOURCE_NAME}
+        fields |= {"source_id": "", "source_name": USER_SOURCE_NAME, "source_named_by_user": False}
     return Item(entry=entry, **fields)

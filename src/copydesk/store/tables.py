@@ -160,6 +160,8 @@ source = Table(
     # Fingerprint of the filter rules last applied to its items; NULL until they are.
     Column("judged_by", Text),
     required_column("fetch", JsonText(FetchState), server_default="{}"),
+    # False also of the names from before revision 0025, of which it is not known.
+    required_column("named_by_user", Boolean, server_default=text("0")),
     allowed_values("health", Health),
     Index(None, "user_id", "next_at"),
     Index(None, "enabled", "next_at", "user_id"),

@@ -62,6 +62,7 @@ async def test_source_as_json(tmp_path):
         "createdAt": "2026-02-10T12:00:00.000Z",
         "updatedAt": "2026-02-10T12:00:00.000Z",
         "itemCount": 0,
+        "namedByUser": True,
     }
 
 

@@ -243,6 +243,24 @@ async def test_changed_address_is_fetched_before_saving(tmp_path: Path) -> None:
         assert (await ui.app.desk.sources.list())[1].url == "https://moved.example/feed"
 
 
+@pytest.mark.parametrize("name", ["", "Mine – News"])
+async def test_only_a_typed_name_is_the_users(tmp_path: Path, name: str) -> None:
+    web = FakeWeb()
+    web.put(URL_ONE, feed(entry(1), title="The Quay – News"))
+    async with open_sources(tmp_path, web=web) as ui:
+        await ui.press("A")
+        await type_text(ui, URL_ONE)
+        await ui.press("enter")
+        await wait_for_text(ui, "1 entry")
+        await ui.press("tab", "tab")
+        await type_text(ui, name)
+        await ui.press("enter")
+        await wait_for_text(ui, "Added")
+        assert ui.app.desk is not None
+        (source,) = await ui.app.desk.sources.list()
+        assert (source.name, source.named_by_user) == (name or "The Quay – News", bool(name))
+
+
 async def test_t_test_fetches_without_storing(tmp_path: Path) -> None:
     async with open_sources(tmp_path, _add_one_source) as ui:
         await ui.press("t")

@@ -39,6 +39,13 @@ class Outline(Struct, frozen=True):
     url: str
     type: str
     config: SourceConfig | None = None
+    is_named_by_user: bool = False
+    """True if Copydesk exported it with a name that the user had given. Other readers do not say who gave the title."""
+
+    @property
+    def given_name(self) -> str:
+        """The name if the user gave it, otherwise empty."""
+        return self.name if self.is_named_by_user else ""
 
 
 CreateSource = Callable[[Outline], Awaitable[object]]
@@ -103,7 +110,13 @@ def _parse_outline(url: str, attrs: dict[str, str]) -> Outline:
     declared_type = attrs.get("copydesktype", "")
     source_type = declared_type if declared_type in SOURCE_TYPES else guess_source_type(url).name
     # Source names are limited to 200 characters.
-    return Outline(name=name[:200], url=url, type=source_type, config=_parse_config(attrs))
+    return Outline(
+        name=name[:200],
+        url=url,
+        type=source_type,
+        config=_parse_config(attrs),
+        is_named_by_user=bool(title) and attrs.get("copydesknamedbyuser") == "true",
+    )
 
 
 def _split_url(url: str) -> SplitResult:
@@ -124,7 +137,8 @@ def _parse_config(attrs: dict[str, str]) -> SourceConfig | None:
 def format_opml(sources: Iterable[Source]) -> str:
     """Return the sources as an OPML document.
 
-    Type and config go into attributes of our own (`copydeskType`, `copydeskConfig`), which other readers ignore.
+    What OPML has no attribute for goes into our own (`copydeskType`, `copydeskConfig`, `copydeskNamedByUser`), which
+    other readers ignore.
     """
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<opml version="2.0">']
     lines += ["  <head><title>Copydesk sources</title></head>", "  <body>"]
@@ -132,6 +146,8 @@ def format_opml(sources: Iterable[Source]) -> str:
         attrs = {"type": "rss", "text": source.name, "xmlUrl": source.url or "", "copydeskType": source.type}
         if source.config:
             attrs["copydeskConfig"] = to_json(source.config)
+        if source.named_by_user:
+            attrs["copydeskNamedByUser"] = "true"
         lines.append(f"    <outline {' '.join(f'{key}={_quote_attribute(value)}' for key, value in attrs.items())}/>")
     return "\n".join([*lines, "  </body>", "</opml>", ""])
 

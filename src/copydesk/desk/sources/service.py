@@ -93,10 +93,11 @@ class Sources:
 
     @needs(Scope.REVIEW)
     @operation
-    async def create(self, request: NewSource | Mapping[str, object], *, test: bool = True) -> Source:
+    async def create(self, request: NewSource | Mapping[str, object], *, test: bool = True, title: str = "") -> Source:
         """Create a source after a test fetch has succeeded, and return it.
 
-        Without a name it gets the feed's title. Raise InvalidError with the field, or the FetchError of the test.
+        Without a name it gets the feed's title: `title` if that is known already. Raise InvalidError with the field, or
+        the FetchError of the test.
         """
         fields = _new_source_fields(request)
         name = fields.get("name")
@@ -109,7 +110,7 @@ class Sources:
         fetched = await preview_fetch.preview_fetch(self._ctx, spec) if test else None
         # `discovered_url` is the URL of the feed itself if that of a site was given.
         feed_url = (fetched.discovered_url or spec.url) if fetched else spec.url
-        title = fetched.feed_title if fetched else None
+        title = parse_line("title", title, 0, MAX_NAME_LENGTH) or (fetched.feed_title if fetched else None) or ""
         source = _build_source(
             spec, feed_url, self._ctx.clock(), has_config=fields.get("config") is not None, title=title
         )
@@ -146,7 +147,8 @@ class Sources:
         before = await self.get(source_id)
         values: dict[str, object] = {"updated_at": self._ctx.clock()}
         if "name" in changes:
-            values["name"] = parse_line("name", changes["name"], 1, MAX_NAME_LENGTH)
+            # Also if it is the same name: it may be the feed's title, which the user wants to be credited whole.
+            values |= {"name": parse_line("name", changes["name"], 1, MAX_NAME_LENGTH), "named_by_user": True}
         if "enabled" in changes:
             values["enabled"] = convert("enabled", changes["enabled"], bool)
             if values["enabled"] and not before.enabled:
@@ -239,8 +241,8 @@ class Sources:
         """Add feeds returned by `read_opml`, each after a test fetch; call `on_result` with the result of each."""
 
         async def create(feed: feed_import.Outline) -> Source:
-            new_source = NewSource(type=feed.type, url=feed.url, name=feed.name, config=feed.config)
-            return await self.create(new_source, test=test)
+            new_source = NewSource(type=feed.type, url=feed.url, name=feed.given_name or None, config=feed.config)
+            return await self.create(new_source, test=test, title=feed.name)
 
         existing = {_identity(source) for source in await self.list()}
         await import_feeds(create, feeds, existing, on_result)
@@ -263,10 +265,9 @@ class Sources:
         for number, outline in enumerate(outlines, 1):
             config = msgspec.to_builtins(outline.config) if outline.config else None
             try:
-                spec = await preview_fetch.validate_source(
-                    outline.type, outline.url, config, name=parse_line("name", outline.name, 1, MAX_NAME_LENGTH)
-                )
-                candidates_found.append(_build_source(spec, spec.url, now, has_config=config is not None))
+                title = parse_line("name", outline.name, 1, MAX_NAME_LENGTH)
+                spec = await preview_fetch.validate_source(outline.type, outline.url, config, name=outline.given_name)
+                candidates_found.append(_build_source(spec, spec.url, now, has_config=config is not None, title=title))
             except InvalidError as error:
                 refused.append(FieldError(outline.url, str(error)))
             on_progress(number, len(outlines))
@@ -297,13 +298,13 @@ def _spec(source: Source) -> SourceSpec:
     return SourceSpec(type=source.type, url=source.url or "", config=source.config or SourceConfig())
 
 
-def _build_source(spec: SourceSpec, url: str, now: datetime, *, has_config: bool, title: str | None = None) -> Source:
+def _build_source(spec: SourceSpec, url: str, now: datetime, *, has_config: bool, title: str = "") -> Source:
     """Return a new source for `spec` at `url`, named after the spec, the feed's `title` or the host.
 
     `has_config` is False if no config was given, so that defaults are not stored.
     """
     # Feeds of categories begin with the site's name and a separator, of which an empty category leaves the separator.
-    name = spec.name or (title or "").rstrip(" -–|·") or urlsplit(url).hostname or url
+    name = spec.name or title.rstrip(" -–|·") or urlsplit(url).hostname or url
     return Source(
         id=new_id(now),
         type=spec.type,
@@ -318,6 +319,7 @@ def _build_source(spec: SourceSpec, url: str, now: datetime, *, has_config: bool
         created_at=now,
         updated_at=now,
         item_count=0,
+        named_by_user=bool(spec.name),
     )
 
 

@@ -12,6 +12,8 @@ from copydesk.text.language import LANGUAGES, base_language, detect_text_languag
 
 MAX_NAME_LENGTH = 40
 """Characters of a string that still reads as a name."""
+MAX_GIVEN_NAME_LENGTH = 80
+"""Characters of a name of the user's that stays whole: a longer one leaves no room for a sentence in a short post."""
 
 _TITLE_SEPARATOR = re.compile(r"\s+[|»>•·–—-]+(?:\s+|$)|\s*[|»•·]\s*|:\s+|\s*\[[^\]]*\]\s*|\s*\(([^()]*)\)\s*")
 _FEED_WORDS = re.compile(
@@ -71,7 +73,10 @@ _BYLINE = re.compile(r"^(?:By|Par|Por)\s(?=[A-ZÀ-Þ])")
 
 
 def get_source_name(brief: Brief) -> str:
-    """Return the source's name: the publisher, otherwise the source's title without clutter, otherwise the host."""
+    """Return the source's name: the publisher, otherwise the source's name, otherwise the host.
+
+    A name that the user gave stays whole, unless it is too long; a feed's title is without clutter.
+    """
     host = links.host(brief.url) if links.postable_url(brief.url) else ""
     # Some feeds repeat the title in the element of the publisher.
     if brief.publisher and brief.publisher.strip() != brief.title.strip():
@@ -86,6 +91,8 @@ def get_source_name(brief: Brief) -> str:
     # Some lists of feeds name a source by the address of its feed, which names nobody.
     feed_host = links.host(brief.source_name) if links.postable_url(brief.source_name) else ""
     name = (host or feed_host) if feed_host else brief.source_name
+    if brief.source_named_by_user and 0 < len(name) <= MAX_GIVEN_NAME_LENGTH and not feed_host:
+        return make_readable(name)
     return _strip_clutter(make_readable(name), host)
 
 

@@ -63,6 +63,7 @@ FINGERPRINTS: Final = {
     "0022": "500fc2f8d8d60ca7",
     "0023": "ecdab63876233702",
     "0024": "b38d558d324c4a84",
+    "0025": "765e92a93d316301",
 }
 """The revisions that this version can read, oldest first, with the fingerprint of the statements that create them.
 
@@ -161,6 +162,9 @@ DROP INDEX ix_draft_user_id_status_scheduled_at_id;
 ALTER TABLE delivery ADD COLUMN identity TEXT COLLATE "C";
 UPDATE delivery SET identity = account.platform || ':' || account.remote_id || '@' || account.server
     FROM account WHERE account.id = delivery.account_id;
+""",
+    "0025": """
+ALTER TABLE source ADD COLUMN named_by_user BOOLEAN DEFAULT FALSE NOT NULL;
 """,
 }
 """By revision: the statements that make it from the one before, without those of triggers, which are created anew."""

@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 
 from copydesk.desk.catalog import DEFAULT_TYPE, SOURCE_TYPES, get_source_type, guess_source_type
 from copydesk.errors import CopydeskError, InvalidError
-from copydesk.model.source import Source, SourceConfig
+from copydesk.model.source import MAX_NAME_LENGTH, Source, SourceConfig
 from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
@@ -292,9 +292,8 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         # The test may have found the feed's own address behind that of a web page.
         found = self._tested[1] if self._tested and self._tested[0] == location else None
         url, title = (found.url, found.title) if found else (location.url, "")
-        name = form.name or clean(title).strip()[:200] or None
-        request = {"type": location.type, "url": url, "name": name, "config": location.config}
-        return await desk.sources.create(request, test=False)
+        request = {"type": location.type, "url": url, "name": form.name or None, "config": location.config}
+        return await desk.sources.create(request, test=False, title=clean(title).strip()[:MAX_NAME_LENGTH])
 
     async def _update(self, desk: "Desk", source: Source, form: SourceFields) -> Source:
         url = self._tested[1].url if self._tested and self._tested[0] == form.location else form.location.url
