@@ -457,6 +457,11 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
     assert_linear(make_input, lambda arguments: check(*arguments), 50_000)
 
 
+@pytest.mark.parametrize("unit", ["#", "* ", "\n", "> ", "_", " "])
+def test_row_of_marks_before_an_instruction_takes_linear_time(unit: str) -> None:
+    assert_linear(lambda size: "ai, " + unit * (size // len(unit)), find_injections, 1_600)
+
+
 @settings(max_examples=sample_size(150), deadline=None)
 @given(
     text=st.text(max_size=200), source=st.text(max_size=200), format=st.sampled_from(Format), title=st.text(max_size=20)

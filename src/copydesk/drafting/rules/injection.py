@@ -11,8 +11,10 @@ import re
 
 from copydesk.model.draft import Finding, Severity
 
+# What may begin a sentence is not skipped after it: a row of `#` would be read to its end from each of them.
 _OPENING = (
-    r"(?:^|(?<=[.!?:;>*\]\n#]))[\s*#>_-]*(?:(?:please|now|also|first|then|important|attention|stop)[,:!.]?\s+){0,2}"
+    r"(?:^|(?<=[.!?:;>*\]\n#]))(?:[^\S\n]|[_-])*+"
+    r"(?:(?:please|now|also|first|then|important|attention|stop)[,:!.]?\s+){0,2}"
 )
 _ASSISTANT = (
     r"(?:(?:ai\s)?language\smodels?|ai|llms?|artificial\sintelligence|bot|chatbot|chatgpt|claude|gemini|copilot)"
