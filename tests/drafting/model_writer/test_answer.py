@@ -1,5 +1,6 @@
 """Tests for reading answers, complete and unfinished."""
 
+import contextlib
 import json
 
 import pytest
@@ -12,6 +13,7 @@ from copydesk.drafting.model_writer.prompt import RULES, Prompt, build_prompt
 from copydesk.model.draft import Format
 from copydesk.model.writer import QuotedClaim
 from copydesk.text.thread import split_parts
+from cost_growth import assert_linear
 from drafting_fixtures import make_brief
 from fake_model_server import draft_answer
 
@@ -32,6 +34,11 @@ TAGGED = (
 
 def read(text: str, format: Format = Format.SHORT) -> str:
     return read_answer(text, format, PROMPT).text
+
+
+def refuse(answer: str) -> None:
+    with contextlib.suppress(BadAnswerError):
+        read(answer)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +77,13 @@ def test_posts_of_a_thread_are_joined_without_their_counters() -> None:
 def test_wrong_number_of_posts_is_refused(format: Format, count: int) -> None:
     with pytest.raises(BadAnswerError, match=f"wrote {count} post"):
         read(draft_answer(*["Text."] * count), format)
+
+
+@pytest.mark.parametrize(
+    "unit", ["<report>", "<claim><text>", "<claim><text></text><quote></quote>", "<claim>", "<post>"]
+)
+def test_answer_full_of_unclosed_tags_takes_linear_time(unit: str) -> None:
+    assert_linear(lambda size: "<post>A.</post>" + unit * (size // len(unit)), refuse, 4_000)
 
 
 def test_claims_whose_quotation_is_not_in_the_source_are_counted_and_dropped() -> None:

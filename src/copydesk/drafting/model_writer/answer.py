@@ -24,9 +24,13 @@ REPEATED_WORDS = 9
 SUSPICIOUS_SOURCE_HINT = "The source may contain instructions for language models: read it before you try again."
 _THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _CODE_FENCE = re.compile(r"\A```\w*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
-_REPORT = re.compile(r"<report>(.*?)</report>", re.DOTALL | re.IGNORECASE)
+# Neither reads beyond the next tag of its kind: in an answer full of unclosed ones, each would be read to the end.
+_REPORT = re.compile(r"<report>((?:(?!</?report>).)*+)</report>", re.DOTALL | re.IGNORECASE)
 _POST = re.compile(r"<post>(.*?)(?:</post>|\Z)", re.DOTALL | re.IGNORECASE)
-_CLAIM = re.compile(r"<claim>\s*<text>(.*?)</text>\s*<quote>(.*?)</quote>\s*</claim>", re.DOTALL | re.IGNORECASE)
+_CLAIM = re.compile(
+    r"<claim>\s*+<text>((?:(?!</?(?:claim|text)>).)*+)</text>\s*+<quote>((?:(?!</?(?:claim|quote)>).)*+)</quote>\s*+</claim>",
+    re.DOTALL | re.IGNORECASE,
+)
 _FENCE_OR_TAG = re.compile(r"<<<|>>>|</?(?:report|post|claim|source|think)>", re.IGNORECASE)
 _PARTIAL_TAG = re.compile(r"</?\w{0,6}\Z")
 _POSTS_FIELD = re.compile(r'"posts"\s*:\s*\[')
