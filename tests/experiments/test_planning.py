@@ -61,6 +61,13 @@ def test_acceptance_cannot_be_lifted_beyond_the_whole():
     assert [need.lift for need in plan.needed] == [pytest.approx(0.95 / 0.9)]
 
 
+def test_plan_after_48_drafts_that_were_all_accepted():
+    history = read_history(Metric.ACCEPTANCE, [reviewed(day) for day in range(48)], NOW)
+    (need,) = build_plan(Metric.ACCEPTANCE, 2, None, history).needed
+    assert 1 - need.lift * history.mean == pytest.approx((1 - history.mean) / 2)
+    assert need.posts_per_variant > posts_needed(Metric.ACCEPTANCE, 0.95 / 0.9, MetricHistory(0.9, 0.3))
+
+
 def test_history_is_the_users_own():
     drafts = [reviewed(day, accepted=day % 4 != 0) for day in range(28)]
     history = read_history(Metric.ACCEPTANCE, drafts, NOW)

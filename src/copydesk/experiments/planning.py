@@ -34,6 +34,7 @@ LIFTS = (1.25, 1.5, 2.0)
 DEFAULT_LIFT = 1.5
 MAX_LIFT = 20.0
 _MAX_ACCEPTANCE = 0.98
+"""Highest acceptance that `smallest_lift` tries."""
 MIN_HISTORY = 20
 """Drafts or posts below which typical values are assumed."""
 RATE_WINDOW = timedelta(weeks=8)
@@ -93,7 +94,7 @@ def posts_needed(metric: Metric, lift: float, history: MetricHistory) -> int:
     elif metric is Metric.EDITS:
         variance, difference = 2 * deviation**2, mean - mean / lift
     else:
-        other = min(mean * lift, _MAX_ACCEPTANCE)
+        other = mean * lift
         variance, difference = mean * (1 - mean) + other * (1 - other), other - mean
     return max(ceil(_POWER * variance / difference**2), MIN_POSTS)
 
