@@ -201,6 +201,12 @@ def test_interactions_are_compared_without_impressions():
     assert "typical interactions per post" in results.sentence
 
 
+def test_posts_read_at_once_may_lack_impressions():
+    posts = [posted("a", 0, 5, impressions) for impressions in (IMPRESSIONS, None, 0)]
+    results = evaluate(posts, metric=Metric.ENGAGEMENT)
+    assert [arm.measured for arm in results.arms] == [3, 0]
+
+
 def test_few_interactions_say_nothing():
     results = evaluate(publish_both(20, {"a": 0, "b": 1}), metric=Metric.ENGAGEMENT)
     assert results.verdict.kind is VerdictKind.NOT_ENOUGH_DATA

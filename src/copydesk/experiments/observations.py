@@ -29,8 +29,15 @@ class Observation(NamedTuple):
 def observe(metric: Metric, participants: Iterable[Participant]) -> tuple[Observation, ...]:
     """Return the observations of the metric in the order in which they became known."""
     if metric is Metric.ENGAGEMENT:
-        return tuple(sorted(_observe_engagement(participants)))
-    return tuple(sorted(_observe_review(metric, participants)))
+        observations = _observe_engagement(participants)
+    else:
+        observations = _observe_review(metric, participants)
+    return tuple(sorted(observations, key=_order))
+
+
+def _order(observation: Observation) -> tuple[object, ...]:
+    # None is no number that could be compared: posts of the same minute may have impressions or not.
+    return (*observation[:-1], observation.impressions or 0)
 
 
 def _observe_review(metric: Metric, participants: Iterable[Participant]) -> Iterable[Observation]:
