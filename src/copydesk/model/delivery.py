@@ -315,6 +315,11 @@ class DeliveryReport(Struct, frozen=True):
     settles_at: datetime | None = None
     """Until then the last request may still arrive and it cannot be sent again; None if no request can."""
 
+    @property
+    def is_unresolved(self) -> bool:
+        """True if it may be online, and the user can say so."""
+        return self.in_doubt and self.state not in (DeliveryState.PLANNED, DeliveryState.SENDING, DeliveryState.SENT)
+
 
 class DeliveryAnswer(StrEnum):
     """An answer of the user to a delivery that needs one."""

@@ -99,6 +99,7 @@ KEYS = (
     Key("review.cancel_schedule", KeyContext.REVIEW, "T", "cancel_schedule", "Unschedule: take the time away"),
     Key("review.unapprove", KeyContext.REVIEW, "U", "unapprove", "Unapprove: return to review"),
     Key("review.post", KeyContext.REVIEW, "p", "post", "Post now; asks for confirmation"),
+    Key("review.mark_posted", KeyContext.REVIEW, "m", "mark_posted", "Mark as posted, if that is unknown"),
     Key("review.archive", KeyContext.REVIEW, "x", "archive", "Archive"),
     Key("review.restore", KeyContext.REVIEW, "Z", "restore", "Restore from the archive"),
     Key("review.undo", KeyContext.REVIEW, "u", "undo", "Undo the last change", "undo"),

@@ -1166,6 +1166,30 @@ def posted_hint() -> str:
     return "Paste the URL of the post, or leave it empty."
 
 
+def unknown_outcome(account: str, *, is_final: bool) -> str:
+    """Return what a draft's page says about a delivery of unknown outcome, with the keys that resolve it."""
+    if is_final:
+        return f"Unknown whether it was posted to {account}. {unknown_outcome_keys()}"
+    return (
+        f"Unknown whether it was posted to {account}. {key_label('console.needs_you')} {NEEDS_YOU} lists the answers."
+    )
+
+
+def unknown_outcome_keys() -> str:
+    """Return the keys that resolve a delivery of unknown outcome that Copydesk does nothing more about."""
+    return f"{key_label('review.mark_posted')} marks it as posted, {key_label('review.post')} sends it again."
+
+
+def maybe_posted() -> str:
+    """Return why a draft is not posted to one of its accounts, with the key that resolves it."""
+    return f"it may be there already. {key_label('review.mark_posted')} marks it as posted."
+
+
+def no_unknown_outcome(name: str) -> str:
+    """Return the refusal to mark a draft as posted."""
+    return f"{name}: no delivery has an unknown outcome."
+
+
 def marked_as_posted(account: str) -> str:
     """Return the confirmation that a delivery was marked as posted."""
     return f"{account}: marked as posted"

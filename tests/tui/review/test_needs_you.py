@@ -139,6 +139,61 @@ async def test_drop_asks_only_while_something_would_still_be_done(tmp_path: Path
         assert "need" not in ui.lines[0]
 
 
+@asynccontextmanager
+async def open_dropped(home: Path, *, now: datetime = LATER) -> AsyncIterator[NeedsYouDriver]:
+    """Open the page of a draft whose delivery of unknown outcome was dropped."""
+    async with open_needs_you(home, now=now) as ui:
+        draft_id = ui.app.screen.questions.current.delivery.draft_id
+        await ui.press("D", "y")
+        ui.app.show_draft(draft_id)
+        await ui.wait()
+        assert (ui.app.current_mode, ui.app.screen.queue.current.text) == ("review", "Unknown.")
+        yield ui
+
+
+async def test_page_of_a_dropped_draft_names_the_keys_that_resolve_it(tmp_path: Path) -> None:
+    async with open_dropped(tmp_path) as ui:
+        page = " ".join(ui.text.split())
+        assert "Unknown whether it was posted to fake:me. m marks it as posted," in page
+        ui.app.show_draft((await ui.app.desk.drafts.list()).items[0].id)
+        await ui.wait()
+        assert "Unknown whether" not in ui.text
+        await ui.press("m")
+        assert ui.toasts[-1] == "“Rejected.”: no delivery has an unknown outcome."
+
+
+async def test_dropped_delivery_is_marked_as_posted(tmp_path: Path) -> None:
+    async with open_dropped(tmp_path) as ui:
+        await ui.press("m")
+        await type_text(ui, "https://fake.example/me/7")
+        await ui.press("enter")
+        assert ui.toasts[-1] == "fake:me: marked as posted"
+        assert "Unknown whether" not in ui.text
+        draft_id = (await ui.app.desk.drafts.list()).items[-1].id
+        (report,) = await ui.app.desk.posting.list_deliveries(draft_id)
+        assert (report.situation, report.posts[0].url) == ("confirmed_by_user", "https://fake.example/me/7")
+
+
+async def test_dropped_delivery_is_sent_again_after_a_warning(tmp_path: Path) -> None:
+    async with open_dropped(tmp_path) as ui:
+        await ui.press("p")
+        assert "fake:me may have it already. Send it again?" in ui.text
+        await ui.press("enter")
+        assert ui.server.posts == ()
+        await ui.press("p", "y")
+        assert [post.text for post in ui.server.posts] == ["Unknown."]
+        assert ui.toasts[-1] == "fake:me: Posted: https://fake.example/me/1"
+        assert "Unknown whether" not in ui.text
+
+
+async def test_dropped_delivery_is_not_sent_again_while_the_request_may_arrive(tmp_path: Path) -> None:
+    async with open_dropped(tmp_path, now=NOW + timedelta(seconds=20)) as ui:
+        await ui.press("p")
+        assert "The last request may still arrive. Try again in 2 minutes." in ui.text
+        await ui.press("y")
+        assert ui.server.posts == ()
+
+
 class ServerPlatform(FakePlatform):
     """A platform that asks for the server of an account."""
 

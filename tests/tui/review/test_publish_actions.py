@@ -287,8 +287,12 @@ async def test_draft_that_may_be_posted_is_not_offered_to_be_posted(tmp_path: Pa
         review.app.show_draft(draft_id)
         await review.wait()
         await review.press("p")
-        assert "“A plain sentence.” cannot be posted as it is." in review.text
-        assert "Not to fake:me: Given up by you. It is unknown whether it was posted." in " ".join(review.text.split())
+        assert "The last request may still arrive. Try again in" in review.text
+        await review.press("escape")
+        await desk.accounts.connect("fake", {"name": "you"})
+        await review.press("p")
+        assert "Post “A plain sentence.” now to fake:you?" in review.text
+        assert "Not to fake:me: it may be there already. m marks it as posted." in review.text
 
 
 async def test_undo_skips_posted_draft(tmp_path: Path) -> None:

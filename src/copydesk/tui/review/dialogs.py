@@ -18,6 +18,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
 from copydesk.errors import CopydeskError
+from copydesk.model.delivery import DeliveryReport
 from copydesk.model.draft import Checks, Format, Severity
 from copydesk.model.filters import MAX_TAGS, DraftView
 from copydesk.model.source import Source
@@ -538,6 +539,8 @@ class PostPlan(NamedTuple):
     question: str
     warnings: Sequence[str] = ()
     possible: bool = True
+    resend: DeliveryReport | None = None
+    """The delivery to send again, instead of posting to other accounts."""
 
 
 class PostDialog(ConfirmDialog):
@@ -548,6 +551,8 @@ class PostDialog(ConfirmDialog):
     def __init__(self, load_plan: Callable[[], Awaitable[PostPlan]]) -> None:
         super().__init__(labels.POST_QUESTION)
         self._load_plan = load_plan
+        self.plan: PostPlan | None = None
+        """What is asked; None until it is loaded."""
         self._loaded = False
         self._ready = False
 
@@ -577,11 +582,11 @@ class PostDialog(ConfirmDialog):
         self.query_one(".-question", Static).update(Content(clean(plan.question)))
         self.query_one(".-warning", Static).update(Content("\n".join(clean(warning) for warning in plan.warnings)))
         self.query_one(".-hint", Static).update(
-            key_hints("yes", {"yes": labels.POST_YES, "no": labels.CANCEL})
+            key_hints("yes", {"yes": labels.SEND_AGAIN if plan.resend else labels.POST_YES, "no": labels.CANCEL})
             if plan.possible
             else key_hints("yes", {"no": labels.POST_NOT_POSSIBLE})
         )
-        self._loaded, self._ready = True, plan.possible
+        self.plan, self._loaded, self._ready = plan, True, plan.possible
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
         """Close with the answer; a yes does not count until the plan is shown."""

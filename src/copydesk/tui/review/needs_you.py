@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from textual import getters, on
 from textual.content import Content
 from textual.events import DescendantFocus
+from textual.notifications import SeverityLevel
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
@@ -19,10 +20,10 @@ from copydesk.model.filters import Tab, count_in_tab
 from copydesk.tui import empty_states, labels
 from copydesk.tui.browser import is_link, open_or_show_link
 from copydesk.tui.desk_screen import DeskScreen
-from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
+from copydesk.tui.dialogs.prompt import ConfirmDialog
 from copydesk.tui.keys import KeyContext, bindings, key_label
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
-from copydesk.tui.review.publish_actions import describe_outcome
+from copydesk.tui.review.publish_actions import DeliveryAnswers
 from copydesk.tui.review.queue_header import TabsLine
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.runtime.key_buffer import Hold
@@ -150,6 +151,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
     def __init__(self) -> None:
         super().__init__()
         self._loader: Coalescer[Desk] = Coalescer(self._load)
+        self._answers = DeliveryAnswers(self, self._report)
 
     def body(self) -> Iterable[Widget]:
         yield TabsLine(labels.NEEDS_YOU_TAB)
@@ -255,16 +257,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
     def action_mark_posted(self) -> None:
         """Ask for the URL, which may stay empty, and mark the delivery as posted."""
         if question := self._answerable(DeliveryAnswer.POSTED):
-            dialog = PromptDialog(labels.posted_question(question.delivery.account), hint=labels.posted_hint())
-            self.app.push_screen(dialog, partial(self._mark_posted, question))
-
-    def _mark_posted(self, question: DeliveryQuestion, url: str | None) -> None:
-        if url is not None:
-            self.app.enqueue_write(partial(self._save_posted, question, url.strip()), hold_keys=Hold.RESULT)
-
-    async def _save_posted(self, question: DeliveryQuestion, url: str, desk: "Desk") -> None:
-        await desk.posting.mark_posted(question.delivery.id, url)
-        self._report(labels.marked_as_posted(question.delivery.account))
+            self._answers.mark_posted(question.delivery)
 
     def action_send_again(self) -> None:
         """Send the missing posts, after a confirmation, which warns if they may be online."""
@@ -276,13 +269,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
 
     def _send_again(self, question: DeliveryQuestion, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
         if yes:
-            # Not a queued write: it waits for the platform, and decisions must not wait for it.
-            self.app.run_desk_task(partial(self._resend, question), name="post")
-
-    async def _resend(self, question: DeliveryQuestion, desk: "Desk") -> None:
-        report = await desk.posting.resend(question.delivery.id)
-        failed = report.state not in FINAL_STATES or report.sent_at is None
-        self._report(await describe_outcome(desk, report), failed=failed)
+            self._answers.send_again(question.delivery)
 
     def action_drop(self) -> None:
         """Give the delivery up, after a confirmation if Copydesk would still do something about it."""
@@ -328,6 +315,6 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
         question = self.questions.current
         return question if isinstance(question, DeliveryQuestion) else None
 
-    def _report(self, message: str, *, failed: bool = False) -> None:
-        self.app.notify(message, severity="warning" if failed else "information")
+    def _report(self, message: str, severity: SeverityLevel = "information") -> None:
+        self.app.notify(message, severity=severity)
         self.call_later(self.refresh_for_keys)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from msgspec import structs
 from textual.content import Content
 
+from copydesk.model.delivery import FINAL_STATES
 from copydesk.model.draft import (
     MANUAL,
     Agent,
@@ -230,6 +231,14 @@ def post_links(reports: "Sequence[DeliveryReport]") -> Iterator[Block]:
         yield Table(rows)
 
 
+def _unresolved(reports: "Sequence[DeliveryReport]") -> Iterator[Block]:
+    """Yield a line per delivery of unknown outcome, also for those that were dropped: Needs you lists them no more."""
+    for report in reports:
+        if report.is_unresolved:
+            account = safe_line(report.account)
+            yield paragraph(labels.unknown_outcome(account, is_final=report.state in FINAL_STATES), "warn")
+
+
 THREAD_SEPARATOR = "\n\n---\n\n"
 """Separates the posts of a THREAD in its text."""
 _CODE_POINT = re.compile("⟨U\\+[0-9A-F]{4,6}⟩")
@@ -250,6 +259,7 @@ def draft_page(
     """
     comments = details.reviewed.comments if details.reviewed else ()
     blocks = [_headline(draft, now, details), _source_line(draft, now), *post_links(details.reports)]
+    blocks += _unresolved(details.reports)
     blocks += [*_rejection(draft), *_reviewers(draft, details, now), paragraph(), *_post(draft, previews, comments)]
     blocks += [*_comments(comments, now)]
     if previews and (draft.images or images):

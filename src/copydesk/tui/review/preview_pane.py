@@ -39,6 +39,8 @@ PARTIAL_TEXT_SECONDS = 0.2
 """Seconds after which the part of a text that has been written is read again."""
 _ITEM_CACHE_SIZE = 64
 _PREVIEW_CACHE_SIZE = 64
+_DELIVERED = frozenset({Status.APPROVED, Status.SCHEDULED, Status.MISSED, Status.POSTING, Status.POSTED})
+"""The states of drafts that may have deliveries which the user can act on."""
 _THUMBNAIL_CACHE_SIZE = 16
 
 
@@ -178,7 +180,7 @@ class PreviewPane(Container):
         return LoadedPreview(draft, previews, await self._load_details(desk, draft))
 
     async def _load_details(self, desk: "Desk", draft: "ListedDraft") -> "DraftDetails":
-        """Load the other reviewers, the links of a posted draft, the user's time zone if a time is shown, and the
+        """Load the other reviewers, the deliveries, the user's time zone if a time is shown, and the
         decisions made.
         """
         from copydesk.tui.review.pages import DraftDetails  # noqa: PLC0415
@@ -189,7 +191,7 @@ class PreviewPane(Container):
         with suppress(NotFoundError):  # it may have been deleted meanwhile
             reviewed = await desk.drafts.activity.overview(draft.id)
             self.is_shared = reviewed.is_shared
-            if draft.status is Status.POSTED:
+            if draft.status in _DELIVERED:
                 reports = await desk.posting.list_deliveries(draft.id)
         if draft.scheduled_at is not None or (reviewed is not None and reviewed.activity.editing is not None):
             from zoneinfo import ZoneInfo  # noqa: PLC0415 - as above

@@ -1,17 +1,19 @@
 """Schedule and post drafts: at a free slot, at a time, now; and warn about anything that would block posting."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from copydesk.errors import CopydeskError, InvalidError
-from copydesk.model.delivery import NextBy
+from copydesk.model.delivery import FINAL_STATES, NextBy
 from copydesk.model.draft import TO_REVIEW, Action, Format, Status
 from copydesk.model.requests import ChangeDraft
 from copydesk.model.targets import PostingTargets, SkipReason
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 from copydesk.tui import labels
+from copydesk.tui.dialogs.prompt import PromptDialog
 from copydesk.tui.review.action_runner import ActionRunner
 from copydesk.tui.review.local_changes import DraftState
 from copydesk.tui.review.marks import Selection, select_draft
@@ -19,9 +21,12 @@ from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.runtime.notifications import is_refusal
 
 if TYPE_CHECKING:
+    from textual.notifications import SeverityLevel
+
     from copydesk.desk import Desk
     from copydesk.model.delivery import DeliveryReport
     from copydesk.model.draft import ListedDraft
+    from copydesk.tui.desk_screen import DeskScreen
     from copydesk.tui.review.dialogs import ParsedTime, PostPlan
 
 MAX_CHECKED = 20
@@ -40,12 +45,46 @@ async def describe_outcome(desk: "Desk", delivery: "DeliveryReport") -> str:
     return f"{delivery.account}: {delivery.says}"
 
 
+class DeliveryAnswers:
+    """Answers to a delivery of unknown outcome that several screens give. `report` tells the user what came of it."""
+
+    def __init__(self, screen: "DeskScreen", report: Callable[[str, "SeverityLevel"], None]) -> None:
+        self._screen = screen
+        self._report = report
+
+    def mark_posted(self, delivery: "DeliveryReport") -> None:
+        """Ask for the URL, which may stay empty, and mark the delivery as posted."""
+
+        def on_answer(url: str | None) -> None:
+            if url is not None:
+                work = partial(self._save_posted, delivery, url.strip())
+                self._screen.app.enqueue_write(work, hold_keys=Hold.RESULT)
+
+        dialog = PromptDialog(labels.posted_question(delivery.account), hint=labels.posted_hint())
+        self._screen.app.push_if_current(self._screen, dialog, on_answer)
+
+    async def _save_posted(self, delivery: "DeliveryReport", url: str, desk: "Desk") -> None:
+        await desk.posting.mark_posted(delivery.id, url)
+        self._report(labels.marked_as_posted(delivery.account), "information")
+
+    def send_again(self, delivery: "DeliveryReport") -> None:
+        """Send the missing posts."""
+        # Not a queued write: it waits for the platform, and decisions must not wait for it.
+        self._screen.app.run_desk_task(partial(self._resend, delivery), name="post")
+
+    async def _resend(self, delivery: "DeliveryReport", desk: "Desk") -> None:
+        report = await desk.posting.resend(delivery.id)
+        failed = report.state not in FINAL_STATES or report.sent_at is None
+        self._report(await describe_outcome(desk, report), "warning" if failed else "information")
+
+
 class PublishActions:
     """Scheduling and posting."""
 
     def __init__(self, runner: ActionRunner) -> None:
         self._runner = runner
         self.app = runner.app
+        self._answers = DeliveryAnswers(runner.screen, self._report_answer)
         self._check_queue: list[str] = []
         self._checking = False
         self._scheduled_ids: set[str] = set()
@@ -148,20 +187,45 @@ class PublishActions:
             self.app.notify(reason, severity="warning")
             return
 
+        dialog = PostDialog(lambda: self._plan(draft))
+
         def on_answer(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes the dialog's result
-            if yes:
-                self._post(draft)
+            if yes and dialog.plan is not None:
+                self._post(draft, dialog.plan.resend)
 
-        self.app.push_screen(PostDialog(lambda: self._plan(draft)), on_answer)
+        self.app.push_screen(dialog, on_answer)
 
-    def _post(self, draft: "ListedDraft") -> None:
+    def _post(self, draft: "ListedDraft", resend: "DeliveryReport | None") -> None:
+        def post(_: object = None) -> None:
+            if resend is not None:
+                self._answers.send_again(resend)
+            else:
+                self._post_now(draft)
+
         if self._runner.changes.current_state(draft).status in TO_REVIEW:
             # Quiet: the outcome of the post is notified; if it is refused, the row shows the approval.
-            self._runner.apply(
-                APPROVE, target=select_draft(draft), on_success=lambda _: self._post_now(draft), quiet=True
-            )
+            self._runner.apply(APPROVE, target=select_draft(draft), on_success=post, quiet=True)
         else:
-            self._post_now(draft)
+            post()
+
+    def mark_posted(self) -> None:
+        """Mark the first delivery of unknown outcome of the draft under the cursor as posted."""
+        if draft := self._runner.pane.current_or_notify():
+            if reason := self._runner.refusal("review.mark_posted", draft):
+                self.app.notify(reason, severity="warning")
+            else:
+                self.app.run_desk_task(lambda desk: self._mark_posted(desk, draft), hold_keys=Hold.SCREEN)
+
+    async def _mark_posted(self, desk: "Desk", draft: "ListedDraft") -> None:
+        unresolved = [report for report in await desk.posting.list_deliveries(draft.id) if report.is_unresolved]
+        if unresolved:
+            self._answers.mark_posted(unresolved[0])
+        else:
+            self.app.notify(labels.no_unknown_outcome(labels.draft_name(draft.text)))
+
+    def _report_answer(self, message: str, severity: "SeverityLevel") -> None:
+        self.app.notify(message, severity=severity)
+        self._runner.screen.call_later(self._runner.screen.refresh_data)
 
     def _post_now(self, draft: "ListedDraft") -> None:
         self._runner.queue.fade([draft.id], Status.POSTING)
@@ -188,6 +252,9 @@ class PublishActions:
         if refusal := await self._lacking_approval(desk, draft, targets.approvals):
             return PostPlan(refusal, possible=False)
         names = targets.names
+        maybe_live = {names[account.id] for account in in_doubt}
+        if not targets.accounts and (plan := await self._plan_resend(desk, draft, maybe_live)):
+            return plan
         accounts = {names[account.id]: account for account in targets.accounts}
         live = {names[account.id] for account in targets.skipped_for(SkipReason.POSTED)}
         blockers = [blocker for blocker in await desk.posting.blockers(draft.id) if blocker.account not in live]
@@ -200,7 +267,12 @@ class PublishActions:
         blocking = [blocker for blocker in blockers if blocker not in waiting]
         blocked = {blocker.account for blocker in blocking}
         reached = [account for account in accounts if account not in blocked]
-        skipped = [labels.not_posted_to(blocker.account, blocker.message) for blocker in blocking]
+        skipped = [labels.not_posted_to(name, labels.maybe_posted()) for name in sorted(maybe_live)]
+        skipped += [
+            labels.not_posted_to(blocker.account, blocker.message)
+            for blocker in blocking
+            if blocker.account not in maybe_live
+        ]
         skipped += [
             labels.waits_for_login(blocker.account, blocker.message)
             for blocker in waiting
@@ -214,6 +286,18 @@ class PublishActions:
             for price in await desk.posting.prices(draft.id, reached)
         ]
         return PostPlan(labels.post_question(name, reached), [*skipped, *prices])
+
+    async def _plan_resend(self, desk: "Desk", draft: "ListedDraft", accounts: Collection[str]) -> "PostPlan | None":
+        """Return the plan to send a draft again that may be posted to its `accounts`; None if Needs you asks."""
+        from copydesk.tui.review.dialogs import PostPlan  # noqa: PLC0415
+
+        for report in await desk.posting.list_deliveries(draft.id):
+            if report.account in accounts and report.is_unresolved and report.state in FINAL_STATES:
+                now = self.app.clock()
+                if report.settles_at and report.settles_at > now:
+                    return PostPlan(labels.wait_to_resend(report.settles_at, now), possible=False)
+                return PostPlan(labels.send_again_question(report.account, in_doubt=True), resend=report)
+        return None
 
     async def _lacking_approval(self, desk: "Desk", draft: "ListedDraft", required: int) -> str:
         """Return why the draft cannot be posted yet; empty if it has `required` approvals, or gets the last."""

@@ -32,6 +32,8 @@ RULES: Mapping[str, _Rule] = {
     "review.schedule": _rule(Action.SCHEDULE, *TO_REVIEW),
     "review.schedule_at": _rule(Action.SCHEDULE, *TO_REVIEW, *ACTIONS[Action.RESCHEDULE].from_statuses),
     "review.post": _rule(Action.POST, *TO_REVIEW),
+    # Of a draft that is being posted, one of several deliveries may have an unknown outcome.
+    "review.mark_posted": _rule(Action.POST, Status.POSTING),
     "review.edit": _EDIT,
     "review.edit_outside": _EDIT,
 }

@@ -391,6 +391,10 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
         """Post now, after a confirmation."""
         self.review_actions.publishing.post()
 
+    def action_mark_posted(self) -> None:
+        """Mark a delivery of unknown outcome as posted."""
+        self.review_actions.publishing.mark_posted()
+
     def action_edit(self) -> None:
         """Edit the text in the console."""
         self.review_actions.editing.edit()
