@@ -1,7 +1,9 @@
 """Tests for due drafts: dispatched, missed, moved with zone rules; and for the clock guard."""
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -134,6 +136,37 @@ async def test_posting_interval_holds_across_processes(tmp_path: Path) -> None:
         assert await second_desk.schedule.due_drafts.dispatch_due() == ()
         watch.now += MINUTE
         assert [due.draft_id for due in await second_desk.schedule.due_drafts.dispatch_due()] == [second]
+
+
+async def connect_second_account(desk: Desk) -> None:
+    await connect_account(desk, platform="mastodon")
+
+
+async def remove_account(desk: Desk) -> None:
+    await desk.accounts.remove("bluesky:you")
+
+
+@pytest.mark.parametrize(("change", "deliveries"), [(connect_second_account, 3), (remove_account, 1)])
+async def test_draft_whose_accounts_change_while_it_is_dispatched_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Desk], Awaitable[None]], deliveries: int
+) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        await connect_account(desk, platform="bluesky")
+        await connect_account(desk, "you", platform="bluesky")
+        draft_id = await insert_scheduled(desk, NOW)
+        due = desk.schedule.due_drafts
+        apply_in_batches = due._apply_in_batches
+
+        async def change_first(*args: Any) -> object:
+            # Between the reading of what is due and the transaction.
+            await change(desk)
+            return await apply_in_batches(*args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(due, "_apply_in_batches", change_first)
+            assert await due.dispatch_due() == ()
+        assert [draft.draft_id for draft in await due.dispatch_due()] == [draft_id]
+    assert query_db(tmp_path, "SELECT count(*) FROM delivery") == [(deliveries,)]
 
 
 async def test_draft_is_dispatched_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,9 @@ from typing import TypeVar
 
 from copydesk.desk.clock_guard import ClockGuard
 from copydesk.desk.context import DeskContext
-from copydesk.desk.drafts.approvals import keep_lacking, most_approvals
+from copydesk.desk.drafts.approvals import keep_lacking
 from copydesk.desk.operation import operation
+from copydesk.desk.platforms import Platforms
 from copydesk.desk.publishing.draft_deliveries import create_deliveries, settle_draft
 from copydesk.desk.publishing.grace import grace_periods
 from copydesk.desk.publishing.send_marks import Rollback, SendMarks
@@ -17,7 +18,7 @@ from copydesk.model.draft import Format, Status
 from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent
 from copydesk.scheduling.due import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 from copydesk.scheduling.wall_time import WallTime, moved_instant
-from copydesk.store import accounts, deliveries, draft_updates, schedule
+from copydesk.store import accounts, deliveries, draft_updates, drafts, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.draft_updates import DraftSnapshot, DraftUpdate
 from copydesk.store.schedule import ScheduledDraft
@@ -63,7 +64,7 @@ class DueDrafts:
         # A draft without an account is not marked as missed before its grace period ends: the user may connect one.
         sendable = select_due([draft for draft in due if draft.accounts], last_sent, now, self._grace_periods)
         dispatched = await self._apply_in_batches(
-            sendable, lambda conn, user_id, draft: _dispatch(conn, user_id, draft, now)
+            sendable, lambda conn, user_id, draft: _dispatch(conn, user_id, draft, self._ctx.platforms, now)
         )
         return tuple(dispatched)
 
@@ -120,12 +121,12 @@ class DueDrafts:
 
     async def _load_due_drafts(self, now: datetime) -> list[DueDraft]:
         """Return the drafts whose time has come, each with the ids of its accounts; none if it lacks approvals."""
-        connected, drafts = await self._ctx.read(_load_due, now)
-        targets = [self._ctx.platforms.select_targets(connected, draft.platforms, draft.format) for draft in drafts]
+        connected, scheduled = await self._ctx.read(_load_due, now)
+        targets = [self._ctx.platforms.select_targets(connected, draft.platforms, draft.format) for draft in scheduled]
         # Only of drafts for accounts that ask for more than one: usually none does.
         demanding = {
             draft.id: selected.approvals
-            for draft, selected in zip(drafts, targets, strict=True)
+            for draft, selected in zip(scheduled, targets, strict=True)
             if selected.approvals > 1
         }
         lacking = await self._ctx.read(keep_lacking, demanding) if demanding else {}
@@ -137,7 +138,7 @@ class DueDrafts:
                 accounts=() if draft.id in lacking else tuple(account.id for account in selected.accounts),
                 lacks_approvals=draft.id in lacking,
             )
-            for draft, selected in zip(drafts, targets, strict=True)
+            for draft, selected in zip(scheduled, targets, strict=True)
         ]
 
     def _mark_missed(
@@ -149,7 +150,8 @@ class DueDrafts:
             message = NOT_APPROVED_MESSAGE
         elif not draft.accounts:
             message = NO_ACCOUNT_MESSAGE
-        _apply_event(conn, user_id, draft, SystemEvent.MISSED, now, last_error=message)
+        snapshot = _check_still_scheduled(conn, user_id, draft.draft_id, draft.at)
+        draft_updates.apply_system_event(conn, user_id, snapshot, SystemEvent.MISSED, {"last_error": message}, now)
 
     async def _apply_in_batches(self, values: Sequence[T], work: Callable[[Transaction, str, T], None]) -> list[T]:
         """Run `work` for each value in its own transaction; return the values that succeeded.
@@ -173,22 +175,17 @@ def _load_due(
     return accounts.list_all(conn, user_id), schedule.list_due(conn, user_id, now)
 
 
-def _dispatch(conn: Transaction, user_id: str, due: DueDraft, now: datetime) -> None:
-    targets = [account for account in accounts.list_all(conn, user_id) if account.id in due.accounts]
-    # The accounts were just removed, or the draft edited since it was approved: the next tick decides anew.
-    if not targets or keep_lacking(conn, user_id, {due.draft_id: most_approvals(targets)}):
-        raise draft_updates.version_conflict(draft_updates.load_snapshot(conn, user_id, due.draft_id))
-    _apply_event(conn, user_id, due, SystemEvent.POSTING_STARTED, now, last_error=None)
-    if not create_deliveries(conn, user_id, due.draft_id, targets, due.at, now):
-        settle_draft(conn, user_id, due.draft_id, now)
-
-
-def _apply_event(
-    conn: Transaction, user_id: str, due: DueDraft, event: SystemEvent, now: datetime, *, last_error: str | None
-) -> None:
-    """Apply a system event to a due draft. Raise ConflictError if it is no longer scheduled for that time."""
+def _dispatch(conn: Transaction, user_id: str, due: DueDraft, platforms: Platforms, now: datetime) -> None:
     snapshot = _check_still_scheduled(conn, user_id, due.draft_id, due.at)
-    draft_updates.apply_system_event(conn, user_id, snapshot, event, {"last_error": last_error}, now)
+    (draft,) = drafts.list_targets(conn, user_id, [due.draft_id])
+    targets = platforms.select_targets(accounts.list_all(conn, user_id), draft.platforms, draft.format)
+    is_changed = tuple(account.id for account in targets.accounts) != due.accounts
+    # Accounts were connected or removed since, or the draft edited after it was approved: the next tick decides anew.
+    if is_changed or keep_lacking(conn, user_id, {due.draft_id: targets.approvals}):
+        raise draft_updates.version_conflict(snapshot)
+    draft_updates.apply_system_event(conn, user_id, snapshot, SystemEvent.POSTING_STARTED, {"last_error": None}, now)
+    if not create_deliveries(conn, user_id, due.draft_id, targets.accounts, due.at, now):
+        settle_draft(conn, user_id, due.draft_id, now)
 
 
 def _new_time(draft: ScheduledDraft) -> datetime | None:
