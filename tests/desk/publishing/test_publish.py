@@ -1,17 +1,18 @@
 """Tests for posting drafts: each goes out once despite failures, and its reported state is true."""
 
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from copydesk.errors import ConflictError, InvalidError
-from copydesk.model.delivery import PostMetrics, PostResult
+from copydesk.model.delivery import Account, PostMetrics, PostResult
 from copydesk.model.draft import Format, without_item
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
-from copydesk.posting.platform import DeliveryGuarantees, Limits
-from desk_fixtures import NOW, Watch, query_db
+from copydesk.posting.platform import Cost, DeliveryGuarantees, Limits, Post
+from desk_fixtures import NOW, Watch, execute_sql, query_db
 from posting_fixtures import (
     ME,
     YOU,
@@ -367,3 +368,30 @@ async def test_posting_without_account_for_format_is_refused(tmp_path: Path) -> 
         await connect_account(desk, "daily", platform="paper")
         with pytest.raises(ConflictError, match="No connected account accepts the format SHORT"):
             await desk.posting.post(await create_approved_draft(desk))
+
+
+async def test_account_where_it_is_posted_is_no_blocker(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, fake_platforms(FakeServer())) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id)
+        await connect_account(desk, "you")
+        execute_sql(tmp_path, "UPDATE account SET trouble = 'The login has expired.'")
+        assert [blocker.account for blocker in await desk.posting.blockers(draft_id)] == [YOU]
+
+
+class PaidPlatform(FakePlatform):
+    """A platform that charges for a post."""
+
+    def cost(self, post: Post, account: Account) -> Cost:
+        """Return the price."""
+        return Cost(amount=Decimal("0.015"))
+
+
+async def test_prices_are_those_of_accounts_where_it_is_not_posted(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, {"fake": PaidPlatform(FakeServer())}) as desk:
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id)
+        await connect_account(desk, "you")
+        assert [price.account for price in await desk.posting.prices(draft_id)] == [YOU]

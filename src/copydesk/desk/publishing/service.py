@@ -58,7 +58,7 @@ from copydesk.model.delivery import (
 from copydesk.model.draft import Action, Format, ListedDraft, Status, without_item
 from copydesk.model.ids import IdKind
 from copydesk.model.requests import ChangeDraft, validate_change
-from copydesk.model.targets import PostingTargets
+from copydesk.model.targets import PostingTargets, SkipReason
 from copydesk.model.token import Scope
 from copydesk.model.transitions import allowed_actions
 from copydesk.model.validation import web_address_problem
@@ -315,15 +315,18 @@ class Posting:
 
     @operation
     async def blockers(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[PostingBlocker, ...]:
-        """Return the reasons that would prevent posting a draft as it is. Nothing is sent over the network."""
+        """Return the reasons that would prevent posting a draft as it is, except where it is posted.
+
+        Nothing is sent over the network.
+        """
         draft, targets, rows = await self._ctx.read(
             _load_posting_state, draft_id, tuple(platforms), self._ctx.platforms
         )
         now, digest = self._ctx.clock(), text_digest(draft.text)
-        post = to_post(draft, now)
+        post, left = to_post(draft, now), skip_live(targets, rows)
         is_thread, rule_errors = len(post.parts) > 1, rule_violations(post, self._ctx.settings.posting)
         names, blockers = targets.names, []
-        for account in targets.accounts:
+        for account in (*left.accounts, *left.skipped_for(SkipReason.IN_DOUBT)):
             platform = self._ctx.platforms.get(account.details.platform)
             problems = await run_in_article_thread(post, platform.validate, post, account.details)
             name = names[account.id]
@@ -381,8 +384,11 @@ class Posting:
 
     @operation
     async def prices(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Price, ...]:
-        """Return the cost of posting a draft, one entry per account that charges."""
-        draft, targets = await self._ctx.read(_load_draft_and_targets, draft_id, tuple(platforms), self._ctx.platforms)
+        """Return the cost of posting a draft, one entry per account that charges and where it is not live yet."""
+        draft, targets, rows = await self._ctx.read(
+            _load_posting_state, draft_id, tuple(platforms), self._ctx.platforms
+        )
+        targets = skip_live(targets, rows)
         post, names = to_post(draft, self._ctx.clock()), targets.names
         priced = [
             (account, post_cost(self._ctx.platforms.get(account.details.platform), post, account.details))
@@ -535,19 +541,13 @@ def _load_deliveries(conn: Transaction, user_id: str, draft_id: str) -> tuple[De
     return deliveries.list_by_draft(conn, user_id, draft_id)
 
 
-def _load_draft_and_targets(
-    conn: Transaction, user_id: str, draft_id: str, names: tuple[str, ...], platforms: Platforms
-) -> tuple[ListedDraft, PostingTargets]:
-    draft = draft_queries.load(conn, user_id, draft_id)
-    connected = accounts.list_all(conn, user_id)
-    return draft, platforms.select_targets(connected, names or draft.target_platforms, draft.format)
-
-
 def _load_posting_state(
     conn: Transaction, user_id: str, draft_id: str, names: tuple[str, ...], platforms: Platforms
 ) -> tuple[ListedDraft, PostingTargets, tuple[DeliveryRow, ...]]:
     """Return the draft, the accounts that it would go to, and its deliveries."""
-    draft, targets = _load_draft_and_targets(conn, user_id, draft_id, names, platforms)
+    draft = draft_queries.load(conn, user_id, draft_id)
+    connected = accounts.list_all(conn, user_id)
+    targets = platforms.select_targets(connected, names or draft.target_platforms, draft.format)
     return draft, targets, deliveries.list_by_draft(conn, user_id, draft_id) if targets.accounts else ()
 
 

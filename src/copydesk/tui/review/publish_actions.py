@@ -256,8 +256,7 @@ class PublishActions:
         if not targets.accounts and (plan := await self._plan_resend(desk, draft, maybe_live)):
             return plan
         accounts = {names[account.id]: account for account in targets.accounts}
-        live = {names[account.id] for account in targets.skipped_for(SkipReason.POSTED)}
-        blockers = [blocker for blocker in await desk.posting.blockers(draft.id) if blocker.account not in live]
+        blockers = await desk.posting.blockers(draft.id)
         # A post that only waits for a login is sent after it.
         waiting = [
             blocker
