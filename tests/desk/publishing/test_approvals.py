@@ -11,7 +11,7 @@ from copydesk.desk import Desk
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import Status
 from copydesk.model.schedule import Slot
-from copydesk.posting.fake import FakeServer
+from copydesk.posting.fake import FakeServer, Fault
 from desk_fixtures import NOW, Watch
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
 
@@ -185,6 +185,23 @@ async def test_draft_edited_while_it_is_dispatched_waits_for_approvals(
         patch.setattr(due, "_apply_in_batches", edit_first)
         assert await due.dispatch_due() == ()
     assert (await team.anna.drafts.get(draft_id)).status is Status.SCHEDULED
+
+
+async def test_text_edited_after_a_rejection_is_not_sent_again_with_too_few_approvals(team: Team) -> None:
+    draft_id = await create_approved_draft(team.anna)
+    await team.ben.drafts.activity.countersign(draft_id)
+    team.server.faults.append(Fault.REFUSED)
+    await team.anna.posting.post(draft_id)
+    (delivery,) = await team.anna.posting.list_deliveries(draft_id)
+    await team.anna.drafts.edit(draft_id, "Other words.")
+
+    with pytest.raises(ConflictError, match="asks for 2 approvals, and only anna approved this draft"):
+        await team.anna.posting.resend(delivery.id)
+    assert ((await team.anna.drafts.get(draft_id)).status, team.posts) == (Status.APPROVED, 0)
+
+    await team.ben.drafts.activity.countersign(draft_id)
+    await team.anna.posting.resend(delivery.id)
+    assert team.posts == 1
 
 
 async def test_countersign_all_signs_what_lacks_it_and_is_undone_as_one(team: Team) -> None:

@@ -170,8 +170,8 @@ def reset_lookup(progress: Delivery) -> Delivery:
 def apply_decision(conn: Transaction, user_id: str, delivery_id: str, decision: Decision, now: datetime) -> DeliveryRow:
     """Store the decision and what follows for the draft; return the delivery.
 
-    Raise NotFoundError, and ConflictError if the state does not allow it, the account was removed, or the last request
-    may still arrive.
+    Raise NotFoundError, and ConflictError if the state does not allow it, the account was removed or asks for more
+    approvals, or the last request may still arrive.
     """
     row = get_delivery(conn, user_id, delivery_id)
     if row.progress.state not in decision.allowed_states:
@@ -191,6 +191,10 @@ def apply_decision(conn: Transaction, user_id: str, delivery_id: str, decision: 
     snapshot = draft_updates.load_snapshot(conn, user_id, row.draft_id, include_text=True)
     if snapshot.status is not Status.POSTING:
         next_status(Action.POST, snapshot.status, archived=snapshot.archived)
+        if decision.restart:
+            # Its text may have been edited since.
+            targets = [account for account in accounts.list_all(conn, user_id) if account.id == row.account_id]
+            _require_approvals(conn, user_id, snapshot, targets)
         # The draft left POSTING when this delivery ended; a decision brings it back.
         mark_posting(conn, user_id, snapshot, now)
     update = DeliveryUpdate(progress=progress, event=decision.event)
