@@ -786,7 +786,7 @@ async def test_pending_draft_cannot_be_changed(tmp_path):
                 await desk.drafts.change(draft_id, {"action": action.value})
 
 
-@pytest.mark.parametrize("function", ["worker.generation.save_page", "worker.save_text"])
+@pytest.mark.parametrize("function", ["worker.generation.save_page", "worker.load_settings", "worker.save_text"])
 async def test_busy_database_releases_claim(tmp_path, monkeypatch, function):
     def busy(*_: object) -> None:
         raise StoreBusyError

@@ -247,6 +247,9 @@ class _JobWriter:
             return False
         try:
             result = await self._generate(inputs, material)
+        except StoreError:
+            # The database failed, not the text, which is written again.
+            raise
         except WriterError as error:
             return await self.fail(text, error)
         except Exception as error:
