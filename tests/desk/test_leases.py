@@ -1,9 +1,12 @@
 """Tests for leases: identifying the process that holds one and checking that it is alive."""
 
+import asyncio
 import os
 import socket
 import subprocess
 import sys
+
+import pytest
 
 from copydesk.desk.leases import _start_time, account_lease, current_owner, is_alive
 from copydesk.errors import StoreError
@@ -71,3 +74,22 @@ async def test_lease_that_could_not_be_released_is_taken_over(tmp_path, monkeypa
         async with account_lease(ctx, account_id) as second:
             assert second not in {None, first}
     assert ctx.shared.unreleased_leases == set()
+
+
+async def test_lease_acquired_by_a_cancelled_task_is_taken_over(tmp_path, monkeypatch):
+    """Nobody could post to the account for five minutes."""
+    async with open_desk_at(tmp_path) as desk:
+        account_id, ctx = await connect_account(desk), desk._context
+        write = ctx.database.write
+
+        async def commit_and_cancel(*args, **options):
+            await write(*args, **options)
+            raise asyncio.CancelledError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(ctx.database, "write", commit_and_cancel)
+            with pytest.raises(asyncio.CancelledError):
+                async with account_lease(ctx, account_id):
+                    pass
+        async with account_lease(ctx, account_id) as lease:
+            assert lease is not None

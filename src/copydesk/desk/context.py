@@ -154,7 +154,7 @@ class SharedContext:
         self.account_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Locks for the leases of accounts in this process, by account."""
         self.unreleased_leases: set[str] = set()
-        """Ids of leases of accounts that this process could not release, because the database could not be reached."""
+        """Ids of leases of accounts that this process may hold unused: a release failed, or a task was cancelled."""
         self.is_closed = False
 
     def check_open(self) -> None:

@@ -114,8 +114,8 @@ async def _acquire(ctx: DeskContext, account_id: str) -> str | None:
     lease = AccountLease(owner=current_owner(), claim_id=lease_id, lease_until=now + ACCOUNT_LEASE_DURATION)
     try:
         acquired = await ctx.write(accounts.acquire_lease, account_id, lease, now, abandoned_claim_id=abandoned_id)
-    except StoreError:
-        # The connection may have broken after the commit.
+    except (StoreError, asyncio.CancelledError):
+        # It may have been committed all the same.
         ctx.shared.unreleased_leases.add(lease_id)
         raise
     if acquired and current.claim_id is not None:
