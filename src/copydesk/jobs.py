@@ -436,8 +436,7 @@ class Jobs:
 
     async def _check_accounts(self, due_work: DueWork) -> None:
         """Report due drafts that no account would post, each draft once."""
-        # Those that are too late are marked as missed first.
-        if due_work.late or self._clock_warning is not None:
+        if self._clock_warning is not None:
             return
         waiting = await self._desk.schedule.due_drafts.list_waiting_for_account() if due_work.due else ()
         if new := frozenset(waiting) - self._waiting_for_account:

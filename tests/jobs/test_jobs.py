@@ -18,6 +18,7 @@ from copydesk.jobs import JobMessage, JobOutcome, Jobs, run_jobs
 from copydesk.model.delivery import Account
 from copydesk.model.job import DueWork, JobName
 from copydesk.model.run import RunStatus
+from copydesk.posting.fake import FakeServer, Fault
 from copydesk.store import accounts
 from copydesk.store import jobs as job_store
 from copydesk.store.jobs import JobLease
@@ -34,6 +35,8 @@ from desk_fixtures import (
     open_desk_at,
     query_db,
 )
+from posting_fixtures import connect_account as connect_posting_account
+from posting_fixtures import create_approved_draft, fake_platforms, open_posting_desk
 from schedule_fixtures import draft_status, insert_drafts, insert_scheduled
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -137,6 +140,18 @@ async def test_due_draft_without_account_is_told_once(tmp_path: Path) -> None:
         await insert_scheduled(desk, NOW)
         await tick_and_finish(jobs)
     assert messages.texts == [WAITING, WAITING]
+
+
+async def test_due_draft_without_account_is_told_while_a_late_thread_waits(tmp_path: Path) -> None:
+    messages, watch, server = MessageRecorder(), Watch(), FakeServer()
+    server.faults.extend((None, Fault.LOGIN))
+    async with open_posting_desk(tmp_path, fake_platforms(server), clock=watch) as desk:
+        await connect_posting_account(desk)
+        await desk.posting.post(await create_approved_draft(desk, "One.\n\n---\n\nTwo.", format="THREAD"))
+        watch.now += HOUR
+        await insert_scheduled(desk, watch.now, target_platforms=("mastodon",))
+        await tick_and_finish(Jobs(desk, listener=messages))
+    assert (len(server.posts), messages.texts) == (1, [WAITING])
 
 
 async def test_late_draft_is_marked_missed(tmp_path: Path) -> None:

@@ -91,9 +91,15 @@ class DueDrafts:
 
     @operation
     async def list_waiting_for_account(self) -> tuple[str, ...]:
-        """Return the ids of due drafts that no connected account would post, oldest first."""
-        due = await self._load_due_drafts(self._ctx.clock())
-        return tuple(draft.draft_id for draft in due if not draft.accounts and not draft.lacks_approvals)
+        """Return the ids of due drafts that no connected account would post, oldest first; none that will be missed."""
+        now = self._ctx.clock()
+        return tuple(
+            draft.draft_id
+            for draft in await self._load_due_drafts(now)
+            if not draft.accounts
+            and not draft.lacks_approvals
+            and not is_missed(draft.at, draft.format, now, self._grace_periods)
+        )
 
     @operation
     async def apply_zone_changes(self) -> tuple[str, ...]:
