@@ -144,7 +144,7 @@ def _single_outcome(message: str) -> Sequence[JobOutcome]:
 
 DAY = timedelta(days=1)
 ERROR_BACKOFF = timedelta(minutes=1)
-"""Time a job is not started again after an error."""
+"""Time a job is not started again after an error, or after it was interrupted twice."""
 BACKUP_RETRY = timedelta(hours=1)
 """Minimum time between the starts of two automatic backups, also after one that failed or was cancelled."""
 CONSOLE_BACKUP_DELAY = timedelta(minutes=1)
@@ -470,7 +470,7 @@ class Jobs:
         affect the others.
         """
         # The lease, not `self._running`, decides: the daemon, a console and the service may run on one database.
-        lease = await (self._acquire_run() if name is JobName.PIPELINE else self._desk.job_leases.acquire(name))
+        lease = await self._acquire(name)
         if lease is None:
             return False
         outcomes: Sequence[JobOutcome] = ()
@@ -494,13 +494,13 @@ class Jobs:
             self._notify(name, outcome.message, failed=outcome.failed)
         return bool(outcomes)
 
-    async def _acquire_run(self) -> JobLease | None:
-        """Acquire the lease of a pipeline run if one is still due; other jobs check what is left themselves."""
-        # Another process may have made the run since this one was found to be due, or was put into the queue.
+    async def _acquire(self, name: JobName) -> JobLease | None:
+        """Acquire the lease of a job if it is still due."""
+        # Another process may have run it, or died of it, since it was found to be due, or was put into the queue.
         due_work = await self._desk.job_leases.due_work()
-        if JobName.PIPELINE not in due_jobs(self._due_inputs(due_work, to_back_up=False)):
+        if name not in due_jobs(self._due_inputs(due_work, to_back_up=name is JobName.BACKUP)):
             return None
-        return await self._desk.job_leases.acquire(JobName.PIPELINE, states=due_work.jobs)
+        return await self._desk.job_leases.acquire(name, due_work.jobs)
 
     @asynccontextmanager
     async def _heartbeat(self, lease: JobLease) -> AsyncIterator[None]:

@@ -56,7 +56,9 @@ LOCKED_POLL_INTERVAL: Final = 0.2
 """The same where jobs wait for their turn, at a host or an account: nothing announces the end of the one before."""
 FETCHES_PER_USER: Final = 16
 """Jobs of one run that are in the queue at once, so that the sources of others come between them."""
-FETCH_RETRIES: Final = RetryStrategy(max_attempts=5, wait=1, retry_exceptions={StoreError})
+MAX_RETRIES: Final = 5
+"""How often a job is put back into the queue, after an error or because its worker died."""
+FETCH_RETRIES: Final = RetryStrategy(max_attempts=MAX_RETRIES, wait=1, retry_exceptions={StoreError})
 """How often a job is repeated that could not store what it fetched; the run waits, as the next one is minutes away."""
 FETCH_POLL_INTERVAL: Final = 0.05
 """Seconds between two polls for the jobs of runs that have ended; a run of many sources is no faster than they are."""
@@ -349,13 +351,15 @@ class Worker:
             if job.task_name not in self._app.tasks:  # another application has its queue in this database, too
                 continue
             assert job.id is not None
+            drop = partial(manager.finish_job, job, Status.FAILED, delete_job=True)
             # Another one may have taken it over at the same time.
             with suppress(ConnectorException):
                 try:
-                    await manager.retry_job(job)
+                    # A job that was put back so often may be what kills workers; what it leaves is deferred anew.
+                    await (manager.retry_job(job) if job.attempts < MAX_RETRIES else drop())
                 except UniqueViolation:
                     # The same job is waiting already.
-                    await manager.finish_job(job, Status.FAILED, delete_job=True)
+                    await drop()
                 log.warning("Took over the job %s of a worker that has died", job.task_name)
 
     async def _defer_poll(self, user_id: str, at: datetime | None = None) -> None:

@@ -300,7 +300,7 @@ async def test_run_that_another_process_has_made_is_not_repeated(tmp_path: Path)
 
 async def test_run_of_another_process_is_not_due(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as first, open_desk_at(tmp_path) as second:
-        await first.job_leases.acquire(JobName.PIPELINE)
+        await first.job_leases.acquire(JobName.PIPELINE, ())
         assert JobName.PIPELINE not in await Jobs(second, fetches_sources=True).find_due()
 
 
@@ -310,7 +310,7 @@ async def test_run_that_is_interrupted_again_waits(tmp_path: Path) -> None:
         jobs = Jobs(desk, fetches_sources=True)
         is_due = []
         for _ in range(2):
-            lease = await desk.job_leases.acquire(JobName.PIPELINE)
+            lease = await desk.job_leases.acquire(JobName.PIPELINE, await desk.job_leases.states())
             assert lease is not None
             await desk.job_leases.release(lease, finished=False)
             # Later than after an error.
@@ -320,6 +320,26 @@ async def test_run_that_is_interrupted_again_waits(tmp_path: Path) -> None:
         watch.now += timedelta(minutes=desk.settings.jobs.pipeline_minutes)
         assert await jobs.run(JobName.PIPELINE)
         assert JobName.PIPELINE not in await jobs.find_due()
+
+
+async def test_job_that_is_interrupted_again_waits(tmp_path: Path) -> None:
+    watch = Watch()
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        draft = await insert_scheduled(desk, NOW - HOUR)
+        jobs = Jobs(desk)
+        is_due = []
+        for _ in range(2):
+            lease = await desk.job_leases.acquire(JobName.MISSED, await desk.job_leases.states())
+            assert lease is not None
+            await desk.job_leases.release(lease, finished=False)
+            is_due.append(JobName.MISSED in await jobs.find_due())
+        assert is_due == [True, False]
+        # As it was put into the queue of workers before.
+        assert not await jobs.run(JobName.MISSED)
+        assert await draft_status(desk, draft) == "scheduled"
+        watch.now += MINUTE
+        await tick_and_finish(jobs)
+        assert await draft_status(desk, draft) == "missed"
 
 
 async def test_two_desks_never_run_same_job_concurrently(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,14 +48,9 @@ class JobLeases:
         return await self._ctx.read(jobs.list_states)
 
     @operation
-    async def acquire(self, name: JobName, *, states: Sequence[JobState] | None = None) -> JobLease | None:
-        """Acquire the lease of a job; return None if a live process holds it.
-
-        Also if another one began the job since `states` were read; without them it reads them itself.
-        """
+    async def acquire(self, name: JobName, states: Sequence[JobState]) -> JobLease | None:
+        """Acquire the lease of a job; return None if a live process holds it, or began it since `states` were read."""
         now = self._ctx.clock()
-        if states is None:
-            states = await self.states()
         state = next((state for state in states if state.name == name), None)
         if state is not None and _is_held(state, now):
             return None
@@ -67,8 +62,8 @@ class JobLeases:
             last_began_at=state.began_at if state else None,
             # Compare-and-set: of two processes that both found the owner dead, one gets the lease.
             abandoned_owner=state.owner if state and _is_abandoned(state, now) else None,
-            # Other jobs go on where they were interrupted; a run begins anew.
-            repeats_interrupted=name is JobName.PIPELINE and state is not None and state.is_unfinished,
+            # It may be what ended its process, so it waits after another interruption.
+            repeats_interrupted=state is not None and state.is_unfinished,
         )
         return lease if acquired else None
 

@@ -45,7 +45,7 @@ class JobState(Struct, frozen=True):
     ended_at: datetime | None
     """Before `began_at` if it is running, or was interrupted."""
     failed_at: datetime | None
-    """When it last failed, or when a run of the pipeline began after one that was interrupted."""
+    """When it last failed, or when it began after it had been interrupted."""
     error: str | None
     """The last error, until the job succeeds."""
 

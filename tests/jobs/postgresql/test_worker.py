@@ -10,6 +10,7 @@ import pytest
 
 from copydesk import worker as worker_module
 from copydesk.desk import Desk
+from copydesk.desk.context import utc_now
 from copydesk.model.source import SourceGroup
 from copydesk.model.user import User
 from copydesk.posting.fake import FakeServer
@@ -200,6 +201,32 @@ async def test_jobs_of_another_application_are_not_taken_over(home, monkeypatch)
             own = f"SELECT id FROM procrastinate_jobs WHERE id = {newest}"
             await wait_until(lambda: asyncio.sleep(0, not query_db(home, own)))
         assert query_db(home, others) == [("doing",)]
+
+
+async def test_fetch_that_killed_its_workers_is_dropped(home, monkeypatch):
+    monkeypatch.setattr(worker_module, "TAKEOVER", "* * * * * */1")
+    web = FakeWeb()
+    for number in range(2):
+        web.put(f"https://{number}.example/feed", feed(entry(number, now=utc_now())))
+    async with open_desks_now(home, web, **NO_PIPELINE) as desks:
+        async with running(make_worker(home, desks)):
+            pass
+        desk = await desks.get(desks.owner)
+        execute_sql(home, "DELETE FROM procrastinate_jobs")
+        for number, attempts in enumerate((worker_module.MAX_RETRIES, worker_module.MAX_RETRIES - 1)):
+            source = await create_source(desk, f"https://{number}.example/feed")
+            execute_sql(
+                home,
+                "INSERT INTO procrastinate_jobs (queue_name, task_name, args, status, attempts) VALUES"
+                f" ('fetch', 'fetch', jsonb_build_object('user_id', ?::text, 'source_ids', jsonb_build_array(?::text)),"
+                f" 'doing', {attempts})",
+                desk.user.id,
+                source.id,
+            )
+        async with running(make_worker(home, desks)):
+            left = "SELECT id FROM procrastinate_jobs WHERE task_name = 'fetch'"
+            await wait_until(lambda: asyncio.sleep(0, not query_db(home, left)))
+    assert [request.url.host for request in web.requests] == ["1.example"]
 
 
 async def test_polls_during_a_run_do_not_repeat_it(home):
