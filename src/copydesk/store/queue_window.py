@@ -336,23 +336,6 @@ def _past_position(shape: WindowShape, status: Status | None) -> list[list[str]]
     return alternatives
 
 
-def load_slice(
-    conn: Connection,
-    user_id: str,
-    view: DraftView,
-    *,
-    limit: int,
-    position: DraftPosition | None = None,
-    backwards: bool = False,
-    offset: int = 0,
-) -> DraftSlice:
-    """Return the drafts of the view after the position, or the first ones, in its order.
-
-    With `backwards`, those before it, or the last ones. An offset is walked: 100,000 take some milliseconds.
-    """
-    return query_slice(conn, user_id, view, limit=limit, position=position, backwards=backwards, offset=offset)()
-
-
 def query_slice(
     conn: Connection,
     user_id: str,
@@ -363,7 +346,11 @@ def query_slice(
     backwards: bool = False,
     offset: int = 0,
 ) -> Callable[[], DraftSlice]:
-    """Send the query for the positions; return what waits for them, and loads their drafts as `load_slice` does."""
+    """Send the query for the positions of the drafts after a position, or of the first ones, in the order of the view.
+
+    With `backwards`, of those before it, or the last ones. An offset is walked: 100,000 take some milliseconds. Return
+    what waits for them, and returns their drafts.
+    """
     # One more than asked for tells if there are more.
     query_rows = _query_positions(conn, user_id, view, limit + 1, position, backwards=backwards, offset=offset)
 

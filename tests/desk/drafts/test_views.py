@@ -147,7 +147,7 @@ def views(draft_set: DraftSet) -> list[DraftView]:
 
 def test_views_hold_their_drafts_in_order(draft_set, filter_plan):
     for view in views(draft_set):
-        page = queue_window.load_slice(draft_set.connection, draft_set.user, view, limit=1000)
+        page = queue_window.query_slice(draft_set.connection, draft_set.user, view, limit=1000)()
         assert list(page.positions) == draft_set.matching_positions(view), view
         assert [draft.id for draft in page.drafts] == [position.id for position in page.positions]
         assert all(tab_contains(view.tab, draft) for draft in page.drafts)
@@ -158,14 +158,14 @@ def test_neighbours_of_any_position(draft_set, filter_plan):
     for view in views(draft_set):
         expected = draft_set.matching_positions(view)
         for index in range(0, len(expected), 3):
-            after = queue_window.load_slice(
+            after = queue_window.query_slice(
                 draft_set.connection, draft_set.user, view, limit=5, position=expected[index]
-            )
+            )()
             assert list(after.positions) == expected[index + 1 : index + 6], view
             assert after.has_more == (len(expected) > index + 6)
-            before = queue_window.load_slice(
+            before = queue_window.query_slice(
                 draft_set.connection, draft_set.user, view, limit=5, position=expected[index], backwards=True
-            )
+            )()
             assert list(before.positions) == expected[max(index - 5, 0) : index], view
             assert before.has_more == (index > 5)
             assert queue_window.count_before(draft_set.connection, draft_set.user, view, expected[index]) == index
@@ -174,9 +174,9 @@ def test_neighbours_of_any_position(draft_set, filter_plan):
 def test_end_and_offset(draft_set):
     for view in views(draft_set):
         expected = draft_set.matching_positions(view)
-        end = queue_window.load_slice(draft_set.connection, draft_set.user, view, limit=7, backwards=True)
+        end = queue_window.query_slice(draft_set.connection, draft_set.user, view, limit=7, backwards=True)()
         assert list(end.positions) == expected[-7:]
-        middle = queue_window.load_slice(draft_set.connection, draft_set.user, view, limit=7, offset=4)
+        middle = queue_window.query_slice(draft_set.connection, draft_set.user, view, limit=7, offset=4)()
         assert list(middle.positions) == expected[4:11]
         assert queue_window.count_all(draft_set.connection, draft_set.user, view) == len(expected)
 
@@ -188,9 +188,9 @@ def test_consecutive_windows_cover_view_once(draft_set, data):
     backwards, limit = data.draw(st.booleans()), data.draw(st.integers(1, 40))
     positions, position, more = [], None, True
     while more:
-        page = queue_window.load_slice(
+        page = queue_window.query_slice(
             draft_set.connection, draft_set.user, view, limit=limit, position=position, backwards=backwards
-        )
+        )()
         positions = [*page.positions, *positions] if backwards else [*positions, *page.positions]
         position, more = (positions[0 if backwards else -1] if positions else None), page.has_more
     assert positions == draft_set.matching_positions(view)

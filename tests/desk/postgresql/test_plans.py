@@ -143,7 +143,7 @@ def analyze(conn: Connection, user: str, view: DraftView) -> str:
 async def test_page_is_planned_for_its_length(tmp_path: Path) -> None:
     def load_often(conn: Connection, user: str) -> list[tuple[str]]:
         for _ in range(8):
-            queue_window.load_slice(conn, user, DraftView(), limit=10)
+            queue_window.query_slice(conn, user, DraftView(), limit=10)()
             queue_window.query_newest(conn, user)()
         return list(execute_sql(conn, "SELECT statement FROM pg_prepared_statements"))
 

@@ -157,9 +157,9 @@ def _load_window(
     event_number: int | None,
 ) -> DraftSlice:
     while True:
-        page = queue_window.load_slice(
+        page = queue_window.query_slice(
             conn, user_id, view, limit=limit, position=position, backwards=backwards, offset=offset
-        )
+        )()
         kept = page if event_number is None else _without_arrived(conn, user_id, view.tab, event_number, page)
         if kept.positions or not page.has_more:
             return kept
@@ -202,7 +202,7 @@ def _query_rows(
 
 def _load_around(conn: Transaction, user_id: str, view: DraftView, above: DraftSlice, limit: int) -> SliceAround:
     last = above.positions[-1] if above.positions else None
-    below = queue_window.load_slice(conn, user_id, view, limit=limit, position=last)
+    below = queue_window.query_slice(conn, user_id, view, limit=limit, position=last)()
     # Nothing is above the first draft of the view, so counting is only needed if there are more.
     start = queue_window.count_before(conn, user_id, view, above.positions[0]) if above.has_more else 0
     both = DraftSlice((*above.drafts, *below.drafts), (*above.positions, *below.positions), below.has_more)
