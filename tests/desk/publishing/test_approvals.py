@@ -251,6 +251,14 @@ async def test_account_asks_for_one_approval_again(team: Team) -> None:
     assert team.posts == 1
 
 
+async def test_account_that_signs_in_again_asks_for_two_approvals_until_it_is_removed(team: Team) -> None:
+    await connect_account(team.anna)
+    assert [account.approvals for account in await team.anna.accounts.list()] == [2]
+    await team.anna.accounts.remove("fake:me")
+    await connect_account(team.anna)
+    assert [account.approvals for account in await team.anna.accounts.list()] == [1]
+
+
 @pytest.mark.parametrize("count", [0, 3])
 async def test_other_numbers_of_approvals_are_refused(team: Team, count: int) -> None:
     with pytest.raises(InvalidError):
