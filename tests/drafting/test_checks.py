@@ -136,6 +136,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ("copied", "Keeps 1,200 objects and costs 2.5 million euros, 40 percent", "A library where you borrow drills.", {}),
     ("avoid", "Game-Changers all over", "No game changed", {"voice": Voice(avoid=("game-changer",))}),
     ("avoid", "An em — dash", "A hyphen - here", {"voice": Voice(avoid=("—",))}),
+    ("avoid", "Der Müll bleibt", "Frau Müller bleibt", {"voice": Voice(avoid=("Müll",))}),
+    ("avoid", "これは革命的な本です", "これは本です", {"voice": Voice(avoid=("革命",))}),
     ("avoid", "He leveraged it", f"He did not {URL}", {"voice": Voice(avoid=("leverage", "library"))}),
     ("hashtags", "#a #b #c", "#a #b, issue #12", {}),
     ("hashtags", "#a", "a", {"voice": make_voice(hashtags=0)}),

@@ -113,7 +113,8 @@ _INCOMPLETE_END = re.compile(
 )
 _MAX_INCOMPLETE_END = len("before")
 _OPEN_SINGLE_MARK = re.compile(r"(?:^|(?<=\s))‘(?!.*’(?!\w))", re.DOTALL)
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""A letter of a script that has no spaces between words."""
 
 
 def is_boilerplate_paragraph(text: str) -> bool:
@@ -176,8 +177,8 @@ def extract_passages(text: str, field: Field, *, emoji: bool = True) -> list[Pas
 
 def count_words(text: str) -> int:
     """Return the number of words; in scripts without spaces, two characters count as one."""
-    dense = len(_UNSPACED.findall(text))
-    return len(text.split()) if not dense else (dense + 1) // 2 + len(_UNSPACED.sub(" ", text).split())
+    dense = len(UNSPACED.findall(text))
+    return len(text.split()) if not dense else (dense + 1) // 2 + len(UNSPACED.sub(" ", text).split())
 
 
 def is_truncated(text: str) -> bool:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
-from copydesk.drafting.extract.passages import Passage, refers_to_page
+from copydesk.drafting.extract.passages import UNSPACED, Passage, refers_to_page
 from copydesk.drafting.extract.standalone import find_flaw, is_first_person, is_time_bound
 from copydesk.drafting.writer import Field
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
+_UNSPACED_RUN = re.compile(f"{UNSPACED.pattern}+")
 _COMMON_WORDS = (
     "a about above after again all also am an and any are as at be because been before being below between both but"
     " by can could did do does doing down during each few for from further had has have having he her here hers him his"
@@ -105,7 +105,7 @@ def _continues_title(passage: Passage, title: str) -> bool:
     title_words = keywords(title)
     if presumes_subject(passage.text, title):
         return False
-    is_enough = _is_lead(passage) or len(title_words) <= _MIN_TITLE_WORDS or _UNSPACED.search(title)
+    is_enough = _is_lead(passage) or len(title_words) <= _MIN_TITLE_WORDS or _UNSPACED_RUN.search(title)
     needed = 1 if is_enough else _MIN_TITLE_WORDS
     return not title_words or len(title_words & keywords(passage.text)) >= needed
 
@@ -131,7 +131,7 @@ def keywords(text: str) -> frozenset[str]:
     return frozenset(
         word[:_STEM]
         for word in words
-        if len(word) >= _MIN_KEYWORD or _UNSPACED.match(word) or any(map(str.isdigit, word))
+        if len(word) >= _MIN_KEYWORD or _UNSPACED_RUN.match(word) or any(map(str.isdigit, word))
     )
 
 
@@ -175,8 +175,8 @@ def _tokens(text: str) -> tuple[str, ...]:
 
     Cached, because each sentence is compared with several others.
     """
-    pairs = [run[n : n + 2] for run in _UNSPACED.findall(text) for n in range(max(1, len(run) - 1))]
-    spaced = _UNSPACED.sub(" ", text) if pairs else text
+    pairs = [run[n : n + 2] for run in _UNSPACED_RUN.findall(text) for n in range(max(1, len(run) - 1))]
+    spaced = _UNSPACED_RUN.sub(" ", text) if pairs else text
     words = _WORD.findall(spaced.lower())
     return (*pairs, *(_stem(word) for word in words if word not in STOP_WORDS and len(word) > 1))
 

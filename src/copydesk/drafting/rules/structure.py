@@ -52,7 +52,7 @@ def _thread_openings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMa
 def _blog_words(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     target, count = context.settings.target_words or 0, count_words(analyzed.masked)
     if abs(count - target) > TOLERANCE * target:
-        yield RuleMatch(WARNING, f"{count:,} words; the target is about {target:,} wanted.")
+        yield RuleMatch(WARNING, f"{count:,} words; the target is about {target:,}.")
 
 
 def _blog_headings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from copydesk.drafting.check_context import ERROR, WARNING, CheckContext, Rule, RuleMatch
+from copydesk.drafting.extract.passages import UNSPACED
 from copydesk.drafting.rules.analyzed_text import AnalyzedText, analyze_source, ngrams, split_words
 from copydesk.model.voice import Emoji
 from copydesk.text import links
@@ -53,7 +54,8 @@ def find_avoided(text: str, avoid: tuple[str, ...]) -> str | None:
 def avoid_pattern(avoid: tuple[str, ...]) -> re.Pattern[str] | None:
     """Return a pattern for the listed words and phrases, or None for an empty list.
 
-    It matches whole words, in any case, also with a simple ending (-s, -es, -ed, -ing).
+    It matches whole words, in any case, also with a simple ending (-s, -es, -ed, -ing). Scripts without spaces have no
+    whole words.
     """
     phrases = sorted({" ".join(phrase.split()) for phrase in avoid if phrase.strip()}, key=len, reverse=True)
     if not phrases:
@@ -63,10 +65,14 @@ def avoid_pattern(avoid: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _phrase_pattern(phrase: str) -> str:
-    # Word boundaries only next to letters and digits: an entry may begin or end with a symbol, such as C++.
-    before = r"(?<!\w)" if phrase[0].isalnum() else ""
-    after = r"(?:s|es|d|ed|ing)?(?!\w)" if phrase[-1].isalnum() and phrase.isascii() else ""
+    before = r"(?<!\w)" if _has_boundary(phrase[0]) else ""
+    after = r"(?:s|es|d|ed|ing)?(?!\w)" if _has_boundary(phrase[-1]) else ""
     return before + re.escape(phrase).replace(r"\ ", r"\s+").replace("'", "['’]") + after
+
+
+def _has_boundary(character: str) -> bool:
+    """Return True if a word ends beside this character: not beside a symbol, such as in C++, nor in 革命的."""
+    return character.isalnum() and not UNSPACED.match(character)
 
 
 def _avoid(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
