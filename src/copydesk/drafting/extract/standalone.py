@@ -119,19 +119,20 @@ _ANNOUNCEMENTS = {
         |piece|episode|video|issue|edition|newsletter|guide|tutorial|series|podcast|report|column|roundup|interview
         |conversation|talk|session|update)\b|\b(?:we|i)(?:['’]ll|['’]m\ going\ to|['’]re\ going\ to|\ will
         |\ want(?:ed)?\ to|['’]d\ like\ to|\ would\ like\ to|\ am\ going\ to)\b|^(?:what|how|why|below|welcome
-        |hello|hi|hey|dear
-        |greetings|thanks|thank\ you|happy|congrat|introducing|announcing|presenting|today\ we|just\ (?:some|a)
+        |hello|hi(?!-)|hey|dear
+        |greetings|thanks|thank\ you|happy|congrat\w*|introducing|announcing|presenting|today\ we|just\ (?:some|a)
         |various|some\ (?:quick\ )?(?:news|notes|updates|thoughts|links)|following\ (?:is|are)|recorded\ live
         |(?:a|an|the)\ (?:\w+\ ){0,2}(?:look
         |round-?up|list|collection|guide|recap|summary|overview|introduction|deep\ dive|review|tour|selection|video
         |podcast|newsletter|interview|conversation)\b\ (?:at|of|to|on|into|with|about|for|from)
         |the\ best\ \w+\ content|(?:our|my)\ (?:weekly|daily|monthly|latest)|what\ you\ need\ to\ know
         |everything\ you\ need|stay\ tuned|more\ (?:on|about|details|to\ come)|live\ (?:updates|blog)|follow\ live
-        |catch\ up|episode\ \d|(?:full|show|release)\ (?:notes|transcript|changelog)|spoiler|disclaimer|disclosure
-        |note|update|edit|tl;?dr|ps\b|p\.s|originally\ published|updated?\ (?:on|at)|published\ (?:on|in|by)
-        |posted\ (?:on|in|by)|written\ by|translated|reporting\ by|editing\ by|correction)|\b(?:full
-        |complete)\ (?:story|article|list|transcript|release\ notes)\b|\b(?:this|that)\ week['’]s\ (?:episode|issue
-        |newsletter)|\bi(?:['’]m|\ am)\ (?:so\ |very\ )?(?:excited|thrilled|happy|pleased|proud|delighted)
+        |catch\ up|episode\ \d+|(?:full|show|release)\ (?:notes|transcript|changelog)|spoilers?|disclaimer|disclosure
+        |notes?|updates?|edit|edited\ by|tl;?dr|ps|p\.s|originally\ published|updated?\ (?:on|at)
+        |published\ (?:on|in|by)|posted\ (?:on|in|by)|written\ by|translated|reporting\ by|editing\ by|corrections?)\b
+        |\b(?:full|complete)\ (?:story|article|list|transcript|release\ notes)\b
+        |\b(?:this|that)\ week['’]s\ (?:episode|issue|newsletter)
+        |\bi(?:['’]m|\ am)\ (?:so\ |very\ )?(?:excited|thrilled|happy|pleased|proud|delighted)
         |\b(?:stay\ tuned|coming\ soon|read\ on|watch\ the\ video|listen\ to|find\ out|here['’]s|here\ (?:is|are
         |you)|keep\ reading|min(?:ute)?s?\ read|table\ of\ contents|step-by-step\ guide|update\ (?:about|on)\ the
         |proud\ to\ announce
@@ -142,22 +143,22 @@ _ANNOUNCEMENTS = {
         \b(?:in\ diesem|im\ heutigen|in\ unserem)\ (?:artikel|beitrag|video|post|podcast|newsletter|blog\w*|text
         |tutorial)|^(?:hier|wir\ (?:zeigen|stellen|erklären|haben|präsentieren|verraten)|alles,?\ was
         |ein\ (?:überblick|kommentar|gastbeitrag)|eine\ übersicht|lesen\ sie|im\ (?:überblick|video|podcast)|hallo
-        |willkommen|herzlich|liebe|danke|heute)""",
+        |willkommen|herzlich\w*|liebe[rs]?|danke|heute)\b""",
     "fr": r"""
         \b(?:dans\ cet?(?:te)?|dans\ ce)\ (?:article|billet|vidéo|épisode|numéro|tutoriel|dossier)|^(?:voici|voilà
         |découvrez|retrouvez|nous\ vous|on\ vous|le\ point\ sur|tour\ d['’]horizon|bonjour|bienvenue|merci|suivez
-        |regardez|écoutez|tout\ savoir|à\ lire|lire)""",
+        |regardez|écoutez|tout\ savoir|à\ lire|lire)\b""",
     "es": r"""
         \b(?:en\ est[ea]|en\ nuestr[oa])\ (?:artículo|post|vídeo|video|entrada|episodio|guía|tutorial)
         |^(?:te\ (?:contamos|explicamos|mostramos)|descubre|conoce|consulta|estos\ son|estas\ son|así\ (?:es|fue)
-        |sigue|mira|lee|hola|bienvenid|gracias|todo\ lo\ que)""",
+        |sigue|mira|lee|hola|bienvenid\w*|gracias|todo\ lo\ que)\b""",
     "it": r"""
-        \bin\ quest[oa]['’]?\ (?:articolo|post|video|guida|episodio)|^(?:ecco|scopri|vi\ (?:raccontiamo|spieghiamo)
-        |ciao|benvenut|grazie|tutto\ quello)""",
+        \bin\ quest[oa]['’]?\ (?:articolo|post|video|guida|episodio)|^(?:ecco|scopri(?:te)?
+        |vi\ (?:raccontiamo|spieghiamo)|ciao|benvenut\w*|grazie|tutto\ quello)\b""",
     "pt": r"""
-        \bn(?:est|ess)[ea]\ (?:artigo|post|vídeo|guia|episódio)|^(?:confira|veja|saiba|conheça|descubra|olá|obrigad
-        |acompanhe|entenda)""",
-    "nl": r"\bin\ dit\ (?:artikel|bericht|filmpje|blog\w*)|^(?:bekijk|lees|ontdek|welkom|hallo|bedankt|luister)",
+        \bn(?:est|ess)[ea]\ (?:artigo|post|vídeo|guia|episódio)|^(?:confira|veja|saiba|conheça|descubra|olá|obrigad\w*
+        |acompanhe|entenda)\b""",
+    "nl": r"\bin\ dit\ (?:artikel|bericht|filmpje|blog\w*)|^(?:bekijk|lees|ontdek|welkom|hallo|bedankt|luister)\b",
     "ja": r"""
         (?:この記事|本記事|今回は|今回の|ご?紹介(?:します|する|いた)|お届け|お送り|まとめました|解説します|お知らせ|ご覧|ご期待|ありがとう|こんにちは|詳しくは)""",
     "zh": "(?:本文|本期|今天我们|下面|让我们|欢迎|感谢|敬请|点击|关注|一起来看)",
@@ -184,10 +185,10 @@ _ADDRESSES = {
         ^(?:cliquez|abonnez|inscrivez|rejoignez|lisez|consultez|n['’]oubliez|partagez|profitez)\b|\b(?:abonnez-vous
         |cliquez|newsletter|inscrivez)""",
     "es": r"""
-        ^(?:haz|suscríbe|únete|regístrate|comparte|visita|escucha|recuerda|no\ te\ pierdas)|\b(?:haz\ clic
+        ^(?:haz|suscríbe\w*|únete|regístrate|comparte|visita|escucha|recuerda|no\ te\ pierdas)\b|\b(?:haz\ clic
         |suscríbe\w*|boletín)""",
     "it": r"^(?:clicca|iscriviti|leggi|seguici|condividi)\b|\b(?:clicca|iscriviti|newsletter)",
-    "pt": r"^(?:clique|inscreva|leia|siga|compartilhe|assine|participe)|\b(?:clique|inscreva-se|newsletter)",
+    "pt": r"^(?:clique|inscreva|leia|siga|compartilhe|assine|participe)\b|\b(?:clique|inscreva-se|newsletter)",
     "nl": r"^(?:klik|volg|meld|abonneer|deel)\b|\b(?:klik\ hier|nieuwsbrief)",
     "ja": "(?:してください|クリック|登録|フォロー|応募|購入はこちら|こちら)",
     "zh": "(?:请|点击|扫码|订阅|关注我们|转载)",
@@ -329,7 +330,8 @@ _NO_STORY = re.compile(
         |über\ (?:uns|mich)|kontakt|à\ propos|mentions\ légales|acerca\ de|contacto|chi\ siamo|contatti)(?:\ (?:us
         |me|page|results?|policy|of\ (?:use|service)|this\ site))?[.!…]*$|(?:comment|reply|kommentar|commentaire
         |comentario|commento)s?\ (?:on|to|by|from|zu|von|sur|de|en|su)\b|(?:by|von|par|por|re|aw|rt)\s?:|@\w
-        |(?:in\ reply\ to|liked|reposted|bookmarked)\b|live\s?[:–—|-]|live\ ?(?:blog|ticker|stream|updates?)\b
+        |(?:in\ reply\ to|liked|reposted|bookmarked)\b|live\s?(?:[:–—|]|-(?!\w))
+        |live\ ?(?:blog|ticker|stream|updates?)\b
         |as\ it\ happened|liveticker|en\ direct\s?[:–—|-]|en\ vivo\s?[:–—|-]|(?:open|weekly|daily|monthly|discussion
         |friday|weekend)\ (?:\w+\ )?(?:thread|discussion|links|digest|round-?up|quiz|crossword|horoscope)
         |(?:crossword|horoscope|sudoku|wordle|quiz)\b|(?:misc(?:ellaneous)?|various|some|quick|site|blog|minor
