@@ -103,6 +103,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ("read-on", "The post Drills appeared first on River News.", "The post office appeared in a film first.", {}),
     ("private-link", "See http://localhost:3000/x", "See https://local.example/localhost", {"source": ""}),
     ("private-link", "See http://192.168.1.20/", "See https://8.8.8.8/", {"source": ""}),
+    ("private-link", "See http://0x7f.1/", "See https://0x7f.example/", {"source": ""}),
     ("private-link", "See http://printer.local/", "See https://printer.example/", {"source": ""}),
     ("truncated", "The library keeps 1,200 objects and costs…", "The library keeps drills, and then…", {}),
     ("truncated", "The library keeps 1,200 objects and costs 2.5 mill", "It costs 2.5 million euros in Lyon", {}),

@@ -6,7 +6,6 @@ A request creates one image and costs money, so it is never retried automaticall
 import base64
 import binascii
 from datetime import datetime
-from ipaddress import ip_address
 
 import httpx
 import msgspec
@@ -15,7 +14,7 @@ from copydesk.errors import FetchError, ImageError
 from copydesk.images.download import USER_AGENT, fetch, to_image_error
 from copydesk.images.storage import MAX_BYTES, validate_format
 from copydesk.model.serialization import Struct
-from copydesk.network.addresses import is_public
+from copydesk.network.addresses import is_local_host
 from copydesk.network.client import BASE_HEADERS, HttpResponse, host_of, send
 from copydesk.network.response import retry_after, status_phrase
 from copydesk.text import clean
@@ -136,22 +135,12 @@ def validate_base_url(generator: Generator) -> httpx.URL:
         url = httpx.URL(generator.base_url.rstrip("/") + "/")
     except httpx.InvalidURL:
         raise error from None
-    is_local = url.host == "localhost" or _is_local(url.host)
     if url.userinfo or url.query or url.fragment or not url.host or url.scheme not in ("https", "http"):
         raise error
     # Over plain HTTP the API key would be readable on the way.
-    if url.scheme == "http" and not is_local:
+    if url.scheme == "http" and not is_local_host(url.host):
         raise error
     return url
-
-
-def _is_local(host: str) -> bool:
-    """Return True if `host` is an IP address of this machine or its network."""
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return not is_public(host)
 
 
 def _parse_response(response: HttpResponse, generator: Generator) -> _GeneratedImage:

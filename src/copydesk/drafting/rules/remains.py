@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from ipaddress import ip_address
 
 from copydesk.drafting.check_context import ERROR, CheckContext, Rule, RuleMatch, always, has_source
 from copydesk.drafting.rules.analyzed_text import MAX_SOURCE_LENGTH, AnalyzedText, split_words
 from copydesk.model.draft import Format
+from copydesk.network.addresses import is_local_host
 from copydesk.text import links
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
@@ -85,12 +85,8 @@ def _private_link(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch
 
 
 def _is_private(host: str) -> bool:
-    if host == "localhost" or host.endswith(_LOCAL_NAMES) or ("." not in host and ":" not in host):
-        return True
-    try:
-        return not ip_address(host.strip("[]")).is_global
-    except ValueError:
-        return False
+    is_local_name = host.endswith(_LOCAL_NAMES) or ("." not in host and ":" not in host)
+    return is_local_name or is_local_host(host.strip("[]"))
 
 
 def _truncated(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
