@@ -6,6 +6,7 @@ import pytest
 from textual.widgets._toast import Toast
 
 from console_driver import FakeDesk, open_console
+from copydesk.tui.labels import SAMPLE_NOTICE
 from copydesk.tui.review.draft_queue import DraftQueue
 from copydesk.tui.widgets.key_hints import KeyHints, KeyLine
 from copydesk.tui.widgets.lines import LineScrollView
@@ -82,6 +83,22 @@ async def test_toast_covers_no_text_of_a_screen(tmp_path: Path, keys: tuple[str,
         assert toast.region.bottom == size[1]
         assert MESSAGE[-5:] in review.text
         assert not any(pane.region.intersection(toast.region) for pane in panes)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_no_key_is_cut_off_by_a_toast(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with open_review(tmp_path, size=size) as review:
+        before = review.lines[-1]
+        review.app.notify(SAMPLE_NOTICE)
+        await review.wait_for(lambda: "Sample desk" in review.lines[-1])
+        await review.wait()
+        keys = review.lines[-1].partition("▌")[0].rstrip()
+        *shown, help_key, leave_key = keys.strip().split("  ")
+        assert (help_key, leave_key) == ("? help", "q quit")
+        assert before.strip().split("  ")[: len(shown)] == shown
+        assert len(shown) > 1 or size[0] == 80
+        review.app.clear_notifications()
+        await review.wait_for(lambda: review.lines[-1] == before)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

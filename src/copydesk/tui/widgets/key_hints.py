@@ -10,6 +10,7 @@ from textual.screen import Screen
 from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
+from textual.widgets._toast import Toast
 
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
@@ -36,9 +37,12 @@ class KeyLine(StaticLines):
         self._dialog_words: Mapping[str, str] = {}
         """Words of the open dialog for what its keys do, by the words of the table of keys."""
         self._is_typing = False
+        self._covered = 0
+        """Cells at the right end that toasts cover."""
 
     def on_mount(self) -> None:
-        """Follow dialogs that open and close, and the focus."""
+        """Follow dialogs that open and close, the focus, and toasts."""
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._on_layout)
         self.app.screen_change_signal.subscribe(self, self._on_screen_changed)
         self.watch(self.screen, "focused", self._on_focus_changed, init=False)
 
@@ -49,6 +53,14 @@ class KeyLine(StaticLines):
             if top is not self.screen:
                 self.watch(top, "focused", self._on_focus_changed, init=False)
             self._is_typing = _takes_text(top.focused)
+            self.refresh()
+
+    def _on_layout(self, _: Screen[object]) -> None:
+        """Show no keys below a toast, where they would be cut off."""
+        toasts = [toast.region for toast in self.screen.query(Toast) if toast.region.overlaps(self.region)]
+        covered = self.content_region.right - min((toast.x for toast in toasts), default=self.content_region.right)
+        if covered != self._covered:
+            self._covered = covered
             self.refresh()
 
     def _on_focus_changed(self, focused: Widget | None) -> None:
@@ -83,6 +95,9 @@ class KeyLine(StaticLines):
         if line.cell_length > width and len(words) > _ALWAYS_VISIBLE + 1 and words[0][1] == MOVE:
             del entries[0]
             line = _GAP.join(entries)
+        # What stands at the left stays in its place.
+        if self._covered:
+            width -= self._covered + _GAP.cell_length
         while entries and line.cell_length > width:
             del entries[-_ALWAYS_VISIBLE - 1 if len(entries) > _ALWAYS_VISIBLE else -1]
             line = _GAP.join(entries)
