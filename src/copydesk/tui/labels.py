@@ -1212,9 +1212,9 @@ def drop_question(account: str) -> str:
     return f"Drop the delivery to {account}? Copydesk will not send or check it any more."
 
 
-def dropped(account: str) -> str:
-    """Return the confirmation that a delivery was given up."""
-    return f"{account}: dropped"
+def dropped(account: str, *, is_unresolved: bool) -> str:
+    """Return the confirmation that a delivery was given up, with the keys that resolve one of unknown outcome."""
+    return f"{account}: dropped. On the draft, {unknown_outcome_keys()}" if is_unresolved else f"{account}: dropped"
 
 
 def post_question(name: str, accounts: Sequence[str]) -> str:

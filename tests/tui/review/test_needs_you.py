@@ -132,9 +132,10 @@ async def test_drop_asks_only_while_something_would_still_be_done(tmp_path: Path
         await ui.press("D", "n")
         assert ui.situations == ["cannot_check", "rejected"]
         await ui.press("D", "y")
-        assert (ui.toasts[-1], ui.situations) == ("fake:me: dropped", ["rejected"])
+        assert ui.toasts[-1] == "fake:me: dropped. On the draft, m marks it as posted, p sends it again."
+        assert ui.situations == ["rejected"]
         await ui.press("D")
-        assert ui.situations == []
+        assert (ui.toasts[-1], ui.situations) == ("fake:me: dropped", [])
         assert "Nothing needs you" in ui.text
         assert "need" not in ui.lines[0]
 

@@ -285,8 +285,8 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
             self.app.enqueue_write(partial(self._save_dropped, question), hold_keys=Hold.RESULT)
 
     async def _save_dropped(self, question: DeliveryQuestion, desk: "Desk") -> None:
-        await desk.posting.give_up(question.delivery.id)
-        self._report(labels.dropped(question.delivery.account))
+        dropped = await desk.posting.give_up(question.delivery.id)
+        self._report(labels.dropped(dropped.account, is_unresolved=dropped.is_unresolved))
 
     def action_sign_in(self) -> None:
         """Open the form that connects the account again, or one that is missing."""
