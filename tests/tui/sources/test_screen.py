@@ -272,6 +272,16 @@ async def test_t_test_fetches_without_storing(tmp_path: Path) -> None:
         assert (await ui.app.desk.sources.list())[0].item_count == 0
 
 
+async def test_slash_finds_a_source(tmp_path: Path) -> None:
+    async with open_sources(tmp_path, add_three_sources) as ui:
+        await ui.press("slash")
+        await type_text(ui, "quiet")
+        await wait_for_text(ui, "Gone Quiet")
+        await ui.press("enter")
+        await ui.wait()
+        assert sources_screen(ui).sources.current.source.name == "Gone Quiet"
+
+
 async def _add_one_source(desk: object) -> None:
     await create_source(desk, URL_ONE, name="One")  # type: ignore[arg-type]
 

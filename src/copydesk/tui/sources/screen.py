@@ -295,6 +295,10 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
         overview = self._overview_for(key_id)
         return overview.source if overview is not None else None
 
+    def action_search(self) -> None:
+        """Open the command palette, which finds sources by their names."""
+        self.app.action_command_palette()
+
     def action_new_source(self) -> None:
         """Open the form of a new source."""
         from copydesk.tui.sources.source_dialogs import SourceDialog  # noqa: PLC0415 - rarely needed
