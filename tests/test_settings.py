@@ -90,6 +90,11 @@ def test_invalid_regex_is_refused_on_load(tmp_path):
     assert load({}, write(tmp_path, "[pipeline]\nexclude = ['/\\\\p{L}+/']\n")).pipeline.exclude
 
 
+def test_expression_nested_too_deeply_is_rejected(tmp_path):
+    message = problem(tmp_path, f"[pipeline]\nexclude = ['/{'(' * 3000}{')' * 3000}/']\n")
+    assert "is not a valid regular expression: " in message
+
+
 @pytest.mark.parametrize("language", ["english", "EN", "en-US"])
 def test_invalid_language_code_is_refused(tmp_path, language):
     assert "line 2" in problem(tmp_path, f"[pipeline]\nlanguage = '{language}'\n")

@@ -643,7 +643,7 @@ class _SettingsFile:
 
         try:
             regex.compile(word[1:-1])
-        except regex.error as error:
+        except (regex.error, RecursionError) as error:
             message = f"pipeline.{name}: {word} is not a valid regular expression: {error}."
             raise self._error("pipeline", name, message, "Write words without slashes.") from None
 
