@@ -232,7 +232,7 @@ class Environment:
         return Path(folder) if folder else None
 
     def _lookup(self, variable: str, file: str) -> tuple[str, str]:
-        """Return the name of the variable or file, and its text; two empty strings if neither is set."""
+        """Return the name of the variable or file, and its text, which is empty if neither is set."""
         if text := self._environ.get(variable, "").rstrip("\r\n"):
             return variable, text
         if self._folder is None:

@@ -29,14 +29,14 @@ class Quota(NamedTuple):
 
 
 class RateLimiter:
-    """The buckets of all tokens; `clock` is monotonic, in seconds."""
+    """The buckets of all tokens."""
 
     def __init__(self) -> None:
         self._buckets: dict[str, tuple[float, float]] = {}
         """Requests left, and when that was."""
 
     def take(self, token_id: str, now: float) -> Quota:
-        """Take one request from the token's bucket."""
+        """Take one request from the token's bucket; `now` is of a monotonic clock, in seconds."""
         level, at = self._buckets.pop(token_id, (float(LIMIT), now))
         # A bucket instead of fixed windows: with those, twice the limit fits around the end of a minute.
         level = min(float(LIMIT), level + max(0.0, now - at) * LIMIT / PERIOD)

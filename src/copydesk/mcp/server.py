@@ -50,7 +50,6 @@ RESOURCES: Final = {"voice": "/voice", "sources": "/sources", "drafts": "/drafts
 """Resources by the last part of their URI, and their paths in the service."""
 SCHEME: Final = "copydesk://"
 _JSON: Final = "application/json"
-PATH: Final = "/mcp"
 _BASE_URL: Final = "http://copydesk.invalid"
 
 

@@ -22,7 +22,7 @@ class StrictParseError(Exception):
 
 
 class RawEntry(msgspec.Struct, omit_defaults=True, gc=False):
-    """An entry, or the feed itself: values as found, stripped, URLs possibly relative to `base`."""
+    """An entry, or the feed itself: values as found, stripped, URLs possibly relative to `base_url`."""
 
     texts: dict[str, str] = {}
     """Field -> text. Fields:

@@ -145,7 +145,7 @@ class Post(msgspec.Struct, frozen=True):
 
 
 def to_entry(post: Post, account_name: str) -> Entry:
-    """Return the post as an entry; `name` is its account's.
+    """Return the post as an entry.
 
     If it links to a page, that is the entry's URL and the post is its discussion.
     """
