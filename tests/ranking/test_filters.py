@@ -188,6 +188,8 @@ def test_singular_and_plural_match(phrase: str, text: str) -> None:
 
 def test_trailing_s_is_not_cut_off() -> None:
     assert Phrases(["css", "boss"]).find("cs and bos") == []
+    assert Phrases(["news", "breaking news", "mars"]).find("breaking new ground by the mar") == []
+    assert Phrases(["news", "views"]).find("news of a view") == ["news", "views"]
 
 
 class SlowPattern:

@@ -20,7 +20,8 @@ from copydesk.ranking.tokens import UNSPACED
 from copydesk.text.folding import fold
 from copydesk.text.language import LANGUAGES, base_language, detect_text_language, detect_title_language
 
-_PLURAL = re.compile(r"[a-z]{2}[a-rt-z]s\Z")
+# Not of words that mean something else without their s.
+_PLURAL = re.compile(r"(?<!\bnew)(?<!\bmar)(?<=[a-z]{2}[a-rt-z])s\Z")
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 _HYPHEN = re.compile(r"(?<=\w)[\u2010-](?=\w)")
 
