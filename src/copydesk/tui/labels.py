@@ -1879,6 +1879,11 @@ def run_summary(drafts: int, items: int, seconds: float) -> str:
     return f"{plural(drafts, 'new draft')} from {plural(items, 'item')} in {seconds:.1f} s"
 
 
+def run_without_drafts(reason: str) -> str:
+    """Return the result of a run that drafted nothing, `reason` being such as "12 items had nothing to quote"."""
+    return f"No new drafts: {reason}"
+
+
 def source_added(name: str) -> str:
     return f"Added {name}. {key_label('sources.run')} runs the pipeline."
 

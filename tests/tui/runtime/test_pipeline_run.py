@@ -3,6 +3,7 @@
 from console_driver import FakeDesk, make_draft, make_item, make_run, open_console, partial_progress, successful_run
 from copydesk.model.run import Progress, RunStatus, Stage
 from copydesk.tui.runtime.pipeline_run import RunView, format_failures, format_progress, format_summary, progress_ratio
+from copydesk.tui.widgets.run_panel import RunPanel
 
 
 async def test_p_starts_run_with_bar_per_stage() -> None:
@@ -195,6 +196,17 @@ def test_run_summary_texts() -> None:
         == "Run cancelled. Fetched items and finished drafts are kept."
     )
     assert format_failures(make_run(RunStatus.SUCCEEDED)) == ""
+
+
+def test_run_without_drafts_says_why() -> None:
+    reason = "147 items were too old when their source was first fetched"
+    run = make_run(RunStatus.SUCCEEDED, items_considered=147, items_too_old=147)
+    assert format_summary(run) == f"No new drafts: {reason}"
+    panel = RunPanel()
+    panel._view = RunView(finished_run=run)
+    assert panel.lines(80)[-1].plain == f"No new drafts: {reason}"
+    drafted = make_run(RunStatus.SUCCEEDED, items_considered=148, items_too_old=147, drafts_created=1)
+    assert format_summary(drafted).startswith("1 new draft from 148 items")
 
 
 async def test_too_small_terminal_during_run() -> None:

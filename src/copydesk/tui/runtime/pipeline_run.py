@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.errors import ConflictError
-from copydesk.model.run import Progress, Run, RunStatus, Stage
+from copydesk.model.run import Progress, Run, RunStatus, Stage, describe_declined
 from copydesk.tui import labels
 
 if TYPE_CHECKING:
@@ -56,11 +56,14 @@ def format_progress(progress: Progress) -> str:
 
 
 def format_summary(run: Run) -> str:
-    """Return the result of a run in one sentence."""
+    """Return the result of a run in one sentence; if nothing was drafted, with the most frequent reason."""
     if run.status is RunStatus.CANCELLED:
         return labels.RUN_CANCELLED
     if run.status is not RunStatus.SUCCEEDED:
         return labels.run_outcome(run.status, run.error or "")
+    declined = () if run.stats.drafts_created else describe_declined(run.stats)
+    if declined:
+        return labels.run_without_drafts(declined[0])
     return labels.run_summary(run.stats.drafts_created, run.stats.items_considered, run.duration or 0)
 
 

@@ -2,7 +2,7 @@
 
 from textual.content import Content
 
-from copydesk.model.run import Run, RunStatus, Stage
+from copydesk.model.run import Run, RunStatus, Stage, describe_declined
 from copydesk.text.formatting import plural
 from copydesk.tui import labels
 from copydesk.tui.layout import progress_bar
@@ -70,6 +70,8 @@ class RunPanel(StaticLines):
 
 
 def _outcome(run: Run) -> Content:
+    if run.status is RunStatus.SUCCEEDED and not run.stats.drafts_created and describe_declined(run.stats):
+        return Content.styled(format_summary(run), "warn")
     if run.status is RunStatus.SUCCEEDED:
         return Content.styled(format_funnel(run), "good")
     return Content.styled(safe_line(format_summary(run)), "bad")
