@@ -188,15 +188,15 @@ def choose_template(options: tuple[str, ...], material: Material) -> str:
     return (fitting or allowed or ordered)[0]
 
 
-def _clashes(frame: str, material: Material) -> bool:
+def _clashes(template: str, material: Material) -> bool:
     """Return True if a template would repeat the name beside the title, or put two colons, dashes or brackets."""
     title = material.headline.text
-    if material.name.casefold() in title.casefold() and ("{name}: {title}" in frame or "{title} (" in frame):
+    if material.name.casefold() in title.casefold() and ("{name}: {title}" in template or "{title} (" in template):
         return True
     return (
-        (": {title}" in frame and re.search(r"[:：]", title) is not None)
-        or ("{title} — " in frame and re.search(r"\s[-–—]+\s|—", title) is not None)
-        or ("{title} (" in frame and title.endswith(")"))
+        (": {title}" in template and re.search(r"[:：]", title) is not None)
+        or ("{title} — " in template and re.search(r"\s[-–—]+\s|—", title) is not None)
+        or ("{title} (" in template and title.endswith(")"))
     )
 
 
@@ -207,7 +207,7 @@ def _candidate_texts(material: Material) -> Iterator[ComposedText]:
             passage for passage in rank_quotes(material, title, _MIN_BELOW_TITLE) if _carries_post(material, passage)
         ]
         for passage in quotes:
-            yield templates.compose(_frame(material, passage), template_values(material, passage))
+            yield templates.compose(_quote_template(material, passage), template_values(material, passage))
         # Leaving out the quotation does not make another version, only a shorter one.
         if material.headline_suffices and material.repeats_quotations and not (quotes and material.keeps_quotations):
             yield templates.compose(choose_template(templates.TITLE, material), template_values(material))
@@ -251,7 +251,7 @@ def _carries_post(material: Material, passage: Passage) -> bool:
     return material.language not in {"en", None} or is_answer or _states_fact(passage.text, "en")
 
 
-def _frame(material: Material, passage: Passage) -> str:
+def _quote_template(material: Material, passage: Passage) -> str:
     """Return the template for a sentence, without the headline if the sentence says the same."""
     title = material.headline.text
     is_needless = not material.is_own_text and select_sentences.covers_title(passage.text, title)
@@ -384,7 +384,7 @@ def _fits_quoted(material: Material, passage: Passage, fits: Fits) -> bool:
 
 def _opening(material: Material, passage: Passage) -> ComposedText:
     """Return the first part, which is complete in itself and has no link."""
-    return templates.compose(_frame(material, passage), template_values(material, passage) | {"url": None})
+    return templates.compose(_quote_template(material, passage), template_values(material, passage) | {"url": None})
 
 
 def _quotation(material: Material, passage: Passage) -> ComposedText:

@@ -56,19 +56,19 @@ def compose(template: str, values: dict[str, TemplateValue | None]) -> ComposedT
     return ComposedText("\n".join(text), tuple(traces))
 
 
-def _fill_line(line: str, pieces: dict[str, TemplateValue | None]) -> tuple[str, list[Trace]]:
+def _fill_line(line: str, values: dict[str, TemplateValue | None]) -> tuple[str, list[Trace]]:
     rendered, traces, template_text = "", [], ""
     for literal, placeholder in _parse_placeholders(line):
         rendered, template_text = rendered + literal, template_text + literal
-        piece = pieces.get(placeholder) if placeholder else None
-        if piece is None:
+        value = values.get(placeholder) if placeholder else None
+        if value is None:
             continue
-        rendered += piece.text
+        rendered += value.text
         # Adjacent template text is one trace.
-        if all(trace.field is Field.TEMPLATE for trace in piece.traces):
-            template_text += piece.text
+        if all(trace.field is Field.TEMPLATE for trace in value.traces):
+            template_text += value.text
         else:
-            traces += [*_template_trace(template_text), *piece.traces]
+            traces += [*_template_trace(template_text), *value.traces]
             template_text = ""
     return rendered, [*traces, *_template_trace(template_text)]
 
