@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from textual.binding import Binding, BindingType
 
-from copydesk.model.transitions import RESTORE_HINT
+from copydesk.model.transitions import POSTING_HINT, RESTORE_HINT
 from copydesk.tui.terminal.private_api import active_app
 
 
@@ -456,9 +456,10 @@ def _alternative_keys(hint: re.Match[str]) -> str:
 
 def replace_commands_with_keys(text: str) -> str:
     """Replace a command mentioned in `text` by the keys that do the same in the console."""
-    text = _ALTERNATIVES.sub(_alternative_keys, text).replace(
-        RESTORE_HINT, f"{key_label('review.restore')} restores it."
-    )
+    text = _ALTERNATIVES.sub(_alternative_keys, text)
+    text = text.replace(RESTORE_HINT, f"{key_label('review.restore')} restores it.")
+    needs_you = f"{key_label('console.needs_you')} {KeyContext.NEEDS_YOU} lists those that wait for you."
+    text = text.replace(POSTING_HINT, f"Unfinished deliveries continue. {needs_you}")
     if "copydesk slot" not in text:
         return text
     from copydesk.model.schedule import SET_SLOTS_COMMAND  # noqa: PLC0415 - not for the first paint

@@ -8,6 +8,8 @@ from textual.widgets import Static
 from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from copydesk.cli.context import Context
 from copydesk.errors import ConflictError, NotFoundError
+from copydesk.model.draft import Action, Status
+from copydesk.model.transitions import next_status
 from copydesk.tui.app import Console
 from copydesk.tui.keys import replace_commands_with_keys
 from copydesk.tui.review.dialogs import PostDialog, PostPlan
@@ -42,6 +44,14 @@ def test_alternatives_to_refused_action_name_keys() -> None:
         replace_commands_with_keys(refusal)
         == "Already scheduled for Mon 30 Nov 09:00. S reschedules, T unschedules, p posts now."
     )
+
+
+def test_refusal_while_posting_names_the_key_of_needs_you() -> None:
+    with pytest.raises(ConflictError) as refused:
+        next_status(Action.CANCEL_SCHEDULE, Status.POSTING, archived=False)
+    text = replace_commands_with_keys(str(refused.value))
+    assert text.endswith("Unfinished deliveries continue. 0 Needs you lists those that wait for you.")
+    assert "copydesk" not in text
 
 
 async def test_post_dialog_commands_name_desk() -> None:
