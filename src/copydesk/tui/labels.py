@@ -1571,7 +1571,7 @@ def slot_prompt(hour: int) -> str:
 
 def slot_prompt_hint(slot: str) -> str:
     """Return the hint below the prompt; `slot` is what an empty answer adds."""
-    return f"Empty for {slot} · a number alone is the minute · {key_label('line.leave')} cancel"
+    return f"Leave empty for {slot} · a number alone is the minute · {key_label('line.leave')} cancel"
 
 
 AMBIGUOUS_SLOTS = "Unclear which days get which times. Use commas: mon,tue 9, wed 10"
