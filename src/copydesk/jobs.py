@@ -498,6 +498,8 @@ class Jobs:
         """Acquire the lease of a job if it is still due."""
         # Another process may have run it, or died of it, since it was found to be due, or was put into the queue.
         due_work = await self._desk.job_leases.due_work()
+        # Another worker may have found it due since the last poll of this one, which saw a clock in doubt.
+        await self._check_clock()
         if name not in due_jobs(self._due_inputs(due_work, to_back_up=name is JobName.BACKUP)):
             return None
         return await self._desk.job_leases.acquire(name, due_work.jobs)

@@ -469,6 +469,23 @@ async def test_clock_warning_is_reported_once_and_pauses_schedule(tmp_path: Path
     assert [message.job for message in messages.messages] == ["clock", "missed"]
 
 
+async def test_job_of_a_worker_that_last_polled_before_the_time_was_accepted_runs(tmp_path: Path) -> None:
+    from copydesk.desk.clock_guard import MonotonicReading
+
+    watch = Watch()
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        desk.schedule._clock_guard.monotonic = lambda: MonotonicReading(boot="one", seconds=1.0, counts_sleep=True)
+        jobs = Jobs(desk)
+        await tick_and_finish(jobs)
+        draft = await insert_scheduled(desk, NOW + HOUR)
+        watch.now += 2 * HOUR
+        await tick_and_finish(jobs)
+        await desk.schedule.accept_clock()
+        # As another worker found it due.
+        assert await jobs.run(JobName.MISSED)
+        assert await draft_status(desk, draft) == "missed"
+
+
 async def test_nothing_is_deleted_while_the_clock_is_in_doubt(tmp_path: Path) -> None:
     from copydesk.desk.clock_guard import MonotonicReading
 
