@@ -204,6 +204,23 @@ async def test_text_edited_after_a_rejection_is_not_sent_again_with_too_few_appr
     assert team.posts == 1
 
 
+async def test_text_with_too_few_approvals_is_not_sent_again_while_it_is_posted_elsewhere(team: Team) -> None:
+    await connect_account(team.anna, "you")
+    draft_id = await create_approved_draft(team.anna)
+    await team.ben.drafts.activity.countersign(draft_id)
+    team.server.faults.append(Fault.REFUSED)
+    await team.anna.posting.post(draft_id, ["fake:me"])
+    (refused,) = await team.anna.posting.list_deliveries(draft_id)
+    await team.anna.drafts.edit(draft_id, "Other words.")
+    team.server.faults.append(Fault.THROTTLED)
+    await team.anna.posting.post(draft_id, ["fake:you"])
+    assert (await team.anna.drafts.get(draft_id)).status is Status.POSTING
+
+    with pytest.raises(ConflictError, match="asks for 2 approvals, and only anna approved this draft"):
+        await team.anna.posting.resend(refused.id)
+    assert team.posts == 0
+
+
 async def test_countersign_all_signs_what_lacks_it_and_is_undone_as_one(team: Team) -> None:
     first, second, own = [await create_approved_draft(team.anna, f"Draft {number}.") for number in range(3)]
     await team.ben.drafts.activity.countersign(own)

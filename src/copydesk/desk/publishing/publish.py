@@ -191,14 +191,13 @@ def apply_decision(conn: Transaction, user_id: str, delivery_id: str, decision: 
     snapshot = draft_updates.load_snapshot(conn, user_id, row.draft_id, include_text=True)
     if snapshot.status is not Status.POSTING:
         next_status(Action.POST, snapshot.status, archived=snapshot.archived)
-        if decision.restart:
-            # Its text may have been edited since.
-            targets = [account for account in accounts.list_all(conn, user_id) if account.id == row.account_id]
-            _require_approvals(conn, user_id, snapshot, targets)
         # The draft left POSTING when this delivery ended; a decision brings it back.
         mark_posting(conn, user_id, snapshot, now)
     update = DeliveryUpdate(progress=progress, event=decision.event)
     if decision.restart:
+        # The text may have been edited since, even of a draft in POSTING: for accounts that ask for fewer approvals.
+        targets = [account for account in accounts.list_all(conn, user_id) if account.id == row.account_id]
+        _require_approvals(conn, user_id, snapshot, targets)
         digest = text_digest(snapshot.value("text"))
         seed = repeat_seed(row.seed)
         restart = DeliveryRestart(account_id=row.account_id, seed=seed, digest=digest, due_at=now, anyway=True)
