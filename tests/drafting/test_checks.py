@@ -104,6 +104,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ("private-link", "See http://localhost:3000/x", "See https://local.example/localhost", {"source": ""}),
     ("private-link", "See http://192.168.1.20/", "See https://8.8.8.8/", {"source": ""}),
     ("private-link", "See http://0x7f.1/", "See https://0x7f.example/", {"source": ""}),
+    ("private-link", "See http://１２７.０.０.１/", "See http://a\0.example/", {"source": ""}),
+    ("private-link", "See http://printer.local./", "See http://a\ud800.example/", {"source": ""}),
     ("private-link", "See http://printer.local/", "See https://printer.example/", {"source": ""}),
     ("truncated", "The library keeps 1,200 objects and costs…", "The library keeps drills, and then…", {}),
     ("truncated", "The library keeps 1,200 objects and costs 2.5 mill", "It costs 2.5 million euros in Lyon", {}),

@@ -76,7 +76,7 @@ def is_local_host(host: str) -> bool:
         return True
     try:
         address = name if is_address(name) else socket.inet_ntoa(socket.inet_aton(name))
-    except OSError:
+    except (OSError, ValueError):  # the latter for characters that no host has
         return False
     return not is_public(address)
 

@@ -1,6 +1,7 @@
 """Rules for remains of a feed or a page: entities, broken encoding, calls to read on, cut ends, private links."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from copydesk.drafting.check_context import ERROR, CheckContext, Rule, RuleMatch, always, has_source
@@ -85,8 +86,10 @@ def _private_link(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch
 
 
 def _is_private(host: str) -> bool:
-    is_local_name = host.endswith(_LOCAL_NAMES) or ("." not in host and ":" not in host)
-    return is_local_name or is_local_host(host.strip("[]"))
+    # As browsers read it: full-width digits as plain ones.
+    name = unicodedata.normalize("NFKC", host).strip("[]").rstrip(".")
+    is_local_name = name.endswith(_LOCAL_NAMES) or ("." not in name and ":" not in name)
+    return is_local_name or is_local_host(name)
 
 
 def _truncated(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
