@@ -140,6 +140,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ("avoid", "Game-Changers all over", "No game changed", {"voice": Voice(avoid=("game-changer",))}),
     ("avoid", "An em — dash", "A hyphen - here", {"voice": Voice(avoid=("—",))}),
     ("avoid", "Der Müll bleibt", "Frau Müller bleibt", {"voice": Voice(avoid=("Müll",))}),
+    ("avoid", "혁명을 말한다", "무혁명 시대", {"voice": Voice(avoid=("혁명",))}),
     ("avoid", "これは革命的な本です", "これは本です", {"voice": Voice(avoid=("革命",))}),
     ("avoid", "He leveraged it", f"He did not {URL}", {"voice": Voice(avoid=("leverage", "library"))}),
     ("hashtags", "#a #b #c", "#a #b, issue #12", {}),

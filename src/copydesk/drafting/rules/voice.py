@@ -26,6 +26,7 @@ MAX_DEVIATION, MAX_MEAN_DEVIATION = 2.5, 1.6
 """Standard deviations from the examples: of one feature, and of all on average."""
 
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++\s|\n++")
+_HANGUL = re.compile("[\u1100-\u11ff\uac00-\ud7af]")
 _FIRST_PERSON = frozenset(["i", "i'm", "i've", "i'd", "i'll", "my", "me", "we", "our", "us"])
 _FEATURES = (
     ("Much longer sentences", "Much shorter sentences"),
@@ -54,8 +55,8 @@ def find_avoided(text: str, avoid: tuple[str, ...]) -> str | None:
 def avoid_pattern(avoid: tuple[str, ...]) -> re.Pattern[str] | None:
     """Return a pattern for the listed words and phrases, or None for an empty list.
 
-    It matches whole words, in any case, also with a simple ending (-s, -es, -ed, -ing). Scripts without spaces have no
-    whole words.
+    It matches whole words, in any case, also with a simple ending (-s, -es, -ed, -ing), or with any in Korean. Scripts
+    without spaces have no whole words.
     """
     phrases = sorted({" ".join(phrase.split()) for phrase in avoid if phrase.strip()}, key=len, reverse=True)
     if not phrases:
@@ -66,7 +67,9 @@ def avoid_pattern(avoid: tuple[str, ...]) -> re.Pattern[str] | None:
 
 def _phrase_pattern(phrase: str) -> str:
     before = r"(?<!\w)" if _has_boundary(phrase[0]) else ""
-    after = r"(?:s|es|d|ed|ing)?(?!\w)" if _has_boundary(phrase[-1]) else ""
+    # Korean particles follow their word without a space: 혁명을.
+    has_end = _has_boundary(phrase[-1]) and not _HANGUL.match(phrase[-1])
+    after = r"(?:s|es|d|ed|ing)?(?!\w)" if has_end else ""
     return before + re.escape(phrase).replace(r"\ ", r"\s+").replace("'", "['’]") + after
 
 
