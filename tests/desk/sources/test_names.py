@@ -39,6 +39,12 @@ async def test_name_of_the_user_is_credited_whole(tmp_path: Path, name: str) -> 
         assert (source.named_by_user, await credited(desk)) == (True, name)
 
 
+async def test_name_without_readable_characters_is_not_credited(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path, one_feed()) as desk:
+        await create_source(desk, URL_ONE, name="<br>")
+        assert await credited(desk) == "stories.example"
+
+
 @pytest.mark.parametrize("title", ["", TITLE])
 async def test_title_of_the_feed_is_shortened(tmp_path: Path, title: str) -> None:
     async with open_desk_at(tmp_path, one_feed()) as desk:

@@ -90,10 +90,10 @@ def get_source_name(brief: Brief) -> str:
         return _strip_clutter(make_readable(brief.author), "")
     # Some lists of feeds name a source by the address of its feed, which names nobody.
     feed_host = links.host(brief.source_name) if links.postable_url(brief.source_name) else ""
-    name = (host or feed_host) if feed_host else brief.source_name
+    name = make_readable((host or feed_host) if feed_host else brief.source_name)
     if brief.source_named_by_user and 0 < len(name) <= MAX_GIVEN_NAME_LENGTH and not feed_host:
-        return make_readable(name)
-    return _strip_clutter(make_readable(name), host)
+        return name
+    return _strip_clutter(name, host)
 
 
 def get_author(brief: Brief) -> str:
