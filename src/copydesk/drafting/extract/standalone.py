@@ -151,13 +151,13 @@ _ANNOUNCEMENTS = {
     "es": r"""
         \b(?:en\ est[ea]|en\ nuestr[oa])\ (?:artículo|post|vídeo|video|entrada|episodio|guía|tutorial)
         |^(?:te\ (?:contamos|explicamos|mostramos)|descubre|conoce|consulta|estos\ son|estas\ son|así\ (?:es|fue)
-        |sigue|mira|lee|hola|bienvenid\w*|gracias|todo\ lo\ que)\b""",
+        |sigue|mira|lee(?:r\ más)?|hola|bienvenid\w*|gracias|todo\ lo\ que)\b""",
     "it": r"""
         \bin\ quest[oa]['’]?\ (?:articolo|post|video|guida|episodio)|^(?:ecco|scopri(?:te)?
         |vi\ (?:raccontiamo|spieghiamo)|ciao|benvenut\w*|grazie|tutto\ quello)\b""",
     "pt": r"""
-        \bn(?:est|ess)[ea]\ (?:artigo|post|vídeo|guia|episódio)|^(?:confira|veja|saiba|conheça|descubra|olá|obrigad\w*
-        |acompanhe|entenda)\b""",
+        \bn(?:est|ess)[ea]\ (?:artigo|post|vídeo|guia|episódio)|^(?:(?:confira|veja|saiba|conheça|descubra
+        |acompanhe|entenda)m?|olá|obrigad\w*)\b""",
     "nl": r"\bin\ dit\ (?:artikel|bericht|filmpje|blog\w*)|^(?:bekijk|lees|ontdek|welkom|hallo|bedankt|luister)\b",
     "ja": r"""
         (?:この記事|本記事|今回は|今回の|ご?紹介(?:します|する|いた)|お届け|お送り|まとめました|解説します|お知らせ|ご覧|ご期待|ありがとう|こんにちは|詳しくは)""",
@@ -188,7 +188,7 @@ _ADDRESSES = {
         ^(?:haz|suscríbe\w*|únete|regístrate|comparte|visita|escucha|recuerda|no\ te\ pierdas)\b|\b(?:haz\ clic
         |suscríbe\w*|boletín)""",
     "it": r"^(?:clicca|iscriviti|leggi|seguici|condividi)\b|\b(?:clicca|iscriviti|newsletter)",
-    "pt": r"^(?:clique|inscreva|leia|siga|compartilhe|assine|participe)\b|\b(?:clique|inscreva-se|newsletter)",
+    "pt": r"^(?:clique|inscreva|leia|siga|compartilhe|assine|participe)m?\b|\b(?:clique|inscreva-se|newsletter)",
     "nl": r"^(?:klik|volg|meld|abonneer|deel)\b|\b(?:klik\ hier|nieuwsbrief)",
     "ja": "(?:してください|クリック|登録|フォロー|応募|購入はこちら|こちら)",
     "zh": "(?:请|点击|扫码|订阅|关注我们|转载)",
