@@ -404,6 +404,9 @@ async def test_first_source_leads_to_drafts(tmp_path: Path) -> None:
         await wait_for_text(ui, "2 new drafts")
         await ui.press("8")
         assert "Sources · 1" in ui.text
+    async with open_desk_at(tmp_path, web) as desk:
+        # As if the feed had that title.
+        assert [(source.name, source.named_by_user) for source in await desk.sources.list()] == [("LWN.net", False)]
 
 
 async def test_examples_are_added_once(tmp_path: Path) -> None:

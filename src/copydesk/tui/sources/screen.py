@@ -389,9 +389,8 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
             self.app.run_desk_task(lambda desk: self._add_example(desk, example), hold_keys=Hold.RESULT)
 
     async def _add_example(self, desk: "Desk", example: Example) -> None:
-        config = example.config or None
-        request = {"type": example.type, "url": example.url, "name": example.name, "config": config}
-        source = await desk.sources.create(request, test=False)
+        request = {"type": example.type, "url": example.url, "config": example.config or None}
+        source = await desk.sources.create(request, test=False, title=example.name)
         self.post_message(SourceSaved(source))
 
     @on(SourceSaved)
