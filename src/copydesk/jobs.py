@@ -429,7 +429,9 @@ class Jobs:
 
     async def _check_clock(self) -> None:
         """Check the wall clock; report a jump once."""
-        before, self._clock_warning = self._clock_warning, await self._desk.schedule.clock_warning()
+        warning = await self._desk.schedule.clock_warning()
+        # Not before the check: others may have reported it meanwhile.
+        before, self._clock_warning = self._clock_warning, warning
         if self._clock_warning is not None and before is None:
             message = "the clock jumped; posting is paused. Accept the time: copydesk schedule clock --accept"
             self._notify("clock", message, failed=True)

@@ -486,6 +486,19 @@ async def test_job_of_a_worker_that_last_polled_before_the_time_was_accepted_run
         assert await draft_status(desk, draft) == "missed"
 
 
+async def test_clock_warning_is_reported_once_by_jobs_that_begin_together(tmp_path: Path) -> None:
+    from copydesk.desk.clock_guard import MonotonicReading
+
+    messages, watch = MessageRecorder(), Watch()
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        desk.schedule._clock_guard.monotonic = lambda: MonotonicReading(boot="one", seconds=1.0, counts_sleep=True)
+        jobs = Jobs(desk, listener=messages)
+        await tick_and_finish(jobs)
+        watch.now += 2 * HOUR
+        await asyncio.gather(jobs.run(JobName.MISSED), jobs.run(JobName.DUE))
+    assert [message.job for message in messages.messages] == ["clock"]
+
+
 async def test_nothing_is_deleted_while_the_clock_is_in_doubt(tmp_path: Path) -> None:
     from copydesk.desk.clock_guard import MonotonicReading
 
