@@ -187,6 +187,16 @@ async def test_dropped_delivery_is_sent_again_after_a_warning(tmp_path: Path) ->
         assert "Unknown whether" not in ui.text
 
 
+async def test_dropped_delivery_is_not_sent_again_with_too_few_approvals(tmp_path: Path) -> None:
+    async with open_dropped(tmp_path) as ui:
+        await ui.app.desk.accounts.require_approvals("fake:me", 2)
+        await ui.press("p")
+        page = " ".join(ui.text.split())
+        assert ("cannot be posted yet" in page, "Send it again?" in page) == (True, False)
+        await ui.press("y")
+        assert ui.server.posts == ()
+
+
 async def test_dropped_delivery_is_not_sent_again_while_the_request_may_arrive(tmp_path: Path) -> None:
     async with open_dropped(tmp_path, now=NOW + timedelta(seconds=20)) as ui:
         await ui.press("p")

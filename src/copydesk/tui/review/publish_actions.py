@@ -249,7 +249,8 @@ class PublishActions:
         in_doubt = targets.skipped_for(SkipReason.IN_DOUBT)
         if not targets.accounts and not in_doubt:
             return PostPlan(_no_target(targets, draft.format), possible=False)
-        if refusal := await self._lacking_approval(desk, draft, targets.approvals):
+        required = targets.approvals or max(account.approvals for account in in_doubt)
+        if refusal := await self._lacking_approval(desk, draft, required):
             return PostPlan(refusal, possible=False)
         names = targets.names
         maybe_live = {names[account.id] for account in in_doubt}
