@@ -133,6 +133,8 @@ async def work(home: Path, url: str, posts: Path, on_start: Callable[[], None]) 
         "COPYDESK_DATABASE__URL": url,
         "COPYDESK_NETWORK__ALLOW_PRIVATE": "true",
         "COPYDESK_JOBS__PIPELINE_MINUTES": "1",
+        # What a large load leaves longer than this is given up as missed.
+        "COPYDESK_SCHEDULE__GRACE_SHORT_MINUTES": "10080",
     }
     configured = settings.load(os.environ | variables, home)
     stop = asyncio.Event()
