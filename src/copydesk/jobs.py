@@ -144,7 +144,7 @@ def _single_outcome(message: str) -> Sequence[JobOutcome]:
 
 DAY = timedelta(days=1)
 ERROR_BACKOFF = timedelta(minutes=1)
-"""Time a job is not started again after an error, or after it was interrupted twice."""
+"""Time a job is not started again after an error, or after its process died twice while it ran."""
 BACKUP_RETRY = timedelta(hours=1)
 """Minimum time between the starts of two automatic backups, also after one that failed or was cancelled."""
 CONSOLE_BACKUP_DELAY = timedelta(minutes=1)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -304,15 +305,20 @@ async def test_run_of_another_process_is_not_due(tmp_path: Path) -> None:
         assert JobName.PIPELINE not in await Jobs(second, fetches_sources=True).find_due()
 
 
-async def test_run_that_is_interrupted_again_waits(tmp_path: Path) -> None:
+async def begin_in(owner: str, desk: Desk, name: JobName) -> None:
+    """Let the process `owner` begin a job."""
+    with patch("copydesk.desk.job_leases.current_owner", return_value=owner):
+        assert await desk.job_leases.acquire(name, await desk.job_leases.states())
+
+
+async def test_run_whose_process_dies_again_waits(tmp_path: Path) -> None:
     watch = Watch()
+    killed = await asyncio.to_thread(run_killed_process)
     async with open_desk_at(tmp_path, clock=watch) as desk:
         jobs = Jobs(desk, fetches_sources=True)
         is_due = []
         for _ in range(2):
-            lease = await desk.job_leases.acquire(JobName.PIPELINE, await desk.job_leases.states())
-            assert lease is not None
-            await desk.job_leases.release(lease, finished=False)
+            await begin_in(killed, desk, JobName.PIPELINE)
             # Later than after an error.
             watch.now += 2 * MINUTE
             is_due.append(JobName.PIPELINE in await jobs.find_due())
@@ -322,16 +328,15 @@ async def test_run_that_is_interrupted_again_waits(tmp_path: Path) -> None:
         assert JobName.PIPELINE not in await jobs.find_due()
 
 
-async def test_job_that_is_interrupted_again_waits(tmp_path: Path) -> None:
+async def test_job_whose_process_dies_again_waits(tmp_path: Path) -> None:
     watch = Watch()
+    killed = await asyncio.to_thread(run_killed_process)
     async with open_desk_at(tmp_path, clock=watch) as desk:
         draft = await insert_scheduled(desk, NOW - HOUR)
         jobs = Jobs(desk)
         is_due = []
         for _ in range(2):
-            lease = await desk.job_leases.acquire(JobName.MISSED, await desk.job_leases.states())
-            assert lease is not None
-            await desk.job_leases.release(lease, finished=False)
+            await begin_in(killed, desk, JobName.MISSED)
             is_due.append(JobName.MISSED in await jobs.find_due())
         assert is_due == [True, False]
         # As it was put into the queue of workers before.
@@ -340,6 +345,16 @@ async def test_job_that_is_interrupted_again_waits(tmp_path: Path) -> None:
         watch.now += MINUTE
         await tick_and_finish(jobs)
         assert await draft_status(desk, draft) == "missed"
+
+
+async def test_job_of_closed_consoles_does_not_wait(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        await insert_scheduled(desk, NOW - HOUR)
+        for _ in range(3):
+            lease = await desk.job_leases.acquire(JobName.MISSED, await desk.job_leases.states())
+            assert lease is not None
+            await desk.job_leases.release(lease, finished=False)
+        assert JobName.MISSED in await Jobs(desk).find_due()
 
 
 async def test_two_desks_never_run_same_job_concurrently(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,8 +62,8 @@ class JobLeases:
             last_began_at=state.began_at if state else None,
             # Compare-and-set: of two processes that both found the owner dead, one gets the lease.
             abandoned_owner=state.owner if state and _is_abandoned(state, now) else None,
-            # It may be what ended its process, so it waits after another interruption.
-            repeats_interrupted=state is not None and state.is_unfinished,
+            # Its process died, perhaps because of the job, which waits if that happens again.
+            repeats_killed=state is not None and state.owner is not None and state.is_unfinished,
         )
         return lease if acquired else None
 

@@ -45,7 +45,7 @@ class JobState(Struct, frozen=True):
     ended_at: datetime | None
     """Before `began_at` if it is running, or was interrupted."""
     failed_at: datetime | None
-    """When it last failed, or when it began after it had been interrupted."""
+    """When it last failed, or when it began after its process had died while it ran."""
     error: str | None
     """The last error, until the job succeeds."""
 

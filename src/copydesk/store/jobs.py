@@ -222,15 +222,15 @@ def acquire_lease(
     *,
     last_began_at: datetime | None = None,
     abandoned_owner: str | None = None,
-    repeats_interrupted: bool = False,
+    repeats_killed: bool = False,
 ) -> bool:
     """Claim a job; return False if another process holds it, or has begun it after `last_began_at`.
 
     A job is free if it has no owner, if its lease has expired, or if its owner is `abandoned_owner`. With
-    `repeats_interrupted` it counts as failed until it ends.
+    `repeats_killed` it counts as failed until it ends.
     """
     values = {"owner": lease.owner, "claim_id": lease.id, "lease_until": lease.lease_until, "began_at": now}
-    if repeats_interrupted:
+    if repeats_killed:
         values["failed_at"] = now
     is_free = or_(job.c.owner.is_(None), job.c.lease_until < now, job.c.owner == abandoned_owner)
     statement = upsert(conn, job).values(user_id=user_id, name=lease.job, **values)
