@@ -242,6 +242,11 @@ class Console(DeskApp, inherit_bindings=False):
         await self.desk_tasks.wait_for_reads()
         return screen if self.screen_stack[0] is screen else None
 
+    def is_key_offered(self, key_id: str) -> bool:
+        """Return False if the current screen has nothing for the key now, whatever is selected."""
+        is_offered = getattr(self.screen_stack[0], "is_key_offered", None)
+        return is_offered is None or bool(is_offered(key_id))
+
     def key_refusal(self, key_id: str) -> str:
         """Return why a key of the current screen does nothing to what it shows; empty if it does something."""
         refusal = getattr(self.screen_stack[0], "refusal", None)
@@ -338,6 +343,12 @@ class Console(DeskApp, inherit_bindings=False):
         from copydesk.tui.compose.actions import open_compose  # noqa: PLC0415
 
         open_compose(self)
+
+    def offer_unsaved_draft(self) -> None:
+        """Notify about a draft that was typed in an earlier session and not created."""
+        from copydesk.tui.compose.actions import offer_unsaved  # noqa: PLC0415
+
+        self.run_desk_task(lambda desk: offer_unsaved(self, desk))
 
     def shut_down(self, code: int) -> None:
         """Exit with `code`, on a signal.

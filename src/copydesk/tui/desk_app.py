@@ -405,6 +405,10 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         """Show a draft on the review; implemented by the console, which knows the screens."""
         raise NotImplementedError
 
+    def offer_unsaved_draft(self) -> None:
+        """Notify about a draft that was typed and not created; implemented by the console."""
+        raise NotImplementedError
+
     def show_tab(self, tab: str) -> None:
         """Show a tab of the review, or the last one if empty; implemented by the console."""
         raise NotImplementedError

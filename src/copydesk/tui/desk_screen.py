@@ -79,6 +79,10 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """True if quitting first returns to the main pane, which a narrow terminal hides."""
         return False
 
+    def is_key_offered(self, key_id: str) -> bool:
+        """Return False if the screen has nothing for the key now, whatever is selected."""
+        return True
+
     def refusal(self, key_id: str) -> str:
         """Return why a key does nothing to what the screen shows now; empty if it does something."""
         return self.app.role_refusal(key_id)

@@ -407,6 +407,7 @@ TABS = {
 AGENTS_TAB = "Agents"
 NEEDS_YOU_TAB = "needs_you"
 NEEDS_YOU = "Needs you"
+NO_DELIVERY_IN_DOUBT = "No delivery has an unknown outcome."
 NEEDS_YOU_SHORT = "Needs"
 """The tab's abbreviation, as in TABS. The tab is shown while a delivery needs the user."""
 NEEDS_YOU_DETAILS = "Details"
@@ -867,6 +868,11 @@ def unused_answer(action: str) -> str:
 def unsaved_edit(name: str) -> str:
     """Return the notice about an edit that was not saved in an earlier session."""
     return f"Unsaved edit of {name}. Press {key_label('review.edit')} on it to continue."
+
+
+def unsaved_draft() -> str:
+    """Return the notice about a new draft that was typed in an earlier session and not created."""
+    return f"Unsaved new draft. Press {key_label('console.compose')} to continue."
 
 
 def unsaved_edit_of_deleted_draft(path: object) -> str:

@@ -219,6 +219,9 @@ async def test_unsaved_text_is_restored_after_crash(tmp_path: Path) -> None:
             lambda: any(TEXT in typed.text for typed in Autosave(tmp_path / COMPOSE_FOLDER).list_all()), ui.wait
         )
     async with open_setup(tmp_path) as ui:
+        assert not any("Unsaved new draft." in toast for toast in ui.toasts)
+        ui.app.offer_unsaved_draft()
+        await wait_until(lambda: "Unsaved new draft. Press c to continue." in ui.toasts, ui.wait)
         await open_form(ui)
         await wait_for_text(ui, "Restored unsaved draft from ")
         assert TEXT in ui.text

@@ -331,6 +331,8 @@ async def test_keys_that_do_nothing_are_dimmed(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         key_line = review.screen.query_one(KeyLine)
         assert not key_line._refused_words()
+        commands = {command.title: command.refusal for command in list_commands(review.app)}
+        assert commands["Mark as posted, if the outcome is unknown"] == "No delivery has an unknown outcome."
         await review.press("a", "k")
         assert key_line._refused_words() == {"approve"}
         commands = {command.title: command.refusal for command in list_commands(review.app)}

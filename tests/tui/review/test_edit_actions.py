@@ -1,6 +1,7 @@
 """Tests for editing drafts in the form and in the user's editor: no typed text is lost."""
 
 import asyncio
+import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -138,6 +139,20 @@ async def test_letters_typed_during_an_autosave_are_saved_at_exit(
         saved = typed.find(first.id)
         assert saved is not None
         assert saved.text == f"{first.text}xy"
+
+
+async def test_refusal_is_shown_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Autosave, "save", fail)
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("e", "ctrl+end", "z")
+        async with open_desk_at(tmp_path) as other:
+            await other.drafts.edit(first.id, "Other words.")
+        await review.press("ctrl+s")
+        assert "Ctrl+S again overwrites it with your text." in " ".join(review.text.split())
 
 
 async def test_overwriting_newer_text_requires_confirmation(tmp_path: Path) -> None:

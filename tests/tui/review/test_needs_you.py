@@ -13,6 +13,7 @@ from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import DeliveryGuarantees
 from copydesk.tui.app import Console
 from copydesk.tui.review import needs_you
+from delayed_responses import wait_until
 from desk_fixtures import NOW
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
 
@@ -161,6 +162,16 @@ async def test_page_of_a_dropped_draft_names_the_keys_that_resolve_it(tmp_path: 
         assert "Unknown whether" not in ui.text
         await ui.press("m")
         assert ui.toasts[-1] == "“Rejected.”: no delivery has an unknown outcome."
+
+
+@pytest.mark.usefixtures("quick_check")
+async def test_approval_of_a_dropped_draft_names_keys_instead_of_commands(tmp_path: Path) -> None:
+    async with open_dropped(tmp_path) as ui:
+        await ui.press("U", "a")
+        await wait_until(lambda: ui.toasts[-1].startswith("“Unknown.”: "), ui.pilot.pause)
+        assert ui.toasts[-1] == (
+            "“Unknown.”: Unknown whether it was posted to fake:me. m marks it as posted, p sends it again."
+        )
 
 
 async def test_dropped_delivery_is_marked_as_posted(tmp_path: Path) -> None:

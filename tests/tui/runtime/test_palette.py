@@ -76,6 +76,25 @@ async def test_palette_lists_actions_once(tmp_path: Path) -> None:
             assert {key.description, f"{key.context.value}: {key.description}"} & set(titles), key.id
 
 
+async def test_example_sources_are_offered_on_a_new_desk_until_added(tmp_path: Path) -> None:
+    app = Console(lambda: open_desk_at(tmp_path), clock=lambda: NOW)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
+        await ui.press("3")
+        for key in "789":
+            offered = [command.keys for command in list_commands(app) if "example source" in command.title]
+            assert offered == [key]
+            await ui.press(key)
+        assert not any("example source" in command.title for command in list_commands(app))
+
+
+async def test_example_sources_are_not_offered_on_a_desk_with_sources(tmp_path: Path) -> None:
+    async with open_palette_console(tmp_path) as (ui, _, _):
+        await ui.press("3")
+        assert not any("example source" in command.title for command in list_commands(ui.app))
+
+
 async def test_action_on_a_row_is_offered_on_its_screen_only(tmp_path: Path) -> None:
     async with open_palette_console(tmp_path) as (ui, _, _):
         await ui.press("6")

@@ -104,6 +104,16 @@ async def test_missing_credential_keeps_form_open(tmp_path: Path, keys: tuple[st
     assert await account_labels(tmp_path) == []
 
 
+async def test_field_that_is_missing_is_focused(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await choose_platform(ui, KEYED)
+        await ui.press("tab")
+        await type_text(ui, "open\n")
+        await wait_for_text(ui, "handle is missing")
+        await type_text(ui, "me\n")
+        await wait_for_text(ui, "Connected keyed:me.")
+
+
 async def connect_keyed(ui: ConsoleDriver, name: str) -> None:
     await choose_platform(ui, KEYED)
     await type_answer(ui, f"{name}\topen\n")

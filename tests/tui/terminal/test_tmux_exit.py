@@ -96,6 +96,7 @@ def test_composed_text_is_restored(sample_home: Path, how: str) -> None:
         terminal.press("c")
         terminal.wait_for(r"Ctrl\+S create")
         write_and_restart(terminal, sample_home, "composed", "A draft of my own", how)
+        terminal.wait_for(r"Unsaved new draft. Press c")
         terminal.press("c")
         terminal.wait_for(r"A draft of my own[\s\S]*Restored unsaved draft")
 

@@ -84,6 +84,19 @@ async def test_notices_are_shortened_before_names_of_screens(width: int, screens
         assert line.endswith(notices)
 
 
+@pytest.mark.parametrize("screen", ["Experiments", "Engagement"])
+async def test_key_of_needs_you_stays_beside_a_long_name(screen: str) -> None:
+    app = Console(FakeDesk(1).open, clock=lambda: NOW)  # type: ignore[arg-type]
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until_idle(pilot)
+        line = TopLine("sample", screen)
+        await app.screen.mount(line)
+        app.needs_user = 2
+        text = line.lines(78)[0].plain
+        assert text.endswith("  0 Needs you (2)")
+        assert "1 Review  2 Sched.  3 Sources  4 Exper.  5 Engag.  6 Setup" in text
+
+
 @pytest.mark.parametrize(
     ("width", "screen", "count", "notices"),
     [

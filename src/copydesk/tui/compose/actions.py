@@ -45,8 +45,19 @@ def open_compose(app: "DeskApp") -> None:
     app.run_desk_task(partial(_open, app, app.screen_stack[0]), hold_keys=Hold.SCREEN)
 
 
+async def offer_unsaved(app: "DeskApp", desk: "Desk") -> None:
+    """Notify about a draft that was typed and not created, unless the form has shown it already."""
+    saved = await _autosaved(desk).load()
+    if saved and not app.is_screen_installed(COMPOSE_SCREEN):
+        app.notify(labels.unsaved_draft(), severity="warning")
+
+
+def _autosaved(desk: "Desk") -> AutosavedText:
+    return AutosavedText(Autosave(desk.settings.data_home / COMPOSE_FOLDER), NEW_DRAFT_NAME)
+
+
 async def _open(app: "DeskApp", base: Screen[Any], desk: "Desk") -> None:
-    autosave = AutosavedText(Autosave(desk.settings.data_home / COMPOSE_FOLDER), NEW_DRAFT_NAME)
+    autosave = _autosaved(desk)
     saved = await autosave.load()
     platforms = tuple(dict.fromkeys(account.details.platform for account in await desk.accounts.list()))
     # Installed once and kept, because its form takes longer to build than a key may take.

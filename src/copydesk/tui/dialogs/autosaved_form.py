@@ -152,10 +152,11 @@ class AutosavedForm(Dialog[bool], inherit_bindings=False):
             await self.finish(saved=True)
         elif self.is_attached:
             self.set_editable(editable=True)
-            # If the form is detached the console is closing, and nobody would read the refusal.
-            self.show_notice(refusal)
             # The scheduled autosave may not have run before saving started.
             await self._autosave_now()
+            # If the form is detached the console is closing, and nobody would read the refusal. It comes last: where
+            # neither can be written, the failed autosave would hide why Ctrl+S did nothing.
+            self.show_notice(refusal)
 
     def action_leave(self) -> None:
         """Close; ask first if something would be lost."""

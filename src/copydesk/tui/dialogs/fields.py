@@ -154,6 +154,11 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
     def _show_error(self, message: Refused) -> None:
         self._is_submitting = False
         self.query_one("#wrong", Static).update(Content(clean(self._describe(message.error))))
+        wrong = {name for name, _ in message.error.errors} if isinstance(message.error, InvalidError) else set()
+        lines = [line for field, line in zip(self._fields, self.inputs, strict=True) if field.name in wrong]
+        # What is typed next is meant for the field that the error names.
+        if lines and not any(line.has_focus for line in lines):
+            lines[0].focus()
 
     def _describe(self, error: CopydeskError) -> str:
         """Return the error with its fields called as the form labels them: `handle is missing`."""

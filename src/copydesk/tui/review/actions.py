@@ -329,6 +329,7 @@ class ReviewActions:
         self.app.run_desk_task(self._load_reasons)
         self.app.run_desk_task(self._load_autosaved_answers)
         self.editing.offer_autosaved()
+        self.app.offer_unsaved_draft()
         self.presence.start()
 
     async def _load_autosaved_answers(self, desk: "Desk") -> None:

@@ -374,6 +374,11 @@ class PublishActions:
         if not blockers:
             return []
         name, first = labels.draft_name((await desk.drafts.get(draft_id)).text), blockers[0]
+        for report in await desk.posting.list_deliveries(draft_id):
+            # What blocks it names commands; here keys do the same.
+            if report.is_unresolved and report.account == first.account:
+                unknown = labels.unknown_outcome(report.account, is_final=report.state in FINAL_STATES)
+                return [f"{name}: {unknown}"]
         return [labels.posting_blocked(name, first.account, first.message, first.part)]
 
 

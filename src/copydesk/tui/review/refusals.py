@@ -64,6 +64,8 @@ def refusal(key_id: str, status: Status, *, archived: bool) -> str:
     rule = RULES.get(key_id)
     if rule is None or (not archived and status in rule.statuses):
         return ""
+    if key_id == "review.mark_posted" and not archived:
+        return labels.NO_DELIVERY_IN_DOUBT
     try:
         if rule.action is None:
             status_after_edit(status, archived=archived)

@@ -376,6 +376,11 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
         example_urls = {example.url for example in EXAMPLES}
         return all(row.source.last_fetch is None and row.source.url in example_urls for row in self.sources.rows)
 
+    def is_key_offered(self, key_id: str) -> bool:
+        """Offer the examples on a new desk, each until it is added."""
+        example = next((example for example in EXAMPLES if example.action == key_id), None)
+        return example is None or (self.is_new_desk and example.url not in self.source_urls)
+
     def action_add_example(self, number: int) -> None:
         """Add example `number`, counted from 0, while the desk is new; nothing is fetched.
 

@@ -20,9 +20,7 @@ _MIN_GAP = 2
 """Minimum cells between the left and the right part."""
 _TAB_GAP = 2
 """Cells between two screens."""
-_NUMBERS: Final[Mapping[str, str]] = {}
-_NAMES: Final = ({name: name.capitalize() for name in SCREEN_NAMES}, labels.SHORT_SCREEN_NAMES, _NUMBERS)
-"""The names of the screens that are not the current one: in full, short, or their numbers alone."""
+_FULL_NAMES: Final[Mapping[str, str]] = {name: name.capitalize() for name in SCREEN_NAMES}
 _Right = tuple[Content, Content, Content, Content, Content]
 """Progress, account, clock, deliveries that need the user, problems."""
 
@@ -36,6 +34,10 @@ class TopLine(StaticLines):
     def __init__(self, desk_name: str, screen: str) -> None:
         super().__init__()
         self._screen = screen.lower()
+        full_name = {self._screen: _FULL_NAMES[self._screen]} if self._screen in _FULL_NAMES else {}
+        short = labels.SHORT_SCREEN_NAMES
+        self._names: Final[tuple[Mapping[str, str], ...]] = (_FULL_NAMES, {**short, **full_name}, short, full_name)
+        """The names of the screens: in full, only the current one in full, all short, or the others as numbers."""
         self._desk_name = desk_name
         self._work = Content("")
         self._click_areas: list[tuple[range, str]] = []
@@ -63,11 +65,12 @@ class TopLine(StaticLines):
     def lines(self, width: int) -> list[Content]:
         """Return the line. Names of the screens stay words, however short, where all of the right part fits, too."""
         # The right part has priority over long names: it is news. Only a few words of it are left out before names are.
-        full, short, numbered = self._left_variants()
+        full, short, shortest, numbered = self._left_variants()
         rights_in_words, all_rights = self._right_variants(in_words=True), self._right_variants()
         attempts = (
             (full, rights_in_words),
             (short, rights_in_words),
+            (shortest, rights_in_words),
             ([*full, *short], all_rights),
             (numbered, self._partial_right_variants()),
         )
@@ -85,7 +88,7 @@ class TopLine(StaticLines):
                         ]
                         return [left.pad_right(gap) + right]
         self._click_areas = []
-        return [self._tabs(_NUMBERS).truncate(max(width, 1))]
+        return [self._tabs(self._names[-1]).truncate(max(width, 1))]
 
     async def on_click(self, event: events.Click) -> None:
         """Switch to the clicked screen or the deliveries that need the user, or open the log."""
@@ -118,7 +121,7 @@ class TopLine(StaticLines):
         """Return the cells of the number and name of each screen."""
         line = self.lines(self.drawable_size.width)[0].plain
         # The desk's name before them may contain digits and wide characters, too.
-        offset = max(line.rfind(self._tabs(names).plain) for names in _NAMES)
+        offset = max(line.rfind(self._tabs(names).plain) for names in self._names)
         tabs, before = line[max(offset, 0) :], Content(line[: max(offset, 0)]).cell_length
         cells = {}
         for number, screen in enumerate(SCREEN_NAMES, 1):
@@ -174,22 +177,20 @@ class TopLine(StaticLines):
         ]
 
     def _left_variants(self) -> tuple[list[Content], ...]:
-        """Return variants of the left part, the longest first: all names in full, short, and the current one only."""
+        """Return variants of the left part for each variant of the names, the longest first."""
         titles = [Content.styled(labels.APP_NAME, "accent")]
         if self._desk_name:
             # The desk's name is more informative than the program's.
             desk = Content.styled(self._desk_name, "warn")
             titles = [titles[0] + Content.styled(" · ", "dim") + desk, desk]
         prefixes = [title + Content("  ") for title in titles]
-        return tuple([*(title + tabs for title in prefixes), tabs] for tabs in map(self._tabs, _NAMES))
+        return tuple([*(title + tabs for title in prefixes), tabs] for tabs in map(self._tabs, self._names))
 
     def _tabs(self, names: Mapping[str, str]) -> Content:
         tabs = []
         for number, screen in enumerate(SCREEN_NAMES, 1):
-            is_current = screen == self._screen
-            name = screen.capitalize() if is_current else names.get(screen, "")
-            label = f"{number} {name}".rstrip()
-            tabs.append(Content.styled(label, "current" if is_current else "dim"))
+            label = f"{number} {names.get(screen, '')}".rstrip()
+            tabs.append(Content.styled(label, "current" if screen == self._screen else "dim"))
         return Content("  ").join(tabs)
 
 
