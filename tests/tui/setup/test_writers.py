@@ -50,6 +50,22 @@ async def test_language_model_is_added_and_tried(tmp_path: Path) -> None:
     assert await list_names(tmp_path) == [("offline", 1), ("gpt", None)]
 
 
+async def test_enter_goes_on_to_the_model(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, transport=FakeChatCompletions(draft_answer(POST))) as ui:
+        await open_writers(ui)
+        await ui.press("A")
+        await wait_for_text(ui, "Add a language model and test it")
+        await type_text(ui, "gpt\ntest-model\n")
+        await wait_for_text(ui, "test-model-2026-01-15 wrote a post")
+
+
+async def test_placeholders_fit_80_columns(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, size=(80, 24)) as ui:
+        await open_writers(ui)
+        await ui.press("A")
+        await wait_for_text(ui, "empty for OpenAI or Anthropic; https://…/v1")
+
+
 async def test_failed_test_stays_in_the_form(tmp_path: Path) -> None:
     async with open_setup(tmp_path, transport=FakeChatCompletions(error_response(404, "No such model."))) as ui:
         await open_writers(ui)

@@ -75,8 +75,14 @@ class WriterActions:
         from copydesk.tui.dialogs.fields import Field, FieldsDialog  # noqa: PLC0415 - not needed for the first paint
 
         fields = [
-            Field("name", labels.FIELD_NAME, labels.WRITER_NAME_PLACEHOLDER, max_length=MAX_WRITER_NAME_LENGTH),
-            Field("model", labels.FIELD_MODEL, labels.MODEL_PLACEHOLDER, max_length=MAX_MODEL_LENGTH),
+            Field(
+                "name",
+                labels.FIELD_NAME,
+                labels.WRITER_NAME_PLACEHOLDER,
+                max_length=MAX_WRITER_NAME_LENGTH,
+                required=True,
+            ),
+            Field("model", labels.FIELD_MODEL, labels.MODEL_PLACEHOLDER, max_length=MAX_MODEL_LENGTH, required=True),
             Field(
                 "protocol",
                 labels.FIELD_PROTOCOL,
