@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from console_driver import ConsoleDriver, type_text
 from copydesk.cli.context import Context
@@ -21,7 +22,7 @@ from setup_driver import (
     wait_for_prompt,
     wait_for_text,
 )
-from sign_in_platforms import CODE, authorize
+from sign_in_platforms import CODE, FakePasswordPlatform, authorize
 from x_sign_in import CLIENT_SECRETS, open_page, serve_x
 
 X, KEYED, BROWSER = 2, 11, 10
@@ -111,6 +112,17 @@ async def test_field_that_is_missing_is_focused(tmp_path: Path) -> None:
         await type_text(ui, "open\n")
         await wait_for_text(ui, "handle is missing")
         await type_text(ui, "me\n")
+        await wait_for_text(ui, "Connected keyed:me.")
+
+
+async def test_server_that_is_missing_is_focused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakePasswordPlatform, "info", replace(FakePasswordPlatform.info, default_server=""))
+    async with open_setup(tmp_path) as ui:
+        await choose_platform(ui, KEYED)
+        await ui.press("tab")
+        await type_text(ui, "me\nopen\n")
+        await wait_for_text(ui, "server is missing")
+        await type_text(ui, "keyed.example\n")
         await wait_for_text(ui, "Connected keyed:me.")
 
 

@@ -571,7 +571,7 @@ def _without_distance(formatted: str) -> str:
 def _server_url(login: "ConnectMethod", server: str) -> str:
     """Return the server as a URL. Raise InvalidError if it is missing and the platform has no default."""
     if not server and not login.default_server:
-        raise InvalidError(FieldError("server", labels.server_required(login.platform)))
+        raise InvalidError(FieldError("url", labels.server_required(login.platform)))
     # Users tend to type the bare host name.
     if server and "://" not in server:
         return f"https://{server}"
