@@ -10,7 +10,6 @@ from textual.screen import Screen
 from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
-from textual.widgets._toast import Toast
 
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
@@ -57,7 +56,7 @@ class KeyLine(StaticLines):
 
     def _on_layout(self, _: Screen[object]) -> None:
         """Show no keys below a toast, where they would be cut off."""
-        toasts = [toast.region for toast in self.screen.query(Toast) if toast.region.overlaps(self.region)]
+        toasts = [toast.region for toast in self.screen.query("Toast") if toast.region.overlaps(self.region)]
         covered = self.content_region.right - min((toast.x for toast in toasts), default=self.content_region.right)
         if covered != self._covered:
             self._covered = covered
