@@ -346,7 +346,7 @@ class Console(DeskApp, inherit_bindings=False):
 
     def offer_unsaved_draft(self) -> None:
         """Notify about a draft that was typed in an earlier session and not created."""
-        from copydesk.tui.compose.actions import offer_unsaved  # noqa: PLC0415
+        from copydesk.tui.compose.unsaved import offer_unsaved  # noqa: PLC0415
 
         self.run_desk_task(lambda desk: offer_unsaved(self, desk))
 

@@ -9,8 +9,8 @@ from copydesk.desk import Desk
 from copydesk.editor import Autosave
 from copydesk.model.draft import Format, Status
 from copydesk.tui.compose import dialog
-from copydesk.tui.compose.actions import COMPOSE_FOLDER
 from copydesk.tui.compose.dialog import ComposeState, ImageInput
+from copydesk.tui.compose.unsaved import COMPOSE_FOLDER
 from copydesk.tui.labels import COMPOSE_PLACEHOLDERS
 from copydesk.tui.review.screen import ReviewScreen
 from delayed_responses import wait_until

@@ -12,7 +12,7 @@ from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from copydesk.editor import Autosave
 from copydesk.model.schedule import Slot
 from copydesk.tui.app import Console
-from copydesk.tui.compose import actions
+from copydesk.tui.compose import actions, unsaved
 from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.dialogs.autosaved_form import AutosavedText
 from copydesk.tui.dialogs.base import PageDialog
@@ -34,7 +34,7 @@ async def composing_held(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[ReviewDriver, DelayedResponse]]:
     """Press c on the review; the form opens when the yielded handle is released."""
-    text = AutosavedText(Autosave(home / actions.COMPOSE_FOLDER), actions.NEW_DRAFT_NAME)
+    text = AutosavedText(Autosave(home / unsaved.COMPOSE_FOLDER), unsaved.NEW_DRAFT_NAME)
     monkeypatch.setattr(actions, "AutosavedText", lambda *_: text)
     held = DelayedResponse(text, "load")
     async with open_review(home, texts=TEXTS[:2]) as review:

@@ -7,8 +7,8 @@ import pytest
 from console_driver import ConsoleDriver, FakeDesk, make_console, open_console, successful_run, wait_until_idle
 from copydesk.editor import Autosave
 from copydesk.errors import StoreError
-from copydesk.tui.compose.actions import COMPOSE_FOLDER
 from copydesk.tui.compose.dialog import ComposeDialog
+from copydesk.tui.compose.unsaved import COMPOSE_FOLDER
 from copydesk.tui.dialogs.prompt import PromptDialog
 from copydesk.tui.setup.voice_dialog import VoiceDialog
 from copydesk.tui.sources.form_state import SourceLocation

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
-from copydesk.editor import Autosave, UnsavedText
+from copydesk.editor import UnsavedText
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import ImageSource, Status
 from copydesk.model.requests import CreatedDrafts, CreationMode
@@ -24,6 +24,7 @@ from copydesk.tui.compose.dialog import (
     parse_images,
     parse_state,
 )
+from copydesk.tui.compose.unsaved import COMPOSE_SCREEN, NEW_DRAFT_NAME, composed_texts
 from copydesk.tui.dialogs.autosaved_form import AutosavedText
 from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.runtime.key_buffer import Hold
@@ -32,12 +33,6 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.tui.desk_app import DeskApp
 
-COMPOSE_SCREEN = "compose"
-"""Name under which the one compose screen is installed."""
-COMPOSE_FOLDER = "composed"
-NEW_DRAFT_NAME = "new"
-"""Autosave name of a draft that has no id yet."""
-
 
 def open_compose(app: "DeskApp") -> None:
     """Compose a new draft, or continue one that was typed but not created."""
@@ -45,19 +40,8 @@ def open_compose(app: "DeskApp") -> None:
     app.run_desk_task(partial(_open, app, app.screen_stack[0]), hold_keys=Hold.SCREEN)
 
 
-async def offer_unsaved(app: "DeskApp", desk: "Desk") -> None:
-    """Notify about a draft that was typed and not created, unless the form has shown it already."""
-    saved = await _autosaved(desk).load()
-    if saved and not app.is_screen_installed(COMPOSE_SCREEN):
-        app.notify(labels.unsaved_draft(), severity="warning")
-
-
-def _autosaved(desk: "Desk") -> AutosavedText:
-    return AutosavedText(Autosave(desk.settings.data_home / COMPOSE_FOLDER), NEW_DRAFT_NAME)
-
-
 async def _open(app: "DeskApp", base: Screen[Any], desk: "Desk") -> None:
-    autosave = _autosaved(desk)
+    autosave = AutosavedText(composed_texts(desk), NEW_DRAFT_NAME)
     saved = await autosave.load()
     platforms = tuple(dict.fromkeys(account.details.platform for account in await desk.accounts.list()))
     # Installed once and kept, because its form takes longer to build than a key may take.
