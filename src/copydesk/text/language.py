@@ -109,10 +109,11 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SCRIPT_LETTER = re.compile(
     "[\u0370-\u03ff\u0590-\u06ff\u0750-\u077f\u0900-\u097f\u0e01-\u0e5b\u1100-\u11ff\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
+HANGUL = re.compile("[\u1100-\u11ff\uac00-\ud7af]")
 _SCRIPTS = (
     # First match wins: Japanese before Chinese, whose characters it uses; Persian before Arabic.
     ("ja", re.compile("[\u3041-\u30ff]"), 0.1),
-    ("ko", re.compile("[\u1100-\u11ff\uac00-\ud7af]"), 0.4),
+    ("ko", HANGUL, 0.4),
     ("zh", re.compile("[\u3400-\u9fff]"), 0.6),
     ("fa", re.compile("[\u067e\u0686\u0698\u06af\u06a9\u06cc]"), 0.06),
     ("ar", re.compile("[\u0600-\u06ff\u0750-\u077f]"), 0.6),

@@ -10,6 +10,7 @@ from copydesk.drafting.extract.passages import UNSPACED
 from copydesk.drafting.rules.analyzed_text import AnalyzedText, analyze_source, ngrams, split_words
 from copydesk.model.voice import Emoji
 from copydesk.text import links
+from copydesk.text.language import HANGUL
 from copydesk.text.length import count_emoji
 
 DEFAULT_MAX_HASHTAGS = 2
@@ -26,7 +27,6 @@ MAX_DEVIATION, MAX_MEAN_DEVIATION = 2.5, 1.6
 """Standard deviations from the examples: of one feature, and of all on average."""
 
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++\s|\n++")
-_HANGUL = re.compile("[\u1100-\u11ff\uac00-\ud7af]")
 _FIRST_PERSON = frozenset(["i", "i'm", "i've", "i'd", "i'll", "my", "me", "we", "our", "us"])
 _FEATURES = (
     ("Much longer sentences", "Much shorter sentences"),
@@ -68,7 +68,7 @@ def avoid_pattern(avoid: tuple[str, ...]) -> re.Pattern[str] | None:
 def _phrase_pattern(phrase: str) -> str:
     before = r"(?<!\w)" if _has_boundary(phrase[0]) else ""
     # Korean particles follow their word without a space: 혁명을.
-    has_end = _has_boundary(phrase[-1]) and not _HANGUL.match(phrase[-1])
+    has_end = _has_boundary(phrase[-1]) and not HANGUL.match(phrase[-1])
     after = r"(?:s|es|d|ed|ing)?(?!\w)" if has_end else ""
     return before + re.escape(phrase).replace(r"\ ", r"\s+").replace("'", "['’]") + after
 

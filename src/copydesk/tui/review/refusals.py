@@ -14,6 +14,8 @@ class _Rule(NamedTuple):
     """The action that the error names; None for an edit."""
     statuses: frozenset[Status]
     """The states in which the key does something."""
+    otherwise: str = ""
+    """Why it does nothing in the others; empty if the table of transitions says so."""
 
 
 def _rule(action: Action, *more: Status) -> _Rule:
@@ -33,7 +35,7 @@ RULES: Mapping[str, _Rule] = {
     "review.schedule_at": _rule(Action.SCHEDULE, *TO_REVIEW, *ACTIONS[Action.RESCHEDULE].from_statuses),
     "review.post": _rule(Action.POST, *TO_REVIEW),
     # Of a draft that is being posted, one of several deliveries may have an unknown outcome.
-    "review.mark_posted": _rule(Action.POST, Status.POSTING),
+    "review.mark_posted": _rule(Action.POST, Status.POSTING)._replace(otherwise=labels.NO_DELIVERY_IN_DOUBT),
     "review.edit": _EDIT,
     "review.edit_outside": _EDIT,
 }
@@ -64,8 +66,8 @@ def refusal(key_id: str, status: Status, *, archived: bool) -> str:
     rule = RULES.get(key_id)
     if rule is None or (not archived and status in rule.statuses):
         return ""
-    if key_id == "review.mark_posted" and not archived:
-        return labels.NO_DELIVERY_IN_DOUBT
+    if rule.otherwise and not archived:
+        return rule.otherwise
     try:
         if rule.action is None:
             status_after_edit(status, archived=archived)
