@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from urllib.parse import unquote
 
 from copydesk.drafting.check_context import ERROR, CheckContext, Rule, RuleMatch, always, has_source
 from copydesk.drafting.rules.analyzed_text import MAX_SOURCE_LENGTH, AnalyzedText, split_words
@@ -86,8 +87,8 @@ def _private_link(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch
 
 
 def _is_private(host: str) -> bool:
-    # As browsers read it: full-width digits as plain ones.
-    name = unicodedata.normalize("NFKC", host).strip("[]").rstrip(".")
+    # As browsers read it: decoded, full-width digits as plain ones, an ideographic full stop as a full stop.
+    name = unicodedata.normalize("NFKC", unquote(host)).replace("。", ".").strip("[]").rstrip(".")
     is_local_name = name.endswith(_LOCAL_NAMES) or ("." not in name and ":" not in name)
     return is_local_name or is_local_host(name)
 
