@@ -14,6 +14,7 @@ from copydesk.drafting.model_writer.source_text import (
     new_delimiter,
     shorten,
 )
+from copydesk.drafting.rules.voice import MAX_SPARING_EMOJI
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, Link, Voice
 from drafting_fixtures import make_brief, make_voice
@@ -88,7 +89,7 @@ def test_form_of_the_answer_depends_on_the_endpoint(schema: bool) -> None:
         (make_brief(voice=make_voice(link=Link.NEVER)), "Include no link."),
         (make_brief(url=None), "Include no link."),
         (make_brief(voice=make_voice(hashtags=0)), "No hashtags."),
-        (make_brief(voice=make_voice(emoji=Emoji.SPARING)), "At most one emoji."),
+        (make_brief(voice=make_voice(emoji=Emoji.SPARING)), f"At most {MAX_SPARING_EMOJI} emoji."),
         (make_brief(voice=make_voice(max_length=99)), "at most 99 characters"),
         (make_brief(platforms=("bluesky", "mastodon")), "at most 300 characters"),
         (make_brief(Format.THREAD, voice=make_voice(Format.THREAD, max_parts=3)), "2 to 3 posts"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from copydesk.drafting.extract.attribution import get_source_name
 from copydesk.drafting.model_writer.source_text import MAX_SOURCE_LENGTH, clean_source, fence, shorten
-from copydesk.drafting.rules.voice import DEFAULT_MAX_HASHTAGS, describe_style
+from copydesk.drafting.rules.voice import DEFAULT_MAX_HASHTAGS, MAX_SPARING_EMOJI, describe_style
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import Format
 from copydesk.model.serialization import Json, Struct
@@ -201,7 +201,7 @@ def _format_rules(brief: Brief) -> list[str]:
     if settings.emoji is Emoji.NEVER or settings.emoji is None:
         lines.append("No emoji.")
     elif settings.emoji is Emoji.SPARING:
-        lines.append("At most one emoji.")
+        lines.append(f"At most {MAX_SPARING_EMOJI} emoji.")
     if brief.format is not Format.BLOG:
         lines.append("Plain text without Markdown.")
     return lines
