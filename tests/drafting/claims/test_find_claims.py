@@ -83,6 +83,29 @@ def test_meaning_is_compared(sentence: str, verdict: ClaimVerdict) -> None:
 
 
 @pytest.mark.parametrize(
+    ("spelled", "number"),
+    [
+        ("twenty-five", 25),
+        ("two hundred", 200),
+        ("three dozen", 36),
+        ("fifteen hundred", 1500),
+        ("two hundred and fifty-six", 256),
+        ("three hundred thousand", 300_000),
+    ],
+)
+def test_spelled_number_is_the_same_in_digits(spelled: str, number: int) -> None:
+    materials = (Material(Field.TEXT, f"The new library in Lyon lends {number:,} tools."),)
+    (claim,) = find_claims(f"The new library in Lyon lends {spelled} tools.", materials)
+    assert claim.verdict is SUPPORTED
+
+
+def test_spelled_number_is_not_the_sum_of_its_words() -> None:
+    materials = (Material(Field.TEXT, "The new library in Lyon lends 102 tools."),)
+    (claim,) = find_claims("The new library in Lyon lends two hundred tools.", materials)
+    assert claim.verdict is CONTRADICTS
+
+
+@pytest.mark.parametrize(
     "sentence",
     [
         "Mayor Paul Petit will close it.",  # the source says "may"

@@ -113,7 +113,7 @@ class EventSender:
                 count += 1
                 # Stored after the response: killed before, it is sent again under the same id.
                 exists = await self._ctx.write(webhooks.save_attempt, target, delivery.event.id, result)
-                # The order is part of the promise: later events wait until this one is accepted or given up.
+                # The server may be down: the events after this one wait for the pause, not until this one is accepted.
                 if not exists or result.error is not None:
                     return count
                 target = replace(target, failures=0, failing_since=None)

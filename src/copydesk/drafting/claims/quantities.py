@@ -1,8 +1,7 @@
 """The quantities and dates of a sentence: numbers with their unit, currency and magnitude, days, months and years."""
 
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -164,7 +163,7 @@ _UNIT_TABLE |= {
 @lru_cache(maxsize=8)
 def _number_pattern(language: Language) -> re.Pattern[str]:
     numerals = "|".join(sorted(language.numerals, key=len, reverse=True))
-    words = rf"|\b(?:{numerals})(?:[ -](?:{numerals}))?\b" if numerals else ""
+    words = rf"|\b(?:{numerals})(?:(?:[ -]|(?<=hundred) and )(?:{numerals}))*\b" if numerals else ""
     scales = "|".join(sorted(map(re.escape, _SCALE_TABLE), key=len, reverse=True))
     units = "|".join(sorted(map(re.escape, _UNIT_TABLE), key=len, reverse=True))
     number = rf"(?<![\w.,/-])(?:{_DIGITS})|(?<=[$€£¥₹])(?:{_DIGITS})|(?<=\d-)\d+(?![\w-]){words}"
@@ -217,7 +216,7 @@ def _parse(match: re.Match[str], language: Language) -> Quantity | None:
 
 def _number(text: str, language: Language) -> float | None:
     if not text[0].isdigit():
-        return math.fsum(language.numerals[word] for word in re.split("[ -]", fold(text)))
+        return _spelled_number([language.numerals[word] for word in re.split("[ -]", fold(text)) if word != "and"])
     text = re.sub("[\u202f\u00a0 ]", "", text)
     thousands, decimal = (".", ",") if language.decimal_comma else (",", ".")
     if re.fullmatch(rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+(?:{re.escape(decimal)}\d+)?", text):
@@ -226,6 +225,15 @@ def _number(text: str, language: Language) -> float | None:
         return float(text.replace(",", "."))
     except ValueError:
         return None
+
+
+def _spelled_number(values: Iterable[float]) -> float:
+    """Return the number that is spelled by words of these values."""
+    number = 0.0
+    for value in values:
+        # A larger word multiplies, a smaller one is added: two hundred, fifteen hundred, quatre-vingt; twenty-five.
+        number = number * value if 0 < number < value else number + value
+    return number
 
 
 def _find_fractions(text: str) -> Iterator[Quantity]:
