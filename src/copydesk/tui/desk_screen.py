@@ -4,10 +4,11 @@ Each has a header and a footer, and loads from the desk when that opens or chang
 show its progress.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import getters
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -15,10 +16,10 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
-from copydesk.tui import empty_states
+from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import KeyContext
-from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, RunChanged
+from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, RunChanged, WorkStatusChanged
 from copydesk.tui.runtime.desk_tasks import DeskWork, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.widgets.key_hints import KeyLine
@@ -171,6 +172,26 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     def on_run_changed(self, message: RunChanged) -> None:
         """Show the progress of the run in the header."""
         self.query_one(TopLine).show_run(message.view)
+
+    @on(WorkStatusChanged)
+    def _show_work(self, message: WorkStatusChanged) -> None:
+        self.query_one(TopLine).show_work(message.text)
+
+    @contextmanager
+    def report_progress(self, word: str) -> Iterator[Callable[[int, int], None]]:
+        """Yield a function that shows in the header how many of all drafts are done, after `word`: `Approving`."""
+        reported = False
+
+        def report(count: int, total: int) -> None:
+            nonlocal reported
+            reported = True
+            self.post_message(WorkStatusChanged(labels.bulk_progress(word, count, total)))
+
+        try:
+            yield report
+        finally:
+            if reported:
+                self.post_message(WorkStatusChanged(""))
 
     def show_keys(self, *where: KeyContext) -> None:
         """Show the keys of these contexts in the footer."""

@@ -17,7 +17,7 @@ from copydesk.model.draft import (
     Severity,
     Status,
 )
-from copydesk.model.transitions import ACTIONS, COUNTERSIGN, EDIT
+from copydesk.model.transitions import ACTIONS, COUNTERSIGN, EDIT, EventKind
 from copydesk.text import clean
 from copydesk.text.formatting import (
     describe_confidence,
@@ -580,6 +580,8 @@ IN_PROGRESS = {
     Action.CANCEL_SCHEDULE: "Unscheduling",
 }
 """A bulk action in the header while it runs."""
+UNDO_IN_PROGRESS = {EventKind.UNDO: "Undoing", EventKind.REDO: "Redoing"}
+RESTORE_IN_PROGRESS = "Restoring"
 MAX_NAME_LENGTH = 40
 """Characters of a draft's first line that identify it."""
 
@@ -1335,9 +1337,9 @@ def bulk_done(count: int, word: str, *, newer: int, skipped: Mapping[str, int], 
     return f"{sentence} · {undo_hint()}" if count else sentence
 
 
-def bulk_progress(action: str, count: int, total: int) -> str:
-    """Return the progress of a bulk action in the header."""
-    return f"{IN_PROGRESS[Action(action)]} {count:,}/{total:,}"
+def bulk_progress(word: str, count: int, total: int) -> str:
+    """Return the progress of a bulk action, or of its undo, in the header."""
+    return f"{word} {count:,}/{total:,}"
 
 
 def bulk_interrupted(action: str, count: int, remaining: int) -> str:

@@ -22,13 +22,15 @@ class UndoSkipList:
     def __init__(self) -> None:
         self.skipped: set[int] = set()
 
-    async def undo(self, desk: "Desk", should_stop: Callable[[], bool]) -> "UndoResult":
+    async def undo(
+        self, desk: "Desk", should_stop: "ShouldStop", on_progress: "OnProgress" = lambda *_: None
+    ) -> "UndoResult":
         """Undo the last change that was not refused before, and return what was undone.
 
         Raise ConflictError if it cannot be undone; the change is skipped next time.
         """
         try:
-            return await desk.drafts.undo(skip=self.skipped, is_cancelled=should_stop)
+            return await desk.drafts.undo(skip=self.skipped, on_progress=on_progress, is_cancelled=should_stop)
         except UndoNotAllowedError as error:
             # The user is told once, and the next press goes on to the change before.
             self.skipped.add(error.change_id)
@@ -48,6 +50,8 @@ DraftIds = tuple[str, ...]
 """Changed drafts, whose history the desk keeps; an empty tuple stands for the user's last change of any draft."""
 ShouldStop = Callable[[], bool]
 """Returns True if no further draft of a bulk change should be started."""
+OnProgress = Callable[[int, int], None]
+"""Called with the number of drafts of a bulk change that were processed, and of all of them."""
 
 
 DraftHistory = Callable[["Desk", EventKind], Awaitable[None]]
@@ -81,7 +85,7 @@ class UndoStack:
         # A new change starts another line of history, as in every editor.
         self._redo_steps.clear()
 
-    async def undo(self, desk: "Desk", should_stop: ShouldStop) -> str:
+    async def undo(self, desk: "Desk", should_stop: ShouldStop, on_progress: OnProgress = lambda *_: None) -> str:
         """Undo the last step, or the user's last change of drafts if there is none; return its description.
 
         The description is empty if `history` has reported it. Raise ConflictError if the step cannot be undone; the
@@ -94,7 +98,7 @@ class UndoStack:
                 return ""
             try:
                 # The step stays on the stack until this succeeds, so that it can be tried again.
-                description = await self._take_back(desk, step, should_stop)
+                description = await self._take_back(desk, step, should_stop, on_progress)
             except (ConflictError, NotFoundError) as error:
                 self._raise_if_first_refusal(step, error)
                 # Refused a second time: drop the step and try the one before it.
@@ -126,16 +130,18 @@ class UndoStack:
     async def _newest_event(self, desk: "Desk") -> int:
         return (await desk.drafts.history_position()).newest if self._history is not None else 0
 
-    async def _take_back(self, desk: "Desk", step: UndoStep | DraftIds, stopped: ShouldStop) -> str:
+    async def _take_back(
+        self, desk: "Desk", step: UndoStep | DraftIds, stopped: ShouldStop, on_progress: OnProgress
+    ) -> str:
         self.changed_drafts = ()
         if isinstance(step, UndoStep):
             await step.undo(desk)
             return step.description
         if step:
-            description = await _run_for_drafts(desk.drafts.undo, step, stopped, undo=True)
+            description = await _run_for_drafts(desk.drafts.undo, step, stopped, on_progress, undo=True)
             self.changed_drafts = step
             return description
-        undone = await self.skip_list.undo(desk, stopped)
+        undone = await self.skip_list.undo(desk, stopped, on_progress)
         self.changed_drafts = undone.succeeded
         return _describe(undone, undo=True)
 
@@ -149,7 +155,7 @@ class UndoStack:
             hint = labels.undo_next_hint(self._action_id)
             raise ConflictError(error.message, hint=hint) from error
 
-    async def redo(self, desk: "Desk", should_stop: ShouldStop) -> str:
+    async def redo(self, desk: "Desk", should_stop: ShouldStop, on_progress: OnProgress = lambda *_: None) -> str:
         """Redo the step that was undone last; return its description, empty if `history` has reported it."""
         step = await self._next_step(desk, EventKind.REDO)
         self.changed_drafts = ()
@@ -164,9 +170,12 @@ class UndoStack:
                 self._redo_steps.pop()
                 raise
             description = step.description
-        else:
-            description = await _run_for_drafts(desk.drafts.redo, step, should_stop, undo=False)
+        elif step:
+            description = await _run_for_drafts(desk.drafts.redo, step, should_stop, on_progress, undo=False)
             self.changed_drafts = step
+        else:
+            redone = await desk.drafts.redo(on_progress=on_progress, is_cancelled=should_stop)
+            description = _describe(redone, undo=False)
         # A slice, as the stack may be empty here, too.
         del self._redo_steps[-1:]
         self._undo_steps.append(_Entry(step, await self._newest_event(desk)))
@@ -174,11 +183,16 @@ class UndoStack:
 
 
 async def _run_for_drafts(
-    operation: "Callable[[str | None], Awaitable[UndoResult]]", ids: DraftIds, stopped: ShouldStop, *, undo: bool
+    operation: "Callable[[str | None], Awaitable[UndoResult]]",
+    ids: DraftIds,
+    stopped: ShouldStop,
+    on_progress: OnProgress,
+    *,
+    undo: bool,
 ) -> str:
     """Undo or redo the last change of each draft; raise the first error if all of them fail."""
-    if len(ids) <= 1:
-        return _describe(await operation(ids[0] if ids else None), undo=undo)
+    if len(ids) == 1:
+        return _describe(await operation(ids[0]), undo=undo)
     results: list[UndoResult] = []
     failed: list[CopydeskError] = []
     for draft_id in ids:
@@ -189,6 +203,7 @@ async def _run_for_drafts(
             results.append(await operation(draft_id))
         except CopydeskError as error:
             failed.append(error)
+        on_progress(len(results) + len(failed), len(ids))
     if not results:
         raise failed[0]
     description = labels.undo_description(
@@ -199,13 +214,14 @@ async def _run_for_drafts(
 
 def _describe(undone: "UndoResult", *, undo: bool) -> str:
     """Describe what was undone or redone: `reschedule (back to Tue 24 Nov 10:30)`, `approval of 12 drafts`."""
-    return labels.undo_description(
+    description = labels.undo_description(
         _action_name(undone),
         undone.scheduled_for,
         undo=undo,
         drafts=None if undone.bulk_id is None else len(undone.succeeded),
         failures=[failure.text for failure in undone.failed],
     )
+    return labels.undo_remaining(description, undone.left)
 
 
 def _action_name(undone: "UndoResult") -> str:

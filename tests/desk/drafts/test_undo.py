@@ -2,6 +2,7 @@
 
 import random
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -374,6 +375,15 @@ async def test_large_undo_can_be_stopped_and_continued(desk, tmp_path, monkeypat
     assert (len(result.succeeded), result.left) == (2, 1)
     while restorable_rows(tmp_path) != last:
         await desk.drafts.redo()
+
+
+async def test_undo_of_a_bulk_reports_progress(desk, monkeypatch):
+    monkeypatch.setattr("copydesk.desk.drafts.undo.MAX_IDS", 2)
+    ids, progress = await create_drafts(desk, 5), []
+    await desk.drafts.bulk_all(Action.ARCHIVE, ids)
+    for change in (desk.drafts.undo, desk.drafts.redo, partial(desk.drafts.restore, ids)):
+        await change(on_progress=lambda *counts: progress.append(counts))
+    assert progress == [(2, 5), (4, 5), (5, 5)] * 3
 
 
 @pytest.mark.parametrize("delivery", ["pending", "posted"])

@@ -20,6 +20,7 @@ from copydesk.tui.review import action_runner
 from copydesk.tui.review.action_runner import Outcome, describe_bulk, format_failures
 from copydesk.tui.review.actions import PromptAutosave
 from copydesk.tui.widgets.key_hints import KeyLine
+from copydesk.tui.widgets.top_line import TopLine
 from desk_fixtures import NOW, open_desk_at
 from review_driver import TEXTS, ReviewDriver, open_review, select_ids
 
@@ -121,6 +122,28 @@ async def test_undo_removes_the_result_of_the_bulk_action(tmp_path: Path) -> Non
         assert review.toasts == ["5 approved · u undo"]
         await review.press("u")
         assert review.toasts == ["Undid approval of 5 drafts · Ctrl+R redo"]
+
+
+async def test_bulk_undo_and_redo_show_their_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("review", "undo"):
+        monkeypatch.setattr(f"copydesk.desk.drafts.{module}.MAX_IDS", 2)
+    shown: list[str] = []
+    monkeypatch.setattr(TopLine, "show_work", lambda _, text: shown.append(text))
+    async with open_review(tmp_path) as review:
+        shown.clear()
+        await review.press("asterisk", "a", "u", "ctrl+r", "2", "u")
+        counts = ("2/5", "4/5", "5/5")
+        words = ("Approving", "Undoing", "Redoing", "Undoing")
+        assert shown == [text for word in words for text in (*(f"{word} {count}" for count in counts), "")]
+
+
+async def test_single_undo_shows_no_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(TopLine, "show_work", lambda _, text: shown.append(text))
+    async with open_review(tmp_path) as review:
+        shown.clear()
+        await review.press("a", "u", "ctrl+r")
+        assert shown == []
 
 
 @pytest.mark.parametrize("keys", [(), ("slash", *"that", "enter")], ids=["tab", "search"])

@@ -419,6 +419,24 @@ async def test_examples_are_added_once(tmp_path: Path) -> None:
         await wait_for_text(ui, "Sources · 2")
 
 
+async def test_examples_fit_a_small_terminal(tmp_path: Path) -> None:
+    async with open_sources(tmp_path, size=(60, 20)) as ui:
+        assert "r/opensource" in ui.text
+
+
+async def test_first_steps_scroll_in_a_low_terminal(tmp_path: Path) -> None:
+    async with open_sources(tmp_path, size=(60, 11)) as ui:
+        assert "No sources yet" in ui.text
+        assert "r/opensource" not in ui.text
+        await ui.press("G")
+        assert "r/opensource" in ui.text
+        # The data that is loaded again does not move the text.
+        await ui.press("full_stop")
+        assert "r/opensource" in ui.text
+        await ui.press("g")
+        assert "No sources yet" in ui.text
+
+
 async def test_run_continues_in_background_until_cancelled(tmp_path: Path) -> None:
     web = sample_web()
     held = web.hold(URL_ONE)

@@ -14,7 +14,7 @@ from copydesk.desk.drafts.create import DraftCreation
 from copydesk.desk.drafts.history_text import DraftHistory
 from copydesk.desk.drafts.interrupted import InterruptedBulks
 from copydesk.desk.drafts.review import Review
-from copydesk.desk.drafts.undo import IsCancelled, UndoRedo, load_history_position, load_next_undo
+from copydesk.desk.drafts.undo import IsCancelled, OnProgress, UndoRedo, load_history_position, load_next_undo
 from copydesk.desk.drafts.versions import Difference, Versions
 from copydesk.desk.drafts.views import ID_PAGE_SIZE, DraftViews
 from copydesk.desk.images.service import DraftImages
@@ -244,6 +244,7 @@ class Drafts:
         *,
         expected_version: int | None = None,
         skip: Collection[int] = (),
+        on_progress: OnProgress = lambda *_: None,
         is_cancelled: IsCancelled = lambda: False,
     ) -> UndoResult:
         """Undo the last change of a draft, or without an id the user's last change, a bulk as one.
@@ -251,26 +252,40 @@ class Drafts:
         `expected_version` is the version of that draft that the caller displayed; raise StaleVersionError for another.
 
         Drafts of a bulk that were changed since are left alone and reported; those undone individually are skipped. A
-        bulk is processed in batches of 100; no further batch is started once `is_cancelled` returns True. Raise
-        NotFoundError, or ConflictError with the reason. If the user's last change, or every draft of a bulk, cannot be
-        undone, raise UndoNotAllowedError; pass its `change_id` in `skip` to undo the change before it.
+        bulk is processed in batches of 100: `on_progress` is called after each of them with the number of drafts
+        processed and of all, and no further one is started once `is_cancelled` returns True. Raise NotFoundError, or
+        ConflictError with the reason. If the user's last change, or every draft of a bulk, cannot be undone, raise
+        UndoNotAllowedError; pass its `change_id` in `skip` to undo the change before it.
         """
         return await self._undo_redo.undo(
-            draft_id, expected_version=expected_version, skip=skip, is_cancelled=is_cancelled
+            draft_id, expected_version=expected_version, skip=skip, on_progress=on_progress, is_cancelled=is_cancelled
         )
 
     @operation
-    async def redo(self, draft_id: str | None = None, *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
+    async def redo(
+        self,
+        draft_id: str | None = None,
+        *,
+        on_progress: OnProgress = lambda *_: None,
+        is_cancelled: IsCancelled = lambda: False,
+    ) -> UndoResult:
         """Redo the last undone change of a draft or of the user. Raise as `undo` does, and after another change."""
-        return await self._undo_redo.redo(draft_id, is_cancelled=is_cancelled)
+        return await self._undo_redo.redo(draft_id, on_progress=on_progress, is_cancelled=is_cancelled)
 
     @operation
-    async def restore(self, draft_ids: Sequence[str], *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
+    async def restore(
+        self,
+        draft_ids: Sequence[str],
+        *,
+        on_progress: OnProgress = lambda *_: None,
+        is_cancelled: IsCancelled = lambda: False,
+    ) -> UndoResult:
         """Restore archived drafts: undo their archiving, whatever else happened since, as one that can be redone.
 
-        Drafts that are not archived, or that a newer version replaced, are reported as failed. Stops as `undo` does.
+        Drafts that are not archived, or that a newer version replaced, are reported as failed. Reports progress and
+        stops as `undo` does.
         """
-        return await self._undo_redo.restore(draft_ids, is_cancelled=is_cancelled)
+        return await self._undo_redo.restore(draft_ids, on_progress=on_progress, is_cancelled=is_cancelled)
 
     @operation
     async def history_position(self, *, skip: Collection[int] = ()) -> HistoryPosition:

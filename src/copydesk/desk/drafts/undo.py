@@ -35,6 +35,8 @@ from copydesk.store.queue_window import query_newest
 from copydesk.store.raw_sql import one_round_trip
 
 IsCancelled = Callable[[], bool]
+OnProgress = Callable[[int, int], None]
+"""Called with the number of drafts of a bulk that were processed, and of all of them."""
 _TIMING_COLUMNS = {"status", "scheduled_at"}
 
 
@@ -50,6 +52,7 @@ class UndoRedo:
         *,
         expected_version: int | None = None,
         skip: Collection[int] = (),
+        on_progress: OnProgress = lambda *_: None,
         is_cancelled: IsCancelled = lambda: False,
     ) -> UndoResult:
         """Implement `Drafts.undo`, which documents it."""
@@ -58,28 +61,46 @@ class UndoRedo:
             plan = await self._ctx.read(_plan_last, EventKind.UNDO, frozenset(skip))
         else:
             plan = await self._ctx.read(_plan_draft, EventKind.UNDO, draft_id, expected_version)
-        return await self._apply(plan, EventKind.UNDO, is_cancelled)
+        return await self._apply(plan, EventKind.UNDO, on_progress, is_cancelled)
 
-    async def redo(self, draft_id: str | None = None, *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
+    async def redo(
+        self,
+        draft_id: str | None = None,
+        *,
+        on_progress: OnProgress = lambda *_: None,
+        is_cancelled: IsCancelled = lambda: False,
+    ) -> UndoResult:
         """Implement `Drafts.redo`, which documents it."""
         if draft_id is None:
             plan = await self._ctx.read(_plan_last, EventKind.REDO, frozenset[int]())
         else:
             plan = await self._ctx.read(_plan_draft, EventKind.REDO, draft_id)
-        return await self._apply(plan, EventKind.REDO, is_cancelled)
+        return await self._apply(plan, EventKind.REDO, on_progress, is_cancelled)
 
     async def run_bulk(self, kind: EventKind, bulk_id: str) -> UndoResult:
         """Undo or redo a bulk action, as far as its drafts were not changed since. Raise as `undo` and `redo` do."""
-        return await self._apply(await self._ctx.read(_plan_bulk, kind, bulk_id), kind, lambda: False)
+        return await self._apply(await self._ctx.read(_plan_bulk, kind, bulk_id), kind)
 
-    async def restore(self, draft_ids: Sequence[str], *, is_cancelled: IsCancelled = lambda: False) -> UndoResult:
+    async def restore(
+        self,
+        draft_ids: Sequence[str],
+        *,
+        on_progress: OnProgress = lambda *_: None,
+        is_cancelled: IsCancelled = lambda: False,
+    ) -> UndoResult:
         """Implement `Drafts.restore`, which documents it."""
         plan = await self._ctx.read(_plan_restoring, tuple(dict.fromkeys(draft_ids)))
         if not plan.steps:
             return UndoResult(action=plan.action, bulk_id=None, succeeded=(), failed=plan.failed)
-        return await self._apply(plan, EventKind.UNDO, is_cancelled)
+        return await self._apply(plan, EventKind.UNDO, on_progress, is_cancelled)
 
-    async def _apply(self, plan: "_UndoPlan", kind: EventKind, stopped: IsCancelled) -> UndoResult:
+    async def _apply(
+        self,
+        plan: "_UndoPlan",
+        kind: EventKind,
+        on_progress: OnProgress = lambda *_: None,
+        stopped: IsCancelled = lambda: False,
+    ) -> UndoResult:
         now = self._ctx.clock()
         bulk_id = new_id(now) if plan.bulk else None
         restorer = _Restorer(kind, now, bulk_id, plan.sent)
@@ -88,7 +109,7 @@ class UndoRedo:
             async with record_bulk(
                 self._ctx, bulk_id or "", now, None, ids, kind=kind, action=plan.action, of_bulk_id=plan.of_bulk_id
             ):
-                errors = await self._apply_in_batches(plan, restorer, stopped)
+                errors = await self._apply_in_batches(plan, restorer, on_progress, stopped)
         # Of one draft the reason is raised; of a bulk, each draft's reason is part of the result.
         if not plan.bulk and errors[0]:
             raise errors[0]
@@ -102,7 +123,7 @@ class UndoRedo:
         return result
 
     async def _apply_in_batches(
-        self, plan: "_UndoPlan", restorer: "_Restorer", stopped: IsCancelled
+        self, plan: "_UndoPlan", restorer: "_Restorer", on_progress: OnProgress, stopped: IsCancelled
     ) -> list[CopydeskError | None]:
         """Return the error or None of each step that was tried."""
         errors: list[CopydeskError | None] = []
@@ -115,6 +136,8 @@ class UndoRedo:
                 # A full disk or a locked database would fail every further batch too.
                 errors += [errors[-1]] * (len(plan.steps) - len(errors))
                 break
+            if plan.bulk:
+                on_progress(len(errors), len(plan.steps))
         return errors
 
 

@@ -30,7 +30,6 @@ from copydesk.text import clean
 from copydesk.text.formatting import plural
 from copydesk.tui import labels
 from copydesk.tui.desk_screen import DeskScreen
-from copydesk.tui.messages import WorkStatusChanged
 from copydesk.tui.review.local_changes import DraftState, LocalChanges
 from copydesk.tui.review.marks import ResolvedDrafts, Selection
 from copydesk.tui.review.queue_pane import QueuePane
@@ -426,10 +425,11 @@ class ActionRunner:
                 self.screen.call_later(change.selection.on_finish, tuple(skipped))
                 return
 
-        def on_progress(count: int) -> None:
-            self.screen.post_message(WorkStatusChanged(labels.bulk_progress(action, count, len(ids))))
+        with self.screen.report_progress(labels.IN_PROGRESS[request.action]) as report:
 
-        try:
+            def on_progress(count: int) -> None:
+                report(count, len(ids))
+
             if change.moves:
                 assert request.scheduled_at is not None
                 result = await desk.drafts.schedule_all_at(
@@ -439,8 +439,6 @@ class ActionRunner:
                 result = await desk.drafts.bulk_all(
                     request.action, ids, request, on_progress=on_progress, is_cancelled=lambda: self.app.stopping
                 )
-        finally:
-            self.screen.post_message(WorkStatusChanged(""))
         failed = {failure.id: failure.text for failure in result.results.failed}
         if (attempted := len(result.results.succeeded) + len(failed)) < len(ids):
             message = labels.bulk_interrupted(action, len(result.results.succeeded), len(ids) - attempted)
@@ -544,7 +542,8 @@ class ActionRunner:
     async def _restore(self, desk: "Desk", selection: Selection) -> None:
         try:
             ids = [selection.draft.id] if selection.draft else (await _resolve(desk, selection)).ids
-            result = await desk.drafts.restore(ids, is_cancelled=lambda: self.app.stopping)
+            with self.screen.report_progress(labels.RESTORE_IN_PROGRESS) as on_progress:
+                result = await desk.drafts.restore(ids, on_progress=on_progress, is_cancelled=lambda: self.app.stopping)
         except BaseException:
             self.screen.call_later(selection.on_finish, None)
             raise
@@ -552,10 +551,15 @@ class ActionRunner:
         await self._finish_undo(desk, result, EventKind.UNDO)
 
     async def _undo_or_redo_drafts(self, desk: "Desk", kind: EventKind) -> None:
-        undo, should_stop = kind is EventKind.UNDO, lambda: self.app.stopping
-        result = await (
-            self.undo_stack.skip_list.undo(desk, should_stop) if undo else desk.drafts.redo(is_cancelled=should_stop)
-        )
+        def should_stop() -> bool:
+            return self.app.stopping
+
+        with self.screen.report_progress(labels.UNDO_IN_PROGRESS[kind]) as on_progress:
+            result = await (
+                self.undo_stack.skip_list.undo(desk, should_stop, on_progress)
+                if kind is EventKind.UNDO
+                else desk.drafts.redo(on_progress=on_progress, is_cancelled=should_stop)
+            )
         await self._finish_undo(desk, result, kind)
 
     async def _finish_undo(self, desk: "Desk", result: UndoResult, kind: EventKind) -> None:

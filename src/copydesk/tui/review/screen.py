@@ -16,7 +16,7 @@ from copydesk.tui import empty_states, labels
 from copydesk.tui.browser import is_link, open_or_show_link
 from copydesk.tui.desk_screen import RunScreen
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.messages import DeskOpened, FirstPageLoaded, JobFinished, RunChanged, WorkStatusChanged
+from copydesk.tui.messages import DeskOpened, FirstPageLoaded, JobFinished, RunChanged
 from copydesk.tui.review.draft_queue import TWO_LINE_WIDTH, DraftQueue
 from copydesk.tui.review.local_changes import LocalChanges
 from copydesk.tui.review.preview_pane import ItemPane, PreviewPane
@@ -24,7 +24,6 @@ from copydesk.tui.review.queue_header import QueueHeader, SearchLine, TabsLine
 from copydesk.tui.review.queue_pane import QueuePane
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.lines import TooSmall, set_title
-from copydesk.tui.widgets.top_line import TopLine
 
 if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft, Status
@@ -116,10 +115,6 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
 
     def show_error(self, error: CopydeskError) -> None:
         self.queue_pane.show_error(error)
-
-    @on(WorkStatusChanged)
-    def _show_work(self, message: WorkStatusChanged) -> None:
-        self.query_one(TopLine).show_work(message.text)
 
     # New drafts are not inserted by themselves: the title counts them, so that no row moves under the cursor.
 

@@ -34,7 +34,7 @@ class ScheduleScreen(DeskScreen):
     def __init__(self) -> None:
         super().__init__()
         self.week_pane = WeekPane(self)
-        self.edits = WeekEdits(self.week_pane)
+        self.edits = WeekEdits(self, self.week_pane)
         self.slots = SlotActions(self.week_pane, self.edits)
         self.drafts = DraftActions(self, self.week_pane, self.edits)
 

@@ -14,6 +14,7 @@ from textual.message import Message
 
 from copydesk.errors import CopydeskError, NotFoundError
 from copydesk.model.draft import Status
+from copydesk.model.transitions import EventKind
 from copydesk.tui import empty_states, labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import key_label
@@ -256,7 +257,8 @@ class WeekPane(Vertical):
 class WeekEdits:
     """Changes of the week: displayed at once or soon, written one after the other, and undone by `u`."""
 
-    def __init__(self, pane: WeekPane) -> None:
+    def __init__(self, screen: "DeskScreen", pane: WeekPane) -> None:
+        self._screen = screen
         self._pane = pane
         self._undo_stack = UndoStack("schedule.undo")
 
@@ -286,11 +288,15 @@ class WeekEdits:
         self.enqueue(self._redo)
 
     async def _undo(self, desk: "Desk") -> None:
-        self._report(await self._undo_stack.undo(desk, lambda: self._pane.app.stopping))
+        with self._screen.report_progress(labels.UNDO_IN_PROGRESS[EventKind.UNDO]) as on_progress:
+            message = await self._undo_stack.undo(desk, lambda: self._pane.app.stopping, on_progress)
+        self._report(message)
         await self._follow(desk)
 
     async def _redo(self, desk: "Desk") -> None:
-        self._report(await self._undo_stack.redo(desk, lambda: self._pane.app.stopping))
+        with self._screen.report_progress(labels.UNDO_IN_PROGRESS[EventKind.REDO]) as on_progress:
+            message = await self._undo_stack.redo(desk, lambda: self._pane.app.stopping, on_progress)
+        self._report(message)
         await self._follow(desk)
 
     async def _follow(self, desk: "Desk") -> None:

@@ -113,8 +113,13 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
 
     def show_note(self, blocks: Sequence[Block]) -> None:
         """Show a note in place of the sources, without the column header."""
-        self.query_one("#sources-pane", ListPane).show_headings(visible=False)
+        self._show_headings(visible=False)
         self.sources.show_note(blocks)
+
+    def _show_headings(self, *, visible: bool) -> None:
+        """Show the column header above sources, and the details below them, for which a note has no row."""
+        self.query_one("#sources-pane", ListPane).show_headings(visible=visible)
+        self.query_one("#panes").set_class(not visible, "-note")
 
     def refresh_data(self) -> None:
         """Load the sources and the runs."""
@@ -131,7 +136,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
         self._statistics, self.is_loaded = message.statistics, True
         self._up_to_date.clear()
         if message.sources:
-            self.query_one("#sources-pane", ListPane).show_headings(visible=True)
+            self._show_headings(visible=True)
             self.sources.show(message.sources, self._cursor_row(message.sources))
         else:
             self.show_note(pages.first_steps())

@@ -54,6 +54,8 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         """Lines per row."""
         self.rows: Sequence[Row] = ()
         self._note: Sequence[Block] = ()
+        self._note_lines: list[Content] = []
+        """The note as wrapped to the width."""
 
     @property
     def current(self) -> Row | None:
@@ -62,7 +64,7 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
 
     def show(self, rows: Sequence[Row], cursor: int = 0) -> None:
         """Replace the rows and put the cursor on one of them."""
-        self.rows, self._note = rows, ()
+        self.rows, self._note, self._note_lines = rows, (), []
         self._update_height()
         self.painter.redraw()
         # Post `Moved` in any case: at the same index there may be another row now.
@@ -71,24 +73,23 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         self.post_message(self.Moved())
 
     def show_note(self, note: Sequence[Block]) -> None:
-        """Show a note in place of the rows."""
+        """Show a note in place of the rows. The keys that move the cursor scroll it."""
+        # A note that replaces another is mostly the same one, loaded again.
+        top = 0 if self.rows else self.scroll_offset.y
         self.rows, self._note = (), note
-        self.virtual_size = Size(0, 0)
         self.cursor = 0
+        self._wrap_note()
+        self._scroll_note(top)
         self.painter.redraw()
         self.post_message(self.Moved())
 
     def render_line(self, y: int) -> Strip:
         """Render one line on screen."""
-        index, part = divmod(self.scroll_offset.y + y, self.row_height)
-        width = self.drawable_size.width
+        line = self.scroll_offset.y + y
+        index, part = divmod(line, self.row_height)
         if index < len(self.rows):
-            return self._render_row(index, width, part)
-        if not self._note:
-            return self.painter.draw(Content(""))
-        # A note has few lines, so laying it out for each of them is cheap enough.
-        note_lines = lay_out_blocks(self._note, width - 1)
-        return self.painter.draw(note_lines[y].pad_left(1) if y < len(note_lines) else Content(""))
+            return self._render_row(index, self.drawable_size.width, part)
+        return self.painter.draw(self._note_lines[line].pad_left(1) if line < len(self._note_lines) else Content(""))
 
     def jump_targets(self) -> list[JumpTarget]:
         """Return the places to jump to: the list and its rows on screen."""
@@ -111,7 +112,16 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
         return max(self.drawable_size.height // self.row_height, 1)
 
     def _update_height(self) -> None:
-        self.virtual_size = Size(0, len(self.rows) * self.row_height)
+        self.virtual_size = Size(0, len(self.rows) * self.row_height or len(self._note_lines))
+
+    def _wrap_note(self) -> None:
+        width = self.drawable_size.width - 1
+        self._note_lines = lay_out_blocks(self._note, width) if width > 0 else []
+        self._update_height()
+
+    def _scroll_note(self, top: int) -> None:
+        # Clamps to the lines that there are.
+        self.scroll_to(y=top, animate=False, immediate=True)
 
     def refresh_row(self, index: int) -> None:
         """Draw the lines of one row again."""
@@ -174,7 +184,9 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
             self.scroll_to(y=last_top, animate=False, immediate=True)
 
     def on_resize(self) -> None:
-        """Redraw, because rows depend on the width."""
+        """Redraw, because rows and notes depend on the width."""
+        if self._note:
+            self._wrap_note()
         self.painter.redraw()
         self._scroll_to_cursor()
 
@@ -193,18 +205,20 @@ class LineList(LineScrollView, Generic[Row], inherit_bindings=False):
             self.action_open()
 
     def action_move(self, by: int) -> None:
-        """Move down by this many rows; negative is up."""
+        """Move down by this many rows, or scroll a note by as many lines; negative is up."""
         self.cursor += by
+        if not self.rows:
+            self._scroll_note(self.scroll_offset.y + by)
 
     def action_half_page(self, direction: int) -> None:
         """Move half a screen down (1) or up (-1)."""
-        self.cursor += direction * max(self.page_rows // 2, 1)
+        self.action_move(direction * max(self.page_rows // 2, 1))
 
     def action_first(self) -> None:
-        self.cursor = 0
+        self.action_move(-(len(self.rows) or len(self._note_lines)))
 
     def action_last(self) -> None:
-        self.cursor = len(self.rows) - 1
+        self.action_move(len(self.rows) or len(self._note_lines))
 
     def action_open(self) -> None:
         """Open the current row."""
