@@ -10,7 +10,7 @@ import asyncio
 import logging
 import math
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -336,6 +336,13 @@ class Worker:
             desk = self._desks.find_open(user_id) or await self._desks.get(user_id)
             await desk.pipeline.fetch(source_ids)
 
+    async def _fail_fetch(self, arguments: Mapping[str, Any], attempts: int) -> None:
+        """Let the sources that a dropped job has not fetched say why; `arguments` are those of the job."""
+        with suppress(NotFoundError):
+            desk = await self._desks.get(arguments["user_id"])
+            message = f"Not fetched: its worker died, after {attempts} unsuccessful attempts."
+            await desk.pipeline.fail_fetch(arguments["source_ids"], message)
+
     async def _sweep(self, timestamp: int) -> None:
         """Wake the users with work that no change has announced."""
         user_ids = await self._desks.list_users_with_work(HORIZON)
@@ -345,7 +352,7 @@ class Worker:
             )
 
     async def _take_over(self, timestamp: int) -> None:
-        """Put the jobs of dead workers back into the queue."""
+        """Put the jobs of dead workers back into the queue; drop those that may be what kills workers."""
         manager = self._app.job_manager
         for job in await manager.get_stalled_jobs(seconds_since_heartbeat=HEARTBEAT_TIMEOUT):
             if job.task_name not in self._app.tasks:  # another application has its queue in this database, too
@@ -354,13 +361,21 @@ class Worker:
             drop = partial(manager.finish_job, job, Status.FAILED, delete_job=True)
             # Another one may have taken it over at the same time.
             with suppress(ConnectorException):
-                try:
-                    # A job that was put back so often may be what kills workers; what it leaves is deferred anew.
-                    await (manager.retry_job(job) if job.attempts < MAX_RETRIES else drop())
-                except UniqueViolation:
-                    # The same job is waiting already.
+                if job.attempts >= MAX_RETRIES:
+                    # What it leaves is deferred anew; before the run that waits for a fetch goes on.
+                    if job.task_name == self._fetch_task.name:
+                        await self._fail_fetch(job.task_kwargs, job.attempts)
                     await drop()
-                log.warning("Took over the job %s of a worker that has died", job.task_name)
+                    message = "Dropped the job %s: it was put back %d times, and its worker has died again"
+                    log.warning(message, job.task_name, job.attempts)
+                    continue
+                try:
+                    await manager.retry_job(job)
+                except UniqueViolation:
+                    await drop()
+                    log.warning("Dropped the job %s of a worker that has died: the same is waiting", job.task_name)
+                else:
+                    log.warning("Took over the job %s of a worker that has died", job.task_name)
 
     async def _defer_poll(self, user_id: str, at: datetime | None = None) -> None:
         key = f"{POLL}:{user_id}"

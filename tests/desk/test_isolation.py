@@ -32,6 +32,7 @@ ARGUMENTS: dict[str, Any] = {
     "request": {"action": "approve"},
     "changes": {"name": "Mine"},
     "alt": "Mine.",
+    "message": "Mine.",
     "action": "approve",
     "event_number": 0,
     "tab": Tab.TO_REVIEW,

@@ -395,3 +395,31 @@ async def test_new_item_has_canonical_url(tmp_path):
         await desk.pipeline.run()
 
     assert query_db(tmp_path, "SELECT canonical FROM item") == [("https://site.example/a",)]
+
+
+@pytest.mark.parametrize(("urls", "status"), [((URL_ONE, URL_TWO), "succeeded"), ((URL_TWO,), "failed")])
+async def test_sources_whose_fetch_was_dropped_have_failed(tmp_path, urls, status):
+    """A run that waited for a job that workers died of succeeded, as if the sources had been fetched."""
+    web, clock = FakeWeb(), Watch()
+    web.put(URL_ONE, feed(entry(1)))
+
+    class Queue:
+        async def fetch(self, _user_id, groups):
+            for group in groups:
+                url = by_id[group.source_ids[0]]
+                if url == URL_TWO:
+                    assert await desk.pipeline.fail_fetch(group.source_ids, "Not fetched: its worker died.") == 1
+                    # Of two processes that drop the same job, the second does nothing.
+                    assert await desk.pipeline.fail_fetch(group.source_ids, "Again.") == 0
+                else:
+                    await desk.pipeline.fetch(group.source_ids)
+                yield group
+
+    async with open_desk_at(tmp_path, web, clock) as desk:
+        by_id = {(await create_source(desk, url)).id: url for url in urls}
+        desk._context.shared.fetch_queue = Queue()
+        clock.advance(60)
+        run = await desk.pipeline.run(RunRequest(due=True))
+        errors = {source.url: source.last_error for source in await desk.sources.list()}
+    assert (run.status, run.stats.sources_fetched, run.stats.sources_failed) == (status, len(urls) - 1, 1)
+    assert [errors[url] for url in urls] == [*(None for _ in urls[1:]), "Not fetched: its worker died."]

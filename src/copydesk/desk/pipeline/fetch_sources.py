@@ -208,11 +208,29 @@ async def fetch_due(ctx: DeskContext, source_ids: Sequence[str]) -> int:
     """Fetch those of the sources that are due, and store their items; return their number."""
     now = ctx.clock()
     stored, cooldowns = await ctx.read(_load_group, source_ids, now)
-    # Another process may have fetched them since the job was deferred, or the user may have disabled them.
-    due = [source for source in stored if source.source.enabled and fetch_policy.is_due(source.state, now)]
+    due = _list_due(stored, now)
     if due:
         await _fetch_all(ctx, due, RunProgress(""), cooldowns)
     return len(due)
+
+
+async def fail_due(ctx: DeskContext, source_ids: Sequence[str], message: str) -> int:
+    """Store a failed fetch for those of the sources that are due; return their number."""
+    return await ctx.write(_fail_due, source_ids, FetchError(message), ctx.clock(), ctx.jitter())
+
+
+def _fail_due(
+    conn: Transaction, user_id: str, source_ids: Sequence[str], error: FetchError, now: datetime, jitter: float
+) -> int:
+    due = _list_due(sources.list_to_fetch(conn, user_id, source_ids), now)
+    states = [(stored, state_after_failure(stored, error, now, jitter)) for stored in due]
+    outcomes = [build_outcome(conn, user_id, stored, state, now) for stored, state in states]
+    return sources.save_fetch_outcomes(conn, user_id, outcomes)
+
+
+def _list_due(stored_sources: Sequence[StoredSource], now: datetime) -> list[StoredSource]:
+    """Return those that the user has not disabled, and another process has not fetched, since a job was deferred."""
+    return [stored for stored in stored_sources if stored.source.enabled and fetch_policy.is_due(stored.state, now)]
 
 
 def _load_group(

@@ -121,6 +121,16 @@ class Pipeline:
             return await self._fetch_due(self._ctx, source_ids)
 
     @operation
+    async def fail_fetch(self, source_ids: Sequence[str], message: str) -> int:
+        """Store a failed fetch, with `message`, for those of the sources that are due; return their number.
+
+        For a part of a scheduled run that nobody will carry out any more: its sources are tried again later.
+        """
+        from copydesk.desk.pipeline.fetch_sources import fail_due  # noqa: PLC0415 - only needed to execute a run
+
+        return await fail_due(self._ctx, source_ids, message)
+
+    @operation
     async def stop(self) -> None:
         """Cancel the runs of this process and wait until they have ended."""
         if self._saving is not None:
