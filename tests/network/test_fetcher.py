@@ -186,6 +186,12 @@ async def test_no_url_breaks_the_client(text: str) -> None:
                 assert (await fetcher.get(url, accept=ANY_TYPE)).url.isprintable()
 
 
+@pytest.mark.parametrize("host", ["xn--i-7iq.example", "xn--"])
+async def test_name_that_idna_2008_does_not_know_is_requested(host: str) -> None:
+    async with make_fetcher(transport=httpx.MockTransport(lambda request: httpx.Response(200))) as fetcher:
+        assert (await fetcher.get(f"https://{host}/feed", accept=ANY_TYPE)).url == f"https://{host}/feed"
+
+
 async def test_local_addresses_are_refused_by_default() -> None:
     async with FeedServer() as server, Fetcher(clock=FakeClock()) as fetcher:
         with pytest.raises(errors.PrivateAddressError, match=r"127\.0\.0\.1 is not a public address"):

@@ -15,7 +15,7 @@ from copydesk.images.download import USER_AGENT, fetch, to_image_error
 from copydesk.images.storage import MAX_BYTES, validate_format
 from copydesk.model.serialization import Struct
 from copydesk.network.addresses import is_local_host
-from copydesk.network.client import BASE_HEADERS, HttpResponse, host_of, send
+from copydesk.network.client import BASE_HEADERS, HttpResponse, host_name, host_of, send
 from copydesk.network.response import retry_after, status_phrase
 from copydesk.text import clean
 from copydesk.text.redaction import DEFAULT_REDACTION
@@ -135,10 +135,10 @@ def validate_base_url(generator: Generator) -> httpx.URL:
         url = httpx.URL(generator.base_url.rstrip("/") + "/")
     except httpx.InvalidURL:
         raise error from None
-    if url.userinfo or url.query or url.fragment or not url.host or url.scheme not in ("https", "http"):
+    if url.userinfo or url.query or url.fragment or not url.raw_host or url.scheme not in ("https", "http"):
         raise error
     # Over plain HTTP the API key would be readable on the way.
-    if url.scheme == "http" and not is_local_host(url.host):
+    if url.scheme == "http" and not is_local_host(host_name(url)):
         raise error
     return url
 

@@ -217,13 +217,19 @@ def host_of(url: httpx.URL) -> str:
     return url.netloc.decode("ascii")
 
 
+def host_name(url: httpx.URL) -> str:
+    """Return the host without a port, as DNS has it."""
+    # httpx's `host` raises for names that IDNA 2008 does not know, such as those with emoji.
+    return url.raw_host.decode("ascii")
+
+
 def _validate_url(url: httpx.URL) -> httpx.URL:
     is_supported = url.scheme in ("http", "https") and _VALID_HOST.fullmatch(url.raw_host)
     port = 80 if url.port is None else url.port
     if not is_supported or not 0 < port < 65536 or len(url.raw_path) > MAX_URL_LENGTH:
         raise UnusableUrlError
     if url.userinfo:
-        raise UserInfoError(url.raw_host.decode("ascii"))
+        raise UserInfoError(host_name(url))
     return url.copy_with(fragment=None) if url.fragment else url
 
 

@@ -25,6 +25,7 @@ from copydesk.network.client import (
     UnusableUrlError,
     UserInfoError,
     exchange,
+    host_name,
     host_of,
     parse_url,
     redirect_target,
@@ -364,5 +365,5 @@ def _is_same_origin(origin: httpx.URL, target: httpx.URL) -> bool:
 
 def _forbidden_means_throttled(hop: Hop) -> bool:
     """Return True for Reddit without credentials, which answers 403 to throttled programs since 2026."""
-    host = hop.url.host
+    host = host_name(hop.url)
     return "authorization" not in hop.caller_headers and (host == "reddit.com" or host.endswith(".reddit.com"))

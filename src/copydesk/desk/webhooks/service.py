@@ -122,12 +122,14 @@ def _validate(request: NewWebhook | Mapping[str, object], *, allow_private: bool
     reader = FieldReader(NewWebhook, request)
     reader.require("url")
     url = reader.web_address("url")
-    if url is not None and not allow_private:
+    if url is not None:
         from copydesk.network.addresses import is_local_host  # noqa: PLC0415
-        from copydesk.network.client import UnusableUrlError, parse_url  # noqa: PLC0415 - httpx is slow to import
+        from copydesk.network.client import UnusableUrlError, host_name, parse_url  # noqa: PLC0415 - httpx is slow to import
 
         try:
-            if is_local_host(parse_url(url).host):
+            # Also with private addresses: what cannot be requested would fail the job that sends to all webhooks.
+            host = host_name(parse_url(url))
+            if is_local_host(host) and not allow_private:
                 reader.add_problem("url", "is not a public address; see the setting network.allow_private")
         except UnusableUrlError:
             reader.add_problem("url", "is not a web address")

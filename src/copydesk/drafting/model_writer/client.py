@@ -31,7 +31,7 @@ from copydesk.errors import FetchError, FetchTimeoutError, PrivateAddressError
 from copydesk.model.serialization import Struct
 from copydesk.model.writer import Endpoint, StructuredOutput, WireProtocol
 from copydesk.network import user_agent
-from copydesk.network.client import OpenResponse, Transport, UnusableUrlError, exchange, parse_url
+from copydesk.network.client import OpenResponse, Transport, UnusableUrlError, exchange, host_name, parse_url
 from copydesk.network.response import retry_after, status_phrase
 from copydesk.text import clean
 from copydesk.text.redaction import DEFAULT_REDACTION
@@ -74,7 +74,7 @@ class Answer(Struct, frozen=True):
 
 def declared_capabilities(endpoint: Endpoint) -> Capabilities:
     """Return what is known of an endpoint before the first request."""
-    host = parse_url(endpoint.base_url).host
+    host = host_name(parse_url(endpoint.base_url))
     # OpenAI's own models refuse the old name; all other servers know it, and some only it.
     is_openai = any(host == name or (name[0] == "." and host.endswith(name)) for name in OPENAI_HOSTS)
     return Capabilities(

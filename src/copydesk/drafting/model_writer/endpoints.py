@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.writer import Endpoint, WireProtocol
 from copydesk.network.addresses import is_local_host
-from copydesk.network.client import UnusableUrlError, parse_url
+from copydesk.network.client import UnusableUrlError, host_name, parse_url
 
 DEFAULT_URLS = {
     WireProtocol.OPENAI: "https://api.openai.com/v1",
@@ -36,14 +36,14 @@ def _url_problem(base_url: str) -> str:
     if url.query or base_url.endswith(("/chat/completions", "/messages")):
         return f"{expected}, without what follows it"
     # Over plain HTTP the key and the drafts would be readable on the way.
-    if url.scheme == "http" and not is_in_own_network(url.host):
+    if url.scheme == "http" and not is_in_own_network(host_name(url)):
         return "must begin with https:// outside of your own network"
     return ""
 
 
 def is_local(endpoint: Endpoint) -> bool:
     """Return True if the user placed the endpoint on this machine or in the local network."""
-    return is_in_own_network(parse_url(endpoint.base_url).host)
+    return is_in_own_network(host_name(parse_url(endpoint.base_url)))
 
 
 def is_in_own_network(host: str) -> bool:
