@@ -374,6 +374,19 @@ async def test_secret_is_kept_in_the_vault_if_there_is_one(tmp_path):
     assert not list((tmp_path / FOLDER_NAME).glob("secrets.*"))
 
 
+async def test_credentials_of_the_platform_webhook_in_the_environment_are_not_the_secret(tmp_path, monkeypatch):
+    options = {"secrets__plain": "true", "secrets__keyring": "false"}
+    receiver = Receiver()
+    monkeypatch.setenv("COPYDESK_SECRET_WEBHOOK", "shared with the receiver of posts")
+    async with open_desk_at(tmp_path, receiver, **options) as desk:
+        created = await desk.webhooks.create({"url": URL})
+    # Read again from the vault.
+    async with open_desk_at(tmp_path, receiver, **options) as desk:
+        await insert_drafts(desk, ["pending_review"])
+        await desk.webhooks.send_due()
+    assert verify(created.secret, receiver.requests[0])
+
+
 async def test_webhook_is_removed_without_the_passphrase_of_its_secret(tmp_path, monkeypatch):
     options = {"secrets__keyring": "false"}
     monkeypatch.setenv("COPYDESK_PASSPHRASE", "correct horse battery")

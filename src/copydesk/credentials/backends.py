@@ -196,11 +196,14 @@ class Environment:
         self._single = single
 
     def load(self, name: str) -> Secrets | None:
-        """Return the secrets of an account (`platform:...`), or None if the environment has none.
+        """Return the secrets of an account (`platform:...@server`), or None if the environment has none.
 
         Raise CredentialsError if a value is malformed or a file cannot be read.
         """
-        platform = name.partition(":")[0]
+        platform, _, account = name.partition(":")
+        # A webhook for events has no server in its name: its secret is not that of the platform "webhook".
+        if "@" not in account:
+            return None
         origin, text = self._lookup(f"{_PREFIX}{_normalize(platform).upper()}", f"copydesk-{_normalize(platform)}")
         if not text:
             return None
