@@ -88,6 +88,10 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """Return why a key does nothing to what the screen shows now; empty if it does something."""
         return self.app.role_refusal(key_id)
 
+    def shows_key(self, key_id: str) -> bool:
+        """Return False to leave a key out of the footer: it can do nothing where the cursor is, whatever that holds."""
+        return True
+
     def selected_draft_id(self) -> str | None:
         """Return the id of the draft under the cursor; None where there is none."""
         return None

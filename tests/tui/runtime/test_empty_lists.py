@@ -7,6 +7,7 @@ import pytest
 from console_driver import ConsoleDriver, FakeDesk, open_console
 from copydesk.tui.app import Console
 from copydesk.tui.palette import list_commands
+from copydesk.tui.setup.pages import Section
 from copydesk.tui.widgets.key_hints import KeyLine
 from desk_fixtures import NOW, open_desk_at
 from setup_driver import add_sample_setup, open_setup
@@ -93,13 +94,34 @@ async def test_footers_dim_keys_of_a_row_where_there_is_none(tmp_path: Path) -> 
         await ui.press("0")
         assert faint_words(ui) == "m posted p send again D drop A sign in o profile"
         await ui.press("6")
-        assert faint_words(ui) == "e edit t test D remove"
-        await ui.press("j")
         assert faint_words(ui) == "t test D remove"
-        await ui.press("j")
-        assert faint_words(ui) == "e edit t test"
-        await ui.press("j")
+        # The writers; the sections between have neither.
+        await ui.press("j", "j", "j")
         assert faint_words(ui) == "t test D remove"
+        # The ranking.
+        await ui.press("j", "j")
+        assert faint_words(ui) == "D remove"
+        # The rules.
+        await ui.press("j")
+        assert faint_words(ui) == "e edit"
+
+
+async def test_footer_of_setup_has_only_keys_of_the_section(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup, size=(80, 24)) as ui:
+        footers = []
+        for _ in Section:
+            footers.append([word for word in ("edit", "test", "remove") if f" {word} " in ui.lines[-1]])
+            await ui.press("j")
+    assert footers == [
+        ["test", "remove"],  # accounts
+        ["edit"],  # voice
+        ["remove"],  # learning
+        ["edit", "test", "remove"],  # writer
+        ["edit"],  # time zone
+        ["edit", "remove"],  # ranking
+        ["edit"],  # rules
+        [],  # files
+    ]
 
 
 @pytest.mark.parametrize("section", range(1, 8))

@@ -218,38 +218,49 @@ class SetupScreen(DeskScreen):
 
     def refusal(self, key_id: str) -> str:
         """Return why a key does nothing in the section under the cursor: what is not on the screen is not meant."""
-        if reason := super().refusal(key_id):
-            return reason
-        has_rules = self._setup is not None and bool(self._setup.rules)
-        # Until they are loaded there may be some.
-        no_account = labels.account_missing() if self._setup is not None and not self._setup.accounts else ""
-        writer = self.writers.current
-        is_offline = writer is not None and writer.endpoint is None
+        return super().refusal(key_id) or self._section_refusal(key_id) or self._row_refusal(key_id)
+
+    def shows_key(self, key_id: str) -> bool:
+        """Leave out of the footer what the section never has."""
+        return not self._section_refusal(key_id)
+
+    def _section_refusal(self, key_id: str) -> str:
+        """Return why a key does nothing in the section under the cursor, whatever it contains."""
         refusals: Mapping[str, Mapping[Section, str]] = {
             "setup.edit": {
                 Section.ACCOUNTS: labels.account_keys(),
                 Section.LEARNING: labels.learning_keys(),
                 Section.LOCATIONS: labels.NOTHING_TO_EDIT,
-                Section.RULES: "" if has_rules else labels.rules_empty(),
             },
+            "setup.check": dict.fromkeys(set(Section) - {Section.ACCOUNTS, Section.WRITER}, labels.NOTHING_TO_TEST),
+            "setup.import": dict.fromkeys(set(Section) - {Section.ACCOUNTS, Section.VOICE}, labels.NOTHING_TO_IMPORT),
+            "setup.use": dict.fromkeys(set(Section) - {Section.WRITER}, labels.NOTHING_TO_USE),
+            "setup.remove": {
+                **dict.fromkeys((Section.VOICE, Section.ZONE, Section.LOCATIONS), labels.NOTHING_TO_REMOVE),
+                Section.RULES: labels.rules_removed_by(),
+            },
+        }
+        return refusals.get(key_id, {}).get(self.section, "")
+
+    def _row_refusal(self, key_id: str) -> str:
+        """Return why a key does nothing to what the section contains now."""
+        setup, writer = self._setup, self.writers.current
+        has_rules = setup is not None and bool(setup.rules)
+        # Until they are loaded there may be some.
+        no_account = labels.account_missing() if setup is not None and not setup.accounts else ""
+        not_saved = labels.RANKING_NOT_SAVED if setup is not None and not setup.ranking.saved else ""
+        is_offline = writer is not None and writer.endpoint is None
+        refusals: Mapping[str, Mapping[Section, str]] = {
+            "setup.edit": {Section.RULES: "" if has_rules else labels.rules_empty()},
             "setup.check": {
-                **dict.fromkeys(Section, labels.NOTHING_TO_TEST),
                 Section.ACCOUNTS: no_account,
                 Section.WRITER: labels.offline_writer_tested() if is_offline else "",
             },
-            "setup.import": {
-                **dict.fromkeys(Section, labels.NOTHING_TO_IMPORT),
-                Section.ACCOUNTS: no_account,
-                Section.VOICE: no_account,
-            },
-            "setup.use": dict.fromkeys(set(Section) - {Section.WRITER}, labels.NOTHING_TO_USE),
+            "setup.import": {Section.ACCOUNTS: no_account, Section.VOICE: no_account},
             "setup.remove": {
                 Section.ACCOUNTS: no_account,
                 Section.WRITER: labels.offline_writer_removed() if is_offline else "",
-                Section.VOICE: labels.NOTHING_TO_REMOVE,
-                Section.ZONE: labels.NOTHING_TO_REMOVE,
-                Section.LOCATIONS: labels.NOTHING_TO_REMOVE,
-                Section.RULES: labels.rules_removed_by(),
+                Section.RANKING: not_saved,
             },
         }
         return refusals.get(key_id, {}).get(self.section, "")
@@ -363,9 +374,6 @@ class SetupScreen(DeskScreen):
     def _forget(self) -> None:
         """Forget what is learnt from decisions, or the saved ranking, after a confirmation; or take the former back."""
         if self._setup is None:
-            return
-        if self.section is Section.RANKING and not self._setup.ranking.saved:
-            self.app.notify(labels.RANKING_NOT_SAVED)
             return
         if self.section is Section.RANKING:
             dialog = ConfirmDialog(labels.RESET_RANKING_PROMPT, yes=labels.RESET)

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keymap import textual_key_name
-from copydesk.tui.keys import KEYS, MOVE, KeyContext, footer_entries, footer_key, key_label
+from copydesk.tui.keys import KEYS, MOVE, Key, KeyContext, footer_entries, footer_key, key_label
 from copydesk.tui.widgets.lines import StaticLines
 
 _GAP = Content("  ")
@@ -104,7 +104,7 @@ class KeyLine(StaticLines):
 
     def _words(self) -> list[tuple[str, str]]:
         """Return the keys with their words as they apply to what is shown."""
-        entries = footer_entries(self._active_contexts, self.app.keys, typing=self._is_typing)
+        entries = footer_entries(self._active_contexts, self._keys(), typing=self._is_typing)
         words = [(keys, self._dialog_words.get(word, word)) for keys, word in entries]
         # A screen that is being closed has lost its panes already.
         with suppress(NoMatches):
@@ -112,15 +112,22 @@ class KeyLine(StaticLines):
                 return [(keys, labels.BACK if word == labels.QUIT else word) for keys, word in words]
         return words
 
+    def _keys(self) -> list[Key]:
+        """Return the keys that may be in the line."""
+        keys = [key for key in self.app.keys if key.footer and key.context in self._active_contexts]
+        shows_key = getattr(self.screen, "shows_key", None)
+        if shows_key is None or self._dialog_contexts is not None:
+            return keys
+        return [key for key in keys if shows_key(key.id)]
+
     def _refused_words(self) -> set[str]:
         """Return the words whose keys all do nothing to what the screen shows."""
         refusal = getattr(self.screen, "refusal", None)
         if refusal is None or self._dialog_contexts is not None:
             return set()
         by_word: dict[str, list[str]] = {}
-        for key in self.app.keys:
-            if key.footer and key.context in self._active_contexts:
-                by_word.setdefault(key.footer, []).append(key.id)
+        for key in self._keys():
+            by_word.setdefault(key.footer, []).append(key.id)
         return {word for word, key_ids in by_word.items() if all(map(refusal, key_ids))}
 
     def on_click(self, event: events.Click) -> None:
@@ -148,10 +155,7 @@ class KeyLine(StaticLines):
         """Return the first key of each action with this word."""
         word = next((own for own, shown in self._dialog_words.items() if shown == word), word)
         return [
-            name
-            for key in self.app.keys
-            if key.footer == word and key.context in self._active_contexts
-            if (name := footer_key(key, typing=self._is_typing))
+            name for key in self._keys() if key.footer == word and (name := footer_key(key, typing=self._is_typing))
         ]
 
 
