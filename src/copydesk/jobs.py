@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from copydesk.desk import Desk, Desks
 from copydesk.errors import CopydeskError, DeskClosedError, StoreError, describe_system_error
 from copydesk.model.delivery import DeliveryReport, NextBy
-from copydesk.model.job import ClockWarning, DueWork, JobLease, JobName, JobState
+from copydesk.model.job import ClockWarning, DueDraftsCheck, DueWork, JobLease, JobName, JobState
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.model.serialization import Struct
 from copydesk.model.user import User
@@ -164,7 +164,7 @@ class DueInputs(Struct, frozen=True):
     late: bool
     """A draft is late by more than its grace period."""
     due: bool
-    """A draft's time has come, and an account is connected to which it can go."""
+    """A draft's time has come, and it can be dispatched now."""
     to_send: bool
     """A delivery can be processed, and the wall clock can be trusted."""
     to_notify: bool
@@ -330,14 +330,14 @@ class Jobs:
             # One read for all jobs. A query per job would take longer than the check, which runs twice a second.
             self._due_work = due_work = await self._desk.job_leases.due_work(settled=settled)
             await self._check_clock()
-            await self._check_accounts(due_work)
+            can_dispatch = await self._check_due_drafts(due_work)
             to_back_up = self._makes_backups and self._may_clean_up() and await self._desk.backups.is_due()
         except Exception as error:
             self._report_error(error)
             return ()
         self._last_error = ""
         self.next_draft = due_work.next_draft
-        return due_jobs(self._due_inputs(due_work, to_back_up=to_back_up))
+        return due_jobs(self._due_inputs(due_work, can_dispatch=can_dispatch, to_back_up=to_back_up))
 
     async def run(self, name: JobName) -> bool:
         """Run a job if its lease is free; return True if there was something to do. Errors are reported."""
@@ -403,12 +403,12 @@ class Jobs:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _due_inputs(self, due_work: DueWork, *, to_back_up: bool) -> DueInputs:
+    def _due_inputs(self, due_work: DueWork, *, can_dispatch: bool, to_back_up: bool) -> DueInputs:
         return DueInputs(
             now=self._clock(),
             started=self._started if self._checks_zones_at_start else datetime.min.replace(tzinfo=UTC),
             late=due_work.late and self._clock_warning is None,
-            due=due_work.due and self._clock_warning is None and due_work.connected,
+            due=can_dispatch and self._clock_warning is None,
             to_send=due_work.to_send and self._clock_warning is None,
             to_notify=due_work.to_notify,
             to_measure=due_work.to_measure,
@@ -436,19 +436,21 @@ class Jobs:
             message = "the clock jumped; posting is paused. Accept the time: copydesk schedule clock --accept"
             self._notify("clock", message, failed=True)
 
-    async def _check_accounts(self, due_work: DueWork) -> None:
-        """Report due drafts that no account would post, each draft once."""
+    async def _check_due_drafts(self, due_work: DueWork) -> bool:
+        """Return True if a due draft can be dispatched now; report those that no account would post, each once."""
         if self._clock_warning is not None:
-            return
-        waiting = await self._desk.schedule.due_drafts.list_waiting_for_account() if due_work.due else ()
-        if new := frozenset(waiting) - self._waiting_for_account:
+            return False
+        found = await self._desk.schedule.due_drafts.check() if due_work.due else DueDraftsCheck()
+        waiting = frozenset(found.waiting_for_account)
+        if new := waiting - self._waiting_for_account:
             verb = "waits" if len(new) == 1 else "wait"
             self._notify(
                 JobName.DUE,
                 f"{plural(len(new), 'due draft')} {verb} for an account. Connect one: copydesk account connect bluesky",
                 failed=True,
             )
-        self._waiting_for_account = frozenset(waiting)
+        self._waiting_for_account = waiting
+        return found.can_dispatch
 
     def _start(self, name: JobName) -> None:
         if not self._stopping and name not in self._running:
@@ -502,7 +504,10 @@ class Jobs:
         due_work = await self._desk.job_leases.due_work()
         # Another worker may have found it due since the last poll of this one, which saw a clock in doubt.
         await self._check_clock()
-        if name not in due_jobs(self._due_inputs(due_work, to_back_up=name is JobName.BACKUP)):
+        # Loads the due drafts, on which no other job depends.
+        can_dispatch = name in {JobName.DUE, JobName.METRICS} and await self._check_due_drafts(due_work)
+        inputs = self._due_inputs(due_work, can_dispatch=can_dispatch, to_back_up=name is JobName.BACKUP)
+        if name not in due_jobs(inputs):
             return None
         return await self._desk.job_leases.acquire(name, due_work.jobs)
 

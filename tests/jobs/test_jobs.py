@@ -172,6 +172,43 @@ async def test_late_draft_is_marked_missed(tmp_path: Path) -> None:
     assert messages.texts == [WAITING, "missed: 1 draft missed: nothing was sent"]
 
 
+async def wait_for_account(desk: Desk) -> None:
+    await insert_scheduled(desk, desk.clock(), target_platforms=("mastodon",))
+
+
+async def wait_for_approval(desk: Desk) -> None:
+    await desk.accounts.require_approvals("fake:me", 2)
+    await insert_scheduled(desk, desk.clock())
+
+
+async def wait_for_login(desk: Desk) -> None:
+    await desk._context.write(accounts.set_error, await desk.accounts.get("fake:me"), "Log in.")
+    await insert_scheduled(desk, desk.clock())
+
+
+async def wait_for_earlier_post(desk: Desk) -> None:
+    for _ in range(2):
+        await insert_scheduled(desk, desk.clock(), text="Hello.")
+    assert len(await desk.schedule.due_drafts.dispatch_due()) == 1
+    await desk.posting.send_due()
+
+
+@pytest.mark.parametrize(
+    "wait", [wait_for_account, wait_for_approval, wait_for_login, wait_for_earlier_post], ids=lambda wait: wait.__name__
+)
+async def test_metrics_are_read_while_due_drafts_wait(tmp_path: Path, wait: Callable[[Desk], Awaitable[None]]) -> None:
+    messages, watch = MessageRecorder(), Watch()
+    async with open_posting_desk(tmp_path, fake_platforms(), clock=watch) as desk:
+        await connect_posting_account(desk)
+        await desk.posting.post(await create_approved_draft(desk))
+        watch.now += 2 * HOUR
+        await wait(desk)
+        jobs = Jobs(desk, listener=messages)
+        await tick_and_finish(jobs)
+        assert JobName.DUE not in await jobs.find_due()
+    assert "figures: metrics of 1 post updated" in messages.texts
+
+
 async def test_source_is_fetched_when_due(tmp_path: Path) -> None:
     messages, watch, web = MessageRecorder(), Watch(), web_with_news()
     async with open_desk_at(tmp_path, web, watch, jobs__pipeline_minutes="10") as desk:

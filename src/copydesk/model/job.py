@@ -75,7 +75,7 @@ class DueWork(Struct, frozen=True):
     late: bool
     """True if a draft is past its grace period."""
     connected: bool
-    """True if a usable account is connected."""
+    """True if an account is connected. Once it is, drafts may go out that waited for one."""
     to_send: bool
     """True if a delivery can be sent or looked up."""
     to_measure: bool
@@ -91,6 +91,15 @@ class DueWork(Struct, frozen=True):
     jobs: tuple[JobState, ...]
     running: frozenset[str] = frozenset()
     """Names of the jobs whose leases live processes hold."""
+
+
+class DueDraftsCheck(Struct, frozen=True):
+    """The result of a check of the drafts whose time has come."""
+
+    can_dispatch: bool = False
+    """True if one can be dispatched now: it waits for no account, no approval and no earlier post."""
+    waiting_for_account: tuple[str, ...] = ()
+    """Ids of those that no connected account would post, oldest first; none that will be missed."""
 
 
 class ClockWarning(Struct, frozen=True):

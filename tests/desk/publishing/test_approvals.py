@@ -10,6 +10,7 @@ import pytest
 from copydesk.desk import Desk
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.draft import Status
+from copydesk.model.job import DueDraftsCheck
 from copydesk.model.schedule import Slot
 from copydesk.posting.fake import FakeServer, Fault
 from desk_fixtures import NOW, Watch
@@ -81,7 +82,7 @@ async def test_scheduled_draft_waits_for_the_second_approval(team: Team) -> None
 
     assert await team.tick() == (0, 0)
     # It has an account, so none is reported as missing.
-    assert await team.anna.schedule.due_drafts.list_waiting_for_account() == ()
+    assert await team.anna.schedule.due_drafts.check() == DueDraftsCheck()
 
     await team.ben.drafts.activity.countersign(draft_id)
     assert await team.tick() == (1, 0)

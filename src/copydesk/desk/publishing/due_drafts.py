@@ -15,6 +15,7 @@ from copydesk.desk.publishing.send_marks import Rollback, SendMarks
 from copydesk.errors import StoreError
 from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.draft import Format, Status
+from copydesk.model.job import DueDraftsCheck
 from copydesk.model.transitions import SYSTEM, EventKind, SystemEvent
 from copydesk.scheduling.due import MIN_POST_INTERVAL, DueDraft, is_missed, select_due
 from copydesk.scheduling.wall_time import WallTime, moved_instant
@@ -55,14 +56,7 @@ class DueDrafts:
         if await self._clock.check():
             return ()
         now = self._ctx.clock()
-        due = await self._load_due_drafts(now)
-        # Read after the due drafts: a draft that another process dispatches in between is then in both results and
-        # blocks its account, instead of being in neither.
-        last_sent = await self._ctx.read(
-            deliveries.last_sent_by_account, now - MIN_POST_INTERVAL, now + MIN_POST_INTERVAL
-        )
-        # A draft without an account is not marked as missed before its grace period ends: the user may connect one.
-        sendable = select_due([draft for draft in due if draft.accounts], last_sent, now, self._grace_periods)
+        sendable = await self._select_sendable(await self._load_due_drafts(now), now)
         dispatched = await self._apply_in_batches(
             sendable, lambda conn, user_id, draft: _dispatch(conn, user_id, draft, self._ctx.platforms, now)
         )
@@ -90,16 +84,19 @@ class DueDrafts:
         return tuple(draft.draft_id for draft in missed)
 
     @operation
-    async def list_waiting_for_account(self) -> tuple[str, ...]:
-        """Return the ids of due drafts that no connected account would post, oldest first; none that will be missed."""
+    async def check(self) -> DueDraftsCheck:
+        """Return which due drafts wait for an account, and if there are others that `dispatch_due` would start now."""
         now = self._ctx.clock()
-        return tuple(
+        due = await self._load_due_drafts(now)
+        waiting = tuple(
             draft.draft_id
-            for draft in await self._load_due_drafts(now)
+            for draft in due
             if not draft.accounts
             and not draft.lacks_approvals
             and not is_missed(draft.at, draft.format, now, self._grace_periods)
         )
+        can_dispatch = bool(await self._select_sendable(due, now))
+        return DueDraftsCheck(can_dispatch=can_dispatch, waiting_for_account=waiting)
 
     @operation
     async def apply_zone_changes(self) -> tuple[str, ...]:
@@ -124,6 +121,19 @@ class DueDrafts:
     @property
     def _grace_periods(self) -> Mapping[Format, timedelta]:
         return grace_periods(self._ctx.settings.schedule)
+
+    async def _select_sendable(self, due: Sequence[DueDraft], now: datetime) -> tuple[DueDraft, ...]:
+        """Return those of the due drafts that may be dispatched now, oldest first."""
+        # A draft without an account is not marked as missed before its grace period ends: the user may connect one.
+        with_account = [draft for draft in due if draft.accounts]
+        if not with_account:
+            return ()
+        # Read after the due drafts: a draft that another process dispatches in between is then in both results and
+        # blocks its account, instead of being in neither.
+        last_sent = await self._ctx.read(
+            deliveries.last_sent_by_account, now - MIN_POST_INTERVAL, now + MIN_POST_INTERVAL
+        )
+        return select_due(with_account, last_sent, now, self._grace_periods)
 
     async def _load_due_drafts(self, now: datetime) -> list[DueDraft]:
         """Return the drafts whose time has come, each with the ids of its accounts; none if it lacks approvals."""
