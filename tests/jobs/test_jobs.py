@@ -155,6 +155,19 @@ async def test_due_draft_without_account_is_told_while_a_late_thread_waits(tmp_p
     assert (len(server.posts), messages.texts) == (1, [WAITING])
 
 
+async def test_late_thread_that_waits_for_a_login_is_not_given_up_again_and_again(tmp_path: Path) -> None:
+    watch, server = Watch(), FakeServer()
+    server.faults.extend((None, Fault.LOGIN))
+    async with open_posting_desk(tmp_path, fake_platforms(server), clock=watch) as desk:
+        await connect_posting_account(desk)
+        await desk.posting.post(await create_approved_draft(desk, "One.\n\n---\n\nTwo.", format="THREAD"))
+        watch.now += 24 * HOUR
+        jobs = Jobs(desk)
+        assert JobName.MISSED not in await jobs.find_due()
+        await insert_scheduled(desk, NOW)
+        assert JobName.MISSED in await jobs.find_due()
+
+
 async def test_late_draft_is_marked_missed(tmp_path: Path) -> None:
     messages, watch = MessageRecorder(), Watch()
     async with open_desk_at(tmp_path, clock=watch) as desk:

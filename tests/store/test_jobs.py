@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Connection, event, insert
 
-from copydesk.model.delivery import Account, Delivery
+from copydesk.model.delivery import Account, Delivery, StepResult
 from copydesk.model.job import DueWork, JobLease, JobName
 from copydesk.model.source import FetchState
 from copydesk.store import jobs, tables
@@ -16,7 +16,8 @@ from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
-LIMITS = MissedCutoffs(short=NOW - HOUR, thread=NOW - HOUR, blog=NOW - HOUR)
+LIMITS = MissedCutoffs(short=NOW - HOUR, thread=NOW - HOUR, blog=NOW - 24 * HOUR, retry_window=HOUR)
+LATE = {"due_at": NOW - 2 * HOUR, "not_before": NOW + HOUR}
 
 
 def claim(name: str, owner: str = "here/1/1") -> JobLease:
@@ -109,14 +110,16 @@ async def test_other_users_drafts_are_not_due(store: Database) -> None:
     assert await store.write(work) == [True, True, True, False, False, False]
 
 
-def add_delivery(conn: Connection, user: str, *, trouble: str | None = None, **values: object) -> None:
+def add_delivery(
+    conn: Connection, user: str, *, trouble: str | None = None, format: str = "SHORT", **values: object
+) -> None:
     """Insert an open delivery that can be sent, unless `values` say otherwise."""
     draft, delivery, account = add_draft(conn, user, add_item(conn, user, None)), new_id(NOW), new_id(NOW)
     details = Account(platform="fake", server="https://fake.example", id=account, name="ada")
     columns = {"platform": "fake", "server": details.server, "remote_id": account, "name": "ada", "details": details}
     row = {"id": account, "user_id": user, "connected_at": NOW, "trouble": trouble}
     conn.execute(insert(tables.account).values(row | columns))
-    record = {"platform": "fake", "format": "SHORT", "status": "pending", "created_at": NOW}
+    record = {"platform": "fake", "format": format, "status": "pending", "created_at": NOW}
     conn.execute(insert(tables.engagement).values(record | {"id": delivery, "user_id": user, "draft_id": draft}))
     defaults = {"account_id": account, "state": "planned", "due_at": NOW, "seed": delivery, "digest": ""}
     row = {"id": delivery, "user_id": user, "draft_id": draft, "progress": Delivery()} | defaults
@@ -139,11 +142,15 @@ def add_seen(conn: Connection, user: str, began_at: object = NOW) -> None:
     conn.execute(insert(tables.job).values(user_id=user, name=JobName.RETENTION, began_at=began_at))
 
 
+RETRIED = {"progress": Delivery(first_sent_at=NOW - HOUR)}
+PART = Delivery(steps=2, results=(StepResult(ids=("1",), urls=()),))
 WORK = {
     "draft due": lambda conn, user: add_scheduled(conn, user, NOW),
     "draft late": lambda conn, user: add_scheduled(conn, user, NOW - 2 * HOUR),
     "text to write": lambda conn, user: add_scheduled(conn, user, None, "pending_generation"),
-    "delivery late": lambda conn, user: add_delivery(conn, user, due_at=NOW - 2 * HOUR, not_before=NOW + HOUR),
+    "delivery late": lambda conn, user: add_delivery(conn, user, **LATE),
+    "retry late": lambda conn, user: add_delivery(conn, user, **LATE | {"due_at": NOW - 2 * HOUR - MINUTE}, **RETRIED),
+    "blog post late": lambda conn, user: add_delivery(conn, user, format="BLOG", **LATE | {"due_at": NOW - 25 * HOUR}),
     "delivery to send": add_delivery,
     "retry": lambda conn, user: add_delivery(conn, user, not_before=NOW),
     "delivery that was interrupted": lambda conn, user: add_delivery(conn, user, state="sending", trouble="Log in."),
@@ -157,6 +164,10 @@ LATER = {
     "draft to review": lambda conn, user: add_scheduled(conn, user, NOW, "pending_review"),
     "retry of tomorrow": lambda conn, user: add_delivery(conn, user, not_before=NOW + HOUR),
     "delivery of an account with an error": lambda conn, user: add_delivery(conn, user, trouble="Log in."),
+    "late retry in its time": lambda conn, user: add_delivery(conn, user, **LATE, **RETRIED),
+    "late blog post in its time": lambda conn, user: add_delivery(conn, user, format="BLOG", **LATE),
+    "late part of a thread": lambda conn, user: add_delivery(conn, user, **LATE, progress=PART),
+    "late delivery in doubt": lambda conn, user: add_delivery(conn, user, **LATE, progress=Delivery(doubt=True)),
     "delivery of no account": lambda conn, user: add_delivery(conn, user, account_id=None),
     "post": lambda conn, user: add_delivery(conn, user, state="sent", figures_at=NOW + HOUR),
     "source of tomorrow": lambda conn, user: add_source(conn, user, next_at=NOW + HOUR),

@@ -14,6 +14,7 @@ from sqlalchemy import (
     TextClause,
     and_,
     bindparam,
+    case,
     cast,
     exists,
     func,
@@ -30,7 +31,7 @@ from copydesk.model.serialization import Struct
 from copydesk.store import confidence, deliveries
 from copydesk.store.column_types import UtcDateTime, json_text
 from copydesk.store.raw_sql import upsert
-from copydesk.store.tables import account, delivery, draft, job, source, user, webhook, webhook_delivery
+from copydesk.store.tables import account, delivery, draft, engagement, job, source, user, webhook, webhook_delivery
 
 
 class MissedCutoffs(Struct, frozen=True):
@@ -39,6 +40,9 @@ class MissedCutoffs(Struct, frozen=True):
     short: datetime
     thread: datetime
     blog: datetime
+
+    retry_window: timedelta = timedelta(0)
+    """Time after its cutoff during which a delivery of which a request was sent is still retried."""
 
     @property
     def latest(self) -> datetime:
@@ -78,17 +82,35 @@ def _scheduled_before(limit: BindParameter[datetime], *conditions: ColumnElement
     return _Rows(draft.c.user_id, (_IS_SCHEDULED, draft.c.scheduled_at <= limit, *conditions))
 
 
-_PAST_CUTOFF = or_(
-    *(
-        and_(draft.c.format == format_, draft.c.scheduled_at < bindparam(f"b_{format_.lower()}", type_=UtcDateTime))
-        for format_ in Format
-    )
+def _cutoff(format_: Format, suffix: str = "") -> BindParameter[datetime]:
+    return bindparam(f"b_{format_.lower()}{suffix}", type_=UtcDateTime)
+
+
+_PAST_CUTOFF = or_(*(and_(draft.c.format == format_, draft.c.scheduled_at < _cutoff(format_)) for format_ in Format))
+_IS_RETRIED = json_text(delivery.c.progress, "firstSentAt").is_not(None)
+# As `expires_at` in `copydesk.desk.publishing.grace`: one that is published in part, or may be, is never given up.
+_HAS_EXPIRED = (
+    func.coalesce(cast(json_text(delivery.c.progress, "made"), Text), "[]") == "[]",
+    func.coalesce(cast(json_text(delivery.c.progress, "doubt"), Text), "").not_in(("true", "1")),
+    exists().where(
+        engagement.c.id == delivery.c.id,
+        engagement.c.user_id == delivery.c.user_id,
+        or_(
+            *(
+                and_(
+                    engagement.c.format == format_,
+                    delivery.c.due_at < case((_IS_RETRIED, _cutoff(format_, "_retried")), else_=_cutoff(format_)),
+                )
+                for format_ in Format
+            )
+        ),
+    ),
 )
 _WORK: Final = {
     "due": (_scheduled_before(_NOW),),
     "late": (
         _scheduled_before(_LATEST, _PAST_CUTOFF),
-        _Rows(delivery.c.user_id, (_IS_PLANNED, deliveries.IS_OPEN, delivery.c.due_at < _LATEST)),
+        _Rows(delivery.c.user_id, (_IS_PLANNED, deliveries.IS_OPEN, delivery.c.due_at < _LATEST, *_HAS_EXPIRED)),
     ),
     "to_send": (
         _Rows(
@@ -205,8 +227,9 @@ def list_users_with_work(conn: Connection, now: datetime, cutoffs: MissedCutoffs
 
 
 def _times(now: datetime, cutoffs: MissedCutoffs) -> dict[str, datetime]:
-    cutoff_values = {f"b_{format_.lower()}": getattr(cutoffs, format_.lower()) for format_ in Format}
-    return {"b_now": now, "b_latest": cutoffs.latest, **cutoff_values}
+    by_name = {f"b_{format_.lower()}": getattr(cutoffs, format_.lower()) for format_ in Format}
+    retried = {f"{name}_retried": cutoff - cutoffs.retry_window for name, cutoff in by_name.items()}
+    return {"b_now": now, "b_latest": cutoffs.latest, **by_name, **retried}
 
 
 def list_states(conn: Connection, user_id: str) -> tuple[JobState, ...]:

@@ -25,7 +25,10 @@ def missed_cutoffs(settings: Schedule, now: datetime) -> MissedCutoffs:
     """Return for each format the time before which a draft that is still scheduled counts as missed."""
     periods = grace_periods(settings)
     return MissedCutoffs(
-        short=now - periods[Format.SHORT], thread=now - periods[Format.THREAD], blog=now - periods[Format.BLOG]
+        short=now - periods[Format.SHORT],
+        thread=now - periods[Format.THREAD],
+        blog=now - periods[Format.BLOG],
+        retry_window=RETRY_WINDOW,
     )
 
 
