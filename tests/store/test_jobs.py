@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Connection, event, insert
+from sqlalchemy import Connection, event, insert, update
 
 from copydesk.model.delivery import Account, Delivery, StepResult
 from copydesk.model.job import DueWork, JobLease, JobName
@@ -15,7 +15,7 @@ from copydesk.store.jobs import MissedCutoffs
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 MINUTE = timedelta(minutes=1)
-HOUR = timedelta(hours=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 LIMITS = MissedCutoffs(short=NOW - HOUR, thread=NOW - HOUR, blog=NOW - 24 * HOUR, retry_window=HOUR)
 LATE = {"due_at": NOW - 2 * HOUR, "not_before": NOW + HOUR}
 
@@ -138,8 +138,10 @@ def add_scheduled(conn: Connection, user: str, at: object, status: str = "schedu
     add_draft(conn, user, add_item(conn, user, None), status=status, scheduled_at=at)
 
 
-def add_seen(conn: Connection, user: str, began_at: object = NOW) -> None:
-    conn.execute(insert(tables.job).values(user_id=user, name=JobName.RETENTION, began_at=began_at))
+def add_daily_jobs(conn: Connection, user: str, **values: object) -> None:
+    """Insert the jobs that begin once a day, as begun at NOW unless `values` say otherwise."""
+    for name in jobs.DAILY_JOBS:
+        conn.execute(insert(tables.job).values(user_id=user, name=name, **{"began_at": NOW} | values))
 
 
 RETRIED = {"progress": Delivery(first_sent_at=NOW - HOUR)}
@@ -185,7 +187,7 @@ async def test_sweep_finds_the_users_with_due_work(store: Database) -> None:
         users, due = {}, {}
         for name, add in (WORK | LATER).items():
             users[name] = add_user(conn, name)
-            add_seen(conn, users[name])
+            add_daily_jobs(conn, users[name])
             add(conn, users[name])
             due[name] = jobs.load_due_work(conn, users[name], NOW, LIMITS, 10)
         return users, due, jobs.list_users_with_work(conn, NOW, LIMITS, MINUTE)
@@ -202,7 +204,7 @@ async def test_sweep_finds_interrupted_runs(store: Database) -> None:
     def work(conn: Connection) -> list[str]:
         users = {name: add_user(conn, name) for name in ("ended", "killed", "running")}
         for name, user in users.items():
-            add_seen(conn, user)
+            add_daily_jobs(conn, user)
             run = JobLease(id=name, job=JobName.PIPELINE, owner="here/1/1", lease_until=NOW + MINUTE)
             assert jobs.acquire_lease(conn, user, run, NOW - HOUR)
             if name != "running":
@@ -213,13 +215,66 @@ async def test_sweep_finds_interrupted_runs(store: Database) -> None:
     assert await store.write(work) == ["killed"]
 
 
-async def test_sweep_finds_drafts_that_are_due_soon_and_daily_jobs(store: Database) -> None:
-    def work(conn: Connection) -> list[bool]:
-        soon, new, seen = (add_user(conn, name) for name in ("soon", "new", "seen"))
-        add_seen(conn, soon)
-        add_seen(conn, seen, NOW - timedelta(days=2))
-        add_scheduled(conn, soon, NOW + MINUTE)
-        found = jobs.list_users_with_work(conn, NOW, LIMITS, MINUTE)
-        return [user in found for user in (soon, new, seen)]
+async def test_sweep_finds_drafts_that_are_due_soon(store: Database) -> None:
+    def work(conn: Connection) -> bool:
+        user = add_user(conn)
+        add_daily_jobs(conn, user)
+        add_scheduled(conn, user, NOW + MINUTE)
+        return jobs.list_users_with_work(conn, NOW, LIMITS, MINUTE) == (user,)
 
-    assert await store.write(work) == [True, True, True]
+    assert await store.write(work)
+
+
+@pytest.mark.parametrize("name", jobs.DAILY_JOBS)
+@pytest.mark.parametrize(
+    ("values", "is_found"),
+    [
+        ({}, False),
+        ({"began_at": NOW - DAY}, True),
+        # By a clock that was ahead.
+        ({"began_at": NOW + DAY}, True),
+        ({"owner": "here/1/1", "lease_until": NOW + MINUTE}, False),
+        ({"owner": "here/1/1", "lease_until": NOW - MINUTE}, True),
+    ],
+)
+async def test_sweep_finds_daily_jobs(
+    store: Database, name: JobName, values: dict[str, object], is_found: bool
+) -> None:
+    def work(conn: Connection) -> tuple[str, ...]:
+        add_daily_jobs(conn, user := add_user(conn))
+        is_job = (tables.job.c.user_id == user, tables.job.c.name == name)
+        conn.execute(update(tables.job).where(*is_job).values({"began_at": NOW} | values))
+        return jobs.list_users_with_work(conn, NOW, LIMITS, MINUTE)
+
+    assert bool(await store.write(work)) is is_found
+
+
+async def test_sweep_finds_a_user_who_never_had_daily_jobs(store: Database) -> None:
+    def work(conn: Connection) -> bool:
+        user = add_user(conn)
+        return jobs.list_users_with_work(conn, NOW, LIMITS, MINUTE) == (user,)
+
+    assert await store.write(work)
+
+
+@pytest.mark.parametrize(
+    ("values", "is_found"),
+    [
+        ({"ended_at": NOW}, False),
+        ({"ended_at": NOW, "failed_at": NOW}, True),
+        ({"ended_at": NOW - MINUTE}, True),
+        ({"owner": "here/1/1", "lease_until": NOW + MINUTE}, False),
+        ({"owner": "here/1/1", "lease_until": NOW - MINUTE}, True),
+        # The daily jobs find it.
+        ({"began_at": NOW - DAY, "ended_at": NOW - DAY, "failed_at": NOW - DAY}, False),
+    ],
+)
+async def test_sweep_finds_confidences_that_were_not_computed(
+    store: Database, values: dict[str, object], is_found: bool
+) -> None:
+    def work(conn: Connection) -> tuple[str, ...]:
+        add_daily_jobs(conn, user := add_user(conn))
+        conn.execute(insert(tables.job).values({"user_id": user, "name": "confidence", "began_at": NOW} | values))
+        return jobs.list_users_with_work(conn, NOW, LIMITS, MINUTE)
+
+    assert bool(await store.write(work)) is is_found

@@ -53,6 +53,10 @@ class MissedCutoffs(Struct, frozen=True):
 _NOW = bindparam("b_now", type_=UtcDateTime)
 _SOON = bindparam("b_soon", type_=UtcDateTime)
 _LATEST = bindparam("b_latest", type_=UtcDateTime)
+_DAY_AGO = bindparam("b_day_ago", type_=UtcDateTime)
+DAY = timedelta(days=1)
+DAILY_JOBS = (JobName.ZONES, JobName.RETENTION)
+"""Jobs that are due for each user a day after they began."""
 # As literals, as in the partial indexes.
 _IS_SCHEDULED = text("draft.status = 'scheduled'")
 _IS_PENDING = text("draft.status IN ('pending_generation', 'pending_regeneration')")
@@ -167,19 +171,31 @@ def _users_with_work_query() -> CompoundSelect[str]:
     work = [rows for name, kinds in _WORK.items() if name != "due" for rows in kinds]
     # Those that are due soon include those that are due.
     by_work = [rows.users() for rows in (_scheduled_before(_SOON), *work)]
-    # They are repeated although no source may be due.
-    interrupted = select(job.c.user_id).where(
-        job.c.name == JobName.PIPELINE,
-        or_(job.c.ended_at.is_(None), job.c.ended_at < job.c.began_at),
+    # Those that are started again although no other row says that they are due.
+    was_interrupted = or_(job.c.ended_at.is_(None), job.c.ended_at < job.c.began_at)
+    has_failed = job.c.failed_at.is_not(None)
+    unfinished = select(job.c.user_id).where(
         or_(job.c.owner.is_(None), job.c.lease_until < _NOW),
+        or_(
+            # No source may be due.
+            and_(job.c.name == JobName.PIPELINE, was_interrupted),
+            # Decisions announce it. To count those of all users would read more than all the rest.
+            and_(job.c.name == JobName.CONFIDENCE, or_(was_interrupted, has_failed), job.c.began_at > _DAY_AGO),
+            and_(job.c.name.in_(DAILY_JOBS), job.c.owner.is_not(None)),
+        ),
     )
-    # So the daily jobs get their turn, too.
-    was_seen = exists().where(
+    return union(*by_work, unfinished, *(_users_without(name) for name in DAILY_JOBS))
+
+
+def _users_without(name: JobName) -> Select[str]:
+    """Return the users for whom a daily job has not begun within a day, in either direction."""
+    has_begun = exists().where(
         job.c.user_id == user.c.id,
-        job.c.name == JobName.RETENTION,
-        job.c.began_at > bindparam("b_day_ago", type_=UtcDateTime),
+        job.c.name == name,
+        job.c.began_at > _DAY_AGO,
+        job.c.began_at < bindparam("b_in_a_day", type_=UtcDateTime),
     )
-    return union(*by_work, interrupted, select(user.c.id).where(~was_seen))
+    return select(user.c.id).where(~has_begun)
 
 
 # Built once: it runs every half minute while the desk is open.
@@ -222,7 +238,7 @@ def load_due_work(
 
 def list_users_with_work(conn: Connection, now: datetime, cutoffs: MissedCutoffs, within: timedelta) -> tuple[str, ...]:
     """Return the ids of all users for whom something may be due, a draft within that time, or daily jobs."""
-    values = {"b_soon": now + within, "b_day_ago": now - timedelta(days=1), **_times(now, cutoffs)}
+    values = {"b_soon": now + within, "b_day_ago": now - DAY, "b_in_a_day": now + DAY, **_times(now, cutoffs)}
     return tuple(sorted(conn.execute(_USERS_WITH_WORK, values).scalars()))
 
 
