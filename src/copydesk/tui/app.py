@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from copydesk.tui.review.screen import ReviewScreen
+    from copydesk.tui.setup.pages import Section
     from copydesk.tui.setup.screen import SetupScreen
     from copydesk.tui.sources.screen import SourcesScreen
 
@@ -285,6 +286,24 @@ class Console(DeskApp, inherit_bindings=False):
             screen.select_source_id = source_id
             screen.refresh_data()
             screen.sources.focus()
+
+    def show_setup_section(self, section: "Section") -> None:
+        """Switch to the setup and open a section."""
+        self.run_worker(self._show_setup_section(section), exit_on_error=False)
+
+    async def _show_setup_section(self, section: "Section") -> None:
+        if screen := await self._go_to("setup"):
+            cast("SetupScreen", screen).show_section(section)
+
+    def show_shell_command(self, name: str) -> None:
+        """Show how a command is called that does what the console has no key for."""
+        from copydesk.tui.dialogs.base import PageDialog  # noqa: PLC0415 - rarely needed
+        from copydesk.tui.layout import paragraph  # noqa: PLC0415 - as above
+
+        command = f"copydesk {name}"
+        note = self.qualify_commands(labels.shell_command_note(command))
+        purpose = labels.SHELL_COMMANDS[name]
+        self.push_screen(PageDialog(command, [paragraph(f"{purpose[0].upper()}{purpose[1:]}."), paragraph(note)]))
 
     def action_show_screen(self, name: str) -> None:
         """Switch to another screen, in the state in which it was left."""

@@ -157,6 +157,20 @@ BACK = "back"
 CANCEL = "cancel"
 CANCELLED_WHILE_SAVING = "Cancelled. Anything saved by then is shown on the screen."
 CHANGE_THEME = "Change theme"
+SHELL_COMMANDS = {
+    "backup": "back up the database",
+    "restore": "replace the database with a backup",
+    "token": "create, list and revoke API tokens",
+    "webhook": "send events to other servers",
+    "user": "list, add and remove users of the desk",
+    "reviewer": "show and change the roles of reviewers",
+    "serve": "serve every operation over HTTP, as a REST API",
+    "mcp": "offer the operations as tools to an agent",
+    "daemon": "run scheduled jobs without the console",
+    "migrate": "copy the desk to PostgreSQL, or back to a file",
+    "prune": "delete old data now",
+}
+"""What the console has no key for, by the command that does it."""
 CLEAR_FILTER = "clear search and filter"
 NARROW_PLACEHOLDER = "words to look for"
 NO_MATCH = "Nothing matches"
@@ -239,6 +253,11 @@ def browser_missing(url: str) -> str:
 def close_hint(title: str, action_id: str, subject: str = "") -> str:
     """Return the title of a page; the subject is last, because it may be long and is cut off at the end."""
     return f"{title} · {key_label(action_id)} close{f' · {subject}' if subject else ''}"
+
+
+def shell_command_note(command: str) -> str:
+    """Return what to do about a command that the console has no key for."""
+    return f"Run it in a shell. `{command} --help` shows how."
 
 
 def empty_tab(tab: str) -> str:

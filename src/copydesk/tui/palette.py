@@ -1,7 +1,7 @@
 """The command palette: the actions of every screen, and drafts and sources by name."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
@@ -15,6 +15,7 @@ from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.keys import SCREEN_NAMES, Key, KeyContext, format_keys
 from copydesk.tui.runtime.key_buffer import Hold, TypeAhead
+from copydesk.tui.setup.pages import Section
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -42,8 +43,40 @@ OFFERED_ELSEWHERE = frozenset(
     }
 )
 """Actions that are offered on other screens too: they do not act on a row, which the user would not see there."""
-_WHOLE_WORDS, _BEGINNINGS, _PARTS, _INITIALS = 4.0, 3.0, 2.0, 1.0
-"""Scores of a match of all words of the query, and of its letters as beginnings of words."""
+SYNONYMS: Mapping[str, str] = {
+    "console.review": "queue inbox",
+    "console.schedule": "calendar week",
+    "console.sources": "feeds rss subscriptions delete remove",
+    "console.engagement": "metrics statistics analytics likes",
+    "console.setup": "settings preferences configuration options",
+    "console.help": "help shortcuts keyboard bindings",
+    "console.log": "errors messages notifications",
+    "console.quit": "exit close",
+    "console.compose": "create compose",
+    "review.archive": "delete remove trash",
+    "review.post": "publish send",
+    "review.run": "fetch generate update",
+    "schedule.zone": "timezone",
+    "sources.new": "feed rss subscribe url",
+    "setup.connect": "login log in sign in password platform webhook bluesky mastodon linkedin threads wordpress"
+    " llm openai anthropic ollama provider",
+    "setup.remove": "delete log out sign out",
+}
+"""Other words by which users look for an action."""
+SECTION_SYNONYMS: Mapping[Section, str] = {
+    Section.ACCOUNTS: "login log in sign in password platforms credentials",
+    Section.VOICE: "style tone examples hashtags emoji import posts",
+    Section.LEARNING: "confidence preference forget reset",
+    Section.WRITER: "model llm ai api key cost price budget spending",
+    Section.RANKING: "interests filters weights score",
+    Section.RULES: "block avoid rejections",
+    Section.LOCATIONS: "settings configuration proxy database backup doctor check folder",
+}
+"""The sections of Setup that are offered as pages, with words for what they show. The time zone is an action."""
+THEME_SYNONYMS = "colors colours dark light appearance contrast"
+_WHOLE_WORDS, _BEGINNINGS, _SYNONYMS, _PARTS, _PURPOSE, _INITIALS = 4.0, 3.0, 2.5, 2.0, 1.5, 1.0
+"""Scores of a match of all words of the query, in a title, in its synonyms or in what a shell command is for; and of
+its letters as beginnings of words."""
 
 
 class Match(NamedTuple):
@@ -62,11 +95,23 @@ class Command(NamedTuple):
     run: Callable[[], object]
     refusal: str = ""
     """Why it does nothing to what the screen shows."""
+    synonyms: str = ""
+    """Other words that find it."""
+    synonym_score: float = _SYNONYMS
 
     @property
     def aside(self) -> str:
         """What stands beside the title: the keys, and why it does nothing."""
         return f"{self.keys}  {self.refusal}" if self.refusal else self.keys
+
+    def match(self, query: str) -> Match | None:
+        """Return where the query is in the title; no offsets if its words are found with the help of synonyms."""
+        found = match_words(query, self.title)
+        words, text = query.split(), f"{self.title} {self.synonyms}"
+        if (found is not None and found.score > self.synonym_score) or not words:
+            return found
+        begin_words = all(re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE) for word in words)
+        return Match(self.synonym_score, ()) if begin_words else found
 
 
 class PaletteApp(Protocol):
@@ -84,6 +129,8 @@ class PaletteApp(Protocol):
     def key_refusal(self, key_id: str) -> str: ...
     def show_draft(self, draft_id: str) -> None: ...
     def show_source(self, source_id: str) -> None: ...
+    def show_setup_section(self, section: Section) -> None: ...
+    def show_shell_command(self, name: str) -> None: ...
 
 
 def list_commands(app: PaletteApp) -> Iterable[Command]:
@@ -102,8 +149,17 @@ def list_commands(app: PaletteApp) -> Iterable[Command]:
         if title not in used_titles and (app.is_key_offered(key.id) if is_here else key.id in OFFERED_ELSEWHERE):
             used_titles.add(title)
             refusal = app.key_refusal(key.id) if is_here else ""
-            yield Command(title, format_keys(key)[0], partial(app.run_key_action, key), refusal)
-    yield Command(labels.CHANGE_THEME, "", app.action_change_theme)
+            synonyms = SYNONYMS.get(key.id, "")
+            yield Command(title, format_keys(key)[0], partial(app.run_key_action, key), refusal, synonyms)
+    for section, words in SECTION_SYNONYMS.items():
+        yield Command(f"{labels.SETUP_TITLE}: {section}", "", partial(app.show_setup_section, section), "", words)
+    yield Command(labels.CHANGE_THEME, "", app.action_change_theme, "", THEME_SYNONYMS)
+
+
+def list_shell_commands(app: PaletteApp) -> Iterable[Command]:
+    """Yield the commands for what the console has no key for. They are found, but not listed before a search."""
+    for name, purpose in labels.SHELL_COMMANDS.items():
+        yield Command(f"copydesk {name}", purpose, partial(app.show_shell_command, name), "", purpose, _PURPOSE)
 
 
 def match_words(query: str, text: str) -> Match | None:
@@ -201,8 +257,8 @@ class CommandProvider(Provider):
 
     async def search(self, query: str) -> Hits:
         """Yield the actions, sources and drafts that match the query."""
-        for command in list_commands(self._console):
-            if match := match_words(query, command.title):
+        for command in (*list_commands(self._console), *list_shell_commands(self._console)):
+            if match := command.match(query):
                 line = _line(_highlight(command.title, match), command.aside, dimmed=bool(command.refusal))
                 yield Hit(match.score, line, command.run, text=command.title)
         if (desk := self._console.desk) is not None:

@@ -14,16 +14,28 @@ from textual.events import Key, Paste
 from textual.message import Message
 from textual.pilot import Pilot
 
-from console_driver import ConsoleDriver, pass_round, wait_until_idle
+from console_driver import ConsoleDriver, FakeDesk, open_console, pass_round, wait_until_idle
+from copydesk.cli.commands import COMMANDS
+from copydesk.cli.context import Context
 from copydesk.model.draft import ListedDraft
 from copydesk.model.page import Page
+from copydesk.tui import labels
 from copydesk.tui.app import Console
 from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.keys import KEYS, KeyContext
-from copydesk.tui.palette import OFFERED_ELSEWHERE, Palette, list_commands, match_words
+from copydesk.tui.palette import (
+    OFFERED_ELSEWHERE,
+    SYNONYMS,
+    Palette,
+    list_commands,
+    list_shell_commands,
+    match_words,
+)
 from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.runtime import key_buffer
 from copydesk.tui.setup.connect_dialogs import NameDialog
+from copydesk.tui.setup.pages import Section
+from copydesk.tui.setup.screen import SetupScreen
 from copydesk.tui.sources.screen import SourcesScreen
 from copydesk.tui.sources.source_dialogs import SourceDialog
 from delayed_responses import WAIT_TIMEOUT
@@ -138,6 +150,86 @@ def test_letters_match_beginnings_of_words() -> None:
 def test_match_highlights_characters_of_the_text(query: str, text: str) -> None:
     match = match_words(query, text)
     assert match is None or all(0 <= offset < len(text) for offset in match.offsets)
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("webhook", "copydesk webhook"),
+        ("token", "copydesk token"),
+        ("backup", "copydesk backup"),
+        ("restore", "Restore from the archive"),
+        ("sched", "Schedule in the next free slot"),
+        ("restore backup", "copydesk restore"),
+        ("reviewer", "copydesk reviewer"),
+        ("proxy", "Setup: Files"),
+        ("settings", "Go to Setup"),
+        ("colour", "Change theme"),
+        ("dark theme", "Change theme"),
+        ("exit", "Quit"),
+        ("login", "Setup: Connect an account, or add a language model"),
+        ("mastodon", "Setup: Connect an account, or add a language model"),
+        ("account", "Setup: Connect an account, or add a language model"),
+        ("voice", "Setup: Voice"),
+        ("cost", "Setup: Writer"),
+        ("api key", "Setup: Writer"),
+        ("timezone", "Schedule: Change the time zone"),
+        ("delete", "Archive"),
+        ("help", "Show the keys of this screen"),
+        ("rss", "Go to Sources"),
+        ("publish", "Post now; asks for confirmation"),
+    ],
+)
+async def test_other_words_find_an_action_a_page_or_a_command(query: str, title: str) -> None:
+    async with open_console(FakeDesk(1)) as ui:
+        commands = (*list_commands(ui.app), *list_shell_commands(ui.app))
+        scores = {command.title: match.score for command in commands if (match := command.match(query))}
+    # Of those with the same score the palette shows the first one at the top.
+    assert max(scores, key=lambda found: scores[found]) == title
+
+
+async def test_commands_of_the_shell_rank_below_actions() -> None:
+    async with open_console(FakeDesk(1)) as ui:
+        actions = {command.title: command.match("sched") for command in list_commands(ui.app)}
+        commands = {command.title: command.match("sched") for command in list_shell_commands(ui.app)}
+    part, purpose = actions["Unschedule: take the time away"], commands["copydesk daemon"]
+    assert part is not None
+    assert purpose is not None
+    assert part.score > purpose.score
+
+
+@pytest.mark.parametrize("query", ["post", "tag", "sch"])
+async def test_titles_rank_above_other_words(query: str) -> None:
+    async with open_console(FakeDesk(1)) as ui:
+        commands = [command for command in list_commands(ui.app) if command.match(query)]
+    titles = [match.score for command in commands if (match := match_words(query, command.title))]
+    others = [match.score for command in commands if (match := command.match(query)) and not match.offsets]
+    assert max(titles) > max(others, default=0)
+
+
+def test_other_words_belong_to_keys_and_commands() -> None:
+    assert set(SYNONYMS) <= {key.id for key in KEYS}
+    assert set(labels.SHELL_COMMANDS) <= set(COMMANDS)
+
+
+async def test_setup_section_is_opened(tmp_path: Path) -> None:
+    async with open_palette_console(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "proxy")
+        screen = ui.app.screen
+        assert isinstance(screen, SetupScreen)
+        assert screen.section is Section.LOCATIONS
+        assert screen.focused is screen.detail_pane
+
+
+async def test_shell_command_is_shown_as_it_is_called_for_this_desk(tmp_path: Path) -> None:
+    context = Context(home=None, sample=True, debug=False)
+    app = Console(lambda: open_desk_at(tmp_path), clock=lambda: NOW, qualify_commands=context.with_desk_options)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
+        await choose(ui, pilot, "webhook")
+        assert "Send events to other servers." in ui.text
+        assert "`copydesk --sample webhook --help` shows how." in ui.text
 
 
 async def test_theme_command_is_found_by_synonym(tmp_path: Path) -> None:

@@ -194,6 +194,11 @@ class SetupScreen(DeskScreen):
         """Return the section under the cursor."""
         return self.sections.current or Section.ACCOUNTS
 
+    def show_section(self, section: Section) -> None:
+        """Move the cursor to a section, and focus what is in it."""
+        self.sections.cursor = list(Section).index(section)
+        self._go_to(self._panes[1])
+
     @on(LineList.Moved)
     def _follow_cursor(self) -> None:
         # The checks take time: run them when they are first displayed, not when the screen is opened.
