@@ -337,12 +337,10 @@ def test_title_of_a_roundup_is_no_claim() -> None:
     assert check("# Libraries: three links are lost", build_check_context(brief)).claims
 
 
-@pytest.mark.parametrize(
-    "line", ["500ish, by Mallory Oak and Peter Ash:", "500ish says that Bea closed 900 libraries:"]
-)
-def test_line_that_does_more_than_credit_is_a_claim(line: str) -> None:
+def test_line_that_does_more_than_credit_is_a_claim() -> None:
     item = replace(make_item("9"), publisher="500ish", source_name="500ish", author="Bea")
     context = build_check_context(make_brief(Format.BLOG, other_items=(item,)))
+    line = "500ish says that Bea closed 900 libraries:"
     assert [finding.rule for finding in check(line, context).findings if finding.rule == "unsupported"]
 
 

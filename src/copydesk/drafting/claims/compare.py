@@ -71,7 +71,8 @@ class Comparison:
 
     def _relation(self, token: Token, other: Token) -> int | None:
         """Return 1 for the same word, -1 for an opposite, None for another word."""
-        if token.stem == other.stem:
+        # The words, too: in two languages the stems of one word differ.
+        if token.stem == other.stem or token.word == other.word:
             return 1
         if not other.text[0].isalnum():
             return None

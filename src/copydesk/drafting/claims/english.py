@@ -222,6 +222,7 @@ ENGLISH = Language(
         " planned consider considers considering propose proposes proposed want wants wanted hope hopes hoped"
         " expect expects expected threaten threatens threatened fear fears feared believe believes suspect"
         " suspects try tries tried partly partially almost nearly only except should accuse accuses accused"
+        " fewer less least more most some several few"
     ),
     base=_base,
     opposites=parse_opposites(_OPPOSITES, _base),

@@ -79,7 +79,13 @@ def _is_verbatim(ours: Statement, theirs: Statement) -> bool:
     words, source_words = (
         [token.word for token in statement.tokens if token.text not in _PUNCTUATION] for statement in (ours, theirs)
     )
-    return len("".join(words)) > MIN_VERBATIM_LENGTH and words == source_words
+    if len("".join(words)) <= MIN_VERBATIM_LENGTH or words != source_words:
+        return False
+    # The hyphen of a negative number is no punctuation.
+    negative, negative_in_source = (
+        [quantity.value for quantity in statement.quantities if quantity.value < 0] for statement in (ours, theirs)
+    )
+    return negative == negative_in_source
 
 
 class _OwnWords:

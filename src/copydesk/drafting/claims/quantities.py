@@ -168,9 +168,13 @@ def _number_pattern(language: Language) -> re.Pattern[str]:
     units = "|".join(sorted(map(re.escape, _UNIT_TABLE), key=len, reverse=True))
     number = rf"(?<![\w.,/-])(?:{_DIGITS})|(?<=[$€£¥₹])(?:{_DIGITS})|(?<=\d-)\d+(?![\w-]){words}"
     return re.compile(
-        rf"(?P<prefix>(?<!\w)(?:{_SYMBOLS}))?(?P<number>{number})"
+        # After a letter or a digit a hyphen is no minus: COVID-19, 3-1.
+        rf"(?P<minus>(?<![^\s(])[-−])?(?P<prefix>(?<!\w)(?:{_SYMBOLS}))?"
+        rf"(?P<number>(?(minus)(?:{_DIGITS})|(?:{number})))"
         rf"(?:[ \u00a0\u202f-]?(?P<scale>{scales})\b\.?)?"
-        rf"(?:[ \u00a0\u202f-]?(?:d'|de )?(?P<unit>{units})(?![\w]))?(?![^\W\d_])",
+        rf"(?:[ \u00a0\u202f-]?(?:d'|de )?(?P<unit>{units})(?![\w]))?"
+        # Nor a part of a number: "1" in "19th".
+        r"(?![^\W_])",
         re.IGNORECASE,
     )
 
@@ -197,7 +201,7 @@ def _parse(match: re.Match[str], language: Language) -> Quantity | None:
     if number is None:
         return None
     scale, unit_word = fold(match["scale"] or ""), match["unit"] or (match["prefix"] or "").strip()
-    value = number * _SCALE_TABLE.get(scale, 1)
+    value = number * _SCALE_TABLE.get(scale, 1) * (-1 if match["minus"] else 1)
     dimension, unit, factor = _UNIT_TABLE.get(unit_word.lower(), _UNIT_TABLE.get(fold(unit_word), ("", "", 1.0)))
     digits = (
         re.sub(r"\D", "", match["number"]).strip("0") if match["number"][0].isdigit() else str(int(number)).strip("0")
@@ -294,7 +298,7 @@ def fold_letters(text: str) -> str:
 
 def is_same_quantity(first: Quantity, second: Quantity) -> bool:
     """Return True if both are the same amount; a number without a unit equals the same number with any unit."""
-    if first.rate and second.rate and first.rate != second.rate:
+    if first.value * second.value < 0 or (first.rate and second.rate and first.rate != second.rate):
         return False
     if first.dimension and second.dimension:
         if first.dimension != second.dimension:
@@ -346,7 +350,9 @@ def is_comparable(first: Quantity, second: Quantity) -> bool:
 
 
 def is_rounded(ours: Quantity, theirs: Quantity) -> bool:
-    """Return True if `ours` may be `theirs` rounded or converted."""
+    """Return True if `ours` may be `theirs` rounded, converted or with its sign in words: a fall by 3 for -3."""
+    if ours.value == -theirs.value:
+        return True
     if ours.dimension != theirs.dimension or not theirs.value:
         return False
     if ours.dimension == "currency" and ours.unit != theirs.unit:
