@@ -57,6 +57,13 @@ def test_exit_code_stays_if_errors_cannot_be_written(tmp_path: Path) -> None:
         assert run_with_streams(tmp_path, "run", "nothing", stderr=full)[0] == 2
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("command", ["source", "engagement"])
+def test_export_to_full_disk_is_not_reported_as_exported(tmp_path: Path, command: str) -> None:
+    code, _, err = run_with_streams(tmp_path, command, "export", "/dev/full")
+    assert (code, err) == (1, "Error: Cannot write the output: no space left on device.\n")
+
+
 def test_gone_reader_ends_the_command_silently(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)

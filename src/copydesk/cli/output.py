@@ -68,6 +68,8 @@ def _truncate(text: str, available: int | None) -> str:
 
 def print_exported(content: str, file: IO[str]) -> None:
     """Print what was written to a file; nothing if that is standard output."""
+    # A full disk is found when the buffer is written: before it is reported as exported.
+    file.flush()
     if file.name not in {"-", "<stdout>"}:
         click.echo(f"Exported {content} to {clean(str(file.name))}.", err=True)
 
