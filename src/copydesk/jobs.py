@@ -104,8 +104,11 @@ async def _run_pipeline(desk: Desk) -> Sequence[JobOutcome]:
 
 
 async def _generate_texts(desk: Desk) -> Sequence[JobOutcome]:
-    count = await desk.generation.drain()
-    return _single_outcome(f"{plural(count, 'draft')} generated") if count else ()
+    outcomes = await desk.generation.drain()
+    written = sum(outcomes)
+    failed = len(outcomes) - written
+    failures = f", {failed} failed" if failed else ""
+    return _single_outcome(f"{plural(written, 'draft')} generated{failures}") if outcomes else ()
 
 
 async def _estimate_confidence(desk: Desk) -> Sequence[JobOutcome]:

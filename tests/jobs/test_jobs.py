@@ -286,11 +286,11 @@ async def test_failed_run_sets_error_until_next_success(tmp_path: Path) -> None:
 
 async def test_queued_drafts_are_generated(tmp_path: Path) -> None:
     class FakeGeneration:
-        waiting = 2
+        outcomes = (True, True, False)
 
-        async def drain(self) -> int:
+        async def drain(self) -> list[bool]:
             execute_sql(tmp_path, "UPDATE draft SET status = 'pending_review'")
-            return self.waiting
+            return [*self.outcomes]
 
     messages = MessageRecorder()
     async with open_desk_at(tmp_path) as desk:
@@ -298,7 +298,7 @@ async def test_queued_drafts_are_generated(tmp_path: Path) -> None:
         await insert_drafts(desk, 2, status="pending_generation")
         desk.__dict__["generation"] = FakeGeneration()
         await tick_and_finish(jobs)
-    assert messages.texts == ["generation: 2 drafts generated"]
+    assert messages.texts == ["generation: 2 drafts generated, 1 failed"]
 
 
 async def test_failing_job_does_not_stop_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

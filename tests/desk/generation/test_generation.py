@@ -101,7 +101,7 @@ async def test_text_is_written_for_the_connected_platforms(tmp_path: Path) -> No
             if platform:
                 await connect_account(desk, platform=platform)
             await desk.drafts.create({"url": url, "formats": ["SHORT"]})
-            assert await desk.generation.drain() == 1
+            assert len(await desk.generation.drain()) == 1
         drafts = await list_drafts(desk)
     assert ["Bluesky" in str(draft.checks) for draft in drafts] == [True, False]
 
@@ -123,7 +123,7 @@ async def test_generate_returns_pending_draft(tmp_path):
         assert {draft.item.title for draft in waiting} == {PAGE}
         assert {draft.item.source_type for draft in waiting} == {"manual"}
 
-        assert await desk.generation.drain() == 2
+        assert len(await desk.generation.drain()) == 2
         drafts = await list_drafts(desk)
 
     assert [draft.status for draft in drafts] == [Status.PENDING_REVIEW] * 2
@@ -250,7 +250,7 @@ async def test_unreadable_page_fails_all_drafts(tmp_path, response, message):
     web.put(PAGE, **({"body": "no"} | response))
     async with open_desk_at(tmp_path, web) as desk:
         await create_drafts(desk, formats=["SHORT", "BLOG"])
-        assert await desk.generation.drain() == 2
+        assert len(await desk.generation.drain()) == 2
         failed = await list_drafts(desk)
 
     assert [draft.status for draft in failed] == [Status.GENERATION_FAILED] * 2
@@ -377,7 +377,7 @@ async def test_two_desks_write_drafts_once(tmp_path, monkeypatch):
         counts = await asyncio.gather(*(desk.generation.drain() for desk in (first, second, first)))
         drafts = await list_drafts(first)
 
-    assert sum(counts) == len(writer.briefs) == len(drafts) == 12
+    assert sum(map(len, counts)) == len(writer.briefs) == len(drafts) == 12
     assert sorted(web.requested_urls) == sorted(urls)
     assert {draft.status for draft in drafts} == {Status.PENDING_REVIEW}
 
@@ -417,7 +417,7 @@ async def test_cancelled_generation_can_be_restarted(tmp_path):
             await work
         assert (count_claims(tmp_path), (await only_draft(desk)).status) == (0, Status.PENDING_GENERATION)
 
-        assert await desk.generation.drain() == 1
+        assert len(await desk.generation.drain()) == 1
         assert (await only_draft(desk)).status is Status.PENDING_REVIEW
 
 
@@ -437,18 +437,18 @@ async def test_cancel_during_claim_releases_it(tmp_path, monkeypatch):
             await desk.generation.drain()
 
         monkeypatch.setattr(desk._context, "write", write)
-        assert await desk.generation.drain() == 1
+        assert len(await desk.generation.drain()) == 1
 
 
 async def test_claim_of_dead_process_is_taken_over(tmp_path):
     async with open_desk_at(tmp_path, web_with_page()) as desk:
         (draft_id,) = await create_drafts(desk)
         await claim_for_other(desk, draft_id, owner="elsewhere/1/1")
-        assert await desk.generation.drain() == 0  # whether a process on another host is alive cannot be known
+        assert len(await desk.generation.drain()) == 0  # whether a process on another host is alive cannot be known
 
         dead_owner = f"{__import__('socket').gethostname()}/999999999/1"
         execute_sql(tmp_path, "UPDATE generation SET owner = ?", dead_owner)
-        assert await desk.generation.drain() == 1
+        assert len(await desk.generation.drain()) == 1
 
 
 async def test_claim_is_held_until_its_lease_is_over(tmp_path, monkeypatch):
@@ -458,9 +458,9 @@ async def test_claim_is_held_until_its_lease_is_over(tmp_path, monkeypatch):
         (draft_id,) = await create_drafts(desk)
         await claim_for_other(desk, draft_id, owner="elsewhere/1/1")
         clock.now = NOW.replace(year=2027)
-        assert await desk.generation.drain() == 0
+        assert len(await desk.generation.drain()) == 0
         clock.advance(0.001)
-        assert await desk.generation.drain() == 1
+        assert len(await desk.generation.drain()) == 1
 
 
 async def test_expired_claim_cannot_store_result(tmp_path, monkeypatch):
@@ -479,9 +479,9 @@ async def test_expired_claim_cannot_store_result(tmp_path, monkeypatch):
         slow_task = asyncio.create_task(first.generation.drain())
         await response.requested.wait()
         clock.advance(3600)
-        assert await second.generation.drain() == 1
+        assert len(await second.generation.drain()) == 1
         response.released.set()
-        assert await slow_task == 0
+        assert await slow_task == []
         draft = await only_draft(first)
 
     assert draft.text == "by the second"
@@ -537,11 +537,11 @@ async def test_undone_regeneration_is_skipped(tmp_path, monkeypatch):
         await desk.generation.drain()
         await desk.drafts.regenerate(draft_id)
         await desk.drafts.undo(draft_id)
-        assert await desk.generation.drain() == 0
+        assert len(await desk.generation.drain()) == 0
         assert (await only_draft(desk)).status is Status.PENDING_REVIEW
 
         await desk.drafts.redo(draft_id)
-        assert await desk.generation.drain() == 1
+        assert len(await desk.generation.drain()) == 1
         assert [draft.text for draft in await list_drafts(desk)] == ["first", "second"]
 
 
@@ -578,7 +578,7 @@ async def test_error_of_undone_regeneration_is_discarded(tmp_path, monkeypatch):
         (draft_id,) = await create_drafts(desk, url=None, prompt="Anything.")
         await desk.generation.drain()
         await desk.drafts.regenerate(draft_id)
-        assert await desk.generation.drain() == 1
+        assert len(await desk.generation.drain()) == 1
         draft = await only_draft(desk)
 
     assert (draft.status, draft.last_error, count_claims(tmp_path)) == (Status.PENDING_REVIEW, None, 0)
@@ -593,7 +593,7 @@ async def test_lost_claim_stores_no_error(tmp_path, monkeypatch):
     monkeypatch.setattr(WRITER, lambda: ClaimLosingWriter(WriterError("It was told to fail.")))
     async with open_desk_at(tmp_path) as desk:
         await create_drafts(desk, url=None, prompt="Anything.")
-        assert await desk.generation.drain() == 0
+        assert len(await desk.generation.drain()) == 0
         draft = await only_draft(desk)
 
     assert (draft.status, draft.last_error, count_claims(tmp_path)) == (Status.PENDING_GENERATION, None, 1)
@@ -626,7 +626,7 @@ async def test_feedback_changed_during_generation_is_used(tmp_path, monkeypatch)
             (draft_id,) = await create_drafts(desk, url=None, prompt="Anything.")
             await desk.generation.drain()
             await desk.drafts.regenerate(draft_id, "Calmer.")
-            assert await desk.generation.drain() == 1
+            assert len(await desk.generation.drain()) == 1
             assert [draft.text for draft in await list_drafts(desk)] == ["first", "loud"]
 
 
@@ -642,7 +642,7 @@ async def test_failed_check_does_not_stop_other_drafts(tmp_path, monkeypatch):
     async with open_desk_at(tmp_path, FakeWeb(), generation__at_once="1") as desk:
         for _ in range(2):
             await create_drafts(desk, url=None, prompt="Anything.")
-        assert await desk.generation.drain() == 2
+        assert len(await desk.generation.drain()) == 2
         failed, drafted = await list_drafts(desk)
 
     assert (failed.status, drafted.text) == (Status.GENERATION_FAILED, "lucky")
@@ -658,7 +658,7 @@ async def test_all_waiting_drafts_are_found_in_batches(tmp_path, monkeypatch):
         ids = [draft_id for _ in range(9) for draft_id in await create_drafts(desk, url=None, prompt="Anything.")]
         for draft_id in ids[:4]:
             await claim_for_other(desk, draft_id, owner="elsewhere/1/1")
-        assert await desk.generation.drain() == 5
+        assert len(await desk.generation.drain()) == 5
 
 
 async def test_finish_polls_only_unfinished_drafts(tmp_path, monkeypatch):
@@ -798,7 +798,7 @@ async def test_busy_database_releases_claim(tmp_path, monkeypatch, function):
             with pytest.raises(StoreBusyError):
                 await desk.generation.drain()
         assert count_claims(tmp_path) == 0
-        assert await desk.generation.drain() == 1
+        assert len(await desk.generation.drain()) == 1
 
 
 async def claim_for_other(desk: Desk, draft_id: str, owner: str) -> bool:
@@ -820,5 +820,5 @@ async def test_recent_texts_are_analyzed_once(tmp_path, monkeypatch):
             await desk.drafts.create({"text": text})
             await desk.drafts.create({"prompt": f"{PROMPT} It has {number + 2} ovens."})
         monkeypatch.setattr(RecentTexts, "trigrams", staticmethod(lambda text: analyzed.append(text) or trigrams(text)))
-        assert await desk.generation.drain() == 5
+        assert len(await desk.generation.drain()) == 5
     assert [analyzed.count(text) for text in texts] == [1] * 5

@@ -44,16 +44,16 @@ class Generation:
         self._slots = asyncio.Semaphore(ctx.settings.generation.at_once)
 
     @operation
-    async def drain(self, draft_ids: Sequence[str] | None = None) -> int:
+    async def drain(self, draft_ids: Sequence[str] | None = None) -> list[bool]:
         """Write every waiting text that no live process holds, or only those of `draft_ids`.
 
-        Return how many came to an end, written or failed; a failed draft has the reason. Raise StoreError; texts
-        started by then are written again by the next call, or by another process.
+        Return for each text that came to an end whether it was written; a failed draft has the reason. Raise
+        StoreError; texts started by then are written again by the next call, or by another process.
         """
         if draft_ids is None:
             return await self._run_workers(None)
         # Every claim scans all texts it may take: chunks keep that from growing quadratically.
-        return sum([await self._run_workers(chunk) for chunk in chunked(draft_ids)])
+        return [written for chunk in chunked(draft_ids) for written in await self._run_workers(chunk)]
 
     @operation
     def partial_text(self, draft_id: str) -> str:
@@ -70,7 +70,7 @@ class Generation:
             await asyncio.sleep(POLL_INTERVAL)
             await self.drain(draft_ids)
 
-    async def _run_workers(self, draft_ids: Sequence[str] | None) -> int:
+    async def _run_workers(self, draft_ids: Sequence[str] | None) -> list[bool]:
         cache: TrigramCache = {}
         try:
             async with asyncio.TaskGroup() as group:
@@ -79,10 +79,10 @@ class Generation:
         except ExceptionGroup as group_error:
             # Callers expect a plain StoreError; the first one is as good as all.
             raise group_error.exceptions[0] from group_error
-        return sum(worker.result() for worker in workers)
+        return [written for worker in workers for written in worker.result()]
 
-    async def _run_worker(self, draft_ids: Sequence[str] | None, cache: "TrigramCache") -> int:
-        completed = 0
+    async def _run_worker(self, draft_ids: Sequence[str] | None, cache: "TrigramCache") -> list[bool]:
+        completed: list[bool] = []
         while True:
             async with self._slots:
                 job = await self._claim_next(draft_ids)
@@ -121,7 +121,7 @@ class Generation:
         # decides.
         return is_alive(text.owner) is False or text.lease_until < self._ctx.clock()
 
-    async def _run_job(self, job: GenerationJob, cache: "TrigramCache") -> int:
+    async def _run_job(self, job: GenerationJob, cache: "TrigramCache") -> list[bool]:
         from copydesk.desk.generation.worker import write_texts  # noqa: PLC0415 - brings in the writers
 
         async with self._released_on_error(job.claim):

@@ -175,22 +175,28 @@ def _copy_image(image: DraftImage, now: datetime) -> DraftImage:
     return msgspec.structs.replace(image, id=new_id(now))
 
 
-async def write_texts(ctx: DeskContext, texts: Sequence[PendingGeneration], claim_id: str, cache: TrigramCache) -> int:
-    """Write the texts of one item, claimed under `claim_id`; return how many outcomes were stored. Raise StoreError.
+async def write_texts(
+    ctx: DeskContext, texts: Sequence[PendingGeneration], claim_id: str, cache: TrigramCache
+) -> list[bool]:
+    """Write the texts of one item, claimed under `claim_id`. Raise StoreError.
+
+    Return for each whose outcome was stored whether it was written: False if it failed.
 
     `cache` is shared by the items of one batch, so that recent texts are analysed once.
     """
     job = _JobWriter(ctx, claim_id, cache)
     material = await ctx.read(generation.load_input, texts[0].item_id)
     if material is None:
-        return 0  # the item was deleted in the meantime, its drafts with it
+        return []  # the item was deleted in the meantime, its drafts with it
     try:
         material = await job.with_page(material)
     except CopydeskError as error:
         if isinstance(error, StoreError):
             raise
-        return sum([await job.fail(text, error) for text in texts])
-    return sum([await job.write(text, material) for text in texts])
+        outcomes = [await job.fail(text, error) for text in texts]
+    else:
+        outcomes = [await job.write(text, material) for text in texts]
+    return [written for written in outcomes if written is not None]
 
 
 class _TextInputs(Struct, frozen=True):
@@ -237,14 +243,14 @@ class _JobWriter:
             log.exception("reading %s failed", url)
             raise FetchError(_unexpected_message("Reading the page", error)) from error
 
-    async def write(self, text: PendingGeneration, material: GenerationInput) -> bool:
-        """Write one text and store it; return False if another process has stored an outcome."""
+    async def write(self, text: PendingGeneration, material: GenerationInput) -> bool | None:
+        """Write one text and store it; return False if it failed, None if another process has stored an outcome."""
         # Attempts are counted on claiming, so those that crashed the process are included.
         if (text.attempts or 0) > MAX_ATTEMPTS:
             return await self.fail(text, _too_many_attempts())
         inputs = await self._ctx.read(_load_inputs, text.draft_id, material.item, self._ctx.clock())
         if inputs is None:
-            return False
+            return None
         try:
             result = await self._generate(inputs, material)
         except StoreError:
@@ -257,12 +263,12 @@ class _JobWriter:
             log.exception("writing %s failed", text.draft_id)
             # Only the type: the message may contain secrets or private text.
             return await self.fail(text, WriterError(_unexpected_message("Generating the text", error)))
-        return await self._ctx.write(save_text, self._claim_id, result, self._ctx.clock())
+        return await self._ctx.write(save_text, self._claim_id, result, self._ctx.clock()) or None
 
-    async def fail(self, text: PendingGeneration, error: CopydeskError) -> bool:
-        """Store the reason why a text could not be written."""
-        now = self._ctx.clock()
-        return await self._ctx.write(save_failure, self._claim_id, text, error, now)
+    async def fail(self, text: PendingGeneration, error: CopydeskError) -> bool | None:
+        """Store the reason why a text could not be written; return None if another process has stored an outcome."""
+        is_stored = await self._ctx.write(save_failure, self._claim_id, text, error, self._ctx.clock())
+        return False if is_stored else None
 
     async def _generate(self, inputs: _TextInputs, material: GenerationInput) -> GeneratedText:
         draft, item = inputs.draft, material.item
