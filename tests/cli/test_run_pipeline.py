@@ -147,7 +147,10 @@ def test_run_is_cancelled_by_command(home, server):
         assert run_in_process(home, "run", "cancel", run_id).out == f"{run_id[-6:]} stops in a moment.\n"
         _, err = process.communicate(timeout=60)
 
-    assert (process.returncode, err.splitlines()[-1]) == (1, "Run cancelled: The run was cancelled.")
+    assert (process.returncode, err.splitlines()[-1]) == (
+        1,
+        "Run cancelled. Fetched items and finished drafts are kept.",
+    )
     ended = run_in_process(home, "run", "cancel", run_id, "--json")
     assert (ended.code, json.loads(ended.err)["currentStatus"]) == (4, "cancelled")
     assert run_in_process(home, "run", "cancel", "nothing").code == 3
@@ -381,6 +384,29 @@ def test_interrupt_cancels_run_and_keeps_data(home, server, signal_number, code)
     assert json.loads(run_in_process(home, "--run-pipeline", "--json").out)["stats"]["draftsCreated"] == 6
 
 
+def test_interrupted_run_reports_what_is_kept(home, server):
+    with hold_page(server, "/two") as wait_for_requests:
+        process = start_process(home, "--run-pipeline")
+        wait_for_requests()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+
+    assert err.splitlines()[-2:] == ["Fetched items and finished drafts are kept.", "Error: Interrupted."]
+
+
+def test_interrupted_generation_says_who_continues(home, server):
+    with hold_page(server, "/two") as wait_for_requests:
+        process = start_process(home, "draft", "new", "--url", server.url("/two"))
+        wait_for_requests()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+
+    note, end = err.splitlines()[-2:]
+    assert re.fullmatch("Texts that are not generated yet are left to `copydesk.*daemon` or the open console.", note)
+    assert end == "Error: Interrupted."
+    assert query_db(home, "SELECT status FROM draft") == [("pending_generation",)]
+
+
 def test_second_process_waits_for_first(home, server):
     with hold_page(server, "/two") as wait_for_requests:
         first = start_process(home, "--run-pipeline", "--json")
@@ -415,7 +441,7 @@ async def test_run_can_be_cancelled_from_another_process(home, server):
         out, err = process.communicate(timeout=60)
 
     assert (process.returncode, out) == (1, "")
-    assert err.endswith("Run cancelled: The run was cancelled.\n")
+    assert err.endswith("Run cancelled. Fetched items and finished drafts are kept.\n")
 
 
 def test_killed_run_is_marked_interrupted(home, server):

@@ -4,6 +4,7 @@ Drafts are selected by id or with the filter options of the draft lists. An acti
 outcome printed; texts that are generated on request are waited for.
 """
 
+import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import reduce
@@ -147,7 +148,14 @@ async def wait_for_versions(desk: "Desk", draft_ids: Sequence[str]) -> tuple[Dra
 
 async def _generate(desk: "Desk", draft_ids: Sequence[str]) -> list[ListedDraft]:
     click.echo(f"Generating {plural(len(draft_ids), 'draft')}…", err=True)
-    await desk.generation.finish(draft_ids)
+    try:
+        await desk.generation.finish(draft_ids)
+    except asyncio.CancelledError:  # Ctrl-C or SIGTERM
+        context = click.get_current_context().find_object(Context)
+        assert context is not None
+        daemon = context.with_desk_options("`copydesk daemon`")
+        click.echo(f"Texts that are not generated yet are left to {daemon} or the open console.", err=True)
+        raise
     return [await desk.drafts.get(draft_id) for draft_id in draft_ids]
 
 

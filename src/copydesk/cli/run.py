@@ -1,5 +1,6 @@
 """`copydesk run`: start, list, show, cancel, stats; and `copydesk` without a command: a run, or the sample's drafts."""
 
+import asyncio
 import sys
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+
+KEPT = "Fetched items and finished drafts are kept."
+"""What remains of a run that was cancelled."""
 
 
 def run_pipeline(
@@ -73,10 +77,15 @@ def run_sample(context: Context) -> None:
 
 async def _run_with_progress(desk: "Desk", request: RunRequest, *, as_json: bool) -> Run:
     # Progress goes to stderr; stdout holds the result.
-    with StageProgress(sys.stderr, silent=as_json) as display:
-        return await desk.pipeline.run(
-            request, lambda step: display.show(step.stage.value, step.done, step.total, step.note)
-        )
+    try:
+        with StageProgress(sys.stderr, silent=as_json) as display:
+            return await desk.pipeline.run(
+                request, lambda step: display.show(step.stage.value, step.done, step.total, step.note)
+            )
+    except asyncio.CancelledError:  # Ctrl-C or SIGTERM
+        if not as_json:
+            click.echo(KEPT, err=True)
+        raise
 
 
 def _print_run(context: Context, run: Run) -> None:
@@ -88,6 +97,8 @@ def _print_run(context: Context, run: Run) -> None:
         for declined in describe_declined(stats):
             click.echo(f"{declined}.")
         click.echo(context.with_desk_options(_next_step(context, stats)), err=True)
+    elif run.status is RunStatus.CANCELLED:
+        click.echo(f"Run cancelled. {KEPT}", err=True)
     else:
         click.echo(f"Run {run.status}: {clean(run.error or '')}", err=True)
     if stats.sources_failed:
