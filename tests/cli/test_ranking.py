@@ -9,7 +9,7 @@ from cli_runner import run_in_process
 
 def test_unknown_item(tmp_path):
     result = run_in_process(tmp_path, "why", "https://elsewhere.example/1")
-    assert (result.code, result.out) == (0, "No item has this address, and no source is of its site.\n")
+    assert (result.code, result.out) == (0, "No item has this address, and no source is on its site.\n")
     assert json.loads(run_in_process(tmp_path, "why", "x", "--json").out)["fate"] == "unknown"
 
 

@@ -49,7 +49,7 @@ def test_reason_for_no_draft_is_printed(tmp_path: Path, server: FeedServer) -> N
     result = run_try(tmp_path, server.url("/past"))
     assert "0 drafts from Past." in result.err
     assert "2 items were too old when their source was first fetched." in result.err
-    assert "Items of the last 30 days are drafted." in result.err
+    assert "Only items of the last 30 days are drafted." in result.err
 
 
 @pytest.mark.parametrize(("args", "answer"), [(("--keep",), ""), ((), "y\n")])

@@ -121,9 +121,9 @@ async def test_unknown_page_of_a_known_site(tmp_path):
         after = await desk.ranking.why(f"{site}/other")
         elsewhere = await desk.ranking.why("https://elsewhere.example/1")
     assert (before.fate, after.fate, elsewhere.fate) == (ItemFate.NOT_FETCHED, ItemFate.UNKNOWN, ItemFate.UNKNOWN)
-    assert "was not fetched yet" in before.why
+    assert before.why == f"Your source {source.name} is on this site and was not fetched yet."
     assert "has not listed this page so far" in after.why
-    assert elsewhere.why == "No item has this address, and no source is of its site."
+    assert elsewhere.why == "No item has this address, and no source is on its site."
 
 
 async def test_address_is_found_in_any_form(tmp_path):

@@ -136,7 +136,7 @@ def _print_trial(trial: Trial) -> None:
     if len(trial.drafts) < DRAFTS:
         for declined in trial.declined:
             click.echo(f"{declined}.", err=True)
-        click.echo(f"Items of the last {MAX_AGE_HOURS // 24} days are drafted.", err=True)
+        click.echo(f"Only items of the last {MAX_AGE_HOURS // 24} days are drafted.", err=True)
 
 
 def _wants_to_keep(count: int, *, keep: bool | None, as_json: bool) -> bool:

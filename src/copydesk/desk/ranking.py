@@ -352,18 +352,18 @@ def _explain_unknown(conn: Transaction, user_id: str, url: str, now: datetime) -
     host = _site(url)
     related = [source for source in sources.list_all(conn, user_id) if host and _site(source.url or "") == host]
     if not related:
-        return Explanation(fate=ItemFate.UNKNOWN, why="No item has this address, and no source is of its site.")
+        return Explanation(fate=ItemFate.UNKNOWN, why="No item has this address, and no source is on its site.")
     source = related[0]
     name = source.name
     if source.last_fetch is None:
         return Explanation(
-            fate=ItemFate.NOT_FETCHED, why=f"{name} is of this site and was not fetched yet.", source=name
+            fate=ItemFate.NOT_FETCHED, why=f"Your source {name} is on this site and was not fetched yet.", source=name
         )
     fetched = format_relative(source.last_fetch, now)
     if source.last_error:
-        why = f"{name} is of this site. Its last fetch, {fetched}, failed: {source.last_error}"
+        why = f"Your source {name} is on this site. Its last fetch, {fetched}, failed: {source.last_error}"
         return Explanation(fate=ItemFate.NOT_FETCHED, why=why, source=name)
-    why = f"{name} is of this site. It was fetched {fetched} and has not listed this page so far."
+    why = f"Your source {name} is on this site. It was fetched {fetched} and has not listed this page so far."
     return Explanation(fate=ItemFate.UNKNOWN, why=why, source=name)
 
 

@@ -29,7 +29,7 @@ async def test_why_explains_an_address(tmp_path: Path) -> None:
     async with open_review(tmp_path) as ui:
         await ui.press("w")
         await type_text(ui, "https://elsewhere.example/1\n")
-        await wait_for_text(ui, "No item has this address, and no source is of its site.")
+        await wait_for_text(ui, "No item has this address, and no source is on its site.")
         await ui.press("escape")
         await ui.press("w")
         await type_text(ui, "https://stories.example/1\n")
