@@ -139,6 +139,13 @@ class Vault:
         """Return the secrets that the environment provides for an account, or None."""
         return await asyncio.to_thread(self._environment.load, name)
 
+    async def check_access(self, name: str) -> None:
+        """Raise an error if the secrets of an account cannot be read from the backend, or deleted there."""
+        async with self._lock:
+            backend = await self._current_backend()
+            if backend is not None:
+                await self._run_in_thread(backend.load, name)
+
     async def remove(self, name: str) -> None:
         """Delete the secrets of an account from the backend. Those in the environment stay."""
         async with self._lock:

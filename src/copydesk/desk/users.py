@@ -4,6 +4,7 @@ import asyncio
 import os
 import shlex
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -11,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from copydesk.desk.context import SharedContext
 from copydesk.desk.desk import Desk
 from copydesk.desk.operation import operation
-from copydesk.errors import ConflictError, NotFoundError
+from copydesk.errors import ConflictError, CredentialsError, NotFoundError
 from copydesk.model.token import Scope
 from copydesk.model.user import MAX_USER_NAME_LENGTH, User
 from copydesk.model.validation import parse_line
@@ -109,6 +110,9 @@ async def delete_user(desk: Desk, ctx: SharedContext) -> None:
     # from here on no delivery starts.
     for account in await desk.accounts.list():
         await desk.accounts.remove(account.id)
+    # Those that a call before this one may have left. Without accounts the vault need not be accessible.
+    with suppress(CredentialsError):
+        await desk.accounts.delete_unused_credentials()
     for webhook in await desk.webhooks.list():
         await desk.webhooks.remove(webhook.id)
     digests = await database.read(_list_image_digests)

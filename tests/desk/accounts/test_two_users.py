@@ -71,7 +71,7 @@ async def test_user_whose_credentials_cannot_be_deleted_stays(tmp_path, monkeypa
             with pytest.raises(CredentialsError, match="The keyring is locked"):
                 await desks.users.remove("anna")
 
-        assert [entry.details for entry in await anna.accounts.list()] == [account]
         assert await credentials.read(account) == {"password": "password-of-anna"}
+        # The account is removed already, so only its name in the vault leads to them.
         await desks.users.remove("anna")
         assert await anna._context.vault.names() == ()

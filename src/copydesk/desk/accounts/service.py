@@ -14,7 +14,7 @@ from copydesk.desk.leases import account_lease
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
 from copydesk.desk.publishing.metrics import METRIC_READ_DELAYS
-from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.errors import ConflictError, CopydeskError, CredentialsError, FieldError, InvalidError, NotFoundError
 from copydesk.model.activity import MAX_APPROVALS
 from copydesk.model.delivery import Account, ConnectedAccount, name_accounts, select_accounts
 from copydesk.model.serialization import Struct
@@ -189,18 +189,44 @@ class Accounts:
     async def remove(self, name: str) -> ConnectedAccount:
         """Delete an account and its credentials and return it. Published posts stay, there and in the history.
 
-        Raise ConflictError while a delivery to it is in progress.
+        Raise ConflictError while a delivery to it is in progress, CredentialsError if its credentials cannot be
+        deleted. If they are left after all, as by a process that is killed, the same call deletes them, and raises
+        NotFoundError.
         """
-        account = await self.get(name)
-        await self._ctx.read(_raise_if_sending, account)
-        with suppress(CopydeskError):  # best effort: the user can revoke access on the platform too
-            platform = self._ctx.platforms.get(account.details.platform)
-            if isinstance(platform, _SupportsRevoke):
-                await platform.disconnect(account.details)
-        # Credentials first: once the row is gone, nothing could name them to delete them.
-        await self._ctx.vault.remove(secret_name(account.details, self._ctx.user))
+        try:
+            account = await self.get(name)
+        except NotFoundError as error:
+            platform = name.partition(":")[0]
+            if not (platform in self._ctx.platforms.names and await self.delete_unused_credentials(platform)):
+                raise
+            hint = "The credentials that an interrupted removal had left are deleted."
+            raise NotFoundError(error.message, hint=hint) from None
+        vault_name = secret_name(account.details, self._ctx.user)
+        await self._ctx.vault.check_access(vault_name)
+        # The account first: with its credentials gone, a delivery that starts now could only fail.
         await self._ctx.write_durable(_remove, account)
+        try:
+            await self._revoke(account)
+        finally:
+            await self._delete_credentials(account, vault_name)
         return account
+
+    @needs(Scope.PUBLISH)
+    @operation
+    async def delete_unused_credentials(self, platform: str = "") -> int:
+        """Delete stored credentials of accounts, of one platform if given, that are not connected; return their number.
+
+        A removal that was interrupted has left them. Do not connect an account meanwhile.
+        """
+        user, names = self._ctx.user, await self._ctx.vault.names()
+        connected = {secret_name(account.details, user) for account in await self.list()}
+        prefix = "" if user.is_owner else f"{user.id}/"
+        platforms = (platform,) if platform else self._ctx.platforms.names
+        own = tuple(f"{prefix}{known}:" for known in platforms)
+        unused = [name for name in names if name.startswith(own) and name not in connected]
+        for name in unused:
+            await self._ctx.vault.remove(name)
+        return len(unused)
 
     @operation
     async def vault_status(self) -> "VaultStatus":
@@ -211,6 +237,21 @@ class Accounts:
     def allow_plaintext_vault(self) -> None:
         """Allow an unencrypted file for credentials if no better backend is available. The user confirmed it."""
         self._ctx.vault.allow_plain()
+
+    async def _revoke(self, account: ConnectedAccount) -> None:
+        with suppress(CopydeskError):  # best effort: the user can revoke access on the platform too
+            platform = self._ctx.platforms.get(account.details.platform)
+            if isinstance(platform, _SupportsRevoke):
+                await platform.disconnect(account.details)
+
+    async def _delete_credentials(self, account: ConnectedAccount, vault_name: str) -> None:
+        """Delete the credentials of an account that is removed. Raise CredentialsError."""
+        try:
+            await self._ctx.vault.remove(vault_name)
+        except CredentialsError as error:
+            message = f"{account.label} is disconnected, but its credentials are still stored. {error.message}"
+            command = f"copydesk account remove {account.label}"
+            raise CredentialsError(message, hint=f"{error.hint} Then delete them: {command}".strip()) from None
 
     def _resolve_request(self, platform: str, credentials: Mapping[str, str], server: str) -> tuple[Platform, str]:
         """Return the platform and the server's URL. Raise InvalidError for missing fields."""
@@ -301,6 +342,6 @@ def _raise_if_sending(conn: Transaction, user_id: str, account: ConnectedAccount
 
 
 def _remove(conn: Transaction, user_id: str, account: ConnectedAccount) -> None:
-    # Checked again in the same transaction: a delivery may have started since the first check.
+    # In the same transaction: none can start in between.
     _raise_if_sending(conn, user_id, account)
     accounts.remove(conn, user_id, account.id)
