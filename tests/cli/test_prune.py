@@ -41,3 +41,4 @@ def test_compacted_database_can_return_space(tmp_path: Path) -> None:
     }
     with closing(sqlite3.connect(tmp_path / "copydesk.db")) as connection:
         assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+    assert run_in_process(tmp_path, "prune", "--compact").out == "Nothing to delete.\nCompacted the database.\n"

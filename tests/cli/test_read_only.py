@@ -69,3 +69,10 @@ def test_change_of_read_only_desk_is_refused(desk: tuple[Path, str], args: tuple
         f"{home}/copydesk.db is read-only; nothing changed."
         " Check the owner of the file and its folder, and how the disk is mounted."
     )
+
+
+def test_doctor_reports_a_folder_in_which_no_desk_can_be_created(tmp_path: Path) -> None:
+    folder = tmp_path / "read-only"
+    folder.mkdir(mode=0o555)
+    result = run_read_only(folder / "new", "doctor")
+    assert (result.code, f"cannot be created: {folder} is read-only." in result.out) == (1, True), result

@@ -45,3 +45,5 @@ def prune(context: Context, *, compact: bool, as_json: bool) -> None:
     )
     parts = ", ".join(text for count, text in deleted if count)
     click.echo(f"Deleted: {parts}." if parts else "Nothing to delete.")
+    if compact:
+        click.echo("Compacted the database.")

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -91,9 +92,7 @@ async def examine(
         return tuple(findings)
     # Opening the desk would create the database.
     if not settings.has_database:
-        message = f"None yet. The console or the first source creates {settings.database_file}."
-        advice = "Try it with your own sources first: copydesk try https://example.com"
-        findings.append(CheckFinding(what="database", verdict=Verdict.OK, found=message, advice=advice))
+        findings.append(_check_missing_file(settings))
         return tuple(findings)
     try:
         async with open_desk() as desk:
@@ -130,8 +129,7 @@ def _check_settings(settings: Settings, error: CopydeskError | None) -> CheckFin
 
 
 def _check_disk(folder: Path) -> CheckFinding:
-    # The folder may not exist yet: measure the nearest parent that does.
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    existing = _existing_parent(folder)
     free = shutil.disk_usage(existing).free
     message = f"{free / 2**30:.1f} GiB free for {folder}."
     if not _has_room(existing):
@@ -140,6 +138,11 @@ def _check_disk(folder: Path) -> CheckFinding:
     if free < MIN_FREE_SPACE:
         return CheckFinding(what="disk", verdict=Verdict.WARNING, found=message, advice="Free some space.")
     return CheckFinding(what="disk", verdict=Verdict.OK, found=message)
+
+
+def _existing_parent(folder: Path) -> Path:
+    """Return the folder or, if it does not exist yet, its nearest parent that does."""
+    return next(path for path in (folder, *folder.parents) if path.exists())
 
 
 def _has_room(folder: Path) -> bool:
@@ -152,6 +155,17 @@ def _has_room(folder: Path) -> bool:
     except OSError as error:
         return error.errno not in _FULL
     return True
+
+
+def _check_missing_file(settings: Settings) -> CheckFinding:
+    existing = _existing_parent(settings.data_home)
+    if not os.access(existing, os.W_OK):
+        message = f"None yet, and {settings.database_file} cannot be created: {existing} is read-only."
+        advice = "Check the owner of the folder, and how the disk is mounted."
+        return CheckFinding(what="database", verdict=Verdict.ERROR, found=message, advice=advice)
+    message = f"None yet. The console or the first command creates {settings.database_file}."
+    advice = "Try it with your own sources first: copydesk try https://example.com"
+    return CheckFinding(what="database", verdict=Verdict.OK, found=message, advice=advice)
 
 
 async def _check_file(settings: Settings, full: bool) -> CheckFinding:  # noqa: FBT001 - the option's name

@@ -243,7 +243,7 @@ ROWS = [
         "rejected",
         make_row(Delivery(state=S.FAILED, error="Too long.")),
         make_context(),
-        "Not posted: Too long. Copydesk does not send it again by itself.",
+        "Not posted: Too long. Correct the cause, then post the draft again.",
     ),
     (
         "rejected_in_doubt",

@@ -109,7 +109,7 @@ def lineage(versions: Sequence[ListedDraft], draft_id: str) -> list[str]:
 def _action_phrase(event: DraftEvent) -> str:
     phrase = ACTION_PHRASES.get(event.action, clean(event.action))
     if event.kind is EventKind.UNDO:
-        return f"undid version {event.of_version}: {phrase}"
+        return f"undid: {phrase}"
     if event.kind is EventKind.REDO:
         return f"redid: {phrase}"
     edited = "text" in event.after and event.action != EDIT and event.kind is EventKind.CHANGE

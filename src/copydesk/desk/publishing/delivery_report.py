@@ -122,7 +122,7 @@ SENTENCES: Mapping[DeliverySituation, Sentence] = {
     DeliverySituation.CONFIRMED_BY_PLATFORM: Sentence("Posted (confirmed by {platform}){url}{gone}", "", NextBy.NOBODY),
     DeliverySituation.CONFIRMED_BY_USER: Sentence("Posted (confirmed by you){url}{gone}", "", NextBy.NOBODY),
     DeliverySituation.REJECTED: Sentence(
-        "Not posted: {error}", "Copydesk does not send it again by itself.", NextBy.USER
+        "Not posted: {error}", "Correct the cause, then post the draft again.", NextBy.USER
     ),
     # REJECTED_IN_DOUBT and GIVEN_UP_IN_DOUBT are of earlier versions, which ended them while a request might arrive.
     DeliverySituation.REJECTED_IN_DOUBT: Sentence(
