@@ -183,3 +183,32 @@ def test_users_are_offered(tmp_path: Path) -> None:
     for words in (["--user"], ["user", "remove"], ["token", "list", "--user"], ["--home", str(tmp_path), "--user"]):
         assert [name for name, _ in complete(tmp_path, *words, "")] == ["owner", "anna", "ben"]
         assert [name for name, _ in complete(tmp_path, *words, "a")] == ["anna"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("run", "list", "--json", "st"), ["status", "stage", "startedAt", "stats"]),
+        (("run", "list", "--json", "id,stat"), ["id,status", "id,stats"]),
+        (("run", "list", "--json", "status,stat"), ["status,stats"]),
+        (("slot", "zone", "Europe/Zag"), ["Europe/Zagreb"]),
+    ],
+    ids=" ".join,
+)
+def test_fields_and_zones_are_offered(tmp_path: Path, words: tuple[str, ...], expected: list[str]) -> None:
+    assert [value for value, _ in complete(tmp_path, *words)] == expected
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_are_offered(tmp_path: Path) -> None:
+    for name in ("phone", "agent"):
+        run_in_process(tmp_path, "token", "create", "--name", name, "--scope", "read")
+    run_in_process(tmp_path, "token", "revoke", "agent")
+    run_in_process(tmp_path, "rule", "add", "exclude", "giveaway")
+    run_in_process(tmp_path, "writer", "add", "local", "--url", "http://localhost:1/v1", "--model", "m", "--no-key")
+
+    assert complete(tmp_path, "token", "revoke", "") == [("phone", "_")]
+    assert complete(tmp_path, "rule", "remove", "give") == [("giveaway", "_")]
+    assert complete(tmp_path, "rule", "add", "exclude", "give") == []
+    assert complete(tmp_path, "writer", "remove", "") == [("local", "_")]
+    assert [name for name, _ in complete(tmp_path, "writer", "use", "")] == ["offline", "local"]

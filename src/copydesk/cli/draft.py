@@ -297,7 +297,7 @@ def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, ta
     if own_text is not None:
         changed, short_id = context.run(save)
     else:
-        _require_terminal("Pass the text with --text or --file.")
+        _require_terminal("Pass the text with --text or --file; --file - reads standard input.")
         edited = _edit_in_editor(context, id, take_over=take_over)
         if edited is None:
             click.echo("Nothing changed.", err=True)
@@ -347,7 +347,7 @@ def _text_argument(text: str | None, file: TextIO | None) -> str | None:
 
 
 def _write_in_editor() -> str:
-    _require_terminal("Pass a text, --file, --url or --prompt.")
+    _require_terminal("Pass a text, --file, --url or --prompt; --file - reads standard input.")
     path = create_temporary_file("")
     _open_editor(path)
     text = without_added_newline(read_edited_file(path), "")

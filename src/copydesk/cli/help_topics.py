@@ -59,8 +59,8 @@ Lists are printed in columns, one entry to a line, and cut at the width of the
 terminal. In a pipe nothing is cut, and there are no colours. Notes, such as
 how to get the next page, go to standard error.
 
-Times are printed to the minute with their zone. `copydesk slot zone` sets the
-zone in which times are read and printed:
+Times are printed with their zone. `copydesk slot zone` sets the zone in which
+times are read and those of drafts are printed; others are in the machine's:
 
   copydesk draft schedule 1f9c2a --at "fri 14:30"
   copydesk draft list --scheduled-after tomorrow

@@ -1,8 +1,8 @@
-"""Ids as arguments: given by their ends, and completed in the shell."""
+"""Ids as arguments: given by their ends, and completed in the shell, as names are."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -13,6 +13,9 @@ from copydesk.model.ids import IdKind, IdMatch, parse_end
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+
+T = TypeVar("T")
+Completer = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 class IdType(click.types.StringParamType):
@@ -93,18 +96,34 @@ def _as_tuple(value: Any) -> tuple[str, ...]:
     return () if value is None else (value,)
 
 
-def _list_newest(ctx: click.Context, kinds: Sequence[IdKind]) -> Sequence[IdMatch]:
-    """Return the newest ids of the desk that the command line names. Nothing is printed into the user's prompt."""
+def complete_names(load: Callable[["Desk"], Awaitable[Iterable[str]]]) -> Completer:
+    """Return a function for `shell_complete` that offers the names that `load` finds on the desk."""
+
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        return [name for name in _read_desk(ctx, load) if name.startswith(incomplete)]
+
+    return complete
+
+
+def _list_newest(ctx: click.Context, kinds: Sequence[IdKind]) -> Iterable[IdMatch]:
+    async def load(desk: "Desk") -> Iterable[IdMatch]:
+        return [match for kind in kinds for match in await desk.ids.list_newest(kind, 100)]
+
+    return _read_desk(ctx, load)
+
+
+def _read_desk(ctx: click.Context, load: Callable[["Desk"], Awaitable[Iterable[T]]]) -> Iterable[T]:
+    """Return what `load` finds on the desk that the command line names. Nothing is printed into the user's prompt."""
     options = ctx.find_root().params
     # Made here: while the shell completes, click parses the options but does not call the group.
     context = Context(home=options["home"], sample=options["sample"], debug=False, user=options["user"])
 
-    async def load() -> Sequence[IdMatch]:
+    async def read() -> Iterable[T]:
         async with context.desk() as desk:
-            return [match for kind in kinds for match in await desk.ids.list_newest(kind, 100)]
+            return await load(desk)
 
     try:
         # Completing must not create a desk.
-        return asyncio.run(load()) if context.settings().has_database else ()
+        return asyncio.run(read()) if context.settings().has_database else ()
     except (CopydeskError, OSError):
         return ()

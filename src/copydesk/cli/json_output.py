@@ -44,8 +44,20 @@ def json_options(
             _validate_fields(ctx, shapes)
         return value is not None or _JQ in ctx.meta
 
+    def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+        given = incomplete.split(",")[:-1]
+        offered = [",".join([*given, name]) for name in _all_field_names(shapes) if name not in given]
+        return [fields for fields in offered if fields.startswith(incomplete)]
+
     json_option = click.option(
-        "--json", "as_json", is_flag=False, flag_value=ALL_FIELDS, metavar="[FIELDS]", callback=on_json, help=help
+        "--json",
+        "as_json",
+        is_flag=False,
+        flag_value=ALL_FIELDS,
+        metavar="[FIELDS]",
+        callback=on_json,
+        shell_complete=complete,
+        help=help,
     )
     jq_option = click.option(
         "--jq",
@@ -97,11 +109,15 @@ def format_problem(problem: "Problem") -> str:
 
 
 def _validate_fields(ctx: click.Context, shapes: "Sequence[Shape]") -> None:
-    names = [name for shape in shapes for name in _field_names(shape)]
+    names = _all_field_names(shapes)
     unknown = [field for field in ctx.meta.get(_FIELDS, ()) if field not in names]
     if unknown:
-        message = f"there is no field {unknown[0]!r}. There are: {', '.join(dict.fromkeys(names))}."
+        message = f"there is no field {unknown[0]!r}. There are: {', '.join(names)}."
         raise click.BadParameter(f"{message} Without fields, put --json last.", ctx, param_hint="'--json'")
+
+
+def _all_field_names(shapes: "Sequence[Shape]") -> list[str]:
+    return list(dict.fromkeys(name for shape in shapes for name in _field_names(shape)))
 
 
 def _field_names(shape: "Shape") -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import click
 
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, pass_context
-from copydesk.cli.ids import DRAFT, shorten_draft
+from copydesk.cli.ids import DRAFT, complete_names, shorten_draft
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_time, print_table
 from copydesk.errors import NotFoundError
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 KIND = click.Choice([kind.value for kind in RuleKind])
-TERM = click.argument("term")
+
+
+async def _list_terms(desk: "Desk") -> list[str]:
+    return [entry.term for entry in await desk.rules.list()]
+
+
+TERM = click.argument("term", shell_complete=complete_names(_list_terms))
 
 
 @group()
@@ -83,7 +89,7 @@ def _quote(term: str) -> str:
 
 @rule.command(examples=("copydesk rule add exclude giveaway --draft 1f9c2a",))
 @click.argument("kind", type=KIND)
-@TERM
+@click.argument("term")
 @click.option("--draft", "draft_id", type=DRAFT, help="The rejected draft whose reason it comes from.")
 @json_options(Rule)
 @pass_context

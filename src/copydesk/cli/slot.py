@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from zoneinfo import available_timezones
 
 import click
 
@@ -50,8 +51,12 @@ def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool
     context.run(work)
 
 
+def _complete_zones(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    return sorted(name for name in available_timezones() if name.startswith(incomplete))
+
+
 @slot.command(examples=("copydesk slot zone", "copydesk slot zone Europe/Prague"))
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_complete_zones)
 @json_options("timeZone")
 @pass_context
 def zone(context: Context, *, name: str | None, as_json: bool) -> None:

@@ -9,6 +9,7 @@ import click
 
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
+from copydesk.cli.ids import complete_names
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, format_time, print_table
 from copydesk.cli.user import complete_users
@@ -149,8 +150,12 @@ def _describe_validity(entry: Token, now: datetime) -> str:
     return f"{'expires' if entry.is_valid(now) else 'expired'} {format_time(entry.expires_at)}"
 
 
+async def _list_valid(desk: "Desk") -> list[str]:
+    return [entry.name for entry in await desk.tokens.list() if entry.revoked_at is None]
+
+
 @token.command(examples=("copydesk token revoke agent",))
-@click.argument("name", metavar="ID_OR_NAME")
+@click.argument("name", metavar="ID_OR_NAME", shell_complete=complete_names(_list_valid))
 @user_option
 @json_options(Token)
 @pass_context

@@ -8,6 +8,7 @@ import click
 from copydesk.cli.command import group
 from copydesk.cli.commands import exit_on_sigterm
 from copydesk.cli.context import Context, confirm, pass_context, to_field
+from copydesk.cli.ids import complete_names
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
 from copydesk.cli.prompts import prompt_secret
@@ -18,6 +19,16 @@ from copydesk.text.formatting import format_cost, format_count, plural
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
+
+async def _list_writers(desk: "Desk") -> list[str]:
+    return [info.name for info in (await desk.writers.list()).writers]
+
+
+async def _list_models(desk: "Desk") -> list[str]:
+    return [info.name for info in (await desk.writers.list()).writers if info.endpoint]
+
+
+_complete_models = complete_names(_list_models)
 KEY_VARIABLE = "COPYDESK_WRITER_KEY"
 """Environment variable that answers the question for the key."""
 
@@ -100,7 +111,7 @@ def add(context: Context, /, *, name: str, no_key: bool, plain: bool, as_json: b
 
 
 @writer.command(examples=("copydesk writer test gpt",))
-@click.argument("name")
+@click.argument("name", shell_complete=_complete_models)
 @json_options(WriterTest)
 @pass_context
 def test(context: Context, *, name: str, as_json: bool) -> None:
@@ -120,7 +131,7 @@ def test(context: Context, *, name: str, as_json: bool) -> None:
 
 
 @writer.command(examples=("copydesk writer use gpt offline", "copydesk writer use offline"))
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_names(_list_writers))
 @json_options(Writers)
 @pass_context
 def use(context: Context, *, names: tuple[str, ...], as_json: bool) -> None:
@@ -137,7 +148,7 @@ def use(context: Context, *, names: tuple[str, ...], as_json: bool) -> None:
 
 
 @writer.command(examples=("copydesk writer remove gpt",))
-@click.argument("name")
+@click.argument("name", shell_complete=_complete_models)
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options(WriterInfo)
 @pass_context
