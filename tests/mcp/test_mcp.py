@@ -53,6 +53,12 @@ async def call(client, name, **arguments):
     return result.is_error, result.structured_content
 
 
+async def test_null_is_no_argument(service):
+    async with agent(service) as client:
+        failed, drafts = await call(client, "list_drafts", status=None, limit=None, cursor=None, scheduledAfter=None)
+        assert (failed, drafts) == (False, {"drafts": [], "nextCursor": None})
+
+
 async def test_agent_proposes_and_reads(service):
     async with agent(service) as client:
         failed, created = await call(client, "create_drafts", text="The harbour is open.")

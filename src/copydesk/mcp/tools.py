@@ -71,7 +71,9 @@ class ToolTable:
         if "{id}" in path:
             path = path.replace("{id}", quote(str(rest.pop("id", "")), safe="").replace(".", "%2E"))
         if operation.body is None:
-            return ToolRequest(operation.method, path, rest, None, headers)
+            # As in a body, null is the same as leaving it out: many agents send every argument.
+            query = {name: value for name, value in rest.items() if value is not None}
+            return ToolRequest(operation.method, path, query, None, headers)
         body = rest.get(LIST_ARGUMENT) if self._body_schema(operation).get("type") == "array" else rest
         return ToolRequest(operation.method, path, {}, body, headers)
 
