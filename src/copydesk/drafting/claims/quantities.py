@@ -107,6 +107,11 @@ _RATE = re.compile(
     r" (?:a|an|per|par|im|pro|al) (second|minute|hour|day|night|week|month|year|jahr|monat|mois|an|mes|ano)\b",
     re.IGNORECASE,
 )
+_CLOCK_TIME = re.compile(
+    r"(?<![\w.,:/])(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?![\d:]))?(?: ?(?P<half>[ap])\.?m\b\.?)?(?!\w)", re.IGNORECASE
+)
+_CLOCK = "clock"
+_HALF_DAY = 12 * 60
 _YEAR = re.compile(r"(?<![\w.,$€£-])(1[89]\d\d|20\d\d)(?![\w%]|[.,]\d)")
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 
@@ -182,6 +187,9 @@ def _number_pattern(language: Language) -> re.Pattern[str]:
 def find_quantities(text: str, language: Language, dates: tuple[Date, ...]) -> Iterator[Quantity]:
     """Yield the quantities of `text` that are no part of one of its `dates`."""
     taken = [(date.start, date.end) for date in dates]
+    for quantity in _find_clock_times(text):
+        taken.append((quantity.start, quantity.end))
+        yield quantity
     if language.code == "en":
         for quantity in _find_fractions(text):
             taken.append((quantity.start, quantity.end))
@@ -238,6 +246,18 @@ def _spelled_number(values: Iterable[float]) -> float:
         # A larger word multiplies, a smaller one is added: two hundred, fifteen hundred, quatre-vingt; twenty-five.
         number = number * value if 0 < number < value else number + value
     return number
+
+
+def _find_clock_times(text: str) -> Iterator[Quantity]:
+    """Yield the times of the day, in minutes; the unit says if the half of the day is known."""
+    for match in _CLOCK_TIME.finditer(text):
+        hour, minute, half = int(match["hour"]), int(match["minute"] or 0), (match["half"] or "").lower()
+        if not (match["minute"] or half) or hour > (12 if half else 24) or minute > 59:
+            continue
+        if half:
+            hour = hour % 12 + (12 if half == "p" else 0)
+        unit = "day" if half or hour > 12 else "half"
+        yield Quantity(match[0], hour * 60 + minute, _CLOCK, unit, *match.span(), digits=4)
 
 
 def _find_fractions(text: str) -> Iterator[Quantity]:
@@ -301,11 +321,7 @@ def is_same_quantity(first: Quantity, second: Quantity) -> bool:
     if first.value * second.value < 0 or (first.rate and second.rate and first.rate != second.rate):
         return False
     if first.dimension and second.dimension:
-        if first.dimension != second.dimension:
-            return False
-        if first.dimension == "currency" and not _is_same_currency(first.unit, second.unit):
-            return False
-        return _is_close(first.value, second.value, 0.011 if first.dimension in ("time", "share") else 1e-6)
+        return first.dimension == second.dimension and _is_same_value(first, second)
     if first.dimension in ("", "currency", "factor", "points") and second.dimension in (
         "",
         "currency",
@@ -317,6 +333,17 @@ def is_same_quantity(first: Quantity, second: Quantity) -> bool:
     return _bare(first) == _bare(second)
 
 
+def _is_same_value(first: Quantity, second: Quantity) -> bool:
+    """Return True if both, which have one dimension, are the same amount."""
+    if first.dimension == _CLOCK:
+        # "2:30" may be in the afternoon.
+        cycle = 2 * _HALF_DAY if first.unit == second.unit == "day" else _HALF_DAY
+        return (first.value - second.value) % cycle == 0
+    if first.dimension == "currency" and not _is_same_currency(first.unit, second.unit):
+        return False
+    return _is_close(first.value, second.value, 0.011 if first.dimension in ("time", "share") else 1e-6)
+
+
 def quantity_similarity(first: Quantity, second: Quantity) -> float:
     """Return 1 for the same amount, 0.5 for another one of its kind, otherwise 0."""
     if is_same_quantity(first, second):
@@ -325,7 +352,7 @@ def quantity_similarity(first: Quantity, second: Quantity) -> float:
 
 
 def _bare(quantity: Quantity) -> str:
-    match = re.search(r"\d+(?:[.,]\d+)*", quantity.text)
+    match = re.search(r"\d+(?:[.,:]\d+)*", quantity.text)
     return match[0] if match else quantity.text.split()[0].lower()
 
 
@@ -346,14 +373,15 @@ def is_comparable(first: Quantity, second: Quantity) -> bool:
     if first.dimension == second.dimension:
         return True
     # The same number with another unit is another amount: 23 percent is not 23 seconds.
-    return bool(first.dimension and second.dimension) and _bare(first) == _bare(second)
+    dimensions = (first.dimension, second.dimension)
+    return all(dimensions) and _CLOCK not in dimensions and _bare(first) == _bare(second)
 
 
 def is_rounded(ours: Quantity, theirs: Quantity) -> bool:
     """Return True if `ours` may be `theirs` rounded, converted or with its sign in words: a fall by 3 for -3."""
     if ours.value == -theirs.value:
         return True
-    if ours.dimension != theirs.dimension or not theirs.value:
+    if ours.dimension != theirs.dimension or ours.dimension == _CLOCK or not theirs.value:
         return False
     if ours.dimension == "currency" and ours.unit != theirs.unit:
         return False
