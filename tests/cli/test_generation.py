@@ -55,6 +55,12 @@ def test_no_wait_leaves_draft_pending(tmp_path):
     assert [(draft["status"], draft["text"]) for draft in created["drafts"]] == [("pending_generation", "")]
 
 
+def test_draft_without_text_is_listed_by_its_prompt(tmp_path):
+    run_in_process(tmp_path, "draft", "new", "--prompt", "We open at eight.", "--no-wait")
+
+    assert run_in_process(tmp_path, "draft", "list").out.endswith("  We open at eight.\n")
+
+
 def test_missing_page_fails_command(tmp_path, url):
     result = run_in_process(tmp_path, "draft", "new", "--url", f"{url}-not")
 

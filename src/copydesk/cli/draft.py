@@ -580,7 +580,8 @@ def _print_page(found: DraftPage, *, empty: str, as_json: bool) -> None:
             _status_text(entry, zone),
             entry.format,
             format_confidence(entry.confidence, known=entry.confidence_known),
-            first_line(entry.text),
+            # While it has no text, the title of its item: a page, or the prompt.
+            first_line(entry.text) or first_line(entry.item.title),
         )
         for entry in page.items
     ]
