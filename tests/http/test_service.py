@@ -264,6 +264,17 @@ async def test_forwarded_address_counts_from_trusted_proxies_only(tmp_path, capl
     assert [record.request["client"] for record in caplog.records] == [client]
 
 
+@pytest.mark.parametrize("host", ["desk.example", "Desk.Example:443"])
+async def test_allowed_host_is_compared_without_case(tmp_path, host):
+    async with (
+        open_desks(settings_at(tmp_path)) as desks,
+        run_server(desks, allowed_hosts=("Desk.Example",)) as url,
+        httpx.AsyncClient(base_url=url) as client,
+    ):
+        assert (await client.get("/healthz", headers={"Host": host})).status_code == 200
+        assert (await client.get("/healthz", headers={"Host": "evil.example"})).status_code == 403
+
+
 def test_listener_names_its_protocol():
     """asyncio sets TCP_NODELAY for its connections only then."""
     with _listen("127.0.0.1", 0) as listener:

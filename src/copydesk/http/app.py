@@ -166,7 +166,7 @@ class RequestMiddleware:
         self._app = app
         self._metrics = metrics
         """None if requests are neither counted nor logged."""
-        self._allowed_hosts = allowed_hosts
+        self._allowed_hosts = None if allowed_hosts is None else {name.lower() for name in allowed_hosts}
         """Host names that requests may name; None for any."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
