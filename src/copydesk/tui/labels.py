@@ -174,6 +174,8 @@ SHELL_COMMANDS = {
 CLEAR_FILTER = "clear search and filter"
 NARROW_PLACEHOLDER = "words to look for"
 NO_MATCH = "Nothing matches"
+OPTIONAL = "(optional)"
+"""After the placeholder of a field that may stay empty."""
 CONFIRM = "confirm"
 REMOVE = "remove"
 THEME_NAME_INVALID = "the file's name has lower-case letters, digits, - and _ only, at most 40"
@@ -1780,11 +1782,11 @@ SOURCE_FIELDS = {
 SOURCE_PLACEHOLDERS = {
     "url": "https://example.org or its feed",
     "name": "name from the feed",
-    "weight": "ranking weight, 0 to 10; default 1",
-    "interval": "minutes between fetches; automatic if empty",
-    "include": "words or /regular expressions/, at least one must match",
-    "exclude": "words or /regular expressions/, none may match",
-    "tags": "added to every draft from this source",
+    "weight": "0 to 10; default 1",
+    "interval": "minutes; default: automatic",
+    "include": "words or /regex/, one must match",
+    "exclude": "words or /regex/, none may match",
+    "tags": "put on each of its drafts",
     "images": "propose (default), attach or never",
 }
 SOURCE_FORM_CANCEL = "cancel"
@@ -2042,9 +2044,9 @@ VARIANT_PLACEHOLDER = "label = value, or the value alone"
 VARIANT_FIELDS = {
     "Control": "",
     "Variant B": "",
-    "Variant C": "(optional)",
-    "Variant D": "(optional)",
-    "Variant E": "(optional)",
+    "Variant C": OPTIONAL,
+    "Variant D": OPTIONAL,
+    "Variant E": OPTIONAL,
 }
 """The labels of the fields, with their placeholders."""
 VARIANT_METRICS = (
@@ -2500,7 +2502,7 @@ VOICE_EXAMPLES_EMPTY = "none"
 VOICE_FIELDS = {
     "style": "Style",
     "avoid": "Avoid, one word or phrase per line",
-    "examples": "Examples of your posts, separated by ---",
+    "examples": "Your posts, separated by ---",
     "hashtag_list": "Your hashtags, one per line",
 }
 VOICE_FORMATS = "Formats"
@@ -2846,7 +2848,7 @@ def connect_title(platform: str) -> str:
 
 
 def credential_placeholder(question: str, *, optional: bool) -> str:
-    return f"{question} (optional)" if optional else question
+    return f"{question} {OPTIONAL}" if optional else question
 
 
 def credentials_empty(storage: str) -> str:

@@ -4,12 +4,14 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from textual import getters, on
+from rich.cells import cell_len
+from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.suggester import SuggestFromList
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from copydesk.errors import CopydeskError, InvalidError
@@ -38,7 +40,9 @@ class Field(NamedTuple):
     name: str
     label: str
     placeholder: str = ""
-    """The placeholder."""
+    """The placeholder. One that does not fit is shown below the fields while this one has the focus."""
+    short_placeholder: str = ""
+    """Takes its place where it does not fit."""
     digits_only: bool = False
     """Accept digits only."""
     max_length: int = 200
@@ -64,6 +68,8 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
     CSS_PATH = stylesheet_path("fields.tcss")
     WHERE = (KeyContext.FIELDS,)
     BINDINGS = bindings(KeyContext.FIELDS)
+    # From 24 lines most forms are shown whole.
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (24, "-tall")]
 
     app = getters.app(DeskApp)
 
@@ -92,6 +98,7 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
         self._submit = submit
         self._hint = clean(hint)
         self._is_submitting = False
+        self._error = ""
         self._submit_task: DeskTask | None = None
 
     @property
@@ -110,6 +117,27 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
             yield Static(Content(""), id="wrong")
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
+
+    def on_resize(self) -> None:
+        """Fit the placeholders into the new width, once it is known."""
+        self.call_after_refresh(self._fit_placeholders)
+
+    def _fit_placeholders(self) -> None:
+        for field, line in zip(self._fields, self.inputs, strict=True):
+            if isinstance(line, Input):
+                full = clean(field.placeholder)
+                line.placeholder = full if _fits(full, line) else clean(field.short_placeholder) or full
+        self._show_note()
+
+    @on(events.DescendantFocus)
+    def _show_note(self) -> None:
+        """Show the error below the fields or, while there is none, the placeholder of a field that is too narrow."""
+        fields = zip(self._fields, self.inputs, strict=True)
+        texts = (clean(field.placeholder) for field, line in fields if line.has_focus and isinstance(line, Input))
+        note = next((text for text in texts if not _fits(text, self.focused)), "")
+        wrong = self.query_one("#wrong", Static)
+        wrong.set_class(not self._error, "-note")
+        wrong.update(Content(self._error or note))
 
     @property
     def inputs(self) -> Iterator[Input | Choice]:
@@ -153,7 +181,8 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
     @on(Refused)
     def _show_error(self, message: Refused) -> None:
         self._is_submitting = False
-        self.query_one("#wrong", Static).update(Content(clean(self._describe(message.error))))
+        self._error = clean(self._describe(message.error))
+        self._show_note()
         wrong = {name for name, _ in message.error.errors} if isinstance(message.error, InvalidError) else set()
         lines = [line for field, line in zip(self._fields, self.inputs, strict=True) if field.name in wrong]
         # What is typed next is meant for the field that the error names.
@@ -189,6 +218,10 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
             self.close(None)
         else:
             discard_with_consent(self, self.close)
+
+
+def _fits(placeholder: str, line: Widget | None) -> bool:
+    return line is None or cell_len(placeholder) <= line.content_size.width
 
 
 def _line(field: Field) -> Input | Choice:

@@ -55,6 +55,7 @@ def credential_fields(login: "ConnectMethod", account_server: str = "") -> list[
             credential.name,
             credential.name.replace("_", " "),
             _placeholder(credential),
+            short_placeholder=labels.OPTIONAL if credential.optional else "",
             max_length=MAX_FIELD_LENGTH,
             secret=credential.secret,
             required=not credential.optional,

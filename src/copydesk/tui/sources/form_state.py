@@ -169,7 +169,16 @@ def describe_refusal(error: CopydeskError) -> str:
     return f"{problems}. {error.hint}" if error.hint else problems
 
 
+def refused_fields(error: CopydeskError) -> tuple[str, ...]:
+    """Return the names of the fields in the form that the error is about."""
+    return tuple(_field_name(field) for field, _ in error.errors) if isinstance(error, InvalidError) else ()
+
+
+def _field_name(field: str) -> str:
+    return field.removeprefix("config.").removeprefix("options.")
+
+
 def _field_label(field: str) -> str:
-    name = field.removeprefix("config.").removeprefix("options.")
+    name = _field_name(field)
     type_labels = {config.name: config.label for info in SOURCE_TYPES.values() for config in info.form_fields}
     return type_labels.get(name) or labels.SOURCE_FIELDS.get(name, field)

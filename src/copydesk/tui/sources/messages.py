@@ -53,9 +53,11 @@ class LocationTested(Message, bubble=False):
 class SourceRefused(Message, bubble=False):
     """The source was not saved, or cannot be one; `reason` is for the user."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, fields: "Sequence[str]" = ()) -> None:
         super().__init__()
         self.reason = reason
+        self.fields = fields
+        """Names of the fields that it is about."""
 
 
 class SourceSaved(Message, bubble=False):

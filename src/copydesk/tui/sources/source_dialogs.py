@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 from textual import getters, on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -32,6 +32,7 @@ from copydesk.tui.sources.form_state import (
     build_update,
     describe_refusal,
     fields_of,
+    refused_fields,
     select_settings,
 )
 from copydesk.tui.sources.messages import LocationTested, SourceRefused, SourceSaved, SourceTested
@@ -78,7 +79,8 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         title = labels.source_edit_title(clean(self._source.name)) if self._source else labels.SOURCE_NEW
-        with Vertical(id="form"):
+        # A low terminal scrolls to the field that has the focus.
+        with VerticalScroll(id="form", can_focus=False):
             yield Static(Content(title), classes="-question")
             yield from self._fields()
             yield KeyHintText(id="next")
@@ -242,12 +244,10 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
 
     def _report_error(self, error: Exception) -> None:
         """Show the error in the form; re-raise one that is not a CopydeskError, so that it is reported as a bug."""
-        expected = isinstance(error, CopydeskError)
-        self.post_message(
-            SourceRefused(describe_refusal(error) if isinstance(error, CopydeskError) else labels.UNEXPECTED_ERROR)
-        )
-        if not expected:
+        if not isinstance(error, CopydeskError):
+            self.post_message(SourceRefused(labels.UNEXPECTED_ERROR))
             raise error
+        self.post_message(SourceRefused(describe_refusal(error), refused_fields(error)))
 
     @on(LocationTested)
     def _show_tested(self, message: LocationTested) -> None:
@@ -263,6 +263,10 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     def _show_error(self, message: SourceRefused) -> None:
         self._show_next_step()
         self._show_result([paragraph(safe_line(message.reason), "bad")])
+        wrong = [line for line in self.query(Input) if {line.id, line.name} & {*message.fields}]
+        # What is typed next is meant for the field that the error names.
+        if wrong and self.focused not in wrong:
+            wrong[0].focus()
 
     def _show_result(self, blocks: Sequence[Block]) -> None:
         page = self.query_one("#found", Page)
