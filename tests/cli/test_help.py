@@ -92,6 +92,7 @@ def test_help_has_an_example(tmp_path: Path, found: NamedCommand) -> None:
     for example in found.examples:
         assert f"\n  {example}\n" in out
         assert len(example) <= WIDTH - 2
+    assert not re.search("INTEGER|FLOAT|RANGE", out)
 
 
 @pytest.mark.usefixtures("named_files")

@@ -123,7 +123,9 @@ def test_help_and_version_succeed(tmp_path):
 
 def test_usage_error_names_command_help(tmp_path):
     assert run_in_process(tmp_path, "draft", "list", "--limit", "0").err.endswith("See `copydesk draft list --help`.\n")
-    assert run_in_process(tmp_path, "draft", "list", "--tag").err == "Error: Option '--tag' requires an argument.\n"
+    assert run_in_process(tmp_path, "draft", "list", "--tag").err == (
+        "Error: Option '--tag' requires an argument. See `copydesk draft list --help`.\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -280,7 +280,6 @@ def _run() -> NoReturn:
         click.echo(error.format_message(), err=True)
         sys.exit(error.exit_code)
     except click.UsageError as error:
-        # For an option without its value click does not name the command.
         hint = f" See `{error.ctx.command_path} --help`." if error.ctx else ""
         message = error.format_message()
         # Click ends a suggestion with a question mark, in brackets if there are several.

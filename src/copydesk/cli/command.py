@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+NUMBERS = (click.types.IntParamType, click.types.FloatParamType)
 SIMILARITY = 0.7
 """How alike two names must be for one to be suggested for the other, from 0 to 1."""
 MAX_LISTED = 12
@@ -35,6 +36,10 @@ class _DocumentedCommand(click.Command):
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
         """Calls of the command, as they are typed."""
+        for parameter in self.params:
+            # Not `INTEGER RANGE`: the help names the range itself.
+            if isinstance(parameter, click.Option) and isinstance(parameter.type, NUMBERS):
+                parameter.metavar = parameter.metavar or "N"
 
     def get_short_help_str(self, limit: int = 0) -> str:
         """Return the first sentence of the help, however long: what lists it can wrap it."""
@@ -54,6 +59,10 @@ class _DocumentedCommand(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             raise _misplaced_option(ctx, error.option_name) or _unknown_option(ctx, error) from None
+        except click.BadOptionUsage as error:
+            # For an option without its value click does not name the command.
+            error.ctx = error.ctx or ctx
+            raise
 
 
 class Command(_DocumentedCommand):

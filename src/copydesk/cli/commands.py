@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from copydesk.problems import Problem
 
 COMMANDS = {
-    "try": ("copydesk.cli.try_sources", "Read your sources and show three drafts, without touching your desk."),
+    "try": ("copydesk.cli.try_sources", "Read sources and show three drafts, without touching your desk."),
     "source": ("copydesk.cli.source", "Manage sources."),
     "draft": ("copydesk.cli.draft", "Create, review and schedule drafts."),
     "account": ("copydesk.cli.account", "Connect, check and remove accounts."),
     "delivery": ("copydesk.cli.delivery", "Show deliveries to accounts and resolve uncertain ones."),
-    "needs-you": ("copydesk.cli.delivery", "List deliveries that need your answer."),
+    "needs-you": ("copydesk.cli.delivery", "List what needs your answer."),
     "slot": ("copydesk.cli.slot", "Manage weekly posting slots and the time zone."),
     "schedule": ("copydesk.cli.schedule", "Plan the schedule and check for conflicts."),
     "story": ("copydesk.cli.story", "Merge and split stories."),

@@ -239,7 +239,7 @@ def new(  # noqa: PLR0913 - one argument an option
 
     Waits until the texts are generated; exit code 1 if one fails.
 
-    On a terminal and without a text, --url and --prompt, your editor opens.
+    On a terminal, without a text, --url or --prompt, your editor opens.
     """
     request: dict[str, object] = {"url": url, "prompt": prompt, "tags": tags, "targetPlatforms": platforms}
     image_options = parse_image_options(images, alts, ai_image, provider)
@@ -285,7 +285,7 @@ def new(  # noqa: PLR0913 - one argument an option
 def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, take_over: bool, as_json: bool) -> None:
     """Edit a draft's text; its checks run again.
 
-    On a terminal and without --text and --file, your editor opens. Refused while another reviewer edits the draft.
+    On a terminal, without --text or --file, your editor opens. Refused while another reviewer edits the draft.
     """
     own_text = _text_argument(text, file)
 

@@ -152,7 +152,7 @@ def test(context: Context, *, id: str, as_json: bool) -> None:
 )
 @click.argument("id", type=SOURCE)
 @click.option("--name", help="The new name.")
-@click.option("--url", help="The new address; read from scratch after a test fetch.")
+@click.option("--url", metavar="URL", help="The new address; read from scratch after a test fetch.")
 @click.option("--type", type=click.Choice(list(SOURCE_TYPES)), help="The new type.")
 @click.option("--enable/--disable", "enabled", default=None, help="Include the source in runs, or pause it.")
 @CONFIG

@@ -221,7 +221,7 @@ def examples(context: Context, *, draft_ids: tuple[str, ...], as_json: bool) -> 
 @json_options(LearningReport)
 @pass_context
 def report(context: Context, *, as_json: bool) -> None:
-    """Show what is learnt from your decisions.
+    """Show what was learnt from your decisions.
 
     Confidence is the chance that you approve a draft without editing it. The table compares it with what you decided;
     each decision is predicted by a model that has not seen it.

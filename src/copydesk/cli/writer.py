@@ -54,7 +54,7 @@ def list_(context: Context, *, as_json: bool) -> None:
     examples=(
         "copydesk writer add gpt --model gpt-5.2",
         "copydesk writer add claude --protocol anthropic --model claude-sonnet-5",
-        "copydesk writer add local --url http://localhost:11434/v1 --model llama3.3",
+        "copydesk writer add local --url http://localhost:8080/v1 --model phi4 --no-key",
     )
 )
 @click.argument("name")
