@@ -27,6 +27,8 @@ _ISO_8601 = re.compile(
     r"(?:(?:T|\s+)(?P<hour>\d\d?)(?::(?P<minute>\d\d))?(?::(?P<second>\d\d)(?:[.,]\d{1,12})?)?\s?" + _ZONE + ")?",
     re.IGNORECASE,
 )
+# `PM` would be taken for an unknown zone.
+_TWELVE_HOURS = re.compile(r"\b(0?\d|1[0-2])(:\d\d(?::\d\d)?)\s?([ap])\.?m\b\.?", re.IGNORECASE)
 _MAX_LENGTH = 100
 
 
@@ -63,6 +65,7 @@ def _parse_common(text: str) -> datetime | None:
 
 
 def _parse_lenient(text: str) -> datetime | None:
+    text = _TWELVE_HOURS.sub(lambda match: f"{int(match[1]) % 12 + 12 * (match[3] in 'pP'):02}{match[2]}", text)
     match = _RFC_822.fullmatch(text) or _ISO_8601.fullmatch(text)
     if match:
         return _from_match(match)
