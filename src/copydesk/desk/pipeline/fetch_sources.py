@@ -215,7 +215,7 @@ async def fetch_due(ctx: DeskContext, source_ids: Sequence[str]) -> int:
 
 
 async def fail_due(ctx: DeskContext, source_ids: Sequence[str], message: str) -> int:
-    """Store a failed fetch for those of the sources that are due; return their number."""
+    """Store a failure for those of the sources that are due; return their number. They stay due."""
     return await ctx.write(_fail_due, source_ids, FetchError(message), ctx.clock(), ctx.jitter())
 
 
@@ -223,8 +223,12 @@ def _fail_due(
     conn: Transaction, user_id: str, source_ids: Sequence[str], error: FetchError, now: datetime, jitter: float
 ) -> int:
     due = _list_due(sources.list_to_fetch(conn, user_id, source_ids), now)
-    states = [(stored, state_after_failure(stored, error, now, jitter)) for stored in due]
-    outcomes = [build_outcome(conn, user_id, stored, state, now) for stored, state in states]
+    outcomes = []
+    for stored in due:
+        failed = state_after_failure(stored, error, now, jitter)
+        # They were not fetched: the next run does it.
+        state = msgspec.structs.replace(failed, last_fetch=stored.state.last_fetch, next_at=stored.state.next_at)
+        outcomes.append(build_outcome(conn, user_id, stored, state, now))
     return sources.save_fetch_outcomes(conn, user_id, outcomes)
 
 
@@ -247,11 +251,10 @@ async def _fetch_elsewhere(
     async for group in queue.fetch(ctx.user_id, _group_by_host(due)):
         progress.advance(steps=len(group.source_ids))
     before = {stored.source.id: stored for stored in due}
-    # Another time rather than a later one: the clocks of two machines differ.
     fetched = [
         stored
         for stored in await ctx.read(sources.list_to_fetch, None)
-        if stored.source.id in before and stored.state.last_fetch != before[stored.source.id].state.last_fetch
+        if stored.source.id in before and _was_tried(stored.state, before[stored.source.id].state)
     ]
     failed = [stored for stored in fetched if stored.state.fails]
     new_count = sum(stored.source.item_count - before[stored.source.id].source.item_count for stored in fetched)
@@ -260,6 +263,12 @@ async def _fetch_elsewhere(
     if failed and len(failed) == len(fetched):
         raise FetchError(f"All sources failed ({len(failed)}). First error: {failed[0].state.error}")
     return await ctx.read(items.list_new_since, started)
+
+
+def _was_tried(state: FetchState, before: FetchState) -> bool:
+    """Return True if a source was fetched since, or its fetch has failed."""
+    # Another time rather than a later one: the clocks of two machines differ.
+    return state.last_fetch != before.last_fetch or state.fails != before.fails
 
 
 def _group_by_host(stored_sources: Sequence[StoredSource]) -> list[SourceGroup]:

@@ -122,9 +122,9 @@ class Pipeline:
 
     @operation
     async def fail_fetch(self, source_ids: Sequence[str], message: str) -> int:
-        """Store a failed fetch, with `message`, for those of the sources that are due; return their number.
+        """Store a failure, with `message`, for those of the sources that are due; return their number.
 
-        For a part of a scheduled run that nobody will carry out any more: its sources are tried again later.
+        For a part of a scheduled run that nobody will carry out any more: its sources stay due for the next run.
         """
         from copydesk.desk.pipeline.fetch_sources import fail_due  # noqa: PLC0415 - only needed to execute a run
 
