@@ -135,6 +135,8 @@ async def work(home: Path, url: str, posts: Path, on_start: Callable[[], None]) 
         "COPYDESK_JOBS__PIPELINE_MINUTES": "1",
         # What a large load leaves longer than this is given up as missed.
         "COPYDESK_SCHEDULE__GRACE_SHORT_MINUTES": "10080",
+        "COPYDESK_SCHEDULE__GRACE_THREAD_MINUTES": "10080",
+        "COPYDESK_SCHEDULE__GRACE_BLOG_HOURS": "168",
     }
     configured = settings.load(os.environ | variables, home)
     stop = asyncio.Event()
@@ -153,7 +155,7 @@ def run_worker(home: Path, url: str, posts: Path, started: Connection) -> None:
 
 def run_impatient_worker(home: Path, url: str, posts: Path, started: Connection) -> None:
     """Work as `work` does, but take over, sweep and run the pipeline again sooner than a real worker."""
-    short = {"HEARTBEAT_TIMEOUT": 2.0, "HEARTBEAT_INTERVAL": 0.5, "TAKEOVER": "* * * * * */1", "SWEEP": "* * * * * */2"}
+    short = {"HEARTBEAT_TIMEOUT": 2.0, "HEARTBEAT_INTERVAL": 0.5, "TAKEOVER": "* * * * * */1", "SWEEP": "* * * * * */5"}
     # How often a post is sent again before the user is asked is that of the product.
     second = timedelta(seconds=1)
     with (
