@@ -30,13 +30,13 @@ DARK = Theme(
     dark=True,
     variables={
         "foreground-muted": "#aab5bc",
-        "foreground-disabled": "#6b767d",
+        "foreground-disabled": "#89949b",
         "block-cursor-background": "#274a5a",
         "block-cursor-blurred-background": "#27323a",
         "block-cursor-foreground": "#ffffff",
         "border": "#86c5d8",
-        "border-blurred": "#3a454d",
-        "scrollbar": "#4a565e",
+        "border-blurred": "#657078",
+        "scrollbar": "#647078",
         "scrollbar-background": "#12161a",
     },
 )
@@ -55,13 +55,13 @@ LIGHT = Theme(
     dark=False,
     variables={
         "foreground-muted": "#4c565c",
-        "foreground-disabled": "#868d91",
+        "foreground-disabled": "#6c7377",
         "block-cursor-background": "#b2d3e1",
         "block-cursor-blurred-background": "#e2e4e4",
         "block-cursor-foreground": "#000000",
         "border": "#185a75",
-        "border-blurred": "#c9c5be",
-        "scrollbar": "#b3afa7",
+        "border-blurred": "#8b8780",
+        "scrollbar": "#8b877f",
         "scrollbar-background": "#fbfaf8",
     },
 )

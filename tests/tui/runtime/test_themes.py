@@ -3,9 +3,11 @@
 import os
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from textual.color import Color
 from textual.geometry import Region
 from textual.theme import BUILTIN_THEMES, Theme
@@ -17,6 +19,7 @@ from copydesk.tui.preferences import Preferences, load_preferences
 from copydesk.tui.themes import DARK, LIGHT, initial_theme, load_user_themes
 from copydesk.tui.widgets.line_list import LineList
 from delayed_responses import wait_until
+from setup_driver import add_sample_setup, open_setup
 
 
 def luminance(color: Color) -> float:
@@ -32,17 +35,79 @@ def contrast(first: Color, second: Color) -> float:
 
 
 TEXT_COLOURS = ("foreground", "primary", "success", "warning", "error")
+BACKGROUNDS = ("background", "panel", "block-cursor-background", "block-cursor-blurred-background")
+SCREENS_AND_FORMS = (
+    *((key,) for key in "123456"),
+    ("space", "j", "tab"),
+    ("c",),
+    ("e",),
+    ("r",),
+    ("f",),
+    ("colon",),
+    ("question_mark",),
+    ("3", "A"),
+    ("3", "e"),
+    ("4", "A", "enter"),
+    ("6", "A", "enter"),
+    ("6", "j", "e"),
+)
+"""The keys that open each of them from the review."""
+
+
+def theme_colour(theme: Theme, name: str) -> Color:
+    """Return a colour of the theme, or a variable of it."""
+    return Color.parse(theme.variables.get(name) or getattr(theme, name))
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("background", BACKGROUNDS)
+def test_theme_contrast_is_readable(theme: Theme, background: str) -> None:
+    """WCAG 2 requires a contrast of 4.5 for text (level AA)."""
+    background_colour = theme_colour(theme, background)
+    colours = [getattr(theme, colour) for colour in TEXT_COLOURS] + [theme.variables["foreground-muted"]]
+    assert min(contrast(Color.parse(colour), background_colour) for colour in colours) >= 4.5
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 @pytest.mark.parametrize(
-    "background", ["background", "panel", "block-cursor-background", "block-cursor-blurred-background"]
+    ("name", "backgrounds"),
+    [
+        ("foreground-disabled", BACKGROUNDS),
+        ("border-blurred", BACKGROUNDS[:2]),
+        ("scrollbar", BACKGROUNDS[:2]),
+    ],
 )
-def test_theme_contrast_is_readable(theme: Theme, background: str) -> None:
-    """WCAG 2 requires a contrast of 4.5 for text (level AA)."""
-    background_colour = Color.parse(theme.variables.get(background) or getattr(theme, background))
-    colours = [getattr(theme, colour) for colour in TEXT_COLOURS] + [theme.variables["foreground-muted"]]
-    assert min(contrast(Color.parse(colour), background_colour) for colour in colours) >= 4.5
+def test_decorations_are_visible(theme: Theme, name: str, backgrounds: tuple[str, ...]) -> None:
+    """WCAG 2 requires a contrast of 3 for what is no text."""
+    colour = Color.parse(theme.variables[name])
+    assert min(contrast(colour, theme_colour(theme, background)) for background in backgrounds) >= 3
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("keys", SCREENS_AND_FORMS, ids="-".join)
+async def test_all_that_is_shown_is_readable(tmp_path: Path, theme: Theme, keys: tuple[str, ...]) -> None:
+    """As the style sheets and Textual combine the colours; keys that do nothing now are decorations."""
+    faint = Color.parse(theme.variables["foreground-disabled"])
+    async with open_setup(tmp_path, add_sample_setup, size=(80, 24), key="1") as ui:
+        ui.app.theme = theme.name
+        await ui.press(*keys)
+        for text, colour, background in shown_colours(ui):
+            is_text = any(map(str.isalnum, text)) and colour != faint
+            assert contrast(colour, background) >= (4.5 if is_text else 3), text
+
+
+def shown_colours(ui: ConsoleDriver) -> Iterator[tuple[str, Color, Color]]:
+    """Yield the texts on the screen, or in the dialog over it, with their colours and those behind them."""
+    screen = ui.app.screen
+    top = max((child.region for child in screen.children), key=lambda region: region.area)
+    for y, strip in enumerate(screen._compositor.render_strips()):
+        x = 0
+        for text, style, _ in strip:
+            is_shown = (top if screen.is_modal else screen.region).contains(x, y) and text.strip()
+            x += cell_len(text)
+            if is_shown and style and style.color and style.bgcolor:
+                colours = Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)
+                yield text, *(reversed(colours) if style.reverse else colours)
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
