@@ -73,6 +73,38 @@ def test_known_boilerplate_is_removed_from_single_entry(footer: str) -> None:
     assert entry.text == "The city lends drills."
 
 
+@pytest.mark.parametrize(
+    "footer", ["Read more", "Read more at The Quay", "See more: photos of the cranes", "View on the web", "Leer más »"]
+)
+def test_link_to_more_is_removed(footer: str) -> None:
+    (entry,) = strip_boilerplate([Entry(ident="1", alias="1", title="X", text=f"The city lends drills.\n{footer}")])
+    assert entry.text == "The city lends drills."
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "See more than 40 species of birds from the new tower.",
+        "Read more books, says the librarian of the year.",
+        "View on the harbour blocked by a crane.",
+        "Leer más es vivir más, dice la bibliotecaria.",
+    ],
+)
+@pytest.mark.parametrize("before", ["", "The tower opened in May. "])
+def test_sentence_that_begins_like_a_link_stays(before: str, sentence: str) -> None:
+    entry = Entry(ident="1", alias="1", title="X", summary=before + sentence)
+    assert strip_boilerplate([entry]) == (entry,)
+
+
+@pytest.mark.parametrize("before", ["", "The counter on the bridge was read. "])
+def test_sentences_that_differ_in_their_numbers_stay(before: str) -> None:
+    entries = [
+        Entry(ident=day, alias=day, title=f"{day} on the bridge", summary=f"{before}It carried {count} cars.")
+        for day, count in (("Monday", 12_300), ("Tuesday", 11_200), ("Wednesday", 9_900), ("Thursday", 7))
+    ]
+    assert strip_boilerplate(entries) == tuple(entries)
+
+
 def test_feed_is_parsed_without_its_footer() -> None:
     items = [
         f"<guid>{n}</guid><title>{topic}</title><description>&lt;p&gt;{topic} today.&lt;/p&gt;&lt;p&gt;The post "

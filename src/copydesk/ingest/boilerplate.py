@@ -25,13 +25,16 @@ _MAX_SENTENCES = 5
 _MIN_OTHER_SPACES = 2
 _BLANK_LINES = re.compile("\n\n\n+")
 _NUMBER = re.compile(r"\d+")
+_SENTENCE_ENDS = tuple(".!?。！？")
 _PHRASE = r"""(?:
       (?:the\ post|der\ beitrag|l['’]article|la\ entrada|l['’]articolo|o\ post|het\ bericht)\ .{1,400}
       \ (?:appeared\ first\ on|first\ appeared\ on|erschien\ zuerst\ auf|est\ apparu\ en\ premier\ sur
           |se\ publicó\ primero\ en|aparece\ primero\ en|proviene\ da|apareceu\ primeiro\ em|verscheen\ eerst\ op)
       \ .{1,100}
-    | (?:(?:read|see|view)\ (?:more|on|the\ (?:full|rest|whole|original)|full|original)|weiterlesen|lire\ la\ suite
-        |leer\ más|seguir\ leyendo|leggi\ tutto|continua\ a\ leggere|leia\ mais|lees\ (?:meer|verder))\b.{0,80}
+    | (?:(?:read|see|view)\ (?:more|on)|leer\ más|leia\ mais|lees\ meer)\b
+        (?:(?:\ (?:about|at|from|here|in|on|over|sobre|en|em|op)\b|[^\w\s]).{0,80}|(?:\ \S+){0,3})
+    | (?:(?:read|see|view)\ (?:the\ (?:full|rest|whole|original)|full|original)|weiterlesen|lire\ la\ suite
+        |seguir\ leyendo|leggi\ tutto|continua\ a\ leggere|lees\ verder)\b.{0,80}
     | continue\ reading\b.{0,200}
     | (?:続きを読む|もっと読む|阅读全文|阅读更多).{0,20}
     | ↩︎? | (?:leave\ a\ )?comments? | submitted\ by\ .{0,80}\[comments\] | \[link\]\s*\[comments\]
@@ -158,15 +161,16 @@ def _is_boilerplate(key: str, repeated: Set[str]) -> bool:
 
 @lru_cache(100)
 def _fold(text: str) -> str:
-    """Return the text as it is compared: numbers, upper case and the kind of space do not count."""
-    return _NUMBER.sub("0", " ".join(text.casefold().split()))
+    """Return the text as it is compared: upper case and the kind of space do not count."""
+    return " ".join(text.casefold().split())
 
 
 def _key(line: str, title: str) -> str:
-    """Return what is compared: without the title in "The post {title} appeared first on Site"."""
+    """Return what is compared: without the title in "The post {title} appeared first on Site", and without numbers."""
     key, name = _fold(line), _fold(title)
     if name and name in key:
         rest = key.replace(name, "{title}", 1)
         # Otherwise the line says no more than the title, which is different in every entry.
-        return rest if rest.count(" ") >= _MIN_OTHER_SPACES else key
-    return key
+        key = rest if rest.count(" ") >= _MIN_OTHER_SPACES else key
+    # Numbers may be all the news of a sentence: "The bridge carried 12,300 cars."
+    return key if key.endswith(_SENTENCE_ENDS) else _NUMBER.sub("0", key)
