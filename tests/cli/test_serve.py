@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import httpx
 
-from cli_runner import COMMAND, make_environment, run_command, run_in_process
+from cli_runner import COMMAND, assert_one_line_error, error_text, make_environment, run_command, run_in_process
 from desk_fixtures import entry, feed, query_db
 from feed_server import FeedServer
 
@@ -70,3 +70,11 @@ def test_access_log_names_token_and_operation_but_no_secrets(tmp_path):
     }
     assert token not in output
     assert "private" not in output
+
+
+def test_foreign_address_is_refused(tmp_path):
+    assert run_in_process(tmp_path, "token", "create", "--name", "phone", "--scope", "read").code == 0
+    result = run_in_process(tmp_path, "serve", "--host", "192.0.2.1")
+    assert_one_line_error(result, 2)
+    assert error_text(result).startswith("Cannot listen on 192.0.2.1 port 8470: ")
+    assert error_text(result).endswith(" Pass an address of this machine.")

@@ -4,6 +4,8 @@ import asyncio
 import itertools
 import json
 import os
+import signal
+import subprocess
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from cli_runner import COMMAND, make_environment
 from copydesk.errors import StoreError
 from copydesk.http import request_reading
 from copydesk.http.app import create_app
@@ -139,6 +142,23 @@ async def test_process_on_standard_streams(tmp_path: Path):
         assert not failed
         failed, problem = await call(client, "change_draft", id=created["drafts"][0]["id"], action="approve")
         assert (failed, problem["status"]) == (True, 403)
+
+
+@pytest.mark.parametrize(("signal_number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_ends_the_process_while_it_waits_for_input(tmp_path: Path, signal_number: int, code: int) -> None:
+    request = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([*COMMAND, "mcp"], env=make_environment(tmp_path), text=True, **pipes)
+    assert process.stdin
+    assert process.stdout
+    try:
+        print(json.dumps(request), file=process.stdin, flush=True)
+        assert json.loads(process.stdout.readline())["id"] == 1
+        process.send_signal(signal_number)
+        assert process.wait(timeout=30) == code
+    finally:
+        process.kill()
+    assert process.communicate()[1] == "Error: Interrupted.\n"
 
 
 async def test_process_works_as_the_named_user(tmp_path: Path):

@@ -1,6 +1,7 @@
 """`copydesk mcp`: tools for an agent, over standard input and output."""
 
 import os
+import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ def mcp(context: Context) -> None:
     """
     if find_spec("mcp") is None:
         raise click.UsageError(f"The MCP server is not installed. {install_hint('mcp')}")
+    if sys.stdin.isatty():
+        click.echo("Waiting for an agent on standard input. Ctrl-C stops.", err=True)
     context.run_without_desk(lambda: _serve(context))
 
 

@@ -1,11 +1,12 @@
 """Run the service with uvicorn: listen, announce, stop without cutting a request."""
 
 import asyncio
+import errno
 import gc
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -120,13 +121,17 @@ def _listen(host: str, port: int) -> socket.socket:
         address, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         # With the protocol: asyncio sets TCP_NODELAY only then, and without it some responses wait 40 ms for an ACK.
         listener = socket.socket(address[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        # A restart would otherwise wait for connections of the previous process in TIME_WAIT, up to a minute.
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address[4])
+        with ExitStack() as on_error:
+            on_error.callback(listener.close)
+            # A restart would otherwise wait for connections of the previous process in TIME_WAIT, up to a minute.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address[4])
+            on_error.pop_all()
     except OSError as error:
+        is_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        advice = "Choose another: `copydesk serve --port 8471`." if is_port else "Pass an address of this machine."
         raise SettingsError(
-            f"Cannot listen on {host} port {port}: {(error.strerror or str(error)).lower()}.",
-            hint="Choose another: `copydesk serve --port 8471`.",
+            f"Cannot listen on {host} port {port}: {(error.strerror or str(error)).lower()}.", hint=advice
         ) from None
     # A child process that outlives the server would keep the port in use.
     listener.set_inheritable(False)

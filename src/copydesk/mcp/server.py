@@ -4,7 +4,10 @@ It speaks on standard input and output of a process, or at `/mcp` of the HTTP se
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import os
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
@@ -49,6 +52,8 @@ them are not for you. Retry a call that got no answer with the same idempotencyK
 RESOURCES: Final = {"voice": "/voice", "sources": "/sources", "drafts": "/drafts?limit=100&archived=exclude"}
 """Resources by the last part of their URI, and their paths in the service."""
 SCHEME: Final = "copydesk://"
+STDIN: Final = 0
+CHUNK_SIZE: Final = 65_536
 _JSON: Final = "application/json"
 _BASE_URL: Final = "http://copydesk.invalid"
 
@@ -186,10 +191,40 @@ async def run_stdio(desks: "Desks", access: Access, token: str | None = None) ->
 
         server = create_server(OPERATIONS, connect)
         try:
-            async with stdio_server() as (read_stream, write_stream):
-                await server.run(read_stream, write_stream, server.create_initialization_options())
+            with _closable_input() as close_input:
+                async with stdio_server() as (read_stream, write_stream):
+                    try:
+                        await server.run(read_stream, write_stream, server.create_initialization_options())
+                    finally:
+                        close_input()
         finally:
             await service.close()
+
+
+@contextmanager
+def _closable_input() -> Iterator[Callable[[], None]]:
+    """Pass standard input on through a pipe, and yield a function that ends it.
+
+    The server reads it in a thread, whose read cannot be cancelled: Ctrl-C and SIGTERM would wait for another line.
+    """
+    source, (reader, writer) = os.dup(STDIN), os.pipe()
+    os.dup2(reader, STDIN)
+    os.close(reader)
+    pipe = os.fdopen(writer, "wb", buffering=0)
+
+    def pass_on() -> None:
+        # Closed by the server, which then reads no more.
+        with pipe, suppress(OSError, ValueError):
+            while data := os.read(source, CHUNK_SIZE):
+                while data:
+                    data = data[pipe.write(data) or 0 :]
+
+    # A daemon: it may be reading for ever when the process ends.
+    Thread(target=pass_on, name="copydesk-mcp-input", daemon=True).start()
+    try:
+        yield pipe.close
+    finally:
+        os.dup2(source, STDIN)
 
 
 def create_session_manager(service: Service) -> StreamableHTTPSessionManager:
