@@ -141,7 +141,8 @@ def test_confirmed_plan_is_not_printed_twice(tmp_path, monkeypatch):
 
 def test_unscheduled_drafts_fail_command(tmp_path):
     draft_id = run_on_desk(tmp_path, insert_draft)
-    result = run_in_process(tmp_path, "schedule", "auto", draft_id, "nobody", "--yes")
+    unapproved = run_json(tmp_path, "draft", "new", "Not approved yet.")["drafts"][0]["id"]
+    result = run_in_process(tmp_path, "schedule", "auto", draft_id, unapproved, "--yes")
 
     assert (result.code, result.out) == (1, "")
     assert result.err.splitlines() == [
@@ -149,6 +150,14 @@ def test_unscheduled_drafts_fail_command(tmp_path):
         'Add some: copydesk slot set "mon 09:00"',
     ]
     assert run_in_process(tmp_path, "schedule", "plan", draft_id).code == 0
+
+
+@pytest.mark.parametrize("command", ["plan", "auto"])
+def test_unknown_draft_is_not_found(tmp_path, command):
+    run_ok(tmp_path, "slot", "set", "mon 9")
+    result = run_in_process(tmp_path, "schedule", command, "f0f0f0")
+    assert_one_line_error(result, 3)
+    assert result.err.startswith("Error: No draft 'f0f0f0'.")
 
 
 def test_conflicts_at_a_time(tmp_path):

@@ -121,6 +121,9 @@ def clock(context: Context, *, accept: bool, as_json: bool) -> None:
 
 
 async def _run_auto(desk: "Desk", ids: tuple[str, ...], *, dry_run: bool) -> Plan:
+    for draft_id in ids:
+        # The plan counts an unknown id as not approved; for a command it is a mistyped one.
+        await desk.drafts.get(draft_id)
     result = await desk.schedule.auto_schedule(ids or None, dry_run=dry_run)
     times = await desk.schedule.format_times(*(placement.scheduled_at for placement in result.scheduled))
     short_ids = await desk.ids.shorten(IdKind.DRAFT, [placement.draft_id for placement in result.scheduled])

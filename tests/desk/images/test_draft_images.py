@@ -309,7 +309,7 @@ async def test_alt_text_and_image_can_be_edited(tmp_path):
         draft_id = created.drafts[0].id
         described = await desk.drafts.images.describe(draft_id, " Two bars ")
         assert [described_image.alt for described_image in described.images] == ["Two bars"]
-        with pytest.raises(InvalidError, match="image: 2 does not exist on the draft"):
+        with pytest.raises(InvalidError, match="image: must be the number of one of the draft's images, not 2"):
             await desk.drafts.images.describe(draft_id, "x", position=2)
         with pytest.raises(InvalidError, match="alt"):
             await desk.drafts.images.describe(draft_id, " ")

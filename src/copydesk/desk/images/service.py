@@ -149,7 +149,7 @@ def _set_alt(conn: Transaction, user_id: str, draft_id: str, alt: str | None, po
     else:
         found = drafts.set_image_alt(conn, user_id, draft_id, position, alt)
     if not found:
-        raise InvalidError(FieldError("image", f"{position} does not exist on the draft"))
+        raise InvalidError(FieldError("image", f"must be the number of one of the draft's images, not {position}"))
     return without_item(draft_queries.load(conn, user_id, draft_id))
 
 
