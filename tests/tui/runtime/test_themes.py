@@ -103,7 +103,9 @@ def shown_colours(ui: ConsoleDriver) -> Iterator[tuple[str, Color, Color]]:
     for y, strip in enumerate(screen._compositor.render_strips()):
         x = 0
         for text, style, _ in strip:
-            is_shown = (top if screen.is_modal else screen.region).contains(x, y) and text.strip()
+            # The line of keys at the bottom belongs to the dialog.
+            in_use = not screen.is_modal or top.contains(x, y) or y == screen.size.height - 1
+            is_shown = in_use and text.strip()
             x += cell_len(text)
             if is_shown and style and style.color and style.bgcolor:
                 colours = Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)

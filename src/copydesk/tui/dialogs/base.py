@@ -1,11 +1,15 @@
 """The base class of the dialogs that open over a screen, and those without input: a page to read, and a wait."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from rich.console import RenderableType
+from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
+from textual.color import Color
 from textual.content import Content
+from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
@@ -19,6 +23,20 @@ from copydesk.tui.widgets.page import Page
 Result = TypeVar("Result")
 
 
+class DimmedScreen(BackgroundScreen):
+    """The screen below a dialog, dimmed but for its last line, which names the keys of the dialog."""
+
+    @classmethod
+    def process_segments(cls, segments: Iterable[Segment], color: Color) -> Iterable[Segment]:
+        """Return the segments with the tint, those of the last line without it."""
+        segments = list(segments)
+        # The last line has an end, too.
+        starts = [index + 1 for index, segment in enumerate(segments[:-1]) if segment.text.endswith("\n")]
+        last_line = starts[-1] if starts else 0
+        yield from super().process_segments(segments[:last_line], color)
+        yield from super().process_segments(segments[last_line:], color.with_alpha(0))
+
+
 class Dialog(ModalScreen[Result], inherit_bindings=False):
     """A modal screen that closes itself only.
 
@@ -28,6 +46,11 @@ class Dialog(ModalScreen[Result], inherit_bindings=False):
     _result: tuple[Result | None] | None = None
     """The result of a `close` that waits until no other screen covers this one. A tuple, because the result may be
     None."""
+
+    def render(self) -> RenderableType:
+        """Return the screen below."""
+        below = super().render()
+        return DimmedScreen(below.screen, below.color) if isinstance(below, BackgroundScreen) else below
 
     @property
     def is_waiting(self) -> bool:
