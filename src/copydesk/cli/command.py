@@ -37,9 +37,11 @@ class _DocumentedCommand(click.Command):
         self.examples = tuple(examples)
         """Calls of the command, as they are typed."""
         for parameter in self.params:
-            # Not `INTEGER RANGE`: the help names the range itself.
+            # Click would write `INTEGER RANGE` in the help, and "not a valid integer range" in an error.
             if isinstance(parameter, click.Option) and isinstance(parameter.type, NUMBERS):
                 parameter.metavar = parameter.metavar or "N"
+            if isinstance(parameter.type, (click.IntRange, click.FloatRange)):
+                parameter.type.name = "whole number" if isinstance(parameter.type, click.IntRange) else "number"
 
     def get_short_help_str(self, limit: int = 0) -> str:
         """Return the first sentence of the help, however long: what lists it can wrap it."""
