@@ -46,7 +46,8 @@ EXIT_CODES = """
 3    Not found: there is nothing with this id.
 4    Not allowed in the current state: the draft is posted, or was changed.
 130  Interrupted by Ctrl-C.
-143  Terminated by SIGTERM. `copydesk daemon` ends with 0 then.
+143  Terminated by SIGTERM. `copydesk daemon`, `worker`, `serve` and `--web`
+     end with 0 then, the last two after Ctrl-C too.
 
 If all of several drafts are refused for one cause, the code is 3 or 4 as for
 one draft.
