@@ -158,7 +158,7 @@ def test_environment_variables_exist() -> None:
     code = "".join(path.read_text() for path in (ROOT / "src" / "copydesk").rglob("*.py") if "help" not in path.name)
     # Python's webbrowser reads the last one.
     assert {prefix for prefix in prefixes if f'"{prefix}' not in code} == {"BROWSER"}
-    assert len(prefixes) == 11
+    assert len(prefixes) == 13
 
 
 @pytest.mark.parametrize("found", ALL, ids=lambda found: " ".join(found.path))

@@ -33,6 +33,8 @@ COPYDESK_SECRET_PLATFORM  The app password or token of the only account on a
                           platform: COPYDESK_SECRET_BLUESKY.
 COPYDESK_CONNECT_FIELD    Answers a question of `copydesk account connect`:
                           COPYDESK_CONNECT_PASSWORD.
+COPYDESK_WRITER_KEY       The API key for `copydesk writer add`.
+COPYDESK_TOKEN            The token as which `copydesk mcp` works.
 VISUAL, EDITOR            The editor for texts, such as `code --wait`.
 BROWSER                   The browser in which you sign in to platforms.
 NO_COLOR                  Print without colours, if it is not empty.
