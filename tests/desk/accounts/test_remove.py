@@ -121,3 +121,16 @@ async def test_credentials_left_by_an_interrupted_removal_are_deleted_by_the_nex
     with pytest.raises(NotFoundError) as refused:
         await desk.accounts.remove("fake:me")
     assert "copydesk account list" in refused.value.hint
+
+
+async def test_secret_of_an_event_webhook_is_no_credential_of_the_platform_webhook(
+    tmp_path: Path, platform: RevokingPlatform
+) -> None:
+    options = {"COPYDESK_SECRETS__PLAIN": "true", "COPYDESK_SECRETS__KEYRING": "false"}
+    async with open_posting_desk(tmp_path, {"webhook": platform}, **options) as desk:
+        await desk.webhooks.create({"url": "https://hooks.example/"})
+        stored = await desk._context.vault.names()
+        with pytest.raises(NotFoundError):
+            await desk.accounts.remove("webhook:typo")
+        assert await desk._context.vault.names() == stored
+        assert len(stored) == 1

@@ -223,7 +223,8 @@ class Accounts:
         prefix = "" if user.is_owner else f"{user.id}/"
         platforms = (platform,) if platform else self._ctx.platforms.names
         own = tuple(f"{prefix}{known}:" for known in platforms)
-        unused = [name for name in names if name.startswith(own) and name not in connected]
+        # Without a server it is the secret of an event webhook, not a credential of the platform "webhook".
+        unused = [name for name in names if name.startswith(own) and "@" in name and name not in connected]
         for name in unused:
             await self._ctx.vault.remove(name)
         return len(unused)
