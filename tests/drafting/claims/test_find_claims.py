@@ -113,6 +113,11 @@ def test_spelled_number_is_the_same_in_digits(spelled: str, number: int) -> None
         ("tools until 2:30 pm", "tools until 2:30", SUPPORTED),
         ("tools until 22:00", "tools until 20:00", CONTRADICTS),
         ("tools until 8am", "tools until 8pm", CONTRADICTS),
+        ("tools until 08:00", "tools until 8 am", SUPPORTED),
+        ("tools until 08:00", "tools until 8 pm", CONTRADICTS),
+        ("tools until 00:30", "tools until 12:30 pm", CONTRADICTS),
+        ("tools until 9.30pm", "tools until 21:30", SUPPORTED),
+        ("tools until 9.30pm", "tools until 9.40pm", CONTRADICTS),
         ("tools until 10:30", "tools until 10", CANNOT_TELL),
         ("fewer than 500 tools", "500 tools", CANNOT_TELL),
         ("at least 500 tools", "500 tools", CANNOT_TELL),
@@ -123,6 +128,12 @@ def test_numbers_are_compared_whole(source: str, draft: str, verdict: ClaimVerdi
     materials = (Material(Field.TEXT, f"The new library in Lyon lends {source}."),)
     (claim,) = find_claims(f"The new library in Lyon lends {draft}.", materials)
     assert claim.verdict is verdict
+
+
+def test_german_am_is_no_half_of_the_day() -> None:
+    materials = (Material(Field.TEXT, "Die Bibliothek in Lyon hat 12 am Montag an die Schule in der Stadt verliehen."),)
+    (claim,) = find_claims("Die Bibliothek hat 13 am Montag an die Schule verliehen.", materials)
+    assert claim.verdict is CONTRADICTS
 
 
 def test_sentence_whose_language_is_mistaken_does_not_contradict_its_own_words() -> None:

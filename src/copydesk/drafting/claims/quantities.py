@@ -108,7 +108,9 @@ _RATE = re.compile(
     re.IGNORECASE,
 )
 _CLOCK_TIME = re.compile(
-    r"(?<![\w.,:/])(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?![\d:]))?(?: ?(?P<half>[ap])\.?m\b\.?)?(?!\w)", re.IGNORECASE
+    r"(?<![\w.,:/])(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?![\d:])|\.(?P<dotted>\d\d)(?= ?[ap]\.?m\b))?"
+    r"(?: ?(?P<half>[ap])(?:m|\.m\b\.?))?(?!\w)",
+    re.IGNORECASE,
 )
 _CLOCK = "clock"
 _HALF_DAY = 12 * 60
@@ -187,7 +189,7 @@ def _number_pattern(language: Language) -> re.Pattern[str]:
 def find_quantities(text: str, language: Language, dates: tuple[Date, ...]) -> Iterator[Quantity]:
     """Yield the quantities of `text` that are no part of one of its `dates`."""
     taken = [(date.start, date.end) for date in dates]
-    for quantity in _find_clock_times(text):
+    for quantity in _find_clock_times(text, language):
         taken.append((quantity.start, quantity.end))
         yield quantity
     if language.code == "en":
@@ -248,15 +250,20 @@ def _spelled_number(values: Iterable[float]) -> float:
     return number
 
 
-def _find_clock_times(text: str) -> Iterator[Quantity]:
+def _find_clock_times(text: str, language: Language) -> Iterator[Quantity]:
     """Yield the times of the day, in minutes; the unit says if the half of the day is known."""
     for match in _CLOCK_TIME.finditer(text):
-        hour, minute, half = int(match["hour"]), int(match["minute"] or 0), (match["half"] or "").lower()
-        if not (match["minute"] or half) or hour > (12 if half else 24) or minute > 59:
+        minutes = match["minute"] or match["dotted"]
+        hour, minute, half = int(match["hour"]), int(minutes or 0), (match["half"] or "").lower()
+        if language.code == "de" and half == "a":
+            # "12 am Montag" are 12 on Monday.
+            half = ""
+        if not (minutes or half) or hour > (12 if half else 24) or minute > 59:
             continue
         if half:
             hour = hour % 12 + (12 if half == "p" else 0)
-        unit = "day" if half or hour > 12 else "half"
+        # Only times of 24 hours begin with a zero: 08:00 is not in the evening.
+        unit = "day" if half or hour > 12 or match["hour"][0] == "0" else "half"
         yield Quantity(match[0], hour * 60 + minute, _CLOCK, unit, *match.span(), digits=4)
 
 
