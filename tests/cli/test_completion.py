@@ -212,3 +212,12 @@ def test_names_are_offered(tmp_path: Path) -> None:
     assert complete(tmp_path, "rule", "add", "exclude", "give") == []
     assert complete(tmp_path, "writer", "remove", "") == [("local", "_")]
     assert [name for name, _ in complete(tmp_path, "writer", "use", "")] == ["offline", "local"]
+
+
+@pytest.mark.parametrize("words", [("--user", "anna", "token", "revoke"), ("token", "revoke", "--user", "anna")])
+def test_names_of_the_named_user_are_offered(tmp_path: Path, words: tuple[str, ...]) -> None:
+    run_in_process(tmp_path, "user", "add", "anna")
+    for user in ("owner", "anna"):
+        run_in_process(tmp_path, "token", "create", "--user", user, "--name", f"phone of {user}", "--scope", "read")
+
+    assert complete(tmp_path, *words, "") == [("phone of anna", "_")]

@@ -47,7 +47,12 @@ def _parse_duration(_ctx: click.Context, _param: click.Parameter, value: str | N
 
 
 def _set_user(ctx: click.Context, _: click.Parameter, name: str | None) -> None:
-    if name is not None:
+    if name is None:
+        return
+    if ctx.resilient_parsing:
+        # While the shell completes, there is no `Context`.
+        ctx.find_root().params["user"] = name
+    else:
         ctx.ensure_object(Context).user = name
 
 
