@@ -35,6 +35,8 @@ from copydesk.ingest.dates import parse_date
         ("2026-02-16 12:11 am", (2026, 2, 16, 0, 11)),
         ("16 Feb 2026 12:11:00PM", (2026, 2, 16, 12, 11)),
         ("16 Feb 2026 17:11 PM", (2026, 2, 16, 17, 11)),
+        ("16 Feb 2026 17:11:00 PM", (2026, 2, 16, 17, 11)),
+        ("2026-02-16T05:11 PM", (2026, 2, 16, 17, 11)),
     ],
 )
 def test_common_date_formats_are_parsed(text: str, expected: tuple[int, ...]) -> None:

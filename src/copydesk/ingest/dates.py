@@ -27,8 +27,8 @@ _ISO_8601 = re.compile(
     r"(?:(?:T|\s+)(?P<hour>\d\d?)(?::(?P<minute>\d\d))?(?::(?P<second>\d\d)(?:[.,]\d{1,12})?)?\s?" + _ZONE + ")?",
     re.IGNORECASE,
 )
-# `PM` would be taken for an unknown zone.
-_TWELVE_HOURS = re.compile(r"\b(0?\d|1[0-2])(:\d\d(?::\d\d)?)\s?([ap])\.?m\b\.?", re.IGNORECASE)
+# `PM` would be taken for an unknown zone. What follows a colon are minutes: 17:11:00 PM.
+_TWELVE_HOURS = re.compile(r"(?<![\d:])(0?\d|1[0-2])(:\d\d(?::\d\d)?)\s?([ap])\.?m\b\.?", re.IGNORECASE)
 _MAX_LENGTH = 100
 
 
