@@ -423,3 +423,13 @@ async def test_sources_whose_fetch_was_dropped_have_failed(tmp_path, urls, statu
     assert due_again == 1
     assert (run.status, run.stats.sources_fetched, run.stats.sources_failed) == (status, len(urls) - 1, 1)
     assert [errors[url] for url in urls] == [*(None for _ in urls[1:]), "Not fetched: its worker died."]
+
+
+async def test_source_whose_fetch_is_dropped_again_and_again_waits(tmp_path):
+    clock = Watch()
+    async with open_desk_at(tmp_path, FakeWeb(), clock) as desk:
+        source = await create_source(desk, URL_ONE)
+        counts = [await desk.pipeline.fail_fetch([source.id], "Not fetched: its worker died.") for _ in range(4)]
+        assert counts == [1, 1, 1, 0]
+        clock.advance(24 * 3600)
+        assert await desk.pipeline.fail_fetch([source.id], "Not fetched: its worker died.") == 1

@@ -215,7 +215,7 @@ async def fetch_due(ctx: DeskContext, source_ids: Sequence[str]) -> int:
 
 
 async def fail_due(ctx: DeskContext, source_ids: Sequence[str], message: str) -> int:
-    """Store a failure for those of the sources that are due; return their number. They stay due."""
+    """Store a failure for those of the sources that are due; return their number. They stay due, twice in a row."""
     return await ctx.write(_fail_due, source_ids, FetchError(message), ctx.clock(), ctx.jitter())
 
 
@@ -226,8 +226,10 @@ def _fail_due(
     outcomes = []
     for stored in due:
         failed = state_after_failure(stored, error, now, jitter)
-        # They were not fetched: the next run does it.
-        state = msgspec.structs.replace(failed, last_fetch=stored.state.last_fetch, next_at=stored.state.next_at)
+        # They were not fetched: the next run does it, but one of them that ends its process must not do so in every run.
+        is_suspect = failed.fails >= fetch_policy.FAILURES_TO_ERROR
+        next_at = failed.next_at if is_suspect else stored.state.next_at
+        state = msgspec.structs.replace(failed, last_fetch=stored.state.last_fetch, next_at=next_at)
         outcomes.append(build_outcome(conn, user_id, stored, state, now))
     return sources.save_fetch_outcomes(conn, user_id, outcomes)
 

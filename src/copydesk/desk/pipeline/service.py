@@ -124,7 +124,8 @@ class Pipeline:
     async def fail_fetch(self, source_ids: Sequence[str], message: str) -> int:
         """Store a failure, with `message`, for those of the sources that are due; return their number.
 
-        For a part of a scheduled run that nobody will carry out any more: its sources stay due for the next run.
+        For a part of a scheduled run that nobody will carry out any more: its sources stay due for the next run, but
+        from the third failure in a row they wait as after other failures.
         """
         from copydesk.desk.pipeline.fetch_sources import fail_due  # noqa: PLC0415 - only needed to execute a run
 
