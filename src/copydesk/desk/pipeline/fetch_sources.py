@@ -226,7 +226,7 @@ def _fail_due(
     outcomes = []
     for stored in due:
         failed = state_after_failure(stored, error, now, jitter)
-        # They were not fetched: the next run does it, but one of them that ends its process must not do so in every run.
+        # They were not fetched: the next run does it. One that ends its process must not do so in every run.
         is_suspect = failed.fails >= fetch_policy.FAILURES_TO_ERROR
         next_at = failed.next_at if is_suspect else stored.state.next_at
         state = msgspec.structs.replace(failed, last_fetch=stored.state.last_fetch, next_at=next_at)
