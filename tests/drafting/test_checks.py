@@ -109,6 +109,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ("private-link", "See http://%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1/", "See https://caf%C3%A9.example/", {"source": ""}),
     ("private-link", "See http://10.0。0.1/", "See https://例え。example/", {"source": ""}),
     ("private-link", "See http://printer.local./", "See http://a\ud800.example/", {"source": ""}),
+    ("private-link", "See http://printer.%4COCAL/", "See https://printer.%45xample/", {"source": ""}),
     ("private-link", "See http://printer.local/", "See https://printer.example/", {"source": ""}),
     ("truncated", "The library keeps 1,200 objects and costs…", "The library keeps drills, and then…", {}),
     ("truncated", "The library keeps 1,200 objects and costs 2.5 mill", "It costs 2.5 million euros in Lyon", {}),

@@ -87,8 +87,8 @@ def _private_link(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch
 
 
 def _is_private(host: str) -> bool:
-    # As browsers read it: decoded, full-width digits as plain ones, an ideographic full stop as a full stop.
-    name = unicodedata.normalize("NFKC", unquote(host)).replace("。", ".").strip("[]").rstrip(".")
+    # As browsers read it: decoded, in lower case, full-width digits as plain ones, an ideographic full stop as a dot.
+    name = unicodedata.normalize("NFKC", unquote(host)).lower().replace("。", ".").strip("[]").rstrip(".")
     is_local_name = name.endswith(_LOCAL_NAMES) or ("." not in name and ":" not in name)
     return is_local_name or is_local_host(name)
 
