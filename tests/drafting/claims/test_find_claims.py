@@ -88,6 +88,7 @@ def test_meaning_is_compared(sentence: str, verdict: ClaimVerdict) -> None:
         ("twenty-five", 25),
         ("two hundred", 200),
         ("three dozen", 36),
+        ("half a dozen", 6),
         ("fifteen hundred", 1500),
         ("two hundred and fifty-six", 256),
         ("three hundred thousand", 300_000),

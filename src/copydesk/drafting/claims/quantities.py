@@ -99,9 +99,10 @@ _SYMBOLS = r"(?:US|CA?|AU?)?\$|[€£¥₹]|(?:CHF|EUR|USD|GBP) ?"
 
 _FRACTION = re.compile(
     r"\b(?:(?P<count>a|one|two|three|four)[ -])?(?P<part>half|thirds?|quarters?|fifths?|tenth)\b"
-    r"(?! (?:quarter|year|time|day|week))",
+    r"(?! (?:quarter|year|time|day|week)|[ -]a[ -]dozen)",
     re.IGNORECASE,
 )
+_HALF_DOZEN = re.compile(r"\bhalf[ -]a[ -]dozen\b", re.IGNORECASE)
 _MULTIPLE = re.compile(r"\b(?P<word>doubl|tripl|quadrupl)\w+|\btwice\b", re.IGNORECASE)
 _RATE = re.compile(
     r" (?:a|an|per|par|im|pro|al) (second|minute|hour|day|night|week|month|year|jahr|monat|mois|an|mes|ano)\b",
@@ -274,6 +275,8 @@ def _find_fractions(text: str) -> Iterator[Quantity]:
         if match["count"] or match["part"].lower() == "half":
             value = counts.get((match["count"] or "").lower(), 1) * _FRACTIONS[match["part"].lower()]
             yield Quantity(match[0], value, "share", "share", *match.span(), 1)
+    for match in _HALF_DOZEN.finditer(text):
+        yield Quantity(match[0], 6.0, "", "", *match.span(), 1)
     for match in _MULTIPLE.finditer(text):
         value = {"tripl": 3.0, "quadrupl": 4.0}.get((match["word"] or "").lower(), 2.0)
         yield Quantity(match[0], value, "factor", "factor", *match.span(), 1)
