@@ -84,6 +84,20 @@ async def test_account_to_which_a_delivery_begins_keeps_its_credentials(
     assert platform.revoked == []
 
 
+async def test_account_connected_again_meanwhile_has_its_credentials(
+    desk: Desk, platform: RevokingPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = await desk._context.vault.names()
+
+    async def connect_again(account: Account) -> None:
+        await connect(desk, account.name)
+
+    monkeypatch.setattr(platform, "disconnect", connect_again)
+    await desk.accounts.remove("fake:me")
+    assert await names(desk) == ["me", "you"]
+    assert await desk._context.vault.names() == stored
+
+
 async def test_account_stays_while_its_credentials_cannot_be_deleted(
     desk: Desk, platform: RevokingPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:

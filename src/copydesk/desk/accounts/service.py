@@ -219,7 +219,7 @@ class Accounts:
         A removal that was interrupted has left them. Do not connect an account meanwhile.
         """
         user, names = self._ctx.user, await self._ctx.vault.names()
-        connected = {secret_name(account.details, user) for account in await self.list()}
+        connected = await self._connected_names()
         prefix = "" if user.is_owner else f"{user.id}/"
         platforms = (platform,) if platform else self._ctx.platforms.names
         own = tuple(f"{prefix}{known}:" for known in platforms)
@@ -239,6 +239,10 @@ class Accounts:
         """Allow an unencrypted file for credentials if no better backend is available. The user confirmed it."""
         self._ctx.vault.allow_plain()
 
+    async def _connected_names(self) -> set[str]:
+        """Return the names under which the vault keeps the credentials of the connected accounts."""
+        return {secret_name(account.details, self._ctx.user) for account in await self.list()}
+
     async def _revoke(self, account: ConnectedAccount) -> None:
         with suppress(CopydeskError):  # best effort: the user can revoke access on the platform too
             platform = self._ctx.platforms.get(account.details.platform)
@@ -247,6 +251,9 @@ class Accounts:
 
     async def _delete_credentials(self, account: ConnectedAccount, vault_name: str) -> None:
         """Delete the credentials of an account that is removed. Raise CredentialsError."""
+        # Connected again while its access was revoked.
+        if vault_name in await self._connected_names():
+            return
         try:
             await self._ctx.vault.remove(vault_name)
         except CredentialsError as error:
