@@ -85,6 +85,10 @@ class Comparison:
             return -1
         return 1 if _is_same_name(token, other) else None
 
+    def has_word_for(self, other: Token) -> bool:
+        """Return True if the draft has this word of the source, or one that means the same."""
+        return any(self._relation(token, other) == 1 for token in self.ours.tokens)
+
     def _proximity(self, match: Match) -> float:
         """Return how near the words around `match.ours` are to `match.theirs` in the source."""
         total = 0.0

@@ -268,11 +268,10 @@ class _OwnWords:
         )
 
     def _drops_hedge(self, comparison: Comparison) -> bool:
-        ours = {token.word for token in comparison.ours.tokens}
         matched = [match.theirs.position for match in comparison.matches.values()]
         hedges = comparison.theirs.language.hedges
         return self._reports_plan_as_fact(comparison) or any(
-            token.word in hedges and token.word not in ours and (token.text.islower() or not token.position)
+            token.word in hedges and not comparison.has_word_for(token) and (token.text.islower() or not token.position)
             for token in comparison.theirs.tokens
             if any(token.position < index <= token.position + HEDGE_REACH for index in matched)
         )

@@ -94,7 +94,8 @@ _FRACTIONS = {
 
 _PHRASE_STARTS = ("per", "pour", "por", "percentage", "degrees", "grad", "kilometres", "kilometers", "miles")
 _SCALE_TABLE = {word: factor for words, factor in _SCALES.items() for word in words.split()}
-_DIGITS = r"\d+(?:[.,\u202f\u00a0 ]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)*"
+# Atomic: of "1,000th" no part is a number.
+_DIGITS = r"(?>\d+(?:[.,\u202f\u00a0 ]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)*)"
 _SYMBOLS = r"(?:US|CA?|AU?)?\$|[€£¥₹]|(?:CHF|EUR|USD|GBP) ?"
 
 _FRACTION = re.compile(
