@@ -1,5 +1,6 @@
 """Settings for all tests: the tree they import, server tests, reproducible hypothesis examples, a working Ctrl-C."""
 
+import atexit
 import gc
 import os
 import shutil
@@ -61,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Put the files of tests into memory, and start PostgreSQL where they run, before their modules are imported."""
     # Workers inherit the variables.
     if not (EXHAUSTIVE or hasattr(config, "workerinput") or "TMPDIR" in os.environ):
-        _use_memory(config)
+        _use_memory()
     runs_tests = hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None)
     if config.getoption("--database") == "postgresql" and runs_tests:
         from postgresql_server import use_postgresql
@@ -69,12 +70,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(use_postgresql().close)
 
 
-def _use_memory(config: pytest.Config) -> None:
+def _use_memory() -> None:
     """Put the files of tests into memory, if there is enough. `make prove` works on the disk, as users do."""
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= NEEDED_MEMORY:
         remove_leftovers(MEMORY)
         folder = tempfile.TemporaryDirectory(prefix=folder_prefix(), dir=MEMORY, ignore_cleanup_errors=True)
-        config.add_cleanup(folder.cleanup)
+        # At exit, not when pytest ends: `multiprocessing`, imported later, removes its files in it before.
+        atexit.register(folder.cleanup)
         os.environ["TMPDIR"] = tempfile.tempdir = folder.name
         # pytest keeps the folders of the last run that failed there.
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
