@@ -155,7 +155,12 @@ def run_worker(home: Path, url: str, posts: Path, started: Connection) -> None:
 
 def run_impatient_worker(home: Path, url: str, posts: Path, started: Connection) -> None:
     """Work as `work` does, but take over, sweep and run the pipeline again sooner than a real worker."""
-    short = {"HEARTBEAT_TIMEOUT": 2.0, "HEARTBEAT_INTERVAL": 0.5, "TAKEOVER": "* * * * * */1", "SWEEP": "* * * * * */10"}
+    short = {
+        "HEARTBEAT_TIMEOUT": 2.0,
+        "HEARTBEAT_INTERVAL": 0.5,
+        "TAKEOVER": "* * * * * */1",
+        "SWEEP": "* * * * * */10",
+    }
     # How often a post is sent again before the user is asked is that of the product.
     second = timedelta(seconds=1)
     with (
