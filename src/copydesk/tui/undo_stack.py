@@ -22,9 +22,7 @@ class UndoSkipList:
     def __init__(self) -> None:
         self.skipped: set[int] = set()
 
-    async def undo(
-        self, desk: "Desk", should_stop: "ShouldStop", on_progress: "OnProgress" = lambda *_: None
-    ) -> "UndoResult":
+    async def undo(self, desk: "Desk", should_stop: "ShouldStop", on_progress: "OnProgress") -> "UndoResult":
         """Undo the last change that was not refused before, and return what was undone.
 
         Raise ConflictError if it cannot be undone; the change is skipped next time.

@@ -48,12 +48,12 @@ class UndoRedo:
 
     async def undo(
         self,
-        draft_id: str | None = None,
+        draft_id: str | None,
         *,
-        expected_version: int | None = None,
-        skip: Collection[int] = (),
-        on_progress: OnProgress = lambda *_: None,
-        is_cancelled: IsCancelled = lambda: False,
+        expected_version: int | None,
+        skip: Collection[int],
+        on_progress: OnProgress,
+        is_cancelled: IsCancelled,
     ) -> UndoResult:
         """Implement `Drafts.undo`, which documents it."""
         if draft_id is None:
@@ -63,13 +63,7 @@ class UndoRedo:
             plan = await self._ctx.read(_plan_draft, EventKind.UNDO, draft_id, expected_version)
         return await self._apply(plan, EventKind.UNDO, on_progress, is_cancelled)
 
-    async def redo(
-        self,
-        draft_id: str | None = None,
-        *,
-        on_progress: OnProgress = lambda *_: None,
-        is_cancelled: IsCancelled = lambda: False,
-    ) -> UndoResult:
+    async def redo(self, draft_id: str | None, *, on_progress: OnProgress, is_cancelled: IsCancelled) -> UndoResult:
         """Implement `Drafts.redo`, which documents it."""
         if draft_id is None:
             plan = await self._ctx.read(_plan_last, EventKind.REDO, frozenset[int]())
@@ -82,11 +76,7 @@ class UndoRedo:
         return await self._apply(await self._ctx.read(_plan_bulk, kind, bulk_id), kind)
 
     async def restore(
-        self,
-        draft_ids: Sequence[str],
-        *,
-        on_progress: OnProgress = lambda *_: None,
-        is_cancelled: IsCancelled = lambda: False,
+        self, draft_ids: Sequence[str], *, on_progress: OnProgress, is_cancelled: IsCancelled
     ) -> UndoResult:
         """Implement `Drafts.restore`, which documents it."""
         plan = await self._ctx.read(_plan_restoring, tuple(dict.fromkeys(draft_ids)))
