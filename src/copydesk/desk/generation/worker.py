@@ -8,6 +8,7 @@ import logging
 import operator
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from enum import Enum
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -59,6 +60,16 @@ MAX_ATTEMPTS = 3
 
 _OUTPUT_FIELDS = ("text", "checks", "confidence", "confidence_known", "sentences")
 """Columns that a first text is stored in."""
+
+
+class TextResult(Enum):
+    """What a call of the writer left of a text."""
+
+    WRITTEN = "written"
+    FAILED = "failed"
+    """The reason is stored."""
+    NOT_STORED = "not stored"
+    """Its draft was deleted, another process has stored a result, or the request has changed meanwhile."""
 
 
 class GeneratedText(Struct, frozen=True):
@@ -180,7 +191,7 @@ async def write_texts(
 ) -> list[bool]:
     """Write the texts of one item, claimed under `claim_id`. Raise StoreError.
 
-    Return for each whose outcome was stored whether it was written: False if it failed.
+    Return for each whose result was stored whether it was written: False if it failed.
 
     `cache` is shared by the items of one batch, so that recent texts are analysed once.
     """
@@ -193,10 +204,10 @@ async def write_texts(
     except CopydeskError as error:
         if isinstance(error, StoreError):
             raise
-        outcomes = [await job.fail(text, error) for text in texts]
+        results = [await job.fail(text, error) for text in texts]
     else:
-        outcomes = [await job.write(text, material) for text in texts]
-    return [written for written in outcomes if written is not None]
+        results = [await job.write(text, material) for text in texts]
+    return [result is TextResult.WRITTEN for result in results if result is not TextResult.NOT_STORED]
 
 
 class _TextInputs(Struct, frozen=True):
@@ -243,16 +254,16 @@ class _JobWriter:
             log.exception("reading %s failed", url)
             raise FetchError(_unexpected_message("Reading the page", error)) from error
 
-    async def write(self, text: PendingGeneration, material: GenerationInput) -> bool | None:
-        """Write one text and store it; return False if it failed, None if another process has stored an outcome."""
+    async def write(self, text: PendingGeneration, material: GenerationInput) -> TextResult:
+        """Write one text and store it, or the reason why it failed."""
         # Attempts are counted on claiming, so those that crashed the process are included.
         if (text.attempts or 0) > MAX_ATTEMPTS:
             return await self.fail(text, _too_many_attempts())
         inputs = await self._ctx.read(_load_inputs, text.draft_id, material.item, self._ctx.clock())
         if inputs is None:
-            return None
+            return TextResult.NOT_STORED
         try:
-            result = await self._generate(inputs, material)
+            generated = await self._generate(inputs, material)
         except StoreError:
             # The database failed, not the text, which is written again.
             raise
@@ -263,12 +274,13 @@ class _JobWriter:
             log.exception("writing %s failed", text.draft_id)
             # Only the type: the message may contain secrets or private text.
             return await self.fail(text, WriterError(_unexpected_message("Generating the text", error)))
-        return await self._ctx.write(save_text, self._claim_id, result, self._ctx.clock()) or None
+        is_stored = await self._ctx.write(save_text, self._claim_id, generated, self._ctx.clock())
+        return TextResult.WRITTEN if is_stored else TextResult.NOT_STORED
 
-    async def fail(self, text: PendingGeneration, error: CopydeskError) -> bool | None:
-        """Store the reason why a text could not be written; return None if another process has stored an outcome."""
+    async def fail(self, text: PendingGeneration, error: CopydeskError) -> TextResult:
+        """Store the reason why a text could not be written."""
         is_stored = await self._ctx.write(save_failure, self._claim_id, text, error, self._ctx.clock())
-        return False if is_stored else None
+        return TextResult.FAILED if is_stored else TextResult.NOT_STORED
 
     async def _generate(self, inputs: _TextInputs, material: GenerationInput) -> GeneratedText:
         draft, item = inputs.draft, material.item
