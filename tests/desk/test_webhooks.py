@@ -17,10 +17,11 @@ from copydesk.desk.doctor import Verdict, examine
 from copydesk.desk.webhooks.sender import DISABLE_AFTER, MAX_PAUSE, RETRY_DELAYS, result_of_attempt
 from copydesk.desk.webhooks.service import MAX_WEBHOOKS
 from copydesk.desk.webhooks.signature import new_secret, signed_headers
-from copydesk.errors import ConflictError, InvalidCursorError, InvalidError, NotFoundError
+from copydesk.errors import ConflictError, InvalidCursorError, InvalidError, NotFoundError, StoreBusyError
 from copydesk.jobs import Jobs
 from copydesk.model.event import Event, EventType
 from copydesk.model.page import encode_cursor
+from copydesk.store import webhooks
 from copydesk.store.webhooks import PendingDelivery, WebhookTarget
 from desk_fixtures import NOW, Watch, execute_sql, open_desk_at, query_db, settings_at
 from desks_fixtures import open_desks_at
@@ -265,6 +266,28 @@ async def test_killed_sender_sends_again(tmp_path):
         await desk.webhooks.send_due()
     first, second = receiver.requests
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
+
+
+async def test_error_of_the_database_is_raised_after_all_have_ended(tmp_path, monkeypatch):
+    receiver, failed = Receiver(), asyncio.Event()
+    async with open_desk_at(tmp_path, receiver) as desk:
+        await desk.webhooks.create({"url": URL})
+        await desk.webhooks.create({"url": OTHER_URL})
+        await insert_drafts(desk, ["pending_review"] * 3)
+        receiver.on_request = failed.wait
+        read = desk._context.read
+
+        async def fail_once(load, *values):
+            if load is webhooks.list_due and not failed.is_set():
+                failed.set()
+                raise StoreBusyError
+            return await read(load, *values)
+
+        monkeypatch.setattr(desk._context, "read", fail_once)
+        with pytest.raises(StoreBusyError):
+            await desk.webhooks.send_due()
+        assert sorted(len(receiver.bodies(url)) for url in (URL, OTHER_URL)) == [0, 3]
+        assert (await desk.webhooks.send_due()).attempts == 3
 
 
 async def test_job_sends_events(tmp_path):

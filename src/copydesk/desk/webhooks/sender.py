@@ -92,13 +92,18 @@ class EventSender:
         """Send what is due to each webhook, in order, until one attempt fails. Raise StoreError."""
         webhook_ids = await self._ctx.read(webhooks.list_ready, self._ctx.clock())
         # Side by side: a server that takes its time must not hold up the events of the others.
-        counts = await asyncio.gather(*map(self._drain, webhook_ids))
+        results = await asyncio.gather(*map(self._drain, webhook_ids), return_exceptions=True)
+        # Raise only after all have ended: the lease is released then, and another process may send the same events.
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
         disabled = []
         for webhook_id in webhook_ids:
             webhook = await self._ctx.read(webhooks.get, webhook_id)
             if webhook is not None and webhook.disabled_at is not None:
                 disabled.append(webhook)
-        return SendReport(attempts=sum(counts), disabled=tuple(disabled))
+        attempts = sum(count for count in results if not isinstance(count, BaseException))
+        return SendReport(attempts=attempts, disabled=tuple(disabled))
 
     async def _drain(self, webhook_id: str) -> int:
         """Send to one webhook; return the number of attempts."""
