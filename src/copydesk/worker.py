@@ -364,7 +364,12 @@ class Worker:
                 if job.attempts >= MAX_RETRIES:
                     # What it leaves is deferred anew; before the run that waits for a fetch goes on.
                     if job.task_name == self._fetch_task.name:
-                        await self._fail_fetch(job.task_kwargs, job.attempts)
+                        try:
+                            await self._fail_fetch(job.task_kwargs, job.attempts)
+                        except StoreError as error:
+                            # It is found again in the next pass; the other jobs must not wait for that.
+                            log.warning("Could not drop the job %s; trying again", job.task_name, exc_info=error)
+                            continue
                     await drop()
                     message = "Dropped the job %s: it was put back %d times, and its worker has died again"
                     log.warning(message, job.task_name, job.attempts)

@@ -11,7 +11,7 @@ from procrastinate.testing import InMemoryConnector
 
 from copydesk import worker as worker_module
 from copydesk.desk import Desk, Desks
-from copydesk.errors import CopydeskError
+from copydesk.errors import CopydeskError, StoreBusyError
 from copydesk.jobs import ERROR_BACKOFF, HANDLERS, Jobs
 from copydesk.model.job import JobName
 from copydesk.worker import HORIZON, MAX_RETRIES, Worker
@@ -150,6 +150,30 @@ async def test_job_that_was_put_back_too_often_is_dropped(
     assert queue.jobs == {}
     assert caplog.messages == ["Dropped the job fetch: it was put back 5 times, and its worker has died again"]
     assert reloaded.last_error == "Not fetched: its worker died, after 5 unsuccessful attempts."
+
+
+async def test_jobs_after_one_that_cannot_be_dropped_are_taken_over(
+    tmp_path: Path, queue: InMemoryConnector, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise StoreBusyError
+
+    async with open_desks_at(tmp_path) as desks:
+        desk = await desks.get(desks.owner)
+        source = await create_source(desk)
+        job_id = await make_worker(desks)._fetch_task.defer_async(user_id=desk.user.id, source_ids=[source.id])
+        queue.jobs[job_id] |= {"status": "doing", "attempts": MAX_RETRIES}
+        with monkeypatch.context() as patch:
+            patch.setattr(desk.pipeline, "fail_fetch", fail)
+            await take_over(desks, queue, 0, desk)
+        assert [job["status"] for job in queue.jobs.values()] == ["doing", "todo"]
+        assert caplog.messages == [
+            "Could not drop the job fetch; trying again",
+            "Took over the job fetch of a worker that has died",
+        ]
+
+        await make_worker(desks)._take_over(0)
+        assert [job["status"] for job in queue.jobs.values()] == ["todo"]
 
 
 async def test_job_that_waits_already_is_dropped(
