@@ -1,14 +1,19 @@
 """Tests for job claims and the query for due work."""
 
 from datetime import timedelta
+from itertools import product
 
 import pytest
-from sqlalchemy import Connection, event, insert, update
+from sqlalchemy import Connection, event, insert, select, update
 
-from copydesk.model.delivery import Account, Delivery, StepResult
+from copydesk.desk.publishing.grace import expires_at, grace_periods, missed_cutoffs
+from copydesk.model.delivery import Account, Delivery, DeliveryState, StepResult
+from copydesk.model.draft import Format
 from copydesk.model.job import DueWork, JobLease, JobName
 from copydesk.model.source import FetchState
-from copydesk.store import jobs, tables
+from copydesk.scheduling.due import RETRY_WINDOW, ZERO
+from copydesk.settings import Schedule
+from copydesk.store import deliveries, jobs, tables
 from copydesk.store.database import Database
 from copydesk.store.ids import new_id
 from copydesk.store.jobs import MissedCutoffs
@@ -198,6 +203,33 @@ async def test_sweep_finds_the_users_with_due_work(store: Database) -> None:
     # A poll for one user finds the same as the sweep over all.
     flags = ("due", "late", "to_send", "to_measure", "to_write", "to_fetch", "to_notify")
     assert {name for name, found_work in due.items() if any(getattr(found_work, flag) for flag in flags)} == WORK.keys()
+
+
+async def test_work_is_late_from_when_a_delivery_expires(store: Database) -> None:
+    settings = Schedule(grace_short_minutes=10, grace_thread_minutes=20, grace_blog_hours=3)
+    margins = [timedelta(microseconds=margin) for margin in (-1, 0, 1)]
+    results, states = ((), PART.results), (DeliveryState.PLANNED, DeliveryState.UNKNOWN)
+    cases = list(product(Format, (ZERO, RETRY_WINDOW), margins, (None, NOW), results, (False, True), states))
+
+    def work(conn: Connection) -> list[tuple[bool, bool]]:
+        found = []
+        for number, (format_, window, margin, first_sent_at, results, doubt, state) in enumerate(cases):
+            user = add_user(conn, str(number))
+            progress = Delivery(state=state, steps=2, first_sent_at=first_sent_at, results=results, doubt=doubt)
+            due_at = NOW - grace_periods(settings)[format_] - window + margin
+            add_delivery(conn, user, format=format_, state=state, due_at=due_at, progress=progress)
+            (delivery_id,) = conn.execute(select(tables.delivery.c.id).where(tables.delivery.c.user_id == user)).one()
+            row = deliveries.get(conn, user, delivery_id)
+            assert row is not None
+            until = expires_at(row, settings)
+            late = jobs.load_due_work(conn, user, NOW, missed_cutoffs(settings, NOW), 10).late
+            found.append((late, until is not None and NOW > until))
+        return found
+
+    found = await store.write(work)
+
+    assert [case for case, (late, is_expired) in zip(cases, found, strict=True) if late is not is_expired] == []
+    assert {is_expired for _, is_expired in found} == {False, True}
 
 
 async def test_sweep_finds_interrupted_runs(store: Database) -> None:
