@@ -203,7 +203,7 @@ def test_fields_and_zones_are_offered(tmp_path: Path, words: tuple[str, ...], ex
 def test_names_are_offered(tmp_path: Path) -> None:
     for name in ("phone", "agent"):
         run_in_process(tmp_path, "token", "create", "--name", name, "--scope", "read")
-    run_in_process(tmp_path, "token", "revoke", "agent")
+    run_in_process(tmp_path, "token", "revoke", "agent", "--yes")
     run_in_process(tmp_path, "rule", "add", "exclude", "giveaway")
     run_in_process(tmp_path, "writer", "add", "local", "--url", "http://localhost:1/v1", "--model", "m", "--no-key")
 

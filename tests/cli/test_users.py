@@ -188,11 +188,24 @@ def test_token_is_revoked_by_name_or_id(tmp_path):
     first, second = (
         json.loads(create_token(tmp_path, "--name", name, "--scope", "read", "--json").out) for name in ("one", "two")
     )
-    assert run_in_process(tmp_path, "token", "revoke", "one").out == "Revoked one.\n"
-    assert run_in_process(tmp_path, "token", "revoke", second["id"][-6:]).out == "Revoked two.\n"
+    assert run_in_process(tmp_path, "token", "revoke", "one", "--yes").out == "Revoked one.\n"
+    assert run_in_process(tmp_path, "token", "revoke", second["id"][-6:], "--yes").out == "Revoked two.\n"
     assert [authenticate(tmp_path, created["token"]) for created in (first, second)] == [None, None]
     states = [line.split("  ")[-1] for line in run_in_process(tmp_path, "token", "list").out.splitlines()]
     assert states == ["revoked just now", "revoked just now"]
+
+
+def test_revoking_a_token_is_confirmed(tmp_path):
+    created = json.loads(create_token(tmp_path, "--name", "agent", "--scope", "read", "--json").out)
+    declined = run_in_process(tmp_path, "token", "revoke", created["id"], stdin="n\n")
+    assert (declined.code, declined.out) == (1, "")
+    assert "Revoke agent? This cannot be undone. [y/N]" in declined.err
+    unanswered = run_in_process(tmp_path, "token", "revoke", "agent")
+    assert (unanswered.code, unanswered.out) == (1, "")
+    assert unanswered.err.endswith("Error: Nothing changed. Use --yes to skip the confirmation.\n")
+    assert authenticate(tmp_path, created["token"])
+    accepted = run_in_process(tmp_path, "token", "revoke", "agent", stdin="y\n")
+    assert (accepted.code, accepted.out) == (0, "Revoked agent.\n")
 
 
 def test_token_of_another_user_is_not_found(tmp_path):

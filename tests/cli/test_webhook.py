@@ -47,8 +47,23 @@ def test_webhooks_are_listed_and_removed(tmp_path):
     short_id = created["id"][-6:]
     listed = run_in_process(tmp_path, "webhook", "list")
     assert listed.out.split() == [short_id, URL, "draft.created,", "run.ended"]
-    assert run_in_process(tmp_path, "webhook", "remove", short_id).out == "Removed.\n"
+    assert run_in_process(tmp_path, "webhook", "remove", short_id, "--yes").out == "Removed.\n"
     assert json.loads(run_in_process(tmp_path, "webhook", "list", "--json").out) == []
+
+
+def test_removing_a_webhook_is_confirmed(tmp_path):
+    webhook_id = add_webhook(tmp_path)["id"]
+    declined = run_in_process(tmp_path, "webhook", "remove", webhook_id, stdin="n\n")
+    assert (declined.code, declined.out) == (1, "")
+    assert f"Remove {URL} with its secret and its log? [y/N]" in declined.err
+    unanswered = run_in_process(tmp_path, "webhook", "remove", webhook_id)
+    assert (unanswered.code, unanswered.err.splitlines()[-1]) == (
+        1,
+        "Error: Nothing changed. Use --yes to skip the confirmation.",
+    )
+    assert len(json.loads(run_in_process(tmp_path, "webhook", "list", "--json").out)) == 1
+    accepted = run_in_process(tmp_path, "webhook", "remove", webhook_id, "--json", stdin="y\n")
+    assert json.loads(accepted.out) == {"ok": True}
 
 
 def test_log(tmp_path):

@@ -23,7 +23,7 @@ from desks_fixtures import OWNED_TABLES, fill, open_working_desks, rows_of
 from store_fixtures import copy_desk
 
 IDS = re.compile(r"(\w+_)?(id|ids)|ends|exclude")
-NAMES = {"accounts.check", "accounts.remove", "tokens.revoke"}
+NAMES = {"accounts.check", "accounts.remove", "tokens.get", "tokens.revoke"}
 """Operations that take a name or an id as `name`."""
 ARGUMENTS: dict[str, Any] = {
     "text": "Mine.",

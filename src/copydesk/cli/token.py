@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from copydesk.cli.command import group
-from copydesk.cli.context import Context, pass_context
+from copydesk.cli.context import Context, confirm, pass_context
 from copydesk.cli.ids import complete_names
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, format_time, print_table
@@ -162,10 +162,14 @@ async def _list_valid(desk: "Desk") -> list[str]:
 @token.command(examples=("copydesk token revoke agent",))
 @click.argument("name", metavar="ID_OR_NAME", shell_complete=complete_names(_list_valid))
 @user_option
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options(Token)
 @pass_context
-def revoke(context: Context, *, name: str, as_json: bool) -> None:
+def revoke(context: Context, *, name: str, yes: bool, as_json: bool) -> None:
     """Revoke a token. It stops working at once."""
+    if not yes:
+        found = context.run(lambda desk: desk.tokens.get(name))
+        confirm(f"Revoke {clean(found.name)}? This cannot be undone.", declined="Nothing changed.")
     revoked = context.run(lambda desk: desk.tokens.revoke(name))
     if as_json:
         print_json(revoked)

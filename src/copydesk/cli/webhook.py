@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.command import group
-from copydesk.cli.context import Context, pass_context
+from copydesk.cli.context import Context, confirm, pass_context
 from copydesk.cli.ids import WEBHOOK
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_time, print_table
@@ -87,10 +87,14 @@ def _describe_state(entry: Webhook) -> str:
 
 @webhook.command(examples=("copydesk webhook remove 3d2e1f",))
 @WEBHOOK_ID
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options("ok")
 @pass_context
-def remove(context: Context, *, webhook_id: str, as_json: bool) -> None:
+def remove(context: Context, *, webhook_id: str, yes: bool, as_json: bool) -> None:
     """Remove a webhook with its log. Nothing more is sent to it."""
+    if not yes:
+        found = context.run(lambda desk: desk.webhooks.get(webhook_id))
+        confirm(f"Remove {clean(found.url)} with its secret and its log?", declined="Nothing changed.")
     context.run(lambda desk: desk.webhooks.remove(webhook_id))
     if as_json:
         print_json({"ok": True})

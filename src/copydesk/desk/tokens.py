@@ -61,6 +61,11 @@ class Tokens:
         """Return the tokens, oldest first, with those that are expired or revoked."""
         return await self._ctx.read(tokens.list_all)
 
+    @operation
+    async def get(self, name: str) -> Token:
+        """Return the token that `revoke` would revoke. Raise NotFoundError and InvalidError as it does."""
+        return await self._ctx.read(_find, name)
+
     @needs(Scope.PUBLISH)
     @operation
     async def revoke(self, name: str) -> Token:
@@ -81,11 +86,16 @@ def _add(conn: Transaction, user_id: str, created: CreatedToken) -> None:
     tokens.add(conn, user_id, created, secret_hash)
 
 
-def _revoke(conn: Transaction, user_id: str, name: str, now: datetime) -> Token:
+def _find(conn: Transaction, user_id: str, name: str) -> Token:
     # A name may look like the end of an id, but the user has chosen it.
     found = tokens.get_by_name(conn, user_id, name) or _find_by_id(conn, user_id, name)
     if found is None:
         raise NotFoundError(f"No token {name[:200]!r}.", hint="List all tokens: `copydesk token list`.")
+    return found
+
+
+def _revoke(conn: Transaction, user_id: str, name: str, now: datetime) -> Token:
+    found = _find(conn, user_id, name)
     tokens.revoke(conn, user_id, found.id, now)
     revoked = tokens.get(conn, user_id, found.id)
     assert revoked is not None
