@@ -83,6 +83,15 @@ def test_invalid_value_names_line_and_allowed_values(tmp_path):
     assert "New drafts of one run" in message
 
 
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan"])
+@pytest.mark.parametrize(("section", "name"), [("writing", "monthly_budget"), ("ranking", "half_life_hours")])
+def test_number_that_is_not_finite_is_refused(tmp_path, section, name, value):
+    variable = f"COPYDESK_{section}__{name}".upper()
+    assert f"{variable} takes a number of " in problem(tmp_path, **{variable: value})
+    message = problem(tmp_path, f"[{section}]\n{name} = {value}\n")
+    assert f"line 2: {section}.{name} takes a number of " in message
+
+
 def test_invalid_regex_is_refused_on_load(tmp_path):
     message = problem(tmp_path, "[pipeline]\nexclude = ['fine', '/(/']\n")
     assert "line 2" in message

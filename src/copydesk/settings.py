@@ -100,7 +100,7 @@ class Ranking(_Section, frozen=True, kw_only=True):
 
     interests: tuple[str, ...] = ()
     """Words and phrases that you write about. One that begins with `-` excludes a story."""
-    half_life_hours: Annotated[float, msgspec.Meta(gt=0)] = 18.0
+    half_life_hours: Annotated[float, msgspec.Meta(gt=0, le=100_000)] = 18.0
     """Hours after which a story's recency has halved."""
     recency: UnitFraction = 0.22
     """Weight of the story's recency."""
@@ -150,7 +150,7 @@ class Generation(_Section, frozen=True, kw_only=True):
 class Writing(_Section, frozen=True, kw_only=True):
     """Drafts written by language models. `[prices]` holds their prices: `"model" = [input, output]`."""
 
-    monthly_budget: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    monthly_budget: Annotated[float, msgspec.Meta(ge=0, le=100_000)] = 0.0
     """US dollars that requests may cost in a calendar month (UTC) before no more are sent. 0 sets no limit."""
 
 
