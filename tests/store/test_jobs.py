@@ -223,7 +223,7 @@ async def test_work_is_late_from_when_a_delivery_expires(store: Database) -> Non
             assert row is not None
             until = expires_at(row, settings)
             late = jobs.load_due_work(conn, user, NOW, missed_cutoffs(settings, NOW), 10).late
-            found.append((late, until is not None and NOW > until))
+            found.append((late, until is not None and until < NOW))
         return found
 
     found = await store.write(work)
