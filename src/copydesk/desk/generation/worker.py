@@ -63,7 +63,7 @@ _OUTPUT_FIELDS = ("text", "checks", "confidence", "confidence_known", "sentences
 
 
 class TextResult(Enum):
-    """What a call of the writer left of a text."""
+    """Result of one attempt to write a text."""
 
     WRITTEN = "written"
     FAILED = "failed"
