@@ -166,7 +166,7 @@ def test_post_edits_nothing_and_takes_one_draft(tmp_path, approved):
     )
     assert (
         run_in_process(tmp_path, "--sample", "draft", "post", approved).err
-        == "Error: Already posted there; nothing was sent.\n"
+        == "Error: Already posted to fake:you; nothing was sent.\n"
     )
 
 

@@ -38,7 +38,10 @@ def test_connect_approve_and_post(tmp_path: Path, pds: Pds, writer: PdsAccount) 
     assert result.out == f"bluesky:{writer.handle}: Posted: {url}\n"
     assert url in run_command(tmp_path, "draft", "show", draft, **KEYS).out
     repeated = run_command(tmp_path, "draft", "post", draft, **KEYS)
-    assert (repeated.code, repeated.err) == (4, "Error: Already posted there; nothing was sent.\n")
+    assert (repeated.code, repeated.err) == (
+        4,
+        f"Error: Already posted to bluesky:{writer.handle}; nothing was sent.\n",
+    )
     assert len(pds.list_posts(writer.did)) == 1
 
 

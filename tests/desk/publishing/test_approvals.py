@@ -68,7 +68,7 @@ async def test_account_where_it_is_posted_asks_for_no_further_approval(team: Tea
     await team.anna.posting.post(draft_id)
     await team.anna.accounts.require_approvals("fake:me", 2)
 
-    with pytest.raises(ConflictError, match="Already posted there"):
+    with pytest.raises(ConflictError, match="Already posted to fake:me; nothing"):
         await team.anna.posting.post(draft_id)
 
     await connect_account(team.anna, "you")

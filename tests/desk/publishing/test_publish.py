@@ -58,9 +58,24 @@ async def test_draft_is_posted_only_to_requested_accounts(tmp_path: Path) -> Non
             await desk.posting.post(draft_id, ["mastodon"])
         assert (await desk.posting.post(draft_id, [YOU])).posted == (YOU,)
         assert (await desk.posting.post(draft_id)).posted == (ME,)
-        with pytest.raises(ConflictError, match="Already posted there"):
+        with pytest.raises(ConflictError, match="Already posted to fake:me, fake:you; nothing was sent"):
             await desk.posting.post(draft_id)
     assert [post.account for post in server.posts] == ["you", "me"]
+
+
+async def test_refusal_names_the_account_in_doubt(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.append(Fault.LATE)
+    async with open_posting_desk(tmp_path, fake_platforms(server)) as desk:
+        await connect_account(desk), await connect_account(desk, "you")
+        draft_id = await create_approved_draft(desk)
+        await desk.posting.post(draft_id, [YOU], wait=0)
+        await desk.posting.drain()
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        await desk.posting.give_up(report.id)
+        assert (await desk.posting.post(draft_id, [ME])).posted == (ME,)
+        with pytest.raises(ConflictError, match="It may already be posted to fake:you; nothing was sent"):
+            await desk.posting.post(draft_id)
 
 
 async def test_change_with_action_post_posts(tmp_path: Path) -> None:
@@ -71,7 +86,7 @@ async def test_change_with_action_post_posts(tmp_path: Path) -> None:
         result = await desk.drafts.change(draft_id, {"action": "post", "platforms": [YOU]})
         assert result == PostResult(posted=(YOU,), failed=(), draft=without_item(await desk.drafts.get(draft_id)))
         assert (await desk.drafts.change(draft_id, {"action": "post"})).posted == (ME,)
-        with pytest.raises(ConflictError, match="Already posted there"):
+        with pytest.raises(ConflictError, match="Already posted to fake:me, fake:you; nothing was sent"):
             await desk.drafts.change(draft_id, {"action": "post"})
     assert [post.account for post in server.posts] == ["you", "me"]
 

@@ -33,7 +33,7 @@ async def test_reconnected_account_is_the_same_account(tmp_path: Path) -> None:
         assert (await desk.posting.post(draft_id, [ME])).posted == (ME,)
         await desk.accounts.remove(ME)
         await connect_account(desk)
-        with pytest.raises(ConflictError, match="Already posted there"):
+        with pytest.raises(ConflictError, match="Already posted to fake:me; nothing"):
             await desk.posting.post(draft_id, [ME])
         assert (await desk.posting.post(draft_id)).posted == (YOU,)
     assert [post.account for post in server.posts] == ["me", "you"]
@@ -105,7 +105,7 @@ async def test_abandoned_unknown_delivery_needs_explicit_resend(tmp_path: Path) 
         assert abandoned.says.startswith("Given up by you. It is unknown whether it was posted.")
         assert re.search(r"copydesk delivery posted \w+, or copydesk delivery resend \w+", abandoned.says)
         assert [blocker.message for blocker in await desk.posting.blockers(draft_id)] == [abandoned.says]
-        with pytest.raises(ConflictError, match="It may already be posted there"):
+        with pytest.raises(ConflictError, match="It may already be posted to fake:me; nothing"):
             await desk.posting.post(draft_id)
         with pytest.raises(ConflictError, match=r"The last request may still arrive.* Try again in 2 minutes\."):
             await desk.posting.resend(report.id)

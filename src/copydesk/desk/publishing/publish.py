@@ -103,7 +103,7 @@ def _select_targets(
     left = skip_live(targets, rows)
     # Refuse only if no account is left to post to; the other accounts keep their delivery.
     if not left.accounts:
-        raise _refusal(snapshot, *_already_posted(conn, user_id, targets.accounts, rows))
+        raise _refusal(snapshot, *_already_posted(conn, user_id, targets, rows))
     return left
 
 
@@ -124,16 +124,19 @@ def _require_approvals(
 
 
 def _already_posted(
-    conn: Transaction, user_id: str, targets: Sequence[ConnectedAccount], rows: Sequence[DeliveryRow]
+    conn: Transaction, user_id: str, targets: PostingTargets, rows: Sequence[DeliveryRow]
 ) -> tuple[str, str]:
     """Return the message and hint for a draft that is, or may be, live on every account already."""
-    existing = [row for account in targets if (row := latest_delivery(rows, account))]
-    doubtful = [row for row in existing if row.progress.state is not DeliveryState.SENT]
+    latest = {account.id: latest_delivery(rows, account) for account in targets.accounts}
+    existing = {account_id: row for account_id, row in latest.items() if row}
+    doubtful = {key: row for key, row in existing.items() if row.progress.state is not DeliveryState.SENT}
+    labels = ", ".join(targets.names[account_id] for account_id in doubtful or existing)
     if not doubtful:
-        return "Already posted there; nothing was sent.", ""
-    message = "It may already be posted there; nothing was sent."
-    short_id = shorten_id(conn, user_id, IdKind.DELIVERY, doubtful[0].id)
-    return message, f"Check your profile, then run: {resolution_hint(doubtful[0], short_id)}"
+        return f"Already posted to {labels}; nothing was sent.", ""
+    message = f"It may already be posted to {labels}; nothing was sent."
+    first = next(iter(doubtful.values()))
+    short_id = shorten_id(conn, user_id, IdKind.DELIVERY, first.id)
+    return message, f"Check your profile, then run: {resolution_hint(first, short_id)}"
 
 
 def mark_posting(conn: Transaction, user_id: str, snapshot: DraftSnapshot, now: datetime) -> None:
