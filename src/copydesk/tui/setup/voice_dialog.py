@@ -185,7 +185,8 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
     CSS_PATH = stylesheet_path("setup.tcss")
     WHERE = (KeyContext.VOICE,)
     BINDINGS = bindings(KeyContext.VOICE)
-    AUTO_FOCUS = "#style"
+    # `_load` sets the focus; this one would scroll the label of the first field out of a small terminal.
+    AUTO_FOCUS = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
     NOTICE_SELECTOR = "#voice-wrong"
     SAVE_ACTION = "voice.save"
@@ -269,7 +270,8 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         self._formats = {kind: dict(settings) for kind, settings in values.formats.items()}
         self._load_format(self._format)
         self.show_notice(request.notice)
-        self.query_one("#style").focus()
+        self.query_one("#style").focus(scroll_visible=False)
+        self.query_one("#voice-form").scroll_home(animate=False)
         self._request_sample()
 
     def _load_format(self, kind: Format) -> None:
