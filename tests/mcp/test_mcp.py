@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from cli_runner import COMMAND, make_environment
 from copydesk.errors import StoreError
-from copydesk.http import request_reading
+from copydesk.http import rate_limit, request_reading
 from copydesk.http.app import create_app
 from copydesk.http.operations import MAX_BODY
 from copydesk.http.table import OPERATIONS
@@ -280,6 +280,24 @@ async def test_http_requests_are_counted_and_logged_once(service, caplog):
     counts = [line for line in metrics.splitlines() if line.startswith("copydesk_requests_total{")]
     assert sum(int(line.split()[-1]) for line in counts) == len(logged)
     assert all('operation="mcp"' in line for line in counts)
+
+
+async def test_every_http_request_counts_once_for_the_rate_limit(service, monkeypatch):
+    monkeypatch.setattr(rate_limit, "LIMIT", 5)
+    service.service._monotonic = lambda: 0.0
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    tool_call = ping | {"method": "tools/call", "params": {"name": "list_drafts", "arguments": {}}}
+    async with http_client(service) as client:
+        client.headers["Accept"] = "application/json"
+        for left, request in enumerate((ping, tool_call, ping)):
+            response = await client.post("/mcp", json=request)
+            assert "result" in response.json()
+            assert response.headers["RateLimit"].startswith(f'"token";r={4 - left};')
+        await client.get("/drafts")
+        await client.post("/mcp", content=b"no JSON")
+        response = await client.post("/mcp", json=ping)
+    assert (response.status_code, response.json()["type"]) == (429, "/problems/rate-limited")
+    assert response.headers["Retry-After"] == "12"
 
 
 async def test_reviewer_sees_who_proposes(service):

@@ -52,14 +52,16 @@ def create_app(
     allowed_hosts: Collection[str] | None = None,
     extensions: Sequence[Extension] = (),
     is_observed: bool = True,
+    is_limited: bool = True,
 ) -> Starlette:
     """Return the ASGI application, with all operations at `/` and at `/v1`.
 
     `allowed_hosts` are the names under which it may be called; None allows any. Without `is_observed` requests are
-    neither counted nor logged: they are part of another one that is.
+    neither counted nor logged, and without `is_limited` they do not count for the rate limit: they are part of another
+    one that is.
     """
     table = tuple(operations)
-    routes = _RoutesBySegment([*meta_routes(service, table), *_create_routes(service, table)])
+    routes = _RoutesBySegment([*meta_routes(service, table), *_create_routes(service, table, is_limited=is_limited)])
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -91,28 +93,32 @@ def create_app(
     return app
 
 
-def _create_routes(service: Service, operations: Iterable[Operation]) -> list[Route]:
+def _create_routes(service: Service, operations: Iterable[Operation], *, is_limited: bool) -> list[Route]:
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, {})[operation.method] = operation
     # A path with a parameter after those that have a word in its place: /drafts/bulk is no draft's id.
     paths = sorted(by_path, key=lambda path: ("{" in path, path))
-    return [Route(path, _Endpoint(service, by_path[path]), methods=sorted(by_path[path])) for path in paths]
+    return [
+        Route(path, _Endpoint(service, by_path[path], is_limited=is_limited), methods=sorted(by_path[path]))
+        for path in paths
+    ]
 
 
 class _Endpoint:
     """The ASGI application of the operations on one path."""
 
-    def __init__(self, service: Service, methods: dict[str, Operation]) -> None:
+    def __init__(self, service: Service, methods: dict[str, Operation], *, is_limited: bool) -> None:
         self._service = service
         self._methods = methods
+        self._is_limited = is_limited
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         request = Request(scope, receive, send)
         # Starlette adds HEAD to GET.
         operation = self._methods.get(request.method) or self._methods["GET"]
-        response = await self._service.respond(operation, request)
+        response = await self._service.respond(operation, request, is_limited=self._is_limited)
         await response(scope, receive, send)
 
 

@@ -47,8 +47,11 @@ class Service:
         """The clock of the rate limit; tests replace it."""
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def respond(self, operation: Operation, request: Request) -> Response:
-        """Call the operation and return its response, or a problem."""
+    async def respond(self, operation: Operation, request: Request, *, is_limited: bool = True) -> Response:
+        """Call the operation and return its response, or a problem.
+
+        Without `is_limited` the request is part of another one, which counts for the rate limit.
+        """
         headers: dict[str, str] = {}
         request.state.operation = operation.id
         try:
@@ -58,7 +61,13 @@ class Service:
             authentication = await self._start(request)
             try:
                 with confirm_with_first_unit(authentication):
-                    response = await self._respond(operation, request, authentication.access, headers)
+                    request.state.user = authentication.access.user.name
+                    request.state.token = authentication.access.token_name
+                    # Before the scope is checked: refused calls count too, so a token cannot try out all operations
+                    # for free.
+                    if is_limited:
+                        self.count_request(authentication.access, headers)
+                    response = await self._respond(operation, request, authentication.access)
             except (errors.RefusedError, CopydeskError) as error:
                 response = error_response(error)
             # Nothing was read or written: an invalid token gets no other response either.
@@ -81,10 +90,9 @@ class Service:
             raise _invalid_token()
         return authentication
 
-    async def _respond(
-        self, operation: Operation, request: Request, access: "Access", headers: dict[str, str]
-    ) -> Response:
-        self._authorize(operation, request, access, headers)
+    async def _respond(self, operation: Operation, request: Request, access: "Access") -> Response:
+        if not access.scope.covers(operation.scope):
+            raise errors.insufficient_scope(access.scope, operation.scope)
         # Only after the token was found once: a desk costs memory, and a stranger must not have one opened.
         desk = await self.desks.get(access.user)
         call, content = await self._read(operation, request, desk, access)
@@ -96,16 +104,12 @@ class Service:
             return await _respond(operation, call)
         return await _respond_once(operation, call, key, content)
 
-    def _authorize(self, operation: Operation, request: Request, access: "Access", headers: dict[str, str]) -> None:
-        """Refuse a call that the token does not allow; add the headers about the rate limit."""
-        request.state.user, request.state.token = access.user.name, access.token_name
-        # Before the scope is checked: refused calls count too, so a token cannot try out all operations for free.
+    def count_request(self, access: "Access", headers: dict[str, str]) -> None:
+        """Refuse a request over the rate limit of its token; add the headers about the limit."""
         quota = self._rate_limiter.take(access.token_id, self._monotonic())
         headers.update(quota.headers)
         if not quota.allowed:
             raise errors.rate_limited(quota.reset, LIMIT)
-        if not access.scope.covers(operation.scope):
-            raise errors.insufficient_scope(access.scope, operation.scope)
 
     async def authenticate(self, authorization: str) -> "Access":
         """Return who calls with this Authorization header, as of now. Refuse one without a valid token."""

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
@@ -71,22 +72,33 @@ class _Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
+        headers: dict[str, str] = {}
         try:
             # Without sessions there is nothing to stream: such a stream would stay open until the server is killed.
             if scope["method"] != "POST":
                 raise method_not_allowed("POST")
             request = Request(scope, receive)
             access = await self._service.authenticate(request.headers.get("authorization", ""))
+            scope["state"] |= {"operation": OPERATION, "user": access.user.name, "token": access.token_name}
+            # Whatever it asks for, also what calls no operation.
+            self._service.count_request(access, headers)
             # The MCP server would wait for the rest of a body for ever.
             content = await read_bytes(request, MAX_BODY)
         except (RefusedError, CopydeskError) as error:
-            await error_response(error)(scope, receive, send)
+            response = error_response(error)
+            response.headers.update(headers)
+            await response(scope, receive, send)
             return
-        scope["state"] |= {"operation": OPERATION, "user": access.user.name, "token": access.token_name}
         assert self._manager is not None, "requests come while the application runs"
         self._is_needed.set()
         manager = await asyncio.shield(self._manager)
-        await manager.asgi_app(scope, _replay(content, receive), send)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(headers)
+            await send(message)
+
+        await manager.asgi_app(scope, _replay(content, receive), send_with_headers)
 
 
 def _replay(content: bytes, receive: Receive) -> Receive:

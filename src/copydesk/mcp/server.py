@@ -169,9 +169,9 @@ def _agent(ctx: ServerRequestContext[Any], given: object) -> object:
     return name | (given or {})
 
 
-def _client(service: Service, operations: Sequence[Operation]) -> httpx.AsyncClient:
+def _client(service: Service, operations: Sequence[Operation], *, is_limited: bool) -> httpx.AsyncClient:
     # What an agent calls is part of its request to `/mcp`.
-    app = create_app(service, operations=operations, is_observed=False)
+    app = create_app(service, operations=operations, is_observed=False, is_limited=is_limited)
     # The longest operation waits 30 seconds for platforms.
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=_BASE_URL, timeout=60)
 
@@ -183,7 +183,7 @@ async def run_stdio(desks: "Desks", access: Access, token: str | None = None) ->
     """
     service = Service(desks, local_access=None if token else access)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with _client(service, OPERATIONS) as client:
+    async with _client(service, OPERATIONS, is_limited=True) as client:
         connection = Connection(client, access.scope, headers)
 
         async def connect(_: ServerRequestContext[Any]) -> Connection:
@@ -229,7 +229,8 @@ def _closable_input() -> Iterator[Callable[[], None]]:
 
 def create_session_manager(service: Service) -> StreamableHTTPSessionManager:
     """Return the MCP server for requests to the service that have a token."""
-    client = _client(service, OPERATIONS)
+    # Requests to `/mcp` count themselves.
+    client = _client(service, OPERATIONS, is_limited=False)
 
     async def connect(ctx: ServerRequestContext[Any]) -> Connection:
         request = ctx.request
