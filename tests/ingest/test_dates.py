@@ -37,6 +37,14 @@ from copydesk.ingest.dates import parse_date
         ("16 Feb 2026 17:11 PM", (2026, 2, 16, 17, 11)),
         ("16 Feb 2026 17:11:00 PM", (2026, 2, 16, 17, 11)),
         ("2026-02-16T05:11 PM", (2026, 2, 16, 17, 11)),
+        ("17 November 2026", (2026, 11, 17)),
+        ("November 17, 2026", (2026, 11, 17)),
+        ("Nov 17 2026", (2026, 11, 17)),
+        ("Tuesday, Sept. 1, 2026 5:11 PM EST", (2026, 9, 1, 22, 11)),
+        ("11/17/2026", (2026, 11, 17)),
+        ("17/11/2026", (2026, 11, 17)),
+        ("Tue, 11/17/2026 2:30 PM", (2026, 11, 17, 14, 30)),
+        ("31/1/2026, 14:30:05 +0100", (2026, 1, 31, 13, 30, 5)),
     ],
 )
 def test_common_date_formats_are_parsed(text: str, expected: tuple[int, ...]) -> None:
@@ -50,12 +58,20 @@ def test_common_date_formats_are_parsed(text: str, expected: tuple[int, ...]) ->
         "yesterday",
         "31 Feb 2026 10:00:00 GMT",
         "2026-13-01",
+        "November 31, 2026",
+        "Foo 17, 2026",
+        "11/12/2026",  # November or December
+        "11/12/2026 2:30 PM",
+        "13/13/2026",
+        "11/31/2026",
+        "11/17/26",
         "Mon, 01 Jan 0001 00:00:00 GMT",
         "0001-01-01T00:00:00Z",
         "9999-12-31T23:59:59-14:00",
         "Mon, 16 Feb 2026 17:11:00 +9999",
         "1" * 5_000,
         "Tue, " * 1_000,
+        "Nov 17" + " " * 5_000 + "2026",
     ],
 )
 def test_invalid_date_is_none(text: str) -> None:

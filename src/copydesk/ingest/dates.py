@@ -17,16 +17,28 @@ _ZONE_OFFSETS: dict[str, float] = {
     **dict(JST=9, KST=9, AEST=10, AEDT=11, NZST=12, NZDT=13),  # noqa: C408
 }
 _ZONE = r"(?:(?:GMT|UTC)?([+-]\d\d?):?(\d\d)?|([A-Z]{1,5}))?"
+_WEEKDAY = r"(?:[A-Z]{3,9}\.?,?\s+)?"
+_TIME = r"(?:,?\s+(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d{1,9})?)?\s*" + _ZONE + ")?"
 _RFC_822 = re.compile(
-    r"(?:[A-Z]{3,9}\.?,?\s+)?(?P<day>\d\d?)[\s-]+(?P<month>[A-Z]{3})[A-Z]{0,6}\.?,?[\s-]+(?P<year>\d{4}|\d\d)"
-    r"(?:,?\s+(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d{1,9})?)?\s*" + _ZONE + ")?",
+    _WEEKDAY + r"(?P<day>\d\d?)[\s-]+(?P<month>[A-Z]{3})[A-Z]{0,6}\.?,?[\s-]+(?P<year>\d{4}|\d\d)" + _TIME,
     re.IGNORECASE,
+)
+_MONTH_FIRST = re.compile(
+    _WEEKDAY + r"(?P<month>[A-Z]{3})[A-Z]{0,6}\.?\s+(?P<day>\d\d?),?\s+(?P<year>\d{4})" + _TIME, re.IGNORECASE
+)
+# Only a day after the 12th tells the order: 11/12/2026 is in November or in December.
+_SLASHES_DAY = r"(?P<day>1[3-9]|2\d|3[01])"
+_SLASHES_MONTH = r"(?P<month>0?[1-9]|1[0-2])"
+_SLASHES = tuple(
+    re.compile(rf"{_WEEKDAY}{first}/{second}/(?P<year>\d{{4}}){_TIME}", re.IGNORECASE)
+    for first, second in ((_SLASHES_MONTH, _SLASHES_DAY), (_SLASHES_DAY, _SLASHES_MONTH))
 )
 _ISO_8601 = re.compile(
     r"(?P<year>\d{4})-?(?P<month>\d\d?)?(?:[-/](?P<day>\d\d?))?"
     r"(?:(?:T|\s+)(?P<hour>\d\d?)(?::(?P<minute>\d\d))?(?::(?P<second>\d\d)(?:[.,]\d{1,12})?)?\s?" + _ZONE + ")?",
     re.IGNORECASE,
 )
+_FORMS = (_RFC_822, _ISO_8601, _MONTH_FIRST, *_SLASHES)
 # `PM` would be taken for an unknown zone. What follows a colon are minutes: 17:11:00 PM.
 _TWELVE_HOURS = re.compile(r"(?<![\d:])(0?\d|1[0-2])(:\d\d(?::\d\d)?)\s?([ap])\.?m\b\.?", re.IGNORECASE)
 _MAX_LENGTH = 100
@@ -66,9 +78,9 @@ def _parse_common(text: str) -> datetime | None:
 
 def _parse_lenient(text: str) -> datetime | None:
     text = _TWELVE_HOURS.sub(lambda match: f"{int(match[1]) % 12 + 12 * (match[3] in 'pP'):02}{match[2]}", text)
-    match = _RFC_822.fullmatch(text) or _ISO_8601.fullmatch(text)
-    if match:
-        return _from_match(match)
+    for form in _FORMS:
+        if match := form.fullmatch(text):
+            return _from_match(match)
     try:
         parts = parsedate_tz(text)
     except (IndexError, TypeError):  # email.utils raises these on malformed input
