@@ -350,11 +350,20 @@ async def test_private_address_is_allowed_by_setting(tmp_path):
         assert (await desk.webhooks.create({"url": "http://10.0.0.1/"})).types is None
 
 
-@pytest.mark.parametrize("url", ["http://☃.example/", "http://10.0.0.1:0/"])
+@pytest.mark.parametrize("url", ["http://exa!mple/", "http://10.0.0.1:0/"])
 async def test_address_that_cannot_be_requested_is_refused(tmp_path, url):
     async with open_desk_at(tmp_path, network__allow_private="true") as desk:
         with pytest.raises(InvalidError, match="not a web address"):
             await desk.webhooks.create({"url": url})
+
+
+async def test_event_arrives_at_name_with_emoji(tmp_path):
+    receiver = Receiver()
+    async with open_desk_at(tmp_path, receiver) as desk:
+        await desk.webhooks.create({"url": "https://☃.example/"})
+        await insert_drafts(desk, ["pending_review"])
+        await desk.webhooks.send_due()
+    assert [str(request.url) for request in receiver.requests] == ["https://xn--n3h.example/"]
 
 
 async def test_private_address_is_refused_when_sending(tmp_path):

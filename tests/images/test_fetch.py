@@ -111,6 +111,10 @@ async def test_only_web_addresses_are_fetched(url):
         await fetch_from(lambda _: pytest.fail("it was asked"), url)
 
 
+async def test_name_with_emoji_is_requested():
+    assert await fetch_from(respond_with(), "https://☃.example/a") == PICTURE
+
+
 async def test_address_with_credentials_is_refused():
     with pytest.raises(ImageError, match="user name or password") as refused:
         await fetch_from(lambda _: pytest.fail("it was asked"), "https://me:hunter2@pictures.example/a")

@@ -158,6 +158,7 @@ async def test_bot_protection_is_reported() -> None:
         "http://[::1",
         "http://exa mple.org/",
         "http://example.org:99999/",
+        "http://exa!mple.org/",
         "http://example.org/\x00",
         "javascript:alert(1)",
         "http://example.org/" + "a" * 5000,
@@ -186,10 +187,18 @@ async def test_no_url_breaks_the_client(text: str) -> None:
                 assert (await fetcher.get(url, accept=ANY_TYPE)).url.isprintable()
 
 
-@pytest.mark.parametrize("host", ["xn--i-7iq.example", "xn--"])
-async def test_name_that_idna_2008_does_not_know_is_requested(host: str) -> None:
+@pytest.mark.parametrize(
+    ("host", "requested"),
+    [
+        ("xn--i-7iq.example", "xn--i-7iq.example"),
+        ("xn--", "xn--"),
+        ("i❤️.example", "xn--i-7iq.example"),
+        ("😀.example:8080", "xn--e28h.example:8080"),
+    ],
+)
+async def test_name_that_idna_2008_does_not_know_is_requested(host: str, requested: str) -> None:
     async with make_fetcher(transport=httpx.MockTransport(lambda request: httpx.Response(200))) as fetcher:
-        assert (await fetcher.get(f"https://{host}/feed", accept=ANY_TYPE)).url == f"https://{host}/feed"
+        assert (await fetcher.get(f"https://{host}/feed", accept=ANY_TYPE)).url == f"https://{requested}/feed"
 
 
 async def test_local_addresses_are_refused_by_default() -> None:

@@ -70,11 +70,13 @@ async def test_sample_is_not_on_a_server(tmp_path):
 async def test_foreign_urls_are_refused_with_sample_hint(tmp_path):
     async with open_sample_desk(tmp_path) as desk:
         foreign = await desk.sources.test_candidate({"type": "rss", "url": "http://127.0.0.1:8765/feed.xml"})
+        emoji = await desk.sources.test_candidate({"type": "rss", "url": "https://☃.example/"})
         (mast,) = [source for source in await desk.sources.list() if source.name == "Signal Mast"]
         failing = await desk.sources.test(mast.id)
 
     message = "Cannot fetch 127.0.0.1:8765: the sample desk reads only its own sources."
     assert foreign.error == f"{message} Open your own desk with `copydesk`."
+    assert emoji.error == foreign.error.replace("127.0.0.1:8765", "xn--n3h.example")
     # The bearer of the simulated X API is a secret, which is masked in messages.
     assert sample.BEARER not in foreign.error
     assert failing.error is not None

@@ -24,6 +24,7 @@ from copydesk.network.client import (
     UnusableUrlError,
     UserInfoError,
     host_of,
+    new_request,
     parse_url,
     redirect_target,
     send,
@@ -69,7 +70,7 @@ async def _follow_redirects(transport: httpx.AsyncBaseTransport, url: httpx.URL,
     """Return the response body at `url`, following redirects."""
     headers = {**BASE_HEADERS, "user-agent": agent, "accept": "image/*"}
     for _ in range(MAX_REDIRECTS + 1):
-        response = await send(transport, httpx.Request("GET", url, headers=headers), max_body=MAX_BYTES)
+        response = await send(transport, new_request("GET", url, headers=headers), max_body=MAX_BYTES)
         with _refused_urls():
             target = redirect_target(url, response.status, response.headers)
         if target is not None:

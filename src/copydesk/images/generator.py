@@ -15,7 +15,7 @@ from copydesk.images.download import USER_AGENT, fetch, to_image_error
 from copydesk.images.storage import MAX_BYTES, validate_format
 from copydesk.model.serialization import Struct
 from copydesk.network.addresses import is_local_host
-from copydesk.network.client import BASE_HEADERS, HttpResponse, host_name, host_of, send
+from copydesk.network.client import BASE_HEADERS, HttpResponse, host_name, host_of, new_request, send
 from copydesk.network.response import retry_after, status_phrase
 from copydesk.text import clean
 from copydesk.text.redaction import DEFAULT_REDACTION
@@ -102,7 +102,7 @@ async def _request_image(
     if generator.key:
         DEFAULT_REDACTION.add(generator.key)
         headers["authorization"] = f"Bearer {generator.key}"
-    request = httpx.Request("POST", url, headers=headers, content=msgspec.json.encode(body))
+    request = new_request("POST", url, headers=headers, content=msgspec.json.encode(body))
     try:
         return await send(transport, request, max_body=MAX_RESPONSE_BYTES, timeout_seconds=generator.timeout)
     except FetchError as error:

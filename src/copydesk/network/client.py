@@ -15,6 +15,7 @@ import ssl
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -35,6 +36,8 @@ REDIRECT_STATUSES = (301, 302, 303, 307, 308)
 BASE_HEADERS = {"accept-encoding": "gzip, deflate"}
 """The encodings that `read_body` decompresses within limits."""
 
+_MAX_HOST_LENGTH = 260
+"""Characters of a host with its port."""
 _VALID_HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
 """A name or an IP address; httpx accepts hosts that are neither."""
 _CONNECT_ERRORS = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
@@ -164,6 +167,20 @@ async def send(
     return await exchange(transport, request, read, timeout_seconds=timeout_seconds)
 
 
+def new_request(
+    method: str,
+    url: httpx.URL,
+    *,
+    headers: Mapping[str, str],
+    content: bytes = b"",
+    extensions: Mapping[str, object] | None = None,
+) -> httpx.Request:
+    """Return a request. Raise ValueError or TypeError for headers that cannot be sent."""
+    # Without a Host header httpx reads `url.host`, which raises for names with emoji.
+    named = {"host": host_of(url), **headers}
+    return httpx.Request(method, url, headers=named, content=content, extensions=dict(extensions or {}))
+
+
 async def send_new(
     transport: Transport,
     method: str,
@@ -182,18 +199,31 @@ async def send_new(
     # The connection has a limit of its own: until then nothing was sent, and a retry is safe.
     timeouts = {"timeout": {"connect": connect_seconds}}
     try:
-        request = httpx.Request(method, url, headers=dict(headers), content=content, extensions=timeouts)
-    except (httpx.InvalidURL, ValueError, TypeError):
+        request = new_request(method, _to_url(url), headers=headers, content=content, extensions=timeouts)
+    except (ValueError, TypeError):
         raise UnusableUrlError from None
     return await send(transport, request, max_body=max_body, timeout_seconds=timeout_seconds)
 
 
 def parse_url(url: str) -> httpx.URL:
     """Return a URL without its fragment. Raise UnusableUrlError if it must not be requested."""
+    return _validate_url(_to_url(url))
+
+
+def _to_url(url: str) -> httpx.URL:
     try:
-        return _validate_url(httpx.URL(url))
+        return httpx.URL(url)
     except httpx.InvalidURL:
-        raise UnusableUrlError from None
+        pass
+    try:
+        # IDNA 2008, which httpx follows, has no emoji; IDNA 2003 has them, and browsers request such names.
+        host = urlsplit(url).netloc.rpartition("@")[2]
+        # Python's codec takes quadratic time.
+        if len(host) <= _MAX_HOST_LENGTH:
+            return httpx.URL(url.replace(host, host.encode("idna").decode("ascii"), 1))
+    except (httpx.InvalidURL, ValueError):
+        pass
+    raise UnusableUrlError
 
 
 def redirect_target(base: httpx.URL, status: int, headers: Headers) -> httpx.URL | None:

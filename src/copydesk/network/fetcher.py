@@ -347,7 +347,7 @@ def _refused_urls() -> Iterator[None]:
         ) from None
     except UnusableUrlError:
         raise PrivateAddressError(
-            "This is not a valid address.", hint="It must begin with https:// or http://."
+            "This is not a valid address.", hint="It must begin with https:// or http:// and a valid host."
         ) from None
 
 

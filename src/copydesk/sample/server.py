@@ -24,6 +24,7 @@ import httpx
 
 from copydesk.errors import UnreachableError
 from copydesk.model.serialization import format_iso
+from copydesk.network.client import host_name
 from copydesk.sample import BEARER
 
 Post = dict[str, Any]
@@ -272,7 +273,7 @@ class SampleTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Return the response to `request`. Raise UnreachableError if the host is not part of the sample."""
-        host = self._hosts.get(request.url.host)
+        host = self._hosts.get(host_name(request.url))
         if host is None:
             # A message of its own: a plain connection error would suggest that the user's network is down.
             netloc = request.url.netloc.decode("ascii")

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from copydesk.drafting.model_writer.client import Answer, ModelClient, declared_capabilities
 from copydesk.drafting.model_writer.completion import (
@@ -112,6 +113,14 @@ async def test_chat_completions_request_has_documented_fields() -> None:
             "json_schema": {"name": "draft", "strict": True, "schema": {"type": "object"}},
         },
     }
+
+
+async def test_name_with_emoji_is_requested() -> None:
+    server = FakeChatCompletions(TEXT)
+    client = make_client(server)
+    client.endpoint = replace(client.endpoint, base_url="https://☃.example/v1")
+    await complete(client)
+    assert str(server.requests[0].url) == "https://xn--n3h.example/v1/chat/completions"
 
 
 async def test_messages_request_has_documented_fields() -> None:

@@ -31,7 +31,15 @@ from copydesk.errors import FetchError, FetchTimeoutError, PrivateAddressError
 from copydesk.model.serialization import Struct
 from copydesk.model.writer import Endpoint, StructuredOutput, WireProtocol
 from copydesk.network import user_agent
-from copydesk.network.client import OpenResponse, Transport, UnusableUrlError, exchange, host_name, parse_url
+from copydesk.network.client import (
+    OpenResponse,
+    Transport,
+    UnusableUrlError,
+    exchange,
+    host_name,
+    new_request,
+    parse_url,
+)
 from copydesk.network.response import retry_after, status_phrase
 from copydesk.text import clean
 from copydesk.text.redaction import DEFAULT_REDACTION
@@ -191,8 +199,8 @@ class ModelClient:
         url = f"{self.endpoint.base_url}/{self._wire.path}"
         extensions = {"timeout": {"connect": CONNECT_SECONDS}}
         try:
-            return httpx.Request("POST", url, headers=headers, content=content, extensions=extensions)
-        except (httpx.InvalidURL, UnicodeEncodeError, UnusableUrlError):
+            return new_request("POST", parse_url(url), headers=headers, content=content, extensions=extensions)
+        except (UnicodeEncodeError, UnusableUrlError):
             pass
         raise _unsent(
             RejectedError(
