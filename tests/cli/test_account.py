@@ -2,6 +2,7 @@
 
 import asyncio
 import getpass
+import json
 import sys
 import webbrowser
 from threading import Thread
@@ -102,3 +103,19 @@ def test_account_asks_for_two_approvals(tmp_path):
     run_in_process(tmp_path, "account", "approvals", "fake:me", "1")
     assert "approvals" not in run_in_process(tmp_path, "account", "list").out
     assert_one_line_error(run_in_process(tmp_path, "account", "approvals", "fake:me", "3"), 2)
+
+
+def test_failed_check_is_printed_as_json(tmp_path):
+    async def connect():
+        async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+            await connect_account(desk)
+
+    asyncio.run(connect())
+
+    # The command line does not know the platform.
+    result = run_in_process(tmp_path, "account", "check", "fake", "--json")
+
+    assert (result.code, result.err) == (1, "")
+    (check,) = json.loads(result.out)
+    assert (check["account"], check["ok"]) == ("fake", False)
+    assert check["error"].startswith("platform: must be one of bluesky, ")

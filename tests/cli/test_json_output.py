@@ -289,9 +289,8 @@ def test_account_commands_print_json(tmp_path):
     assert run_ok(tmp_path, "--sample", "account", "check", "--json") == (
         '[{"account":"fake:you","ok":true,"error":null}]\n'
     )
-    failed = run_in_process(tmp_path, "--sample", "account", "check", "nobody", "--json", "ok,error")
-    assert (failed.code, failed.err) == (1, "")
-    (check,) = json.loads(failed.out)
-    assert (check["ok"], "nobody" in check["error"]) == (False, True)
+    unknown = run_in_process(tmp_path, "--sample", "account", "check", "fake:you", "nobody", "--json", "ok,error")
+    assert_one_line_error(unknown, 3)
+    assert json.loads(unknown.err)["type"] == "/problems/not-found"
     removed = json.loads(run_ok(tmp_path, "--sample", "account", "remove", "fake:you", "--yes", "--json"))
     assert removed["details"]["platform"] == "fake"

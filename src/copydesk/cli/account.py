@@ -144,7 +144,9 @@ def check(context: Context, *, names: tuple[str, ...], as_json: bool) -> None:
     """Test the connection of the named accounts, or of all. Exit code 1 if one fails."""
 
     async def work(desk: "Desk") -> list[AccountCheck]:
-        to_check = {name: name for name in names} or {entry.id: entry.label for entry in await desk.accounts.list()}
+        # A mistyped name is refused before any server is asked.
+        named = {(await desk.accounts.get(name)).id: name for name in names}
+        to_check = named or {entry.id: entry.label for entry in await desk.accounts.list()}
         if not to_check:
             click.echo(context.with_desk_options(NO_ACCOUNTS), err=True)
         return [await _check_account(context, desk, *entry, as_json=as_json) for entry in to_check.items()]
