@@ -96,13 +96,29 @@ def test_restore_is_confirmed(tmp_path: Path) -> None:
 
     unanswered = run_in_process(tmp_path, "restore", str(tmp_path / "copy.db"))
     refused = run_in_process(tmp_path, "restore", str(tmp_path / "copy.db"), stdin="n\n")
-    missing = run_in_process(tmp_path, "restore", str(tmp_path / "none.db"))
 
     assert (unanswered.code, refused.code) == (1, 1)
     assert "Use --yes to skip the confirmation." in unanswered.err
-    assert missing.err == f"Error: {tmp_path / 'none.db'} does not exist.\n"
     assert query_db(tmp_path, COUNT) == [(2,)]
     assert run_in_process(tmp_path, "restore", str(tmp_path / "copy.db"), stdin="y\n").code == 0
+    assert query_db(tmp_path, COUNT) == [(1,)]
+
+
+@pytest.mark.sqlite("its own database is a file")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none.db", "does not exist."),
+        ("notes.txt", "is not a readable database."),
+        ("copydesk.db", "is the desk's own database."),
+    ],
+)
+def test_unusable_backup_is_refused_without_a_question(tmp_path: Path, name: str, message: str) -> None:
+    create_draft(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    result = run_in_process(tmp_path, "restore", str(tmp_path / name), stdin="y\n")
+    assert result.code in {1, 4}
+    assert result.err.startswith(f"Error: {tmp_path / name} {message}")
     assert query_db(tmp_path, COUNT) == [(1,)]
 
 

@@ -62,14 +62,15 @@ def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
     Quit the console and stop the daemon, the service and the workers first. The backup is checked before and after it
     is copied. On PostgreSQL a backup is made of the desk that is replaced.
     """
-    from copydesk.desk import restore_desk  # noqa: PLC0415 - `copydesk backup --help` needs none of it
+    from copydesk.desk.backups import check_backup, restore_desk  # noqa: PLC0415 - `copydesk backup --help` needs none of it
 
     try:
         settings = context.settings()
     except CopydeskError as error:
         context.fail(error)
-    # A file that is not there is refused without a question.
-    if not yes and settings.has_database and file.is_file():
+    if not yes and settings.has_database:
+        # A file that cannot be restored is refused without a question.
+        context.run_without_desk(lambda: check_backup(settings, file.absolute()))
         database = settings.database.url or settings.database_file
         confirm(
             f"Replace {database} with {clean(str(file))}? The current database is kept.",

@@ -92,6 +92,12 @@ def _copy_server(settings: Settings, interrupter: Interrupter, part: Path) -> No
         copy_to_file(source, part, interrupter.check)
 
 
+async def check_backup(settings: Settings, file: Path) -> None:
+    """Raise ConflictError or StoreError if `restore_desk` would refuse `file`, whatever else has the desk open."""
+    database = settings.database_file
+    await run_interruptible(database, lambda interrupter: backup.check_backup(database, file, interrupter))
+
+
 async def restore_desk(settings: Settings, file: Path, *, clock: Clock = utc_now) -> RestoredDesk:
     """Replace the desk that `settings` name by the backup in `file`. The replaced database is kept beside it.
 

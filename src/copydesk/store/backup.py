@@ -151,6 +151,13 @@ def create_migration_backup(database: Path, revision: str, now: datetime) -> Pat
     return target
 
 
+def check_backup(database: Path, file: Path, interrupter: Interrupter) -> None:
+    """Raise ConflictError if `file` is `database` itself, and as `check_database` does if it cannot be restored."""
+    if file.exists() and database.exists() and file.samefile(database):
+        raise ConflictError(f"{file} is the desk's own database.", hint="Choose a backup: copydesk backup --list")
+    check_database(file, interrupter)
+
+
 def restore_database(
     database: Path, file: Path, now: datetime, busy_timeout: float, interrupter: Interrupter
 ) -> RestoredDesk:
@@ -159,9 +166,7 @@ def restore_database(
     Both `file` and the copy are checked first. Raise StoreBusyError if a process has the desk open, and as
     `create_backup` does.
     """
-    if file.exists() and database.exists() and file.samefile(database):
-        raise ConflictError(f"{file} is the desk's own database.", hint="Choose a backup: copydesk backup --list")
-    check_database(file, interrupter)
+    check_backup(database, file, interrupter)
     folder = database.parent
     with os_errors(f"Cannot restore to {database}"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
