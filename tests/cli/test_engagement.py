@@ -106,6 +106,22 @@ def test_trends_as_text_and_json(home):
     assert (trends["metric"], trends["before"], trends["figures"]["likes"]) == ("rate", None, 3)
 
 
+def test_changes_say_that_new_posts_still_gain(home, monkeypatch):
+    monkeypatch.setattr("copydesk.model.engagement.MIN_COMPARED_POSTS", 1)
+    earlier = DRAFT_ID[:-1] + "3"
+    columns = "user_id, item_id, story_id, format, status, origin, confidence, text, created_at, updated_at"
+    execute_sql(home, f"INSERT INTO draft (id, {columns}) SELECT ?, {columns} FROM draft", earlier)
+    for draft_id, likes, days in ((DRAFT_ID, 3, 0), (earlier, 6, 8)):
+        run_in_process(home, "engagement", "record", draft_id, "x", "--likes", str(likes))
+        execute_sql(
+            home, f"UPDATE draft SET posted_at = (unixepoch() - {days} * 86400) * 1000000 WHERE id = ?", draft_id
+        )
+    result = run_in_process(home, "engagement", "trends", "--days", "7")
+
+    assert "-50%" in result.out
+    assert "Posts of the last 48 hours still gain interactions." in result.out
+
+
 def test_export_as_csv_and_json(home, tmp_path):
     execute_sql(home, "UPDATE draft SET text = '=HYPERLINK(1)\x1b[31m', posted_at = 1767258000000000")
     run_in_process(home, "engagement", "record", DRAFT_ID, "x", "--likes", "3", "--impressions", "100")

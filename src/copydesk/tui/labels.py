@@ -17,6 +17,7 @@ from copydesk.model.draft import (
     Severity,
     Status,
 )
+from copydesk.model.experiment import METRICS_AGE_HOURS
 from copydesk.model.transitions import ACTIONS, COUNTERSIGN, EDIT, EventKind
 from copydesk.text import clean
 from copydesk.text.formatting import (
@@ -2366,7 +2367,9 @@ def period_before(before: "PeriodFigures", *, is_compared: bool) -> str:
     if not is_compared:
         return f"Too few posts to compare with the {days} before"
     posts = plural(before.figures.posts, "post")
-    return f"▲ ▼ against the {days} before, {_day(before.first)} to {_day(before.last)}: {posts}"
+    # They make a short period look worse than the one before.
+    still_growing = f"Posts of the last {METRICS_AGE_HOURS} hours still gain interactions."
+    return f"▲ ▼ against the {days} before, {_day(before.first)} to {_day(before.last)}: {posts}. {still_growing}"
 
 
 def _day(day: date) -> str:

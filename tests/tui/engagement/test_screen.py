@@ -46,6 +46,14 @@ async def test_tiles_and_coverage(tmp_path: Path) -> None:
         assert "9 posts vs. similar ones, Europe/Prague" in " ".join(ui.text.split())
 
 
+async def test_changes_say_that_new_posts_still_gain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copydesk.model.engagement.MIN_COMPARED_POSTS", 1)
+    async with open_engagement(tmp_path, (80, 70)) as ui:
+        text = " ".join(ui.text.split())
+        assert "▲ ▼ against the 30 days before" in text
+        assert "1 post. Posts of the last 48 hours still gain interactions." in text
+
+
 @pytest.mark.parametrize("width", [80, 100, 120, 132, 160, 200])
 async def test_totals_and_coverage_wrap_between_items_at_most(tmp_path: Path, width: int) -> None:
     async with open_engagement(tmp_path, (width, 70)) as ui:
