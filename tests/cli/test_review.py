@@ -54,6 +54,31 @@ def test_new_creates_draft_from_text(tmp_path):
     assert run_ok(tmp_path, "draft", "new", "More words.").endswith(" (SHORT, needs review).\n")
 
 
+@pytest.mark.parametrize("name", ["blusky", "blusky:me.example", ""])
+def test_unknown_platform_is_refused(tmp_path, name):
+    result = run_in_process(tmp_path, "draft", "new", "Words.", "--platform", "x", "--platform", name)
+    assert_one_line_error(result, 2)
+    message = f"Error: Invalid value for '--platform': {name!r} is not one of 'bluesky', 'mastodon', "
+    assert result.err.startswith(message)
+    assert result.err.endswith(". See `copydesk draft new --help`.\n")
+    assert run_json(tmp_path, "draft", "list")["drafts"] == []
+
+
+def test_unknown_platform_is_refused_before_the_editor_opens(tmp_path):
+    result = run_in_process(tmp_path, "draft", "new", "--platform", "blusky")
+    assert result.err.startswith("Error: Invalid value for '--platform': ")
+
+
+def test_draft_is_for_an_account_that_is_connected_later(tmp_path):
+    draft_id = create_draft(tmp_path, "Words.", "--platform", "Bluesky:me.example")
+    assert run_json(tmp_path, "draft", "show", draft_id)["targetPlatforms"] == ["bluesky:me.example"]
+
+
+def test_account_of_the_sample_desk_is_a_platform(tmp_path):
+    created = run_json(tmp_path, "--sample", "draft", "new", "Words.", "--platform", "fake:you")
+    assert created["drafts"][0]["text"] == "Words."
+
+
 def test_text_from_file_or_stdin(tmp_path):
     (tmp_path / "text").write_text("\ufeffFrom a file, é.", "utf-8")
     (tmp_path / "latin").write_bytes(b"\xe9")

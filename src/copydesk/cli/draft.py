@@ -30,7 +30,7 @@ from copydesk.cli.draft_selection import (
     with_filters,
 )
 from copydesk.cli.draft_view import draft_facts, print_checks, print_draft, print_request
-from copydesk.cli.ids import DRAFT, shorten_draft, shorten_drafts
+from copydesk.cli.ids import DRAFT, parse_platforms, shorten_draft, shorten_drafts
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_confidence, format_time, print_table
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
@@ -241,6 +241,9 @@ def new(  # noqa: PLR0913 - one argument an option
 
     On a terminal, without a text, --url or --prompt, your editor opens.
     """
+    if platforms:
+        # Before the editor opens: its text would be lost.
+        platforms = context.run(lambda desk: parse_platforms(desk, "--platform", platforms))
     request: dict[str, object] = {"url": url, "prompt": prompt, "tags": tags, "targetPlatforms": platforms}
     image_options = parse_image_options(images, alts, ai_image, provider)
     editor_text = None

@@ -11,7 +11,7 @@ import msgspec
 
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
-from copydesk.cli.ids import DRAFT
+from copydesk.cli.ids import DRAFT, parse_platforms
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, print_exported, print_table
 from copydesk.cli.paging import MAX_LIMIT, Paging, load_pages
@@ -227,7 +227,6 @@ def record(
     """
     values = {
         "draftId": id,
-        "platform": platform,
         "postId": post_id,
         "status": status,
         "errorMessage": error,
@@ -235,7 +234,8 @@ def record(
     }
 
     async def work(desk: "Desk") -> EngagementRecord:
-        return await desk.engagement.record(values)
+        (name,) = await parse_platforms(desk, "PLATFORM", [platform])
+        return await desk.engagement.record({**values, "platform": name})
 
     saved = context.run(work)
     if as_json:

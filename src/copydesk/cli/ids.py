@@ -1,4 +1,4 @@
-"""Ids as arguments: given by their ends, and completed in the shell, as names are."""
+"""Ids as arguments: given by their ends, and completed in the shell, as names are; names of platforms."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -81,6 +81,22 @@ async def shorten_draft(desk: "Desk", draft_id: str) -> str:
 async def shorten_id(desk: "Desk", kind: IdKind, whole_id: str) -> str:
     """Return the short id that lists print for one id of this kind."""
     return (await desk.ids.shorten(kind, [whole_id]))[whole_id]
+
+
+async def parse_platforms(desk: "Desk", parameter: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of platforms or accounts with the platform as it is stored. Raise BadParameter if unknown."""
+    from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - only some commands need it
+
+    # An account may be on a platform of a plug-in that is missing today, or on that of the sample desk.
+    known = dict.fromkeys([*PLATFORMS, *(account.details.platform for account in await desk.accounts.list())])
+    parsed = []
+    for name in names:
+        platform, separator, account = name.strip().partition(":")
+        if platform.lower() not in known:
+            message = f"{name!r} is not one of {', '.join(map(repr, known))}."
+            raise click.BadParameter(message, click.get_current_context(), param_hint=repr(parameter))
+        parsed.append(f"{platform.lower()}{separator}{account}")
+    return tuple(parsed)
 
 
 async def _resolve(desk: "Desk", kinds: Sequence[IdKind], ends: tuple[str, ...]) -> tuple[str, ...]:
