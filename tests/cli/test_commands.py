@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_runner import assert_one_line_error, run_in_process
+from cli_runner import assert_one_line_error, error_text, run_in_process
 from desk_fixtures import entry, execute_sql, feed, story_title
 from feed_server import FeedServer
 
@@ -326,9 +326,23 @@ def test_doctor_reports_problems(tmp_path, server):
 def test_home_flag_overrides_environment(tmp_path, server):
     add_source(tmp_path / "environment", server)
 
-    assert run_json(tmp_path / "environment", "--home", str(tmp_path / "flag"), "source", "list") == []
+    flag = ("--home", str(tmp_path / "flag"))
+    run_json(tmp_path / "environment", *flag, "draft", "new", "Words.")
+    assert run_json(tmp_path / "environment", *flag, "source", "list") == []
     assert len(run_json(tmp_path / "environment", "source", "list")) == 1
     assert (tmp_path / "flag" / "copydesk.db").exists()
+
+
+@pytest.mark.sqlite("a database of its own")
+@pytest.mark.parametrize("args", [("draft", "list"), ("draft", "show", "1f9c2a"), ("user", "list"), ("backup",)])
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_reading_creates_no_desk_in_a_mistyped_home(tmp_path, args, options):
+    home = tmp_path / "typo"
+    result = run_in_process(tmp_path, "--home", str(home), *args, *options)
+    assert_one_line_error(result, 3)
+    advice = f"Check --home, or create one: copydesk --home {home} source add URL"
+    assert error_text(result) == f"There is no desk in {home}. {advice}"
+    assert not home.exists()
 
 
 def test_source_titles_cannot_control_terminal(tmp_path, server):

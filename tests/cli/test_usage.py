@@ -144,6 +144,7 @@ def test_advice_keeps_desk_options(tmp_path, args, advice):
     assert advice in run_in_process(tmp_path, "--sample", *args).err
     assert advice.replace(" --sample", "") in run_in_process(tmp_path, *args).err
     other_home = tmp_path / "my desk"
+    run_in_process(tmp_path, "--home", str(other_home), "user", "add", "anna")
     assert (
         advice.replace("--sample", f"--home '{other_home}'")
         in run_in_process(tmp_path, "--home", str(other_home), *args).err

@@ -109,9 +109,9 @@ def test_variables_name_the_desk_as_options_do(tmp_path):
     assert "By Anna." in shown.out
     # An option is stronger, and another folder is another desk.
     assert "By Anna." not in run_in_process(tmp_path, "--user", "owner", "draft", "list", copydesk_user="anna").out
-    other = str(tmp_path / "other")
+    other = ("--home", str(tmp_path / "other"))
     assert (
-        run_in_process(tmp_path, "--home", other, "draft", "list", copydesk_user="anna", copydesk_sample="1").code == 0
+        run_in_process(tmp_path, *other, "draft", "new", "Mine.", copydesk_user="anna", copydesk_sample="1").code == 0
     )
     assert not (tmp_path / "other" / "sample").exists()
     assert run_in_process(tmp_path, "source", "list", copydesk_sample="1").out.count("\n") > 5

@@ -55,6 +55,14 @@ EXIT_CODES = (
 )
 """The exit codes of errors; FAILED for all others."""
 
+READING_COMMANDS = frozenset(
+    (
+        *("activity", "backup", "conflicts", "diff", "examples", "export", "history", "list", "log", "needs-you"),
+        *("plan", "prompt", "report", "search", "show", "stats", "suggest", "trends", "why"),
+    )
+)
+"""Names of commands that create no desk in the folder that `--home` names: it may be mistyped."""
+
 MAX_FILE_SIZE = 20 * 2**20
 """Bytes of a file that an argument names; devices such as /dev/zero never end."""
 
@@ -153,9 +161,14 @@ class Context:
         return desks.owner if self.user is None else await desks.users.get(self.user)
 
     def desks(self) -> "AbstractAsyncContextManager[Desks]":
-        """Return the desks of all users, not opened yet."""
+        """Return the desks of all users, not opened yet. Raise NotFoundError if a reading command would create them."""
         settings = self.settings()
         if not self.sample:
+            command = click.get_current_context(silent=True)
+            is_reading = command is not None and command.info_name in READING_COMMANDS
+            if is_reading and self.home is not None and not settings.has_database:
+                hint = "Check --home, or create one: copydesk source add URL"
+                raise NotFoundError(f"There is no desk in {settings.data_home}.", hint=hint)
             from copydesk.desk import open_desks  # noqa: PLC0415
 
             # A script cannot answer: it gets an error that names the environment variable instead of a prompt.
