@@ -26,8 +26,12 @@ from desk_fixtures import (
     list_drafts,
     query_db,
 )
-from desks_fixtures import OWNED_TABLES, fill, open_desks_at, open_working_desks, rows_of
+from desks_fixtures import MODEL, OWNED_TABLES, fill, open_desks_at, open_working_desks, rows_of
 from image_samples import drawing, photo
+
+
+async def fail(*_):
+    raise StoreBusyError
 
 
 async def test_rows_of_every_table_are_deleted(tmp_path):
@@ -64,18 +68,35 @@ async def test_credentials_are_deleted(tmp_path):
                 secret_name(account.details, desk.user), {"password": f"secret-of-{user.name}"}
             )
             webhook = await desk.webhooks.create({"url": "https://hooks.example/"})
+            await desk.writers.add(MODEL, f"key-of-{user.name}")
         vault = desk._context.vault
-        assert len(await vault.names()) == 4
+        assert len(await vault.names()) == 6
 
         await desks.users.remove("anna")
 
         kept = await vault.names()
-        assert len(kept) == 2
+        assert len(kept) == 3
         assert not any(webhook.id in name for name in kept)
-        assert [await vault.load(name) for name in kept if "webhook" not in name] == [{"password": "secret-of-owner"}]
+        secrets = [{"password": "secret-of-owner"}, {"key": "key-of-owner"}]
+        assert [await vault.load(name) for name in kept if "webhook" not in name] == secrets
     content = b"".join(path.read_bytes() for path in (tmp_path / FOLDER_NAME).iterdir())
     assert b"secret-of-anna" not in content
+    assert b"key-of-anna" not in content
     assert webhook.secret.encode() not in content
+
+
+async def test_key_of_an_interrupted_add_is_deleted(tmp_path, monkeypatch):
+    async with open_working_desks(tmp_path) as desks:
+        owner, anna = await desks.get(desks.owner), await desks.get(await desks.users.add("anna"))
+        await owner.writers.add(MODEL, "key-of-owner")
+        with monkeypatch.context() as patch:
+            patch.setattr(anna._context, "write_durable", fail)
+            with pytest.raises(StoreBusyError):
+                await anna.writers.add(MODEL, "key-of-anna")
+        vault = owner._context.vault
+        assert len(await vault.names()) == 2
+        await desks.users.remove("anna")
+        assert [await vault.load(name) for name in await vault.names()] == [{"key": "key-of-owner"}]
 
 
 async def test_images_of_no_other_draft_are_deleted(tmp_path):

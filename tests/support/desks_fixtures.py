@@ -23,6 +23,7 @@ from store_fixtures import connect_to
 
 OWNED_TABLES = [table for table in tables.metadata.sorted_tables if "user_id" in table.c]
 """The tables whose rows belong to a user."""
+MODEL = {"name": "gpt", "model": "test-model", "baseUrl": "https://models.example/v1"}
 
 
 @asynccontextmanager
@@ -50,6 +51,7 @@ def open_working_desks(home: Path, server: FakeServer | None = None) -> Abstract
 async def fill(desk: Desk, home: Path) -> None:
     """Make the desk that of somebody who uses it, with rows in every table."""
     await desk.webhooks.create({"url": "https://hooks.example/"})
+    await desk.writers.add(MODEL)
     await create_source(desk)
     await desk.pipeline.run()
     await desk.accounts.connect("fake", {"name": desk.user.name})

@@ -110,9 +110,13 @@ async def delete_user(desk: Desk, ctx: SharedContext) -> None:
     # from here on no delivery starts.
     for account in await desk.accounts.list():
         await desk.accounts.remove(account.id)
-    # Those that a call before this one may have left. Without accounts the vault need not be accessible.
+    for writer in (await desk.writers.list()).writers:
+        if writer.endpoint is not None:
+            await desk.writers.remove(writer.name)
+    # Those that a call before this one may have left. Without accounts and keys the vault need not be accessible.
     with suppress(CredentialsError):
         await desk.accounts.delete_unused_credentials()
+        await desk.writers.delete_unused_keys()
     for webhook in await desk.webhooks.list():
         await desk.webhooks.remove(webhook.id)
     digests = await database.read(_list_image_digests)

@@ -12,7 +12,7 @@ import pytest
 
 from copydesk.desk import Desk, open_desk
 from copydesk.drafting.fake_writer import FakeWriter
-from copydesk.errors import ConflictError, InvalidError, NotFoundError, WriterError
+from copydesk.errors import ConflictError, InvalidError, NotFoundError, StoreBusyError, WriterError
 from copydesk.model.draft import Format, ListedDraft, Status
 from copydesk.model.run import RunStatus
 from copydesk.model.writer import WriterInfo
@@ -68,6 +68,10 @@ async def write_draft(desk: Desk, **fields: Any) -> ListedDraft:
     await desk.drafts.create({"prompt": PROMPT, "formats": ["SHORT"]} | fields)
     await desk.generation.drain()
     return (await list_drafts(desk))[-1]
+
+
+async def fail(*_: object) -> None:
+    raise StoreBusyError
 
 
 async def list_writers(desk: Desk) -> list[WriterInfo]:
@@ -235,6 +239,17 @@ async def test_removed_writer_loses_its_key_and_is_asked_no_more(tmp_path: Path)
         not (tmp_path / "secrets" / "secrets.json").exists()
         or KEY not in (tmp_path / "secrets" / "secrets.json").read_text()
     )
+
+
+async def test_key_without_a_writer_is_deleted_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_desk_with(tmp_path) as (desk, _):
+        with monkeypatch.context() as patch:
+            patch.setattr(desk._context, "write_durable", fail)
+            with pytest.raises(StoreBusyError):
+                await desk.writers.add(ENDPOINT | {"name": "other"}, "sk-other-0123456789")
+        with pytest.raises(NotFoundError, match=r"No writer 'other'\. The key .* is deleted\."):
+            await desk.writers.remove("other")
+        assert [name.partition("@")[0] for name in await desk._context.vault.names()] == ["writer:gpt"]
 
 
 async def test_key_does_not_go_to_another_server(tmp_path: Path) -> None:

@@ -111,8 +111,13 @@ async def open_endpoint(ctx: DeskContext, endpoint: Endpoint, *, seconds: float)
 
 def secret_name(endpoint: Endpoint, user: User) -> str:
     """Return the vault key of an endpoint's secrets. A key goes only to the server for which it was entered."""
-    name = f"writer:{endpoint.name}@{endpoint.base_url}"
-    return name if user.is_owner else f"{user.id}/{name}"
+    return f"{secret_prefix(user, endpoint.name)}{endpoint.base_url}"
+
+
+def secret_prefix(user: User, name: str = "") -> str:
+    """Return the start of the vault keys of a user's endpoints, or of those with one name."""
+    prefix = f"writer:{name}@" if name else "writer:"
+    return prefix if user.is_owner else f"{user.id}/{prefix}"
 
 
 def load_prices(ctx: DeskContext) -> "Mapping[str, Price]":

@@ -8,7 +8,7 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
-from copydesk.desk.writers.open_writer import KEY, load_prices, open_endpoint, secret_name, write_recorded
+from copydesk.desk.writers.open_writer import KEY, load_prices, open_endpoint, secret_name, secret_prefix, write_recorded
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.token import Scope
 from copydesk.model.writer import (
@@ -82,14 +82,38 @@ class WriterSettings:
     @needs(Scope.REVIEW)
     @operation
     async def remove(self, name: str) -> WriterInfo:
-        """Delete an endpoint and its key, and return it. It is asked no more."""
-        info = await self.get(name)
+        """Delete an endpoint and its key, and return it. It is asked no more.
+
+        If `add` stored a key and was killed before the endpoint, the same call deletes the key, and raises
+        NotFoundError.
+        """
+        try:
+            info = await self.get(name)
+        except NotFoundError as error:
+            if not await self.delete_unused_keys(name):
+                raise
+            raise NotFoundError(error.message, hint="The key that an interrupted call had left is deleted.") from None
         assert info.endpoint is not None
         if info.endpoint.has_key:
             # First: once the row is gone, nothing could name the key to delete it.
             await self._ctx.vault.remove(secret_name(info.endpoint, self._ctx.user))
         await self._ctx.write_durable(_remove, name)
         return info
+
+    @needs(Scope.REVIEW)
+    @operation
+    async def delete_unused_keys(self, name: str = "") -> int:
+        """Delete stored keys of endpoints, of one name if given, that are not there; return their number.
+
+        A call that was interrupted has left them. Do not add an endpoint meanwhile.
+        """
+        stored_names = await self._ctx.vault.names()
+        found = await self._ctx.read(stored.list_all)
+        used = {secret_name(entry.endpoint, self._ctx.user) for entry in found if entry.endpoint.has_key}
+        unused = [key for key in stored_names if key.startswith(secret_prefix(self._ctx.user, name)) and key not in used]
+        for key in unused:
+            await self._ctx.vault.remove(key)
+        return len(unused)
 
     @needs(Scope.REVIEW)
     @operation
