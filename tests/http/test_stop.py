@@ -9,6 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from copydesk.desk import Desk
+from copydesk.errors import StoreBusyError
 from desk_fixtures import query_db
 from http_service import run_service
 from server_process import create_tokens, running_server
@@ -78,3 +80,27 @@ async def test_texts_that_the_last_server_left_are_written_after_the_start(tmp_p
         await asyncio.gather(*running.service._tasks)
 
     assert query_db(tmp_path, "SELECT status, count(*) FROM draft GROUP BY 1") == [("pending_review", 2)]
+
+
+async def test_error_of_one_user_leaves_no_texts_of_the_others_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with run_service(tmp_path) as last:
+        users = [await last.desks.users.get_or_create(name) for name in ("owner", "anna", "ben")]
+        for user in users[:2]:
+            await (await last.desks.get(user)).drafts.create({"prompt": "Why the harbour is open again."})
+
+    async with run_service(tmp_path) as running:
+        get = running.desks.get
+
+        async def get_unless_owner(user_id: str) -> Desk:
+            if user_id == users[0].id:
+                raise StoreBusyError
+            return await get(user_id)
+
+        monkeypatch.setattr(running.desks, "get", get_unless_owner)
+        async with running.app.router.lifespan_context(running.app):
+            await asyncio.gather(*running.service._tasks)
+        assert [running.desks.find_open(user.id) is not None for user in users] == [False, True, False]
+    statuses = query_db(tmp_path, 'SELECT "user".name, status FROM draft JOIN "user" ON "user".id = user_id ORDER BY 1')
+    assert statuses == [("anna", "pending_review"), ("owner", "pending_generation")]

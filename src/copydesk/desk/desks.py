@@ -161,6 +161,11 @@ class Desks:
         cutoffs = missed_cutoffs(self._ctx.settings.schedule, now)
         return await self._ctx.database.read(jobs.list_users_with_work, now, cutoffs, within)
 
+    async def list_users_with_texts(self) -> tuple[str, ...]:
+        """Return the ids of all users who have drafts that wait for their text."""
+        self._ctx.check_open()
+        return await self._ctx.database.read(jobs.list_users_with_texts)
+
     async def check(self) -> None:
         """Raise StoreError if the database cannot be read, or a newer version has migrated it meanwhile."""
         self._ctx.check_open()

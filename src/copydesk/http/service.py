@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -174,9 +175,13 @@ class Service:
         self._run_in_background(self._write_waiting_texts)
 
     async def _write_waiting_texts(self) -> None:
-        for user in await self.desks.users.list():
-            desk = await self.desks.get(user)
-            await desk.generation.drain()
+        for user_id in await self.desks.list_users_with_texts():
+            # The failure of one user must not end it for those after them.
+            await _log_failure(partial(self._write_texts_of, user_id))
+
+    async def _write_texts_of(self, user_id: str) -> None:
+        desk = await self.desks.get(user_id)
+        await desk.generation.drain()
 
     async def close(self) -> None:
         """End background work; what it has committed stays, the rest is taken up at the next start."""

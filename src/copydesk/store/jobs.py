@@ -201,6 +201,7 @@ def _users_without(name: JobName) -> Select[str]:
 # Built once: it runs every half minute while the desk is open.
 _DUE_WORK = _due_work_query()
 _USERS_WITH_WORK = _users_with_work_query()
+_USERS_WITH_TEXTS = _WORK["to_write"][0].users().distinct()
 _STATE_COLUMNS = (
     job.c.name,
     job.c.owner,
@@ -240,6 +241,11 @@ def list_users_with_work(conn: Connection, now: datetime, cutoffs: MissedCutoffs
     """Return the ids of all users for whom something may be due, a draft within that time, or daily jobs."""
     values = {"b_soon": now + within, "b_day_ago": now - DAY, "b_in_a_day": now + DAY, **_times(now, cutoffs)}
     return tuple(sorted(conn.execute(_USERS_WITH_WORK, values).scalars()))
+
+
+def list_users_with_texts(conn: Connection) -> tuple[str, ...]:
+    """Return the ids of all users who have drafts that wait for their text."""
+    return tuple(sorted(conn.execute(_USERS_WITH_TEXTS).scalars()))
 
 
 def _times(now: datetime, cutoffs: MissedCutoffs) -> dict[str, datetime]:
