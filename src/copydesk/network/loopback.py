@@ -34,7 +34,7 @@ _UNEXPECTED_TEXT = "This is not the page Copydesk is waiting for."
 
 
 class LoopbackServer:
-    """The redirect target of a browser sign-in: `async with Loopback(port) as loopback`.
+    """The redirect target of a browser sign-in: `async with LoopbackServer(port) as loopback`.
 
     Without a port, any free one.
     """
