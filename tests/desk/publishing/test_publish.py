@@ -1,6 +1,6 @@
 """Tests for posting drafts: each goes out once despite failures, and its reported state is true."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -227,13 +227,29 @@ async def test_duplicate_text_within_30_days_is_refused(tmp_path: Path) -> None:
         )
         assert (await desk.posting.post(first)).posted == (ME,)
         assert [blocker.message for blocker in await desk.posting.blockers(second)] == [
-            f"The same text was posted there on {NOW:%-d %B}."
+            f"The same text was posted there on {NOW.day} {NOW:%B}."
         ]
         assert (await desk.posting.post(second)).failed == (ME,)
         (report,) = await desk.posting.list_deliveries(second)
         assert (await desk.posting.resend(report.id)).state == "sent"
         assert await draft_status(desk, second) == "posted"
     assert len(server.posts) == 2
+
+
+async def test_day_of_a_duplicate_is_that_of_the_user(tmp_path: Path) -> None:
+    watch = Watch()
+    watch.now = datetime(2026, 10, 31, 1, 0, tzinfo=UTC)
+    async with open_posting_desk(tmp_path, fake_platforms(FakeServer()), clock=watch) as desk:
+        await desk.schedule.set_zone("America/Los_Angeles")
+        await connect_account(desk)
+        first, second = await create_approved_draft(desk), await create_approved_draft(desk)
+        await desk.posting.post(first)
+        (blocker,) = await desk.posting.blockers(second)
+        await desk.posting.post(second)
+        (report,) = await desk.posting.list_deliveries(second)
+    day = "The same text was posted there on 30 October"
+    assert blocker.message == f"{day}."
+    assert report.says.startswith(f"Not posted: {day}; nothing was sent.")
 
 
 async def test_account_that_needs_login_holds_posts(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import ParamSpec, TypeVar
 
@@ -12,13 +12,19 @@ from copydesk.errors import ImageError
 from copydesk.model.draft import Format, ListedDraft
 from copydesk.model.serialization import Struct
 from copydesk.posting.platform import Limits, NotSentError, Post, PostImage, RefusedPostError
+from copydesk.scheduling.time_text import MONTHS
 from copydesk.settings import Posting
-from copydesk.store import draft_queries
+from copydesk.store import deliveries, draft_queries, schedule
+from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow
 from copydesk.text.thread import split_parts
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+DUPLICATE_TEXT_WINDOW = timedelta(days=30)
+"""Refuse the same text on the same account within this window unless the user forces it."""
 
 
 class PostPayload(Struct, frozen=True):
@@ -66,6 +72,27 @@ async def _load_images(ctx: DeskContext, draft: ListedDraft, limits: Limits) -> 
         if error.is_temporary:
             raise NotSentError(error.message, hint=error.hint) from None
         raise RefusedPostError(error.message, hint=error.hint) from None
+
+
+async def find_duplicate(ctx: DeskContext, draft_id: str, digest: str, account_id: str | None) -> str | None:
+    """Return when another draft with the same text was posted to the account, as a sentence without its full stop.
+
+    Return None if there was none within DUPLICATE_TEXT_WINDOW.
+    """
+    since = ctx.clock() - DUPLICATE_TEXT_WINDOW
+    sent_at = await ctx.read(_load_duplicate_sent_at, draft_id, digest, account_id, since)
+    if sent_at is None:
+        return None
+    # Not strftime's name, which follows the machine's locale.
+    return f"The same text was posted there on {sent_at.day} {MONTHS[sent_at.month - 1].title()}"
+
+
+def _load_duplicate_sent_at(
+    conn: Transaction, user_id: str, draft_id: str, digest: str, account_id: str | None, since: datetime
+) -> datetime | None:
+    """Return when the duplicate was sent, in the user's time zone."""
+    sent_at = deliveries.last_duplicate_sent_at(conn, user_id, draft_id, digest, account_id, since)
+    return sent_at.astimezone(schedule.get_time_zone(conn, user_id)) if sent_at else None
 
 
 def to_post(draft: ListedDraft, at: datetime) -> Post:

@@ -20,7 +20,13 @@ from copydesk.desk.ids import shorten_id
 from copydesk.desk.leases import ACCOUNT_LEASE_DURATION, account_lease
 from copydesk.desk.publishing.draft_deliveries import record_delivery
 from copydesk.desk.publishing.grace import expiry_reason, missed_cutoffs
-from copydesk.desk.publishing.payload import PostPayload, load_payload, rule_violations, run_in_article_thread
+from copydesk.desk.publishing.payload import (
+    PostPayload,
+    find_duplicate,
+    load_payload,
+    rule_violations,
+    run_in_article_thread,
+)
 from copydesk.desk.publishing.send_marks import Rollback, SendMark, SendMarks
 from copydesk.errors import CopydeskError, InvalidError, StoreError
 from copydesk.model.delivery import (
@@ -58,8 +64,6 @@ CLOCK_CHECK_INTERVAL = 1.0
 """Seconds between readings of the wall clock while a request is in progress."""
 MAX_CONCURRENT_ACCOUNTS = 32
 """Accounts that are processed concurrently."""
-DUPLICATE_TEXT_WINDOW = timedelta(days=30)
-"""Refuse the same text on the same account within this window unless the user forces it."""
 TOO_LATE_EVENT = "too late"
 RECHECK_MESSAGE = "The database was restored or copied, so this may already be posted."
 
@@ -313,14 +317,11 @@ class _DeliveryAttempt:
             raise RefusedPostError(" ".join(problems))
         # The platform would accept it: a draft that was regenerated to the same text is a mistake that only we can see.
         if not row.anyway:
-            since = self._ctx.clock() - DUPLICATE_TEXT_WINDOW
-            duplicate_key = (row.draft_id, row.digest, row.account_id, since)
-            previous = await self._ctx.read(deliveries.last_duplicate_sent_at, *duplicate_key)
-            if previous is not None:
-                message = f"The same text was posted there on {previous:%-d %B}; nothing was sent."
+            duplicate = await find_duplicate(self._ctx, row.draft_id, row.digest, row.account_id)
+            if duplicate is not None:
                 short_id = await self._ctx.read(shorten_id, IdKind.DELIVERY, row.id)
                 hint = f"Change the text, or send it anyway: copydesk delivery resend {short_id}"
-                raise RefusedPostError(message, hint=hint)
+                raise RefusedPostError(f"{duplicate}; nothing was sent.", hint=hint)
         intent = await run_in_article_thread(post, self._platform.render, post, account, row.seed)
         # After a restart with a shorter thread there may be nothing left to send.
         if len(intent.steps) <= len(row.progress.results):

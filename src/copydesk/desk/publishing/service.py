@@ -26,7 +26,13 @@ from copydesk.desk.publishing.draft_deliveries import latest_delivery, may_be_li
 from copydesk.desk.publishing.grace import expires_at
 from copydesk.desk.publishing.metrics import collect_metrics
 from copydesk.desk.publishing.missing_accounts import list_missing_accounts, list_without_account
-from copydesk.desk.publishing.payload import rule_violations, run_in_article_thread, split_text, to_post
+from copydesk.desk.publishing.payload import (
+    find_duplicate,
+    rule_violations,
+    run_in_article_thread,
+    split_text,
+    to_post,
+)
 from copydesk.desk.publishing.preview import preview_post
 from copydesk.desk.publishing.publish import (
     DOUBTFUL,
@@ -38,7 +44,7 @@ from copydesk.desk.publishing.publish import (
     start_posting,
 )
 from copydesk.desk.publishing.send_marks import Rollback
-from copydesk.desk.publishing.sender import DUPLICATE_TEXT_WINDOW, Sender
+from copydesk.desk.publishing.sender import Sender
 from copydesk.errors import DeskClosedError, FieldError, InvalidError, StoreError
 from copydesk.model.delivery import (
     FINAL_STATES,
@@ -322,8 +328,8 @@ class Posting:
         draft, targets, rows = await self._ctx.read(
             _load_posting_state, draft_id, tuple(platforms), self._ctx.platforms
         )
-        now, digest = self._ctx.clock(), text_digest(draft.text)
-        post, left = to_post(draft, now), skip_live(targets, rows)
+        digest = text_digest(draft.text)
+        post, left = to_post(draft, self._ctx.clock()), skip_live(targets, rows)
         is_thread, rule_errors = len(post.parts) > 1, rule_violations(post, self._ctx.settings.posting)
         names, blockers = targets.names, []
         for account in (*left.accounts, *left.skipped_for(SkipReason.IN_DOUBT)):
@@ -334,14 +340,8 @@ class Posting:
                 PostingBlocker(account=name, message=problem.message, part=problem.part if is_thread else None)
                 for problem in problems
             ]
-            previous = await self._ctx.read(
-                deliveries.last_duplicate_sent_at, draft_id, digest, account.id, now - DUPLICATE_TEXT_WINDOW
-            )
-            messages = [
-                *rule_errors,
-                account.login_error,
-                previous and f"The same text was posted there on {previous:%-d %B}.",
-            ]
+            duplicate = await find_duplicate(self._ctx, draft_id, digest, account.id)
+            messages = [*rule_errors, account.login_error, duplicate and f"{duplicate}."]
             row = latest_delivery(rows, account)
             if row and row.progress.state in UNSUCCESSFUL and may_be_live(row):
                 messages.append(describe(row, (await self._load_contexts([row]))[row.id]))

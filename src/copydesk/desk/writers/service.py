@@ -8,7 +8,14 @@ import msgspec
 from copydesk.desk.context import DeskContext
 from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
-from copydesk.desk.writers.open_writer import KEY, load_prices, open_endpoint, secret_name, secret_prefix, write_recorded
+from copydesk.desk.writers.open_writer import (
+    KEY,
+    load_prices,
+    open_endpoint,
+    secret_name,
+    secret_prefix,
+    write_recorded,
+)
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.token import Scope
 from copydesk.model.writer import (
@@ -110,7 +117,9 @@ class WriterSettings:
         stored_names = await self._ctx.vault.names()
         found = await self._ctx.read(stored.list_all)
         used = {secret_name(entry.endpoint, self._ctx.user) for entry in found if entry.endpoint.has_key}
-        unused = [key for key in stored_names if key.startswith(secret_prefix(self._ctx.user, name)) and key not in used]
+        unused = [
+            key for key in stored_names if key.startswith(secret_prefix(self._ctx.user, name)) and key not in used
+        ]
         for key in unused:
             await self._ctx.vault.remove(key)
         return len(unused)
