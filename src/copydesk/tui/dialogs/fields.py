@@ -24,7 +24,7 @@ from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.desk_tasks import DeskTask, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.inputs import Choice
+from copydesk.tui.widgets.inputs import Choice, focus_refused
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -184,10 +184,7 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
         self._error = clean(self._describe(message.error))
         self._show_note()
         wrong = {name for name, _ in message.error.errors} if isinstance(message.error, InvalidError) else set()
-        lines = [line for field, line in zip(self._fields, self.inputs, strict=True) if field.name in wrong]
-        # What is typed next is meant for the field that the error names.
-        if lines and not any(line.has_focus for line in lines):
-            lines[0].focus()
+        focus_refused([line for field, line in zip(self._fields, self.inputs, strict=True) if field.name in wrong])
 
     def _describe(self, error: CopydeskError) -> str:
         """Return the error with its fields called as the form labels them: `handle is missing`."""

@@ -39,7 +39,7 @@ from copydesk.tui.sources.messages import LocationTested, SourceRefused, SourceS
 from copydesk.tui.sources.pages import test_fetch_page
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.inputs import Choice, SafeInput
+from copydesk.tui.widgets.inputs import Choice, SafeInput, focus_refused
 from copydesk.tui.widgets.key_hints import KeyHintText, key_hint
 from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
@@ -263,10 +263,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
     def _show_error(self, message: SourceRefused) -> None:
         self._show_next_step()
         self._show_result([paragraph(safe_line(message.reason), "bad")])
-        wrong = [line for line in self.query(Input) if {line.id, line.name} & {*message.fields}]
-        # What is typed next is meant for the field that the error names.
-        if wrong and self.focused not in wrong:
-            wrong[0].focus()
+        focus_refused([line for line in self.query(Input) if {line.id, line.name} & {*message.fields}])
 
     def _show_result(self, blocks: Sequence[Block]) -> None:
         page = self.query_one("#found", Page)

@@ -3,7 +3,7 @@
 Control characters that a terminal would interpret are removed from what is pasted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -111,3 +111,10 @@ class SafeInput(Input):
 def with_label(label: str, field: Widget) -> Horizontal:
     """Return a field preceded by its label."""
     return Horizontal(Static(Content(label), classes="-label"), field, classes="-line", id=f"{field.id}-line")
+
+
+def focus_refused(fields: Sequence[Widget]) -> None:
+    """Focus the first of the fields that an error names, unless one of them has the focus."""
+    # What is typed next is meant for the field that the error names.
+    if fields and not any(field.has_focus for field in fields):
+        fields[0].focus()
