@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DEFAULT_TYPE = "rss"
 """The type of a URL whose host belongs to no type."""
 
-_QUERY = ConfigField(name="query", label="search", hint="search words; empty: top stories", in_form=True)
+_QUERY = ConfigField(name="query", label="search", hint="words; empty: top stories", in_form=True)
 
 SOURCE_TYPES: dict[str, SourceTypeInfo] = {
     info.name: info

@@ -492,7 +492,7 @@ def nothing_needs_you() -> str:
 
 SEND_AGAIN = "send again"
 DROP = "drop"
-SEARCH_PLACEHOLDER = 'words, "exact phrase", prefix*, -without'
+SEARCH_PLACEHOLDER = 'words, "a phrase", prefix*, -without'
 MARKS_LOADING = "The marked drafts are still loading. Try again."
 ITEM_WITHOUT_LINK = "The source item has no link."
 
@@ -1781,13 +1781,13 @@ SOURCE_FIELDS = {
     "images": "images",
 }
 SOURCE_PLACEHOLDERS = {
-    "url": "https://example.org or its feed",
+    "url": "https://…, site or feed",
     "name": "name from the feed",
     "weight": "0 to 10; default 1",
-    "interval": "minutes; default: automatic",
-    "include": "words or /regex/, one must match",
-    "exclude": "words or /regex/, none may match",
-    "tags": "put on each of its drafts",
+    "interval": "minutes; else automatic",
+    "include": "one of: words, /regex/",
+    "exclude": "none of: words, /regex/",
+    "tags": "put on its drafts",
     "images": "propose (default), attach or never",
 }
 SOURCE_FORM_CANCEL = "cancel"
@@ -2034,7 +2034,7 @@ NO_EXPERIMENTS_HINT = " creates one: new drafts take turns with two to five vari
 PARAMETER_FIELD = "Parameter"
 PARAMETER_PLACEHOLDER = "e.g. hashtags"
 POSTS_FIELD = "Posts each"
-POSTS_PLACEHOLDER = "per variant; if empty, as below"
+POSTS_PLACEHOLDER = "empty: as below"
 RATE = "Rate"
 REASON_FIELD = "Reason"
 REASON_PLACEHOLDER = "needed before the plan is complete"
@@ -2493,7 +2493,7 @@ SETUP_TITLE = "Setup"
 SIGN_IN_APPROVE = "Approve access in your browser. If none opened, open this page:"
 SIGN_IN_NO_BROWSER = "No browser found. Open this page in one, approve access, and paste the URL it ends on:"
 SIGN_IN_OPENING = "Opening the sign-in page…"
-SIGN_IN_PASTE = "or paste the URL that the browser ends on"
+SIGN_IN_PASTE = "or paste the browser's final URL"
 VOICE_AVOID = "Avoid"
 VOICE_HASHTAGS = "Your hashtags"
 VOICE_AVOID_EMPTY = "nothing"
@@ -2532,7 +2532,7 @@ VOICE_TITLE = "Voice"
 WRITER_ADD_HINT = "add a language model"
 WRITER_USE_HINT = "use it to write drafts; the offline writer takes over if it fails"
 WRITER_EDIT_HINT = "edit the voice and preview it on a real item"
-ENDPOINT_PLACEHOLDER = "empty for OpenAI or Anthropic; https://…/v1"
+ENDPOINT_PLACEHOLDER = "https://…/v1; empty: OpenAI or Anthropic"
 FIELD_KEY = "key"
 FIELD_MODEL = "model"
 FIELD_PRICE = "price"
@@ -2540,16 +2540,16 @@ FIELD_PROTOCOL = "protocol"
 FIELD_SPENDING = "this month"
 FIELD_STRUCTURED = "structured output"
 KEY_MISSING = "none"
-KEY_PLACEHOLDER = "empty if the server needs none"
+KEY_PLACEHOLDER = "empty if none needed"
 KEY_STORED = "stored"
-MODEL_PLACEHOLDER = "as the server names it"
+MODEL_PLACEHOLDER = "name on the server"
 PRICE_KNOWN = "in the settings"
 PRICE_UNKNOWN = "unknown; add it to [prices] in the settings"
 PROTOCOL_PLACEHOLDER = "openai (most servers) or anthropic"
 REMOVE_WRITER = "remove"
 WRITER_FORM_TITLE = "Add a language model and test it"
 ADD_AND_TEST = "add and test"
-WRITER_NAME_PLACEHOLDER = "a short name of your choice"
+WRITER_NAME_PLACEHOLDER = "any short name"
 WRITER_BUILT_IN = "built in"
 WRITER_NOT_ASKED = "not used"
 WRITERS_TITLE = "Writers"

@@ -63,7 +63,7 @@ async def test_placeholders_fit_80_columns(tmp_path: Path) -> None:
     async with open_setup(tmp_path, size=(80, 24)) as ui:
         await open_writers(ui)
         await ui.press("A")
-        await wait_for_text(ui, "empty for OpenAI or Anthropic; https://…/v1")
+        await wait_for_text(ui, "https://…/v1; empty: OpenAI or Anthropic")
 
 
 async def test_failed_test_stays_in_the_form(tmp_path: Path) -> None:
