@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from copydesk.model.schedule import Slot
 from copydesk.scheduling.slots import HORIZON, ApprovedDraft, occurrences, plan_drafts
+from copydesk.scheduling.time_text import parse_time
 from copydesk.scheduling.wall_time import instant_of, instant_of_wall, moved_instant, wall_time_at
 from dst_transitions import FIRST, LAST, MINUTE, find_transitions, first_instants, wall_time_exists
 from sampling import EXHAUSTIVE
@@ -76,6 +77,17 @@ def test_wall_time_maps_to_first_displayed_instant():
         walls, _ = slots_around(zone, change)
         for wall in walls:
             assert instant_of_wall(wall, zone) == expected_instant(wall, instants_by_wall), (zone, wall)
+
+
+def test_typed_time_is_the_next_one_around_changes():
+    """Two instants show a repeated time, and either may be the next."""
+    for zone, change in all_changes():
+        for now in (change.at + count * 10 * MINUTE - MINUTE / 2 for count in range(-6, 7)):
+            for at in (now + count * 10 * MINUTE + MINUTE / 2 for count in range(12)):
+                wall = at.astimezone(zone).replace(tzinfo=None)
+                shown = [at + shift for shift in (-abs(change.shift), timedelta(0)) if at + shift > now]
+                expected = next(early for early in shown if early.astimezone(zone).replace(tzinfo=None) == wall)
+                assert parse_time(f"{wall:%H:%M}", zone, now).at == expected, (zone, now, wall)
 
 
 def test_slots_occur_once_around_changes():

@@ -156,6 +156,15 @@ def test_offset_selects_second_repeated_time():
     assert scheduled.wall_time.wall == "2027-10-31T02:30#2"
 
 
+@pytest.mark.parametrize("text", ["2:45am", "today 2:45", "sun 2:45", "31 oct 2:45", "2027-10-31 2:45"])
+def test_repeated_time_is_the_next_one(text):
+    before, between, after = (datetime(2027, 10, 31, hour, 10, tzinfo=UTC) for hour in (0, 1, 2))
+    assert read(text, before).at == datetime(2027, 10, 31, 0, 45, tzinfo=UTC)
+    second = read(text, between)
+    assert (second.at, second.wall_time.wall) == (datetime(2027, 10, 31, 1, 45, tzinfo=UTC), "2027-10-31T02:45#2")
+    assert parse_time("2027-10-31 2:45", PRAGUE, after, allow_past=True).wall_time.wall == "2027-10-31T02:45"
+
+
 def test_today_is_the_users_day():
     late = datetime(2026, 11, 21, 23, 30, tzinfo=UTC)  # Sunday in Prague, Saturday in New York
     assert read("tomorrow 9", late).wall_time.wall == "2026-11-23T09:00"

@@ -12,7 +12,13 @@ from zoneinfo import ZoneInfo
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.schedule import Slot
 from copydesk.model.validation import scheduled_time_problem
-from copydesk.scheduling.wall_time import ScheduledTime, is_repeated, scheduled_at_instant, scheduled_at_wall_time
+from copydesk.scheduling.wall_time import (
+    ScheduledTime,
+    is_repeated,
+    next_at_wall_time,
+    scheduled_at_instant,
+    scheduled_at_wall_time,
+)
 from copydesk.text import clean
 from copydesk.text.formatting import format_relative
 
@@ -167,7 +173,7 @@ def parse_time(
     normalized = normalize_text(text)
     try:
         scheduled = (
-            _parse_iso(normalized, zone)
+            _parse_iso(normalized, zone, now)
             or _parse_relative(normalized, zone, now)
             or _parse_time_only(normalized, zone, now)
             or _parse_day_and_time(normalized, zone, now, field)
@@ -186,7 +192,7 @@ def parse_time(
     return scheduled
 
 
-def _parse_iso(normalized: str, zone: ZoneInfo) -> ScheduledTime | None:
+def _parse_iso(normalized: str, zone: ZoneInfo, now: datetime) -> ScheduledTime | None:
     match = _ISO.fullmatch(normalized)
     if match is None:
         return None
@@ -195,7 +201,7 @@ def _parse_iso(normalized: str, zone: ZoneInfo) -> ScheduledTime | None:
         parsed = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return scheduled_at_wall_time(parsed, zone) if parsed.tzinfo is None else scheduled_at_instant(parsed, zone)
+    return next_at_wall_time(parsed, zone, now) if parsed.tzinfo is None else scheduled_at_instant(parsed, zone)
 
 
 def _parse_relative(normalized: str, zone: ZoneInfo, now: datetime) -> ScheduledTime | None:
@@ -311,7 +317,7 @@ def _first_in_future(days: Iterable[date], clock: time, zone: ZoneInfo, now: dat
     """Return the first of `days` on which the time is still ahead, else the last, which is then refused as past."""
     scheduled = None
     for day in days:
-        scheduled = scheduled_at_wall_time(datetime.combine(day, clock), zone)
+        scheduled = next_at_wall_time(datetime.combine(day, clock), zone, now)
         if scheduled.at > now:
             break
     return scheduled

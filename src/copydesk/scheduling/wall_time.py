@@ -146,6 +146,16 @@ def scheduled_at_wall_time(wall: datetime, zone: ZoneInfo) -> ScheduledTime:
     )
 
 
+def next_at_wall_time(wall: datetime, zone: ZoneInfo, now: datetime) -> ScheduledTime:
+    """Return the scheduled time at `wall`; of a repeated one the second occurrence if only that is after `now`."""
+    first = scheduled_at_wall_time(wall, zone)
+    if first.at > now or not is_repeated(wall, zone):
+        return first
+    second = instant_of_wall(wall, zone, second=True)
+    # If both are past, the first is what a wall time without a suffix stands for.
+    return scheduled_at_instant(second, zone) if second > now else first
+
+
 def wall_time_at(at: datetime, zone: ZoneInfo) -> WallTime:
     """Return the wall time in `zone` at the instant `at`; `instant_of` returns exactly that instant."""
     local = at.astimezone(zone)
