@@ -1,9 +1,17 @@
 """Tests for the decision which undone changes leave the history of a draft."""
 
 import random
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Connection, insert, update
 
 from copydesk.model.transitions import EventKind
-from copydesk.store.retention import UndoneStep, find_undone
+from copydesk.store import tables
+from copydesk.store.database import Database
+from copydesk.store.raw_sql import dbapi_connection
+from copydesk.store.retention import UndoneStep, delete_undone, find_undone
+from store_fixtures import NOW, add_draft, add_item, add_user
 
 
 class History:
@@ -195,3 +203,30 @@ def test_rest_of_any_history_is_consistent_and_can_be_undone() -> None:
             history.undo_change()
         history.assert_consistent()
     assert removed > 100
+
+
+@pytest.mark.sqlite("plans of SQLite")
+async def test_pruning_of_history_names_the_user_in_each_query(store: Database) -> None:
+    statements: list[str] = []
+
+    def prune(conn: Connection) -> tuple[str, list[str]]:
+        user = add_user(conn)
+        draft = {"draft_id": add_draft(conn, user, add_item(conn, user, None)), "user_id": user}
+        event = draft | {"at": NOW, "who": "Ada", "action": "edit"}
+        change = event | {"rid": 1, "version": 2, "kind": EventKind.CHANGE, "of_rid": None}
+        undo = event | {"rid": 2, "version": 3, "kind": EventKind.UNDO, "of_rid": 1}
+        conn.execute(insert(tables.draft_event), [change, undo])
+        conn.execute(update(tables.draft).values(redo_rid=2))
+        driver = dbapi_connection(conn)
+        driver.set_trace_callback(statements.append)
+        assert delete_undone(conn, user, [1], NOW + timedelta(days=1)) == 2
+        driver.set_trace_callback(None)
+        # Triggers are traced as comments.
+        statements[:] = [statement for statement in statements if not statement.startswith("--")]
+        return user, [row[3] for query in statements for row in driver.execute(f"EXPLAIN QUERY PLAN {query}")]
+
+    user, plan = await store.write(prune)
+    assert len(statements) == 5
+    assert all(f"user_id = '{user}'" in statement for statement in statements)
+    # A history is found by its draft, not among all events of the user.
+    assert not any(step.startswith("SCAN") or "user_id" in step or "B-TREE" in step for step in plan)

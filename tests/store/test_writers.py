@@ -1,6 +1,7 @@
 """Tests for the endpoints of language models."""
 
-from sqlalchemy import Connection
+import pytest
+from sqlalchemy import Connection, event
 
 from copydesk.model.writer import Endpoint, WireProtocol
 from copydesk.store import writers
@@ -21,3 +22,22 @@ async def test_outcome_is_stored_unless_the_endpoint_was_replaced(store: Databas
         return errors
 
     assert await store.write(work) == ["no", "no"]
+
+
+@pytest.mark.sqlite("plans of SQLite")
+async def test_position_of_a_request_is_found_by_index(store: Database) -> None:
+    def plan(connection: Connection) -> list[str]:
+        executed: list[tuple[str, tuple[object, ...]]] = []
+
+        def record(_c: object, _k: object, text: str, values: tuple[object, ...], *_: object) -> None:
+            executed.append((text, values))
+
+        event.listen(connection, "before_cursor_execute", record)
+        writers.add_requests(connection, "nobody", "none", ())
+        ((text, values),) = executed
+        assert "nobody" in values
+        return [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)]
+
+    (step,) = await store.read(plan)
+    assert step.startswith("SEARCH")
+    assert "draft_id=?" in step

@@ -41,7 +41,8 @@ _OLD_UNDOS: Final = f"""SELECT DISTINCT draft.rid FROM draft_event JOIN draft ON
         AND kind = '{EventKind.UNDO.value}' AND at < :before"""  # noqa: S608 - words of our own
 _EVENTS: Final = """SELECT draft_event.rid, at, draft_event.kind, of_rid, bulk_action.id IS NOT NULL
     FROM draft_event LEFT JOIN bulk_action ON bulk_action.id = draft_event.bulk_id
-    WHERE draft_id = ? ORDER BY version"""
+    WHERE draft_id = ? AND +draft_event.user_id = ? ORDER BY version"""
+_DELETE_EVENT: Final = "DELETE FROM draft_event WHERE rid = ? AND user_id = ?"
 # The last run is shown as such, however old.
 _OLD_RUNS: Final = f"""SELECT id FROM run WHERE user_id = :user AND ended_at < :before
     AND status NOT IN ('{RunStatus.QUEUED.value}', '{RunStatus.RUNNING.value}')
@@ -133,11 +134,11 @@ def delete_undone(conn: Connection, user_id: str, rids: Sequence[int], before: d
     for rid in rids:
         query = "SELECT id, redo_rid FROM draft WHERE rid = ? AND user_id = ?"
         draft_id, redo_rid = execute_sql(conn, query, (rid, user_id)).fetchone() or (None, None)
-        events = [UndoneStep(*values) for values in execute_sql(conn, _EVENTS, (draft_id,))]
+        events = [UndoneStep(*values) for values in execute_sql(conn, _EVENTS, (draft_id, user_id))]
         undone = find_undone(events, to_microseconds(before))
         if redo_rid in undone:
-            execute_sql(conn, "UPDATE draft SET redo_rid = NULL WHERE rid = ?", (rid,))
-        count += execute_many(conn, "DELETE FROM draft_event WHERE rid = ?", [(event_rid,) for event_rid in undone])
+            execute_sql(conn, "UPDATE draft SET redo_rid = NULL WHERE rid = ? AND user_id = ?", (rid, user_id))
+        count += execute_many(conn, _DELETE_EVENT, [(event_rid, user_id) for event_rid in undone])
     return count
 
 

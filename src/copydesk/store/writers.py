@@ -81,8 +81,8 @@ def load_spending(conn: Connection, user_id: str, now: datetime) -> Spending:
 
 def add_requests(conn: Connection, user_id: str, draft_id: str, requests: Sequence[ModelRequest]) -> None:
     """Store the requests that led to a draft, after those that are stored already."""
-    last = select(func.max(model_request.c.position)).where(model_request.c.draft_id == draft_id)
-    start = conn.execute(last).scalar()
+    conditions = (model_request.c.user_id == user_id, model_request.c.draft_id == draft_id)
+    start = conn.execute(select(func.max(model_request.c.position)).where(*conditions)).scalar()
     first = 0 if start is None else start + 1
     rows = [
         {"user_id": user_id, "draft_id": draft_id, "position": position, "request": request}
