@@ -275,14 +275,16 @@ async def test_keys_in_two_backends_are_an_error(tmp_path: Path) -> None:
 
 async def test_unused_images_are_counted(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
-        assert await examine_topic(desk, "images") == [(Verdict.OK, "0 stored, 0.0 MiB.")]
+        assert await examine_topic(desk, "images") == [(Verdict.OK, "0 stored for all users, 0.0 MiB.")]
         folder = desk.settings.images_folder
         url = await store_image(desk, drawing())
         (folder / ".begun").write_bytes(b"x")
         await create_approved_draft(desk, images=[{"url": url, "source": "UPLOAD"}])
-        assert await examine_topic(desk, "images") == [(Verdict.OK, "1 stored, 0.0 MiB.")]
+        assert await examine_topic(desk, "images") == [(Verdict.OK, "1 stored for all users, 0.0 MiB.")]
         save(folder, photo(800, 600))
-        assert await examine_topic(desk, "images") == [(Verdict.OK, "2 stored, 0.1 MiB. 1 of them unused, 0.1 MiB.")]
+        assert await examine_topic(desk, "images") == [
+            (Verdict.OK, "2 stored for all users, 0.1 MiB. 1 of them unused, 0.1 MiB.")
+        ]
 
 
 async def test_missing_pillow_is_reported_only_for_approved_images(

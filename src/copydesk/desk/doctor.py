@@ -452,7 +452,7 @@ async def _check_vault(desk: Desk) -> CheckFinding:
 async def _check_images(desk: Desk) -> CheckFinding:
     """Report the stored images, the orphans among them, and a missing Pillow if images are about to be posted."""
     storage = await desk.drafts.images.storage()
-    message = f"{storage.count} stored, {storage.size / 2**20:.1f} MiB."
+    message = f"{storage.count} stored for all users, {storage.size / 2**20:.1f} MiB."
     if storage.orphan_count:
         message += f" {storage.orphan_count} of them unused, {storage.orphan_size / 2**20:.1f} MiB."
     if find_spec("PIL") is None and storage.has_postable:

@@ -147,7 +147,7 @@ class Retention:
             return 0
         from copydesk.images.storage import delete_unused  # noqa: PLC0415 - seldom needed
 
-        used = await self._ctx.read(drafts.list_stored_image_digests)
+        used = await self._ctx.database.read(drafts.list_stored_image_digests)
         # A draft that gets an image only now has made its file young again.
         await self._prune_batches(before, stored_images.list_old, stored_images.delete)
         work = partial(delete_unused, self._ctx.settings.images_folder, used, before)

@@ -136,7 +136,7 @@ async def delete_user(desk: Desk, ctx: SharedContext) -> None:
 
 def _list_image_digests(conn: Transaction) -> frozenset[str]:
     """Return the SHA-256 of every image that any user stored or has in a draft."""
-    return drafts.list_stored_image_digests(conn, "") | stored_images.list_digests(conn)
+    return drafts.list_stored_image_digests(conn) | stored_images.list_digests(conn)
 
 
 def _raise_if_posting(conn: Transaction, user: User) -> None:

@@ -506,7 +506,7 @@ def _is_image(user_id: str, draft_id: str, number: int, *, proposed: bool) -> Co
     return draft_image.c.id == ordered_ids.offset(number - 1).limit(1).scalar_subquery()
 
 
-def list_stored_image_digests(conn: Connection, user_id: str) -> frozenset[str]:  # noqa: ARG001 - the folder is shared by all users
+def list_stored_image_digests(conn: Connection) -> frozenset[str]:
     """Return the SHA-256 of every stored image that any draft of any user refers to."""
     digests: set[str] = set()
     for column in (draft_image.c.url, draft_image.c.stored):

@@ -27,15 +27,15 @@ _TIMED_OUT = Thumbnail(message="Reading it takes too long.")
 
 
 class ImageStorage(Struct, frozen=True):
-    """The images that are stored on this machine; sizes in bytes."""
+    """The images that are stored on this machine, those of all users together; sizes in bytes."""
 
     count: int
     size: int
     orphan_count: int
-    """Images that belong to no draft any more."""
+    """Images that belong to no draft of any user any more."""
     orphan_size: int
     has_postable: bool
-    """A draft that may still be posted has images."""
+    """A draft of this desk that may still be posted has images."""
 
 
 class DraftImages:
@@ -104,10 +104,10 @@ class DraftImages:
 
     @operation
     async def storage(self) -> ImageStorage:
-        """Return how many images are stored, and how many of them no draft has any more."""
+        """Return how many images are stored for all users, and how many of them no draft has any more."""
         from copydesk.images.storage import list_stored  # noqa: PLC0415 - as above
 
-        referenced = await self._ctx.read(drafts.list_stored_image_digests)
+        referenced = await self._ctx.database.read(drafts.list_stored_image_digests)
         stored = await asyncio.to_thread(list_stored, self._ctx.settings.images_folder)
         orphans = [size for digest, size in stored.items() if digest not in referenced]
         return ImageStorage(
