@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.desk import Desk, open_desk
+from copydesk.desk import Desk, leases, open_desk
 from copydesk.desk import idempotency as idempotency_module
 from copydesk.desk.idempotency import KEY_LIFETIME, MAX_DURATION, Idempotency, Outcome
 from copydesk.errors import (
@@ -270,7 +270,7 @@ async def test_refused_unit_of_a_batch_does_not_count_as_a_write(tmp_path):
 async def other_process(home: Path, monkeypatch: pytest.MonkeyPatch, owner: str) -> None:
     """Let the following requests be those of the process `owner`; DEAD is dead, ALIVE alive."""
     monkeypatch.setattr(idempotency_module, "current_owner", lambda: owner)
-    monkeypatch.setattr(idempotency_module, "is_alive", lambda name: name == ALIVE)
+    monkeypatch.setattr(leases, "is_alive", lambda name, **_: {DEAD: False, ALIVE: True}.get(name))
 
 
 async def test_request_in_progress_in_another_process_is_refused(tmp_path, monkeypatch):
@@ -281,7 +281,7 @@ async def test_request_in_progress_in_another_process_is_refused(tmp_path, monke
         await other_process(tmp_path, monkeypatch, "here/3/3")
         with pytest.raises(RequestInProgressError):
             await desk.idempotency.run(KEY, FINGERPRINT, create(desk))
-        watch.now += MAX_DURATION
+        watch.now += MAX_DURATION + timedelta(seconds=1)
         with pytest.raises(ResponseLostError):
             await desk.idempotency.run(KEY, FINGERPRINT, create(desk))
     assert draft_count(tmp_path) == 1
@@ -291,6 +291,18 @@ async def test_process_that_has_ended_is_not_waited_for(tmp_path, monkeypatch):
     async with open_desk_at(tmp_path) as desk:
         await other_process(tmp_path, monkeypatch, DEAD)
         await kill_after_effect(desk)
+        await other_process(tmp_path, monkeypatch, "here/3/3")
+        with pytest.raises(ResponseLostError):
+            await desk.idempotency.run(KEY, FINGERPRINT, create(desk))
+
+
+async def test_machine_whose_clock_was_ahead_is_not_waited_for(tmp_path, monkeypatch):
+    watch = Watch()
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        await other_process(tmp_path, monkeypatch, "elsewhere/1/1")
+        watch.now += timedelta(days=1)
+        await kill_after_effect(desk)
+        watch.now -= timedelta(days=1)
         await other_process(tmp_path, monkeypatch, "here/3/3")
         with pytest.raises(ResponseLostError):
             await desk.idempotency.run(KEY, FINGERPRINT, create(desk))

@@ -47,10 +47,11 @@ def read_monotonic() -> MonotonicReading:
         seconds, counts_sleep = time.clock_gettime(time.CLOCK_BOOTTIME), True
     else:
         seconds, counts_sleep = time.monotonic(), sys.platform == "darwin"
-    return MonotonicReading(boot=_read_boot_id(), seconds=seconds, counts_sleep=counts_sleep)
+    return MonotonicReading(boot=read_boot_id(), seconds=seconds, counts_sleep=counts_sleep)
 
 
-def _read_boot_id() -> str:
+def read_boot_id() -> str:
+    """Return the id of this boot of the machine; empty if the system does not provide one."""
     try:
         return _BOOT_ID.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):

@@ -15,13 +15,13 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from copydesk.desk.context import DeskContext, guard_writes
-from copydesk.desk.leases import current_owner, is_alive
+from copydesk.desk.leases import current_owner, is_lease_held
 from copydesk.desk.operation import operation
 from copydesk.errors import (
     FieldError,
@@ -125,7 +125,7 @@ class Idempotency:
         now = self._ctx.clock()
         earlier = await self._ctx.read(idempotency.find, key, now - KEY_LIFETIME)
         if earlier is not None:
-            return _replay(earlier, fingerprint, now)
+            return self._replay(earlier, fingerprint)
         request = KeyedRequest(id=new_id(now), key=key, fingerprint=fingerprint, owner=current_owner(), created_at=now)
         guard = _Guard(request, encode_result)
         try:
@@ -141,8 +141,19 @@ class Idempotency:
         except _KeyTakenError:
             earlier = await self._ctx.read(idempotency.find, key, now - KEY_LIFETIME)
             assert earlier is not None
-            return _replay(earlier, fingerprint, now)
+            return self._replay(earlier, fingerprint)
         return outcome
+
+    def _replay(self, earlier: KeyedRequest, fingerprint: bytes) -> Outcome:
+        """Return the response of an earlier attempt. Raise an error if there is none."""
+        _check_same(fingerprint, earlier.fingerprint)
+        if earlier.response is not None:
+            return Outcome(response=earlier.response, is_replay=True)
+        # This process would know that it is still at it.
+        is_of_other = earlier.owner != current_owner()
+        if is_of_other and is_lease_held(self._ctx, earlier.owner, earlier.created_at + MAX_DURATION, MAX_DURATION):
+            raise RequestInProgressError
+        raise ResponseLostError
 
     async def _store(self, guard: "_Guard", response: bytes) -> None:
         try:
@@ -187,15 +198,3 @@ class _Guard:
 def _check_same(fingerprint: bytes, earlier: bytes) -> None:
     if fingerprint != earlier:
         raise KeyReusedError
-
-
-def _replay(earlier: KeyedRequest, fingerprint: bytes, now: datetime) -> Outcome:
-    """Return the response of an earlier attempt. Raise an error if there is none."""
-    _check_same(fingerprint, earlier.fingerprint)
-    if earlier.response is not None:
-        return Outcome(response=earlier.response, is_replay=True)
-    # This process would know that it is still at it.
-    may_be_running = earlier.owner != current_owner() and is_alive(earlier.owner) is not False
-    if may_be_running and now - earlier.created_at < MAX_DURATION:
-        raise RequestInProgressError
-    raise ResponseLostError

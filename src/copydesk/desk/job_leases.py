@@ -1,13 +1,13 @@
 """Leases of background jobs: each job runs in one process at a time."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from msgspec.structs import replace
 
 from copydesk.desk.confidence import REFRESH_EVERY
 from copydesk.desk.context import DeskContext
-from copydesk.desk.leases import current_owner, is_lease_abandoned
+from copydesk.desk.leases import current_owner, is_lease_held
 from copydesk.desk.operation import operation
 from copydesk.desk.publishing.grace import missed_cutoffs
 from copydesk.errors import CopydeskError
@@ -40,7 +40,7 @@ class JobLeases:
         # The turn of a write comes when those before it have been committed.
         load = self._ctx.write_unguarded if settled else self._ctx.read
         due_work = await load(jobs.load_due_work, now, cutoffs, REFRESH_EVERY)
-        return replace(due_work, running=frozenset(state.name for state in due_work.jobs if _is_held(state, now)))
+        return replace(due_work, running=frozenset(state.name for state in due_work.jobs if self._is_held(state)))
 
     @operation
     async def states(self) -> tuple[JobState, ...]:
@@ -50,18 +50,19 @@ class JobLeases:
     @operation
     async def acquire(self, name: JobName, states: Sequence[JobState]) -> JobLease | None:
         """Acquire the lease of a job; return None if a live process holds it, or began it since `states` were read."""
-        now = self._ctx.clock()
         state = next((state for state in states if state.name == name), None)
-        if state is not None and _is_held(state, now):
+        if state is not None and self._is_held(state):
             return None
+        now = self._ctx.clock()
         lease = JobLease(id=new_id(now), job=name, owner=current_owner(), lease_until=now + LEASE_DURATION)
         acquired = await self._ctx.write(
             jobs.acquire_lease,
             lease,
             now,
             last_began_at=state.began_at if state else None,
-            # Compare-and-set: of two processes that both found the owner dead, one gets the lease.
-            abandoned_owner=state.owner if state and _is_abandoned(state, now) else None,
+            # Compare-and-set: of two processes that both found the owner dead, one gets the lease. One that has just
+            # expired is left to the write: its owner may renew it first.
+            abandoned_owner=state.owner if state and state.lease_until and state.lease_until >= now else None,
             # Its process died, perhaps because of the job, which waits if that happens again.
             repeats_killed=state is not None and state.owner is not None and state.is_unfinished,
         )
@@ -78,14 +79,8 @@ class JobLeases:
         message = _error_message(error) if error is not None else None
         await self._ctx.write(jobs.release_lease, lease, self._ctx.clock(), finished=finished, error=message)
 
-
-def _is_held(state: JobState, now: datetime) -> bool:
-    is_current = state.owner is not None and state.lease_until is not None and state.lease_until >= now
-    return is_current and not _is_abandoned(state, now)
-
-
-def _is_abandoned(state: JobState, now: datetime) -> bool:
-    return is_lease_abandoned(state.owner, state.lease_until, now, LEASE_DURATION)
+    def _is_held(self, state: JobState) -> bool:
+        return is_lease_held(self._ctx, state.owner, state.lease_until, LEASE_DURATION)
 
 
 def _error_message(error: Exception) -> str:

@@ -1,7 +1,7 @@
 """Pipeline runs: their queue, progress, results and totals."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -24,11 +24,12 @@ _INSERT = BulkInsert(
 )
 _IS_UNFINISHED = f"user_id = ? AND id = ? AND status IN ('{RunStatus.QUEUED.value}', '{RunStatus.RUNNING.value}')"
 _IS_QUEUED = f"user_id = :user AND id = :run AND status = '{RunStatus.QUEUED.value}'"
-# An older queued run goes first, unless its lease has expired because its process died. Ids sort by creation time.
+# An older queued run goes first, unless its lease has expired because its process died, or was written by a clock that
+# was ahead. Ids sort by creation time.
 _START = f"""UPDATE run SET status = '{RunStatus.RUNNING.value}', started_at = :now WHERE {_IS_QUEUED}
     AND NOT EXISTS (SELECT 1 FROM run WHERE user_id = :user AND status = '{RunStatus.RUNNING.value}')
     AND NOT EXISTS (SELECT 1 FROM run AS other WHERE user_id = :user AND status = '{RunStatus.QUEUED.value}'
-        AND other.id < :run AND other.lease_until > :now)"""  # noqa: S608 - words of our own
+        AND other.id < :run AND other.lease_until > :now AND other.lease_until <= :latest)"""  # noqa: S608 - words of our own
 
 
 class RunLease(Struct, frozen=True):
@@ -82,13 +83,18 @@ def list_newest(conn: Connection, user_id: str, limit: int, before: str | None) 
     return tuple(_run(row) for row in _COLUMNS.decode(raw_sql.execute_sql(conn, query, values)))
 
 
-def claim(conn: Connection, user_id: str, run_id: str, *, owner: str, now: datetime, lease_until: datetime) -> bool:
+def claim(conn: Connection, user_id: str, lease: RunLease, now: datetime, *, tolerance: timedelta) -> bool:
     """Start a queued run and return True, if no other run is running and no older one waits with a valid lease.
 
-    Renews the lease of the queued run in any case.
+    A valid lease ends at most `tolerance` later than this one. Renews the lease of the queued run in any case.
     """
-    times = {"now": to_microseconds(now), "lease": to_microseconds(lease_until)}
-    values = {"user": user_id, "run": run_id, "owner": owner, **times}
+    latest = lease.lease_until + tolerance
+    times = {
+        "now": to_microseconds(now),
+        "lease": to_microseconds(lease.lease_until),
+        "latest": to_microseconds(latest),
+    }
+    values = {"user": user_id, "run": lease.id, "owner": lease.owner, **times}
     # Two statements: the lease is renewed even if the run cannot start yet, or later runs would pass it.
     raw_sql.execute_sql(conn, f"UPDATE run SET owner = :owner, lease_until = :lease WHERE {_IS_QUEUED}", values)  # noqa: S608
     return raw_sql.execute_sql(conn, _START, values).rowcount == 1

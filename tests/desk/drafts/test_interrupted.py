@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.desk import Desk
-from copydesk.desk.drafts import interrupted, review
+from copydesk.desk import Desk, leases
+from copydesk.desk.drafts import review
 from copydesk.desk.drafts.review import Review
 from copydesk.errors import ConflictError, InvalidError
 from copydesk.model.draft import Action, Status
@@ -53,7 +53,7 @@ async def kill_in_second_batch(
     with pytest.raises(asyncio.CancelledError):
         await change
     monkeypatch.setattr(desk._context, "write_groups", write_groups)
-    monkeypatch.setattr(interrupted, "is_alive", lambda _: False)
+    monkeypatch.setattr(leases, "is_alive", lambda *_, **_options: False)
     (bulk,) = await desk.drafts.interrupted_bulks()
     return bulk
 
@@ -72,6 +72,16 @@ async def test_interrupted_bulk_is_told(desk: Desk, monkeypatch: pytest.MonkeyPa
         "Interrupted: approve, 100 of 130 drafts done. To finish it: `copydesk draft resume`."
         " To undo it: `copydesk draft resume --undo`."
     )
+
+
+@pytest.mark.parametrize(("clock_ahead", "is_told"), [(timedelta(seconds=1), False), (timedelta(hours=1), True)])
+async def test_bulk_of_another_machine_whose_clock_is_ahead(
+    desk: Desk, watch: Watch, monkeypatch: pytest.MonkeyPatch, clock_ahead: timedelta, *, is_told: bool
+) -> None:
+    await kill_in_second_batch(desk, monkeypatch, desk.drafts.bulk_all(Action.APPROVE, await create_drafts(desk)))
+    monkeypatch.setattr(leases, "is_alive", lambda *_, **_options: None)
+    watch.now -= clock_ahead
+    assert bool(await desk.drafts.interrupted_bulks()) == is_told
 
 
 async def test_resumed_bulk_is_undone_as_one(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ from desk_fixtures import (
 )
 from posting_fixtures import connect_account
 
+CLAIM_DURATION = timedelta(hours=1)
+"""Of a claim of another process."""
 WRITER = "copydesk.drafting.writer.get_writer"
 PAGE = "https://rivernews.example/library"
 PICTURE = "https://rivernews.example/drills.jpg"
@@ -457,9 +460,19 @@ async def test_claim_is_held_until_its_lease_is_over(tmp_path, monkeypatch):
     async with open_desk_at(tmp_path, web_with_page(), clock) as desk:
         (draft_id,) = await create_drafts(desk)
         await claim_for_other(desk, draft_id, owner="elsewhere/1/1")
-        clock.now = NOW.replace(year=2027)
+        clock.now = NOW + CLAIM_DURATION
         assert len(await desk.generation.drain()) == 0
         clock.advance(0.001)
+        assert len(await desk.generation.drain()) == 1
+
+
+async def test_claim_of_a_clock_that_was_ahead_is_taken_over(tmp_path):
+    """A text of a machine that died waited until the time of its clock."""
+    clock = Watch()
+    async with open_desk_at(tmp_path, web_with_page(), clock) as desk:
+        (draft_id,) = await create_drafts(desk)
+        await claim_for_other(desk, draft_id, owner="elsewhere/1/1")
+        clock.advance(-86_400)
         assert len(await desk.generation.drain()) == 1
 
 
@@ -809,7 +822,7 @@ async def claim_for_other(desk: Desk, draft_id: str, owner: str) -> bool:
 
 def foreign_claim(id: str, owner: str = "elsewhere/2/2") -> generation.GenerationClaim:
     """Return a claim of a process on another host."""
-    return generation.GenerationClaim(id=id, owner=owner, lease_until=NOW.replace(year=2027))
+    return generation.GenerationClaim(id=id, owner=owner, lease_until=NOW + CLAIM_DURATION)
 
 
 async def test_recent_texts_are_analyzed_once(tmp_path, monkeypatch):

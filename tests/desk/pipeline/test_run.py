@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+from copydesk.desk.pipeline.service import _try_start
 from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.drafting.writer import Brief, WriterResult
 from copydesk.errors import DeclineReason, InvalidError, NotFoundError, WriterError
@@ -349,3 +350,29 @@ async def test_run_on_another_host_is_interrupted_after_lease(tmp_path):
         (interrupted,) = await desk.pipeline.recover()
 
     assert (interrupted.id, interrupted.status) == (run.id, RunStatus.INTERRUPTED)
+
+
+@pytest.mark.parametrize("status", [RunStatus.QUEUED, RunStatus.RUNNING])
+async def test_run_of_a_clock_that_was_ahead_holds_up_no_other(tmp_path, status):
+    """No run could start before the time of that clock."""
+    tomorrow = int(NOW.timestamp() + 86_400) * 1_000_000
+    async with open_desk_at(tmp_path, FakeWeb()) as desk:
+        await desk.pipeline.queue()
+        update = "UPDATE run SET status = ?, owner = 'elsewhere/1/1', lease_until = ?"
+        execute_sql(tmp_path, update, status.value, tomorrow)
+        run = await asyncio.wait_for(desk.pipeline.run(), 60)
+
+    assert run.status is RunStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize("status", [RunStatus.QUEUED, RunStatus.RUNNING])
+async def test_run_of_a_clock_that_is_a_second_ahead_is_waited_for(tmp_path, status):
+    lease = int(NOW.timestamp() + 31) * 1_000_000
+    async with open_desk_at(tmp_path, FakeWeb()) as desk:
+        await desk.pipeline.queue()
+        update = "UPDATE run SET status = ?, owner = 'elsewhere/1/1', lease_until = ?"
+        execute_sql(tmp_path, update, status.value, lease)
+        later = await desk.pipeline.queue()
+
+        assert await desk.pipeline.recover() == ()
+        assert not (await desk._context.write(_try_start, later.id, lambda: NOW))[0]

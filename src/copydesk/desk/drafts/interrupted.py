@@ -1,12 +1,12 @@
 """Bulk actions whose process ended before they were complete: list them, finish them, undo them."""
 
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from copydesk.desk.context import DeskContext
 from copydesk.desk.drafts.review import Review
 from copydesk.desk.drafts.undo import UndoRedo
-from copydesk.desk.leases import current_owner, is_alive
+from copydesk.desk.leases import current_owner, is_holder_dead
 from copydesk.errors import ConflictError, StoreError
 from copydesk.model.draft import Action
 from copydesk.model.requests import BulkOutcome, bulk_response
@@ -30,7 +30,6 @@ class InterruptedBulks:
 
     async def list(self) -> tuple[InterruptedBulk, ...]:
         """Return the interrupted bulk actions, oldest first."""
-        now = self._ctx.clock()
         return tuple(
             InterruptedBulk(
                 id=bulk.id,
@@ -41,7 +40,7 @@ class InterruptedBulks:
                 total=bulk.total,
             )
             for bulk, changed in await self._ctx.read(bulk_actions.list_started)
-            if _is_interrupted(bulk, now)
+            if self._is_interrupted(bulk)
         )
 
     async def resume(self, bulk_id: str) -> BulkOutcome:
@@ -79,22 +78,20 @@ class InterruptedBulks:
         plan = await self._ctx.read(bulk_actions.get, bulk_id)
         if plan is None:
             raise ConflictError("This bulk action is complete.")
-        if not _is_interrupted(plan, self._ctx.clock()) or not await self._ctx.write(
+        if not self._is_interrupted(plan) or not await self._ctx.write(
             bulk_actions.take_over, plan.id, plan.owner, current_owner()
         ):
             raise ConflictError("Another process is running this bulk action.")
         return plan
 
+    def _is_interrupted(self, bulk: StartedBulk) -> bool:
+        # One of this process that failed is listed after the next start.
+        return is_holder_dead(self._ctx, bulk.owner, bulk.started_at + MAX_DURATION, MAX_DURATION)
+
     async def _remove(self, plan: BulkPlan) -> None:
         # The caller has to learn the outcome. What cannot be removed now is listed again after the next start.
         with suppress(StoreError):
             await self._ctx.write_durable(bulk_actions.remove, plan.id)
-
-
-def _is_interrupted(bulk: StartedBulk, now: datetime) -> bool:
-    # One of this process that failed is listed after the next start.
-    alive = is_alive(bulk.owner)
-    return alive is False or (alive is None and abs(now - bulk.started_at) > MAX_DURATION)
 
 
 def _remaining_parts(conn: Transaction, user_id: str, plan: BulkPlan) -> tuple[list[BulkPart], list[str]]:

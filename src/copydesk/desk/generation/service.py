@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from copydesk.desk.context import DeskContext
-from copydesk.desk.leases import current_owner, is_alive
+from copydesk.desk.leases import current_owner, is_lease_held
 from copydesk.desk.operation import operation
 from copydesk.errors import StoreError
 from copydesk.model.serialization import Struct
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 LEASE_MARGIN = timedelta(seconds=60)
 """The time by which a claim outlasts the work it covers."""
+MAX_LEASE = timedelta(hours=12)
+"""The longest claim: ten texts, each of which takes the longest time that can be set."""
 POLL_INTERVAL = 0.2
 """Seconds between polls for texts that another process is writing."""
 
@@ -111,15 +113,12 @@ class Generation:
         # One more than the texts, for fetching the page. The lease must outlast the work, or two processes write the
         # same.
         max_duration = timedelta(seconds=self._ctx.settings.generation.deadline * (1 + text_count))
-        return GenerationClaim(id=new_id(now), owner=current_owner(), lease_until=now + max_duration + LEASE_MARGIN)
+        lease = min(max_duration + LEASE_MARGIN, MAX_LEASE)
+        return GenerationClaim(id=new_id(now), owner=current_owner(), lease_until=now + lease)
 
     def _is_claimable(self, text: PendingGeneration) -> bool:
         """Return True if nobody works on the text: its owner is dead, or its lease has expired."""
-        if text.owner is None or text.lease_until is None:
-            return True
-        # A dead owner is taken over at once. Whether it lives can only be told on the same machine; elsewhere the lease
-        # decides.
-        return is_alive(text.owner) is False or text.lease_until < self._ctx.clock()
+        return not is_lease_held(self._ctx, text.owner, text.lease_until, MAX_LEASE)
 
     async def _run_job(self, job: GenerationJob, cache: "TrigramCache") -> list[bool]:
         from copydesk.desk.generation.worker import write_texts  # noqa: PLC0415 - brings in the writers

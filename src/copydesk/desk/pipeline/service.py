@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from copydesk.desk.context import Clock, DeskContext
-from copydesk.desk.leases import current_owner, is_alive
+from copydesk.desk.leases import CLOCK_TOLERANCE, current_owner, is_alive, is_holder_dead
 from copydesk.desk.operation import operation
 from copydesk.desk.pipeline.progress import Listener, RunProgress
 from copydesk.errors import (
@@ -192,8 +192,10 @@ class Pipeline:
         """Mark runs whose process died as interrupted; return them."""
         await self.save_pending_results()
         active, queued = await self._ctx.read(_load_unfinished)
-        dead = [run for run in queued if run.owner and is_alive(run.owner) is False]
-        if active and self._is_dead(active):
+        in_file = not self._ctx.settings.database.url
+        # Those of other systems hold nothing up once their lease has expired, and may still be executed.
+        dead = [run for run in queued if is_alive(run.owner, in_file=in_file) is False]
+        if active and is_holder_dead(self._ctx, active.owner, active.lease_until, LEASE_DURATION):
             dead.append(active)
         for run in dead:
             error = CopydeskError("The process was stopped during the run; stored items are kept.")
@@ -208,11 +210,6 @@ class Pipeline:
             await self._ctx.write_unguarded(runs.finish, run_id, values)
             # Another call may have saved it in the meantime.
             self._unsaved_results.pop(run_id, None)
-
-    def _is_dead(self, lease: RunLease) -> bool:
-        alive = is_alive(lease.owner)
-        # An owner that cannot be checked counts as dead only once its lease has run out.
-        return lease.lease_until < self._ctx.clock() if alive is None else not alive
 
     async def _check_sources(self, request: RunRequest) -> None:
         """Raise NotFoundError for an unknown source."""
@@ -381,5 +378,6 @@ def _import_stages() -> Callable[[DeskContext, RunRequest, RunProgress], Awaitab
 def _try_start(conn: Transaction, user_id: str, run_id: str, clock: Clock) -> tuple[bool, RunRequest | None, bool]:
     """Try to start the run; return (started, request, cancel requested). The request is None without such a run."""
     now = clock()  # read inside the transaction: waiting for the write lock may take seconds
-    started = runs.claim(conn, user_id, run_id, owner=current_owner(), now=now, lease_until=now + LEASE_DURATION)
+    lease = RunLease(id=run_id, owner=current_owner(), lease_until=now + LEASE_DURATION)
+    started = runs.claim(conn, user_id, lease, now, tolerance=CLOCK_TOLERANCE)
     return started, runs.get_request(conn, user_id, run_id), runs.is_cancel_requested(conn, user_id, run_id)
