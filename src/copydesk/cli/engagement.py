@@ -11,7 +11,7 @@ import msgspec
 
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
-from copydesk.cli.ids import DRAFT, parse_platforms
+from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, print_exported, print_table
 from copydesk.cli.paging import MAX_LIMIT, Paging, load_pages
@@ -227,6 +227,7 @@ def record(
     """
     values = {
         "draftId": id,
+        "platform": platform,
         "postId": post_id,
         "status": status,
         "errorMessage": error,
@@ -234,8 +235,7 @@ def record(
     }
 
     async def work(desk: "Desk") -> EngagementRecord:
-        (name,) = await parse_platforms(desk, "PLATFORM", [platform])
-        return await desk.engagement.record({**values, "platform": name})
+        return await desk.engagement.record(values)
 
     saved = context.run(work)
     if as_json:
