@@ -192,7 +192,7 @@ def test_clock_warning_is_accepted(tmp_path):
 
     async def jump(desk: Desk) -> None:
         # Store a last check whose clock was one hour ahead.
-        stored = await desk._context.read(users.load_clock_reading)
+        (stored,) = await desk._context.read(users.load_clock_readings)
         ahead = timedelta(hours=1)
         reading = _replace(stored, wall=stored.wall + ahead, seen=stored.seen + ahead)
         await desk._context.write(users.save_clock_reading, reading)

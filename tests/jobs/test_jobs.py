@@ -472,7 +472,7 @@ async def test_remote_owner_is_waited_for_until_lease_ends(tmp_path: Path) -> No
         # The clock is set back, so the lease would end in an hour now.
         watch.now -= timedelta(minutes=59)
         execute_sql(tmp_path, "UPDATE draft SET scheduled_at = scheduled_at - 7200000000")
-        execute_sql(tmp_path, "DELETE FROM clock_check")
+        execute_sql(tmp_path, "DELETE FROM clock_reading")
         await tick_and_finish(Jobs(desk))
         assert await draft_status(desk, draft) == "missed"
 

@@ -189,6 +189,19 @@ async def test_identity_of_a_removed_account_is_unknown(tmp_path: Path) -> None:
         assert connection.execute("SELECT DISTINCT identity FROM delivery").fetchall() == [(None,)]
 
 
+async def test_clock_warning_stands_after_upgrade(tmp_path: Path) -> None:
+    old = unpack("0025", tmp_path / "desk.db")
+    with closing(sqlite3.connect(old)) as connection, connection:
+        connection.execute("UPDATE clock_check SET boot = 'b', doubt_since = 1, doubt_by = 3600")
+        before = connection.execute("SELECT user_id, wall, steady, seen FROM clock_check").fetchall()
+    await upgrade(old)
+
+    query = "SELECT user_id, wall, steady, seen FROM clock_reading WHERE (boot, doubt_since, doubt_by) = ('b', 1, 3600)"
+    with closing(sqlite3.connect(old)) as connection:
+        assert len(before) == 1
+        assert connection.execute(query).fetchall() == before
+
+
 async def test_recreated_table_keeps_its_triggers(old_database: Path, set_next_version: SetNextVersion) -> None:
     # SQLite silently drops them with the old table, and the counts are wrong from then on.
     set_next_version(RECREATE_TABLES)

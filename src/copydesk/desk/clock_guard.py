@@ -1,11 +1,13 @@
 """Detect jumps of the wall clock by comparing it with the machine's monotonic clock.
 
-Nothing is sent by a clock that jumped until the user has confirmed it.
+Nothing is sent by a clock that jumped until the user has confirmed it. Of several machines that work on one desk, each
+checks its own clock.
 """
 
+import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,6 +24,8 @@ from copydesk.store.users import SavedClockReading
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 SAVE_INTERVAL = timedelta(minutes=5)
 """A clock that is right is recorded this often instead of on every check, to save writes."""
+MAX_AGE = timedelta(days=30)
+"""Readings of boots that were not recorded for longer are deleted."""
 
 
 class MonotonicReading(Struct, frozen=True):
@@ -32,6 +36,8 @@ class MonotonicReading(Struct, frozen=True):
     seconds: float
     counts_sleep: bool
     """True if the clock advances while the machine is suspended."""
+    machine: str = ""
+    """Name of the machine, which a reboot does not change."""
 
 
 MonotonicClock = Callable[[], MonotonicReading]
@@ -47,7 +53,9 @@ def read_monotonic() -> MonotonicReading:
         seconds, counts_sleep = time.clock_gettime(time.CLOCK_BOOTTIME), True
     else:
         seconds, counts_sleep = time.monotonic(), sys.platform == "darwin"
-    return MonotonicReading(boot=read_boot_id(), seconds=seconds, counts_sleep=counts_sleep)
+    return MonotonicReading(
+        boot=read_boot_id(), seconds=seconds, counts_sleep=counts_sleep, machine=socket.gethostname()
+    )
 
 
 def read_boot_id() -> str:
@@ -71,7 +79,7 @@ class ClockGuard:
         A warning ends when the clock is set right, or by `accept`.
         """
         wall, monotonic = self._ctx.clock(), self.monotonic()
-        previous = await self._ctx.read(users.load_clock_reading)
+        previous = find_previous(await self._ctx.read(users.load_clock_readings), monotonic)
         state = evaluate(previous, wall, monotonic)
         # Read first and write only if needed: this runs on every tick.
         if previous is None or _should_save(previous, state):
@@ -80,17 +88,30 @@ class ClockGuard:
 
     async def peek(self) -> ClockWarning | None:
         """Return the warning as `check` does, without storing the readings."""
-        return self.evaluate(await self._ctx.read(users.load_clock_reading))
+        return self.evaluate(await self._ctx.read(users.load_clock_readings))
 
-    def evaluate(self, previous: SavedClockReading | None) -> ClockWarning | None:
-        """Return the warning after the reading that was stored last."""
-        return _to_warning(evaluate(previous, self._ctx.clock(), self.monotonic()))
+    def evaluate(self, readings: Sequence[SavedClockReading]) -> ClockWarning | None:
+        """Return the warning after these readings, which are those that are stored."""
+        wall, monotonic = self._ctx.clock(), self.monotonic()
+        return _to_warning(evaluate(find_previous(readings, monotonic), wall, monotonic))
 
     async def accept(self) -> ClockWarning | None:
-        """Trust the wall clock as it is now; return the warning there was."""
+        """Trust this machine's wall clock as it is now; return the warning there was."""
         warning = await self.check()
         await self._ctx.write_durable(users.save_clock_reading, _new_reference(self._ctx.clock(), self.monotonic()))
         return warning
+
+
+def find_previous(readings: Sequence[SavedClockReading], monotonic: MonotonicReading) -> SavedClockReading | None:
+    """Return the reading to compare with: of this boot, else the last of this machine, else of another. Pure.
+
+    A jump of another machine's clock says nothing about this one's.
+    """
+    own = [reading for reading in readings if reading.boot == monotonic.boot]
+    # Without a name, from before revision 0026, it may be of this machine.
+    of_machine = [reading for reading in readings if reading.machine in {monotonic.machine, ""}]
+    of_others = [reading for reading in readings if reading.doubt_since is None]
+    return max(own or of_machine or of_others, key=lambda found: found.number, default=None)
 
 
 def evaluate(previous: SavedClockReading | None, wall: datetime, monotonic: MonotonicReading) -> SavedClockReading:
@@ -101,16 +122,21 @@ def evaluate(previous: SavedClockReading | None, wall: datetime, monotonic: Mono
     """
     if previous is None:
         return _new_reference(wall, monotonic)
-    # Monotonic readings of different boots cannot be compared.
-    same_boot = previous.boot == monotonic.boot and previous.steady <= monotonic.seconds
-    offset = _jump(previous, wall, monotonic) if same_boot else ZERO
+    if previous.boot != monotonic.boot:
+        # Monotonic readings of different boots cannot be compared.
+        previous = msgspec.structs.replace(previous, boot=monotonic.boot, machine=monotonic.machine, steady=None)
+    elif not previous.machine:
+        previous = msgspec.structs.replace(previous, machine=monotonic.machine)
+    reference = _comparable(previous, monotonic)
+    now = ClockReading(wall=wall, monotonic=monotonic.seconds, counts_sleep=monotonic.counts_sleep)
+    offset = clock_jump(reference, now) if reference else ZERO
     # A clock behind its last reading is wrong after a reboot, too.
     offset = offset or -clock_lag(wall, previous.seen)
     if offset:
         return msgspec.structs.replace(
             previous, doubt_since=previous.doubt_since or wall, doubt_by=offset.total_seconds()
         )
-    if same_boot:
+    if reference:
         return msgspec.structs.replace(previous, seen=max(wall, previous.seen), doubt_since=None, doubt_by=None)
     # The clock was ahead before the reboot. A new reference would hide that, so keep the warning.
     if previous.doubt_by is not None and previous.doubt_by > 0:
@@ -118,16 +144,21 @@ def evaluate(previous: SavedClockReading | None, wall: datetime, monotonic: Mono
     return _new_reference(wall, monotonic)
 
 
-def _jump(previous: SavedClockReading, wall: datetime, monotonic: MonotonicReading) -> timedelta:
-    earlier = ClockReading(wall=previous.wall, monotonic=previous.steady, counts_sleep=previous.counts_sleep)
-    return clock_jump(
-        earlier, ClockReading(wall=wall, monotonic=monotonic.seconds, counts_sleep=monotonic.counts_sleep)
-    )
+def _comparable(previous: SavedClockReading, monotonic: MonotonicReading) -> ClockReading | None:
+    """Return the previous reading if both are of one boot."""
+    if previous.steady is None or previous.steady > monotonic.seconds:
+        return None
+    return ClockReading(wall=previous.wall, monotonic=previous.steady, counts_sleep=previous.counts_sleep)
 
 
 def _new_reference(wall: datetime, monotonic: MonotonicReading) -> SavedClockReading:
     return SavedClockReading(
-        boot=monotonic.boot, wall=wall, steady=monotonic.seconds, counts_sleep=monotonic.counts_sleep, seen=wall
+        boot=monotonic.boot,
+        machine=monotonic.machine,
+        wall=wall,
+        steady=monotonic.seconds,
+        counts_sleep=monotonic.counts_sleep,
+        seen=wall,
     )
 
 
@@ -140,9 +171,27 @@ def _evaluate_and_save(
     conn: Transaction, user_id: str, wall: datetime, monotonic: MonotonicReading
 ) -> SavedClockReading:
     """Evaluate in one transaction: another process may have checked, and the user answered, in the meantime."""
-    state = evaluate(users.load_clock_reading(conn, user_id), wall, monotonic)
+    readings = users.load_clock_readings(conn, user_id)
+    state = evaluate(find_previous(readings, monotonic), wall, monotonic)
     users.save_clock_reading(conn, user_id, state)
+    if outdated := find_outdated(readings, state):
+        users.delete_clock_readings(conn, user_id, outdated)
     return state
+
+
+def find_outdated(readings: Sequence[SavedClockReading], state: SavedClockReading) -> list[str]:
+    """Return the boots whose readings are too old to be needed, by the clock of `state`. Pure."""
+    # A clock that jumped forward makes all others look old.
+    if state.doubt_since is not None:
+        return []
+    # A machine whose clock is in doubt is paused by its reading, which does not change meanwhile.
+    return [
+        reading.boot
+        for reading in readings
+        if reading.boot != state.boot
+        and reading.seen < state.seen - MAX_AGE
+        and (reading.doubt_since is None or reading.machine == state.machine)
+    ]
 
 
 def _to_warning(state: SavedClockReading) -> ClockWarning | None:

@@ -28,7 +28,7 @@ def load_status(conn: Transaction, user_id: str, ctx: DeskContext, clock: "Clock
         zone, roles = schedule.query_time_zone_name(conn, user_id), users.query_roles(conn, user_id)
     return DeskStatus(
         failing_sources=list_failing(conn, user_id),
-        is_posting_paused=clock.evaluate(users.load_clock_reading(conn, user_id)) is not None,
+        is_posting_paused=clock.evaluate(users.load_clock_readings(conn, user_id)) is not None,
         needing_user=needing_user,
         most_approvals=most_approvals(connected),
         time_zone=zone(),

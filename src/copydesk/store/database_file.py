@@ -42,6 +42,7 @@ FINGERPRINTS: Final = {
     "0023": "91589d52c6bdfd4c",
     "0024": "e80edd6fe71e5904",
     "0025": "f238ed8c9422fb10",
+    "0026": "80e0764a6616b7be",
 }
 """Every revision that this version can read, oldest first, with the fingerprint of its schema.
 

@@ -969,14 +969,34 @@ job = Table(
     sqlite_with_rowid=False,
 )
 
+# No longer read: upgrades only add, since processes of the version before may still run.
 clock_check = Table(
     "clock_check",
     metadata,
     user_id_column(primary_key=True),
-    # Both clocks, read together: the reference for later readings.
     required_column("boot", Text),
     required_column("wall", UtcDateTime),
     required_column("steady", Float),
+    required_column("counts_sleep", Boolean),
+    required_column("seen", UtcDateTime),
+    Column("doubt_since", UtcDateTime),
+    Column("doubt_by", Float),
+    sqlite_with_rowid=False,
+)
+
+clock_reading = Table(
+    "clock_reading",
+    metadata,
+    user_id_column(primary_key=True),
+    # Each machine compares its own clocks, and monotonic ones count from its boot.
+    required_column("boot", Text, primary_key=True),
+    # Host name, which finds the reading from before a reboot; empty if it is from before revision 0026.
+    required_column("machine", Text),
+    # Counts up with each write of a user's readings: the clocks cannot tell which is the last.
+    required_column("number", Integer),
+    # Both clocks, read together: the reference for later readings. NULL if that reading is of an earlier boot.
+    required_column("wall", UtcDateTime),
+    Column("steady", Float),
     required_column("counts_sleep", Boolean),
     # The last time the wall clock was known to be right.
     required_column("seen", UtcDateTime),

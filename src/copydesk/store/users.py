@@ -17,7 +17,7 @@ from copydesk.model.voice import Voice, VoiceProfile
 from copydesk.store import rules
 from copydesk.store.ids import new_id
 from copydesk.store.raw_sql import ColumnCodec, execute_sql, send_query, upsert
-from copydesk.store.tables import clock_check, user, voice
+from copydesk.store.tables import clock_reading, user, voice
 
 OWNER_NAME = "owner"
 _ROLES = ColumnCodec([user.c.roles])
@@ -165,9 +165,10 @@ class SavedClockReading(Struct, frozen=True):
 
     boot: str
     """Identifies the system start from which the monotonic clock counts."""
+    machine: str
     wall: datetime
-    steady: float
-    """Seconds on the monotonic clock."""
+    steady: float | None
+    """Seconds on the monotonic clock; None if it was read before this boot."""
     counts_sleep: bool
     """True if the monotonic clock goes on while the machine sleeps."""
     seen: datetime
@@ -175,19 +176,30 @@ class SavedClockReading(Struct, frozen=True):
     doubt_since: datetime | None = None
     doubt_by: float | None = None
     """Seconds."""
+    number: int = 0
+    """Higher in each reading that is stored for the user."""
 
 
-_CLOCK_COLUMNS = tuple(clock_check.c[name] for name in SavedClockReading.__struct_fields__)
+_CLOCK_COLUMNS = tuple(clock_reading.c[name] for name in SavedClockReading.__struct_fields__)
 
 
-def load_clock_reading(conn: Connection, user_id: str) -> SavedClockReading | None:
-    """Return the reference reading that later ones are checked against, or None before the first one."""
-    row = conn.execute(select(*_CLOCK_COLUMNS).where(clock_check.c.user_id == user_id)).first()
-    return SavedClockReading(**row._mapping) if row else None
+def load_clock_readings(conn: Connection, user_id: str) -> tuple[SavedClockReading, ...]:
+    """Return the reference readings that later ones are checked against, at most one of each boot of a machine."""
+    rows = conn.execute(select(*_CLOCK_COLUMNS).where(clock_reading.c.user_id == user_id))
+    return tuple(SavedClockReading(**row._mapping) for row in rows)
 
 
 def save_clock_reading(conn: Connection, user_id: str, reading: SavedClockReading) -> None:
-    """Store `reading` in place of the previous one."""
-    values = {name: getattr(reading, name) for name in SavedClockReading.__struct_fields__}
-    statement = upsert(conn, clock_check).values(user_id=user_id, **values)
-    conn.execute(statement.on_conflict_do_update(index_elements=["user_id"], set_=values))
+    """Store `reading` as the last, in place of the previous one of its boot."""
+    values = {name: getattr(reading, name) for name in SavedClockReading.__struct_fields__ if name != "number"}
+    next_number = select(func.coalesce(func.max(clock_reading.c.number), 0) + 1).where(
+        clock_reading.c.user_id == user_id
+    )
+    statement = upsert(conn, clock_reading).values(user_id=user_id, number=next_number.scalar_subquery(), **values)
+    changes = values | {"number": statement.excluded.number}
+    conn.execute(statement.on_conflict_do_update(index_elements=["user_id", "boot"], set_=changes))
+
+
+def delete_clock_readings(conn: Connection, user_id: str, boots: Sequence[str]) -> None:
+    """Delete the readings of these boots."""
+    conn.execute(delete(clock_reading).where(clock_reading.c.user_id == user_id, clock_reading.c.boot.in_(boots)))

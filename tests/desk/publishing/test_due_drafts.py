@@ -421,7 +421,7 @@ async def test_clock_check_is_stored_after_five_minutes(tmp_path: Path) -> None:
 
         async def stored_checks() -> list[tuple[object, ...]]:
             assert await desk.schedule.clock_warning() is None
-            return query_db(tmp_path, "SELECT seen FROM clock_check")
+            return query_db(tmp_path, "SELECT seen FROM clock_reading")
 
         first = await stored_checks()
         clock.advance(299)

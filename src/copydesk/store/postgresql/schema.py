@@ -64,6 +64,7 @@ FINGERPRINTS: Final = {
     "0023": "ecdab63876233702",
     "0024": "b38d558d324c4a84",
     "0025": "765e92a93d316301",
+    "0026": "d20065fb7497db52",
 }
 """The revisions that this version can read, oldest first, with the fingerprint of the statements that create them.
 
@@ -165,6 +166,24 @@ UPDATE delivery SET identity = account.platform || ':' || account.remote_id || '
 """,
     "0025": """
 ALTER TABLE source ADD COLUMN named_by_user BOOLEAN DEFAULT FALSE NOT NULL;
+""",
+    "0026": """
+CREATE TABLE clock_reading (
+    user_id TEXT COLLATE "C" NOT NULL,
+    boot TEXT COLLATE "C" NOT NULL,
+    machine TEXT COLLATE "C" NOT NULL,
+    number BIGINT NOT NULL,
+    wall BIGINT NOT NULL,
+    steady FLOAT,
+    counts_sleep BOOLEAN NOT NULL,
+    seen BIGINT NOT NULL,
+    doubt_since BIGINT,
+    doubt_by FLOAT,
+    CONSTRAINT pk_clock_reading PRIMARY KEY (user_id, boot),
+    CONSTRAINT fk_clock_reading_user_id FOREIGN KEY(user_id) REFERENCES "user" (id) ON DELETE CASCADE
+);
+INSERT INTO clock_reading (user_id, boot, machine, number, wall, steady, counts_sleep, seen, doubt_since, doubt_by)
+    SELECT user_id, boot, '', 1, wall, steady, counts_sleep, seen, doubt_since, doubt_by FROM clock_check;
 """,
 }
 """By revision: the statements that make it from the one before, without those of triggers, which are created anew."""
