@@ -17,13 +17,14 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from msgspec.structs import replace
 
 from copydesk.desk import Desk, Desks
-from copydesk.errors import CopydeskError, DeskClosedError, StoreError, describe_system_error
+from copydesk.errors import CopydeskError, DeskClosedError, StoreError
 from copydesk.model.delivery import DeliveryReport, NextBy
 from copydesk.model.job import ClockWarning, DueDraftsCheck, DueWork, JobLease, JobName, JobState
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.model.serialization import Struct
 from copydesk.model.user import User
 from copydesk.text.formatting import plural
+from copydesk.text.redaction import describe_error
 
 log = logging.getLogger(__name__)
 INTERVAL = timedelta(seconds=30)
@@ -496,7 +497,7 @@ class Jobs:
             # runs out.
             await self._desk.job_leases.release(lease, finished=finished, error=failure)
         if failure is not None:
-            self._notify(name, _error_message(failure), failed=True)
+            self._notify(name, describe_error(failure), failed=True)
         for outcome in filter(lambda outcome: outcome.message, outcomes):
             self._notify(name, outcome.message, failed=outcome.failed)
         return bool(outcomes)
@@ -543,7 +544,7 @@ class Jobs:
             self._stopping = True
             return
         log.warning("Polling for due jobs failed", exc_info=error)
-        if (message := _error_message(error)) != self._last_error:
+        if (message := describe_error(error)) != self._last_error:
             self._last_error = message
             self._notify("poll", message, failed=True)
 
@@ -651,12 +652,6 @@ async def _running(
     finally:
         await ticker.stop()
         await jobs.stop(shutdown_timeout)
-
-
-def _error_message(error: Exception) -> str:
-    if isinstance(error, CopydeskError):
-        return str(error)
-    return describe_system_error(error) or f"Unexpected error: {error!r}"
 
 
 class Ticker:

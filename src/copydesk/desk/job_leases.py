@@ -10,11 +10,11 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.leases import current_owner, is_lease_held
 from copydesk.desk.operation import operation
 from copydesk.desk.publishing.grace import missed_cutoffs
-from copydesk.errors import CopydeskError
 from copydesk.model.job import DueWork, JobLease, JobName, JobState
 from copydesk.store import jobs
 from copydesk.store.ids import new_id
 from copydesk.text import clean
+from copydesk.text.redaction import describe_error
 
 LEASE_DURATION = timedelta(seconds=60)
 """Time after its last heartbeat at which a process counts as dead, if it cannot be checked: on another host, or
@@ -76,13 +76,8 @@ class JobLeases:
     @operation
     async def release(self, lease: JobLease, *, finished: bool = True, error: Exception | None = None) -> None:
         """Release the lease. `finished` is False if the job was interrupted; with `error` it ended, but failed."""
-        message = _error_message(error) if error is not None else None
+        message = clean(describe_error(error))[:MAX_ERROR_LENGTH] if error is not None else None
         await self._ctx.write(jobs.release_lease, lease, self._ctx.clock(), finished=finished, error=message)
 
     def _is_held(self, state: JobState) -> bool:
         return is_lease_held(self._ctx, state.owner, state.lease_until, LEASE_DURATION)
-
-
-def _error_message(error: Exception) -> str:
-    """Return the message to store for an error that ended a job."""
-    return clean(str(error) if isinstance(error, CopydeskError) else repr(error))[:MAX_ERROR_LENGTH]

@@ -15,6 +15,8 @@ import traceback
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
+from copydesk.errors import CopydeskError, describe_system_error
+
 MASK = "•••"
 MIN_LENGTH = 6
 """Characters. Shorter secrets would match in any text."""
@@ -70,6 +72,17 @@ class Redaction:
 
 DEFAULT_REDACTION = Redaction()
 """Secrets known to this process."""
+
+
+def describe_error(error: Exception) -> str:
+    """Return the message of `error` that is stored or shown.
+
+    Messages of foreign exceptions may contain credentials, so only their type is named. Our own are redacted, because
+    a platform may quote the credential that it rejects.
+    """
+    if isinstance(error, CopydeskError):
+        return DEFAULT_REDACTION.redact(str(error))
+    return describe_system_error(error) or f"Unexpected error: {type(error).__name__}."
 
 
 def _find_all(text: str, forms: Iterable[str]) -> Iterator[tuple[int, int]]:

@@ -53,7 +53,7 @@ from copydesk.settings import Schedule
 from copydesk.store import accounts, deliveries, draft_queries
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryRow, DeliveryUpdate
-from copydesk.text.redaction import DEFAULT_REDACTION
+from copydesk.text.redaction import describe_error
 
 log = logging.getLogger(__name__)
 SEND_TIMEOUT = (ACCOUNT_LEASE_DURATION - timedelta(minutes=1)).total_seconds()
@@ -259,7 +259,7 @@ class _DeliveryAttempt:
             state = self._state_unsent(row.progress, error)
             # What may be online already is looked for before it is given up.
             state = state if recheck_since is not None else self._give_up_if_late(row, state)
-            return await self._save(row, state, _event_name(error), _error_message(error))
+            return await self._save(row, state, _event_name(error), describe_error(error))
         if recheck_since is not None:
             return await self._recheck(row, intent, recheck_since)
         deadline = _Deadline(self._ctx.clock)
@@ -303,7 +303,7 @@ class _DeliveryAttempt:
             return await self._save(sending, outcome, "unknown outcome", message)
         except Exception as error:
             state = self._give_up_if_late(sending, self._state_after_error(progress, error))
-            return await self._save(sending, state, _event_name(error), _error_message(error))
+            return await self._save(sending, state, _event_name(error), describe_error(error))
         return await self._save(sending, delivery_states.step_succeeded(progress, result), "made")
 
     async def _prepare(self, row: DeliveryRow, payload: PostPayload) -> Intent:
@@ -356,7 +356,7 @@ class _DeliveryAttempt:
             self._login_error = message = login_error_hint(error, details)
             return await self._save(row, delivery_states.login_required(progress, message), "needs login", message)
         except Exception as error:
-            message, retry_after = _error_message(error), getattr(error, "retry_after", None)
+            message, retry_after = describe_error(error), getattr(error, "retry_after", None)
             if progress.recheck:
                 message = f"{RECHECK_MESSAGE} {message}"
             now, jitter = self._ctx.clock(), self._jitter()
@@ -427,7 +427,7 @@ class _DeliveryAttempt:
 
     def _state_after_error(self, progress: Delivery, error: Exception) -> Delivery:
         """Return the delivery's new state after sending failed with `error`."""
-        message = _error_message(error)
+        message = describe_error(error)
         match error:
             case LoginError():
                 self._login_error = message = login_error_hint(error, self._account.details)
@@ -452,7 +452,7 @@ class _DeliveryAttempt:
             return self._state_after_error(progress, error)
         # Nothing has left, so trying again cannot post twice, whatever the error was.
         log.error("What goes to %s could not be settled", self._account.label, exc_info=error)
-        return delivery_states.retry_later(progress, _error_message(error), self._ctx.clock(), jitter=self._jitter())
+        return delivery_states.retry_later(progress, describe_error(error), self._ctx.clock(), jitter=self._jitter())
 
     async def _save(
         self, row: DeliveryRow, progress: Delivery, event: str, message: str = "", *, intent: Intent | None = None
@@ -481,13 +481,3 @@ def _give_up_if_late(row: DeliveryRow, progress: Delivery, now: datetime, settin
 def _event_name(error: Exception) -> str:
     """Return the event name under which the history lists the error."""
     return error.category.replace("-", " ") if isinstance(error, CopydeskError) else "unexpected"
-
-
-def _error_message(error: Exception) -> str:
-    """Return the message to store for `error`.
-
-    Messages of foreign exceptions may contain credentials, so only their type is stored. Our own are redacted, because
-    a platform may quote the credential that it rejects.
-    """
-    is_own = isinstance(error, CopydeskError)
-    return DEFAULT_REDACTION.redact(str(error)) if is_own else f"Unexpected error: {type(error).__name__}."
