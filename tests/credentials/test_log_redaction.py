@@ -216,6 +216,30 @@ def test_crashing_process_leaks_no_secret(tmp_path):
         assert all(secret.encode().decode("latin-1") not in content for content in files)
 
 
+OPENING_PROGRAM = """
+import asyncio, logging, sys
+from pathlib import Path
+from copydesk.desk import open_desks
+from copydesk.settings import load
+
+async def main():
+    logging.basicConfig()
+    variables = {"COPYDESK_DATABASE__PASSWORD": "planted-password", "COPYDESK_IMAGES_A__KEY": "planted-key"}
+    settings = load(variables, Path(sys.argv[1]))
+    for _ in range(2):
+        async with open_desks(settings):
+            logging.getLogger("any").warning("%s %s", settings.database.password, settings.images_a.key)
+
+asyncio.run(main())
+"""
+
+
+def test_secrets_of_the_settings_are_redacted_once_a_desk_is_open(tmp_path):
+    command = [sys.executable, "-c", OPENING_PROGRAM, str(tmp_path)]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert process.stderr == f"WARNING:any:{MASK} {MASK}\n" * 2
+
+
 def test_crash_during_interpreter_shutdown_prints_no_other_error():
     # The interpreter clears a module's names one by one, those of the hook's own module among them.
     program = """

@@ -4,8 +4,11 @@ import logging
 import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from types import TracebackType
+from urllib.parse import unquote
 
+from copydesk.settings import Settings
 from copydesk.text.redaction import DEFAULT_REDACTION, Redaction
 
 
@@ -27,6 +30,22 @@ class RedactingFilter(logging.Filter):
         if record.stack_info:
             record.stack_info = self._redaction.redact(record.stack_info)
         return True
+
+
+def redact_secrets(settings: Settings) -> None:
+    """Redact the secrets in `settings`, and all that are read later, from log records from now on."""
+    _redact_all_logs()
+    keys = (settings.reddit.client_secret, settings.twitter.bearer_token, settings.images_a.key, settings.images_b.key)
+    # Of `http://user:password@host`.
+    proxy_password = settings.network.proxy.rpartition("@")[0].rpartition(":")[2]
+    passwords = (settings.database.password, proxy_password, unquote(proxy_password))
+    DEFAULT_REDACTION.add(*keys, *passwords, permanent=True)
+
+
+# Once: each call would redact every record once more.
+@cache
+def _redact_all_logs() -> None:
+    redact_logs()
 
 
 def redact_logs(redaction: Redaction = DEFAULT_REDACTION) -> Callable[[], None]:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
+from copydesk.credentials.log_redaction import redact_secrets
 from copydesk.desk.authentication import Authentication, RememberedTokens
 from copydesk.desk.context import Clock, DeskContext, FetchQueue, SharedContext, utc_now
 from copydesk.desk.desk import Desk
@@ -223,6 +224,8 @@ async def open_desks(
 
     The arguments are those of `open_desk`. Raise StoreError if the database cannot be used.
     """
+    # Before the server of the database is reached: an error may name its password.
+    redact_secrets(settings)
     async with open_prepared(settings, clock()) as database:
         # Reading first: a write would wait for another process that holds the lock.
         owner = await database.read(users.get_owner)

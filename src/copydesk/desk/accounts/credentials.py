@@ -3,9 +3,8 @@
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
-from copydesk.credentials.log_redaction import redact_crashes, redact_logs
+from copydesk.credentials.log_redaction import redact_crashes
 from copydesk.credentials.vault import open_vault
 from copydesk.errors import CredentialsError
 from copydesk.model.delivery import Account
@@ -62,14 +61,9 @@ def secret_name(account: Account, user: User) -> str:
 
 
 def create_vault(settings: "Settings", prompt_passphrase: "PassphrasePrompt | None") -> "Vault":
-    """Open the desk's vault. From now on secrets are redacted from logs and crash reports."""
+    """Open the desk's vault. From now on secrets are redacted from crash reports."""
     # Before the first secret is read.
-    redact_logs()
     redact_crashes()
-    keys = (settings.reddit.client_secret, settings.twitter.bearer_token, settings.images_a.key, settings.images_b.key)
-    # Of `http://user:password@host`.
-    proxy_password = settings.network.proxy.rpartition("@")[0].rpartition(":")[2]
-    DEFAULT_REDACTION.add(*keys, proxy_password, unquote(proxy_password), permanent=True)
     return open_vault(settings, prompt_passphrase=prompt_passphrase, single=_single_value_fields())
 
 
