@@ -17,7 +17,7 @@ from copydesk.desk.doctor import Verdict, examine
 from copydesk.desk.webhooks.sender import DISABLE_AFTER, MAX_PAUSE, RETRY_DELAYS, result_of_attempt, vault_name
 from copydesk.desk.webhooks.service import MAX_WEBHOOKS
 from copydesk.desk.webhooks.signature import new_secret, signed_headers
-from copydesk.errors import ConflictError, InvalidCursorError, InvalidError, NotFoundError, StoreBusyError
+from copydesk.errors import ConflictError, InvalidCursorError, InvalidError, NotFoundError, StoreBusyError, StoreError
 from copydesk.jobs import Jobs
 from copydesk.model.event import Event, EventType
 from copydesk.model.page import encode_cursor
@@ -433,6 +433,35 @@ async def test_secrets_left_by_a_kill_are_deleted_when_the_webhook_is_created_ag
                 await owner.webhooks.remove(removed.id)
         created = await owner.webhooks.create({"url": URL})
         assert {*await vault.names()} == {*others, vault_name(created.id)}
+
+
+async def test_secret_stays_if_the_server_is_lost_after_the_commit(tmp_path, monkeypatch):
+    options = {"secrets__plain": "true", "secrets__keyring": "false"}
+    async with open_desk_at(tmp_path, Receiver(), **options) as desk:
+        write = desk._context.write_durable
+
+        async def lose_response(*args):
+            await write(*args)
+            raise StoreError
+
+        monkeypatch.setattr(desk._context, "write_durable", lose_response)
+        with pytest.raises(StoreError):
+            await desk.webhooks.create({"url": URL})
+        (webhook,) = await desk.webhooks.list()
+        assert (await desk.webhooks.get_created(webhook.id)).secret.startswith("whsec_")
+
+
+async def test_webhook_that_was_not_stored_leaves_no_secret(tmp_path, monkeypatch):
+    options = {"secrets__plain": "true", "secrets__keyring": "false"}
+
+    async def fail(*_):
+        raise StoreError
+
+    async with open_desk_at(tmp_path, Receiver(), **options) as desk:
+        monkeypatch.setattr(desk._context, "write_durable", fail)
+        with pytest.raises(StoreError):
+            await desk.webhooks.create({"url": URL})
+        assert await desk._context.vault.names() == ()
 
 
 async def test_credentials_of_the_platform_webhook_in_the_environment_are_not_the_secret(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from copydesk.desk.operation import operation
 from copydesk.desk.permissions import needs
 from copydesk.desk.webhooks.sender import EventSender, SendReport, vault_name
 from copydesk.desk.webhooks.signature import new_secret
-from copydesk.errors import ConflictError, CopydeskError, CredentialsError, NotFoundError
+from copydesk.errors import ConflictError, CopydeskError, CredentialsError, NotFoundError, StoreError
 from copydesk.model.event import EventType
 from copydesk.model.page import Page, PageSize, decode_whole_number, encode_cursor
 from copydesk.model.token import Scope
@@ -59,7 +59,8 @@ class Webhooks:
         try:
             await self._ctx.write_durable(_add, created, None if is_vaulted else secret)
         except CopydeskError:
-            if is_vaulted:
+            # A server that was lost while it committed may have stored the webhook.
+            if is_vaulted and await self._is_missing(created.id):
                 await self._ctx.vault.remove(vault_name(created.id))
             raise
         if is_vaulted:
@@ -80,6 +81,13 @@ class Webhooks:
     def _fingerprint(self, webhook: Webhook) -> str:
         """Return a hash of the user and the URL, for which there is one webhook at a time."""
         return sha256(f"{self._ctx.user_id} {webhook.url}".encode()).hexdigest()
+
+    async def _is_missing(self, webhook_id: str) -> bool:
+        """Return True if there is no such webhook; False also if that cannot be read."""
+        try:
+            return await self._ctx.read(webhooks.get, webhook_id) is None
+        except StoreError:
+            return False
 
     @operation
     async def list(self) -> tuple[Webhook, ...]:
