@@ -17,7 +17,6 @@ from copydesk.model.draft import (
     Severity,
     Status,
 )
-from copydesk.model.experiment import METRICS_AGE_HOURS
 from copydesk.model.transitions import ACTIONS, COUNTERSIGN, EDIT, EventKind
 from copydesk.text import clean
 from copydesk.text.formatting import (
@@ -2361,6 +2360,8 @@ def change(difference: float) -> str:
 
 def period_before(before: "PeriodFigures", *, is_compared: bool) -> str:
     """Return the period that the changes are measured against, or that there are too few posts for that."""
+    from copydesk.model.experiment import METRICS_AGE_HOURS  # noqa: PLC0415 - as in `source_type_label`
+
     days = plural((before.last - before.first).days + 1, "day")
     if not before.figures.posts:
         return f"No posts in the {days} before to compare with"
