@@ -2358,10 +2358,11 @@ def change(difference: float) -> str:
     return f"{'▲' if difference > 0 else '▼'} {abs(difference):.0%}"
 
 
-def period_before(before: "PeriodFigures", *, is_compared: bool) -> str:
-    """Return the period that the changes are measured against, or that there are too few posts for that."""
-    from copydesk.model.experiment import METRICS_AGE_HOURS  # noqa: PLC0415 - as in `source_type_label`
+def period_before(before: "PeriodFigures", growing_hours: int, *, is_compared: bool) -> str:
+    """Return the period that the changes are measured against, or that there are too few posts for that.
 
+    The interactions of posts younger than `growing_hours` still change.
+    """
     days = plural((before.last - before.first).days + 1, "day")
     if not before.figures.posts:
         return f"No posts in the {days} before to compare with"
@@ -2369,7 +2370,7 @@ def period_before(before: "PeriodFigures", *, is_compared: bool) -> str:
         return f"Too few posts to compare with the {days} before"
     posts = plural(before.figures.posts, "post")
     # They make a short period look worse than the one before.
-    still_growing = f"Posts of the last {METRICS_AGE_HOURS} hours still gain interactions."
+    still_growing = f"Posts of the last {growing_hours} hours still gain interactions."
     return f"▲ ▼ against the {days} before, {_day(before.first)} to {_day(before.last)}: {posts}. {still_growing}"
 
 

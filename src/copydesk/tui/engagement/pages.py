@@ -19,6 +19,7 @@ from copydesk.model.engagement import (
     LivePost,
     PeriodFigures,
 )
+from copydesk.model.experiment import METRICS_AGE_HOURS
 from copydesk.text import reveal
 from copydesk.text.formatting import format_age, format_relative
 from copydesk.tui import labels
@@ -96,7 +97,8 @@ def _totals(trends: EngagementTrends) -> Iterator[Block]:
         )
     )
     if trends.before is not None:
-        yield paragraph(labels.period_before(trends.before, is_compared=trends.compared is not None), "dim")
+        is_compared = trends.compared is not None
+        yield paragraph(labels.period_before(trends.before, METRICS_AGE_HOURS, is_compared=is_compared), "dim")
     totals = [(name, total) for name in labels.METRIC_NAMES if (total := getattr(trends.figures, name)) is not None]
     if totals:
         yield facts(labels.totals(totals), "dim")
