@@ -84,6 +84,16 @@ async def test_bulk_of_another_machine_whose_clock_is_ahead(
     assert bool(await desk.drafts.interrupted_bulks()) == is_told
 
 
+async def test_bulk_of_another_machine_is_listed_after_an_hour(
+    desk: Desk, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await kill_in_second_batch(desk, monkeypatch, desk.drafts.bulk_all(Action.APPROVE, await create_drafts(desk)))
+    monkeypatch.setattr(leases, "is_alive", lambda *_, **_options: None)
+    assert await desk.drafts.interrupted_bulks() == ()
+    watch.now += timedelta(hours=1, seconds=1)
+    assert len(await desk.drafts.interrupted_bulks()) == 1
+
+
 async def test_resumed_bulk_is_undone_as_one(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = await create_drafts(desk)
     bulk = await kill_in_second_batch(

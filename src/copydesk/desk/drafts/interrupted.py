@@ -15,7 +15,7 @@ from copydesk.store import bulk_actions, draft_events
 from copydesk.store.bulk_actions import BulkPart, BulkPlan, StartedBulk
 from copydesk.store.database import Transaction
 
-MAX_DURATION = timedelta(days=1)
+MAX_DURATION = timedelta(hours=1)
 """A bulk action counts as interrupted after this time if it is not known whether its process is alive."""
 _REVERSE = {EventKind.CHANGE: EventKind.UNDO, EventKind.UNDO: EventKind.REDO, EventKind.REDO: EventKind.UNDO}
 
