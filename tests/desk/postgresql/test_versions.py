@@ -135,6 +135,7 @@ async def test_deliveries_get_the_identity_of_their_connected_account(tmp_path: 
         await desk.posting.post(await create_approved_draft(desk))
         await desk.accounts.remove("fake:you")
     # As the version before left the tables.
+    execute_sql(tmp_path, "DROP TABLE clock_reading")
     execute_sql(tmp_path, "ALTER TABLE source DROP COLUMN named_by_user")
     execute_sql(tmp_path, "ALTER TABLE delivery DROP COLUMN identity")
     execute_sql(tmp_path, "UPDATE alembic_version SET version_num = '0023'")
