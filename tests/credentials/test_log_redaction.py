@@ -12,8 +12,9 @@ from urllib.parse import quote, urlencode
 import httpx
 import pytest
 
-from copydesk.credentials.log_redaction import RedactingFilter, redact_crashes, redact_logs
+from copydesk.credentials.log_redaction import RedactingFilter, redact_crashes, redact_logs, redact_secrets
 from copydesk.errors import CopydeskError
+from copydesk.settings import load
 from copydesk.text.redaction import MASK, Redaction
 from vault_fixtures import PASSPHRASE, PLANTED_SECRETS, SECRET_NAME, make_encrypted_vault
 
@@ -238,6 +239,16 @@ def test_secrets_of_the_settings_are_redacted_once_a_desk_is_open(tmp_path):
     command = [sys.executable, "-c", OPENING_PROGRAM, str(tmp_path)]
     process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     assert process.stderr == f"WARNING:any:{MASK} {MASK}\n" * 2
+
+
+@pytest.mark.parametrize("password", ["copydesk", "db.example"])
+def test_password_that_is_a_word_of_the_product_or_url_is_left_in_messages(monkeypatch, tmp_path, password):
+    redaction = Redaction()
+    monkeypatch.setattr("copydesk.credentials.log_redaction.DEFAULT_REDACTION", redaction)
+    url = "postgresql://ada@db.example/desk"
+    redact_secrets(load({"COPYDESK_DATABASE__URL": url, "COPYDESK_DATABASE__PASSWORD": password}, tmp_path))
+    message = f"Cannot reach {url}. Run: copydesk doctor"
+    assert redaction.redact(message) == message
 
 
 def test_crash_during_interpreter_shutdown_prints_no_other_error():

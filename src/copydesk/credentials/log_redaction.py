@@ -38,8 +38,10 @@ def redact_secrets(settings: Settings) -> None:
     keys = (settings.reddit.client_secret, settings.twitter.bearer_token, settings.images_a.key, settings.images_b.key)
     # Of `http://user:password@host`.
     proxy_password = settings.network.proxy.rpartition("@")[0].rpartition(":")[2]
-    passwords = (settings.database.password, proxy_password, unquote(proxy_password))
-    DEFAULT_REDACTION.add(*keys, *passwords, permanent=True)
+    DEFAULT_REDACTION.add(*keys, proxy_password, unquote(proxy_password), permanent=True)
+    # One such as "copydesk" or the user's name would be masked in every command and address that is shown.
+    if settings.database.password not in f"copydesk {settings.database.url}":
+        DEFAULT_REDACTION.add(settings.database.password, permanent=True)
 
 
 # Once: each call would redact every record once more.
