@@ -92,17 +92,6 @@ def test_meaning_is_compared(sentence: str, verdict: ClaimVerdict) -> None:
         ("fifteen hundred", 1500),
         ("two hundred and fifty-six", 256),
         ("three hundred thousand", 300_000),
-        ("twenty-one", 21),
-        ("one hundred and twenty", 120),
-        ("two hundred and one", 201),
-        ("two hundred and fifty thousand", 250_000),
-        ("one thousand", 1000),
-        ("two thousand five hundred", 2500),
-        ("two thousand and twelve", 2012),
-        ("three million two hundred thousand", 3_200_000),
-        ("two billion one hundred million", 2_100_000_000),
-        ("two thousand twenty-five", 2025),
-        ("two thousand million", 2_000_000_000),
     ],
 )
 def test_spelled_number_is_the_same_in_digits(spelled: str, number: int) -> None:
@@ -115,12 +104,6 @@ def test_spelled_number_is_the_same_in_digits(spelled: str, number: int) -> None
     ("source", "draft", "verdict"),
     [
         ("102 tools", "two hundred tools", CONTRADICTS),  # the sum of the words
-        ("2,500 tools", "two thousand six hundred tools", CONTRADICTS),
-        ("120 tools", "one hundred and thirty tools", CONTRADICTS),
-        ("3,200,000 tools", "three million three hundred thousand tools", CONTRADICTS),
-        ("5,000,000 ten-year tools", "five million ten-year tools", SUPPORTED),
-        ("between 200 and 300 tools", "between two hundred and three hundred tools", SUPPORTED),
-        ("between 2,000 and 3,000 tools", "between two thousand and three thousand tools", SUPPORTED),
         ("a bonus of -5 euros", "a bonus of 5 euros", CANNOT_TELL),
         ("a bonus of −$5", "a bonus of $5", CANNOT_TELL),
         ("tools of the 19th century", "tools of the 18th century", CANNOT_TELL),

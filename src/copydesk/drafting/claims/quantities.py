@@ -94,8 +94,6 @@ _FRACTIONS = {
 
 _PHRASE_STARTS = ("per", "pour", "por", "percentage", "degrees", "grad", "kilometres", "kilometers", "miles")
 _SCALE_TABLE = {word: factor for words, factor in _SCALES.items() for word in words.split()}
-# Words only: "two k" is no spelled number.
-_LARGE_NUMERALS = {word: factor for word, factor in _SCALE_TABLE.items() if factor >= 1000 and len(word) > 4}
 # Atomic: of "1,000th" no part is a number.
 _DIGITS = r"(?>\d+(?:[.,\u202f\u00a0 ]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)*)"
 _SYMBOLS = r"(?:US|CA?|AU?)?\$|[€£¥₹]|(?:CHF|EUR|USD|GBP) ?"
@@ -174,14 +172,7 @@ _UNIT_TABLE |= {
 @lru_cache(maxsize=8)
 def _number_pattern(language: Language) -> re.Pattern[str]:
     numerals = "|".join(sorted(language.numerals, key=len, reverse=True))
-    large = "|".join(sorted(_LARGE_NUMERALS, key=len, reverse=True))
-    # "One" counts where another numeral is beside it. "Between two hundred and three hundred" are two numbers, as are
-    # "five million ten-year bonds".
-    first = rf"one(?= (?:hundred|{large})\b)|{numerals}"
-    later = rf"{first}|{large}|(?<=ty-)one|(?<= and )one"
-    joint = rf"-| (?!\w+-(?!(?:one|{numerals})\b))"
-    joint += rf"|(?<=hundred) and (?!\S+ hundred)|(?<=thousand) and (?!\S+ (?:hundred|{large}))"
-    words = rf"|\b(?:{first})(?:(?:{joint})(?:{later}))*\b" if numerals else ""
+    words = rf"|\b(?:{numerals})(?:(?:[ -]|(?<=hundred) and )(?:{numerals}))*\b" if numerals else ""
     scales = "|".join(sorted(map(re.escape, _SCALE_TABLE), key=len, reverse=True))
     units = "|".join(sorted(map(re.escape, _UNIT_TABLE), key=len, reverse=True))
     number = rf"(?<![\w.,/-])(?:{_DIGITS})|(?<=[$€£¥₹])(?:{_DIGITS})|(?<=\d-)\d+(?![\w-]){words}"
@@ -241,8 +232,7 @@ def _parse(match: re.Match[str], language: Language) -> Quantity | None:
 
 def _number(text: str, language: Language) -> float | None:
     if not text[0].isdigit():
-        values = {"one": 1.0, **_LARGE_NUMERALS, **language.numerals}
-        return _spelled_number([values[word] for word in re.split("[ -]", fold(text)) if word != "and"])
+        return _spelled_number([language.numerals[word] for word in re.split("[ -]", fold(text)) if word != "and"])
     text = re.sub("[\u202f\u00a0 ]", "", text)
     thousands, decimal = (".", ",") if language.decimal_comma else (",", ".")
     if re.fullmatch(rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+(?:{re.escape(decimal)}\d+)?", text):
@@ -255,15 +245,11 @@ def _number(text: str, language: Language) -> float | None:
 
 def _spelled_number(values: Iterable[float]) -> float:
     """Return the number that is spelled by words of these values."""
-    total = number = 0.0
+    number = 0.0
     for value in values:
-        if value >= 1000:
-            # Three million two hundred thousand; two thousand million.
-            total, number = (total + number) * value if total < value else total + number * value, 0.0
-        else:
-            # A larger word multiplies, a smaller one is added: two hundred, fifteen hundred, quatre-vingt; twenty-five.
-            number = number * value if 0 < number < value else number + value
-    return total + number
+        # A larger word multiplies, a smaller one is added: two hundred, fifteen hundred, quatre-vingt; twenty-five.
+        number = number * value if 0 < number < value else number + value
+    return number
 
 
 def _find_clock_times(text: str, language: Language) -> Iterator[Quantity]:
