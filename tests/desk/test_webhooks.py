@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from copydesk.credentials.vault import FOLDER_NAME
 from copydesk.desk.doctor import Verdict, examine
-from copydesk.desk.webhooks.sender import DISABLE_AFTER, MAX_PAUSE, RETRY_DELAYS, result_of_attempt, vault_name
+from copydesk.desk.webhooks.sender import DISABLE_AFTER, MAX_PAUSE, RETRY_DELAYS, result_of_attempt
 from copydesk.desk.webhooks.service import MAX_WEBHOOKS
 from copydesk.desk.webhooks.signature import new_secret, signed_headers
 from copydesk.errors import ConflictError, InvalidCursorError, InvalidError, NotFoundError, StoreBusyError, StoreError
@@ -404,35 +404,6 @@ async def test_secret_is_kept_in_the_vault_if_there_is_one(tmp_path):
         await desk.webhooks.remove(created.id)
         assert await desk._context.vault.names() == ()
     assert not list((tmp_path / FOLDER_NAME).glob("secrets.*"))
-
-
-async def test_secrets_left_by_a_kill_are_deleted_when_the_webhook_is_created_again(tmp_path, monkeypatch):
-    class KilledError(BaseException):
-        pass
-
-    async def kill(*_):
-        raise KilledError
-
-    options = {"secrets__plain": "true", "secrets__keyring": "false"}
-    async with open_desks_at(tmp_path, Receiver(), **options) as desks:
-        owner, anna = await desks.get(desks.owner), await desks.get(await desks.users.add("anna"))
-        vault = owner._context.vault
-        for desk, url in ((owner, OTHER_URL), (anna, URL)):
-            await desk.webhooks.create({"url": url})
-        others = set(await vault.names())
-        with monkeypatch.context() as patch:
-            patch.setattr(owner._context, "write_durable", kill)
-            with pytest.raises(KilledError):
-                await owner.webhooks.create({"url": URL})
-        removed = await owner.webhooks.create({"url": URL})
-        assert {*await vault.names()} == {*others, vault_name(removed.id)}
-
-        with monkeypatch.context() as patch:
-            patch.setattr(vault, "remove", kill)
-            with pytest.raises(KilledError):
-                await owner.webhooks.remove(removed.id)
-        created = await owner.webhooks.create({"url": URL})
-        assert {*await vault.names()} == {*others, vault_name(created.id)}
 
 
 async def test_secret_stays_if_the_server_is_lost_after_the_commit(tmp_path, monkeypatch):

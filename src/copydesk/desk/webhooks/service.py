@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from hashlib import sha256
 
 from msgspec.structs import asdict
 
@@ -24,8 +23,6 @@ from copydesk.store.ids import new_id
 MAX_WEBHOOKS = 20
 """Per user."""
 _LAST = 2**63 - 1
-_FINGERPRINT = "fingerprint"
-"""The field beside the secret in the vault that tells for which user and URL it is."""
 
 
 class Webhooks:
@@ -54,8 +51,7 @@ class Webhooks:
         # A server may run without a vault; its secret is then in the database, whose file only the user can read.
         is_vaulted = status.usable or status.has_credentials
         if is_vaulted:
-            stored = {"secret": secret, _FINGERPRINT: self._fingerprint(created)}
-            await self._ctx.vault.save(vault_name(created.id), stored)
+            await self._ctx.vault.save(vault_name(created.id), {"secret": secret})
         try:
             await self._ctx.write_durable(_add, created, None if is_vaulted else secret)
         except CopydeskError:
@@ -63,24 +59,7 @@ class Webhooks:
             if is_vaulted and await self._is_missing(created.id):
                 await self._ctx.vault.remove(vault_name(created.id))
             raise
-        if is_vaulted:
-            # Only now: until it was stored, another process might have created the same webhook.
-            with suppress(CredentialsError):
-                await self._delete_unused_secrets(created)
         return CreatedWebhook(**asdict(created), secret=secret)
-
-    async def _delete_unused_secrets(self, created: Webhook) -> None:
-        """Delete the secrets that are left of the same webhook, if creating or removing it was interrupted before."""
-        own = vault_name(created.id)
-        for name in await self._ctx.vault.names():
-            if name.startswith(vault_name("")) and name != own:
-                stored = await self._ctx.vault.load(name)
-                if stored is not None and stored.get(_FINGERPRINT) == self._fingerprint(created):
-                    await self._ctx.vault.remove(name)
-
-    def _fingerprint(self, webhook: Webhook) -> str:
-        """Return a hash of the user and the URL, for which there is one webhook at a time."""
-        return sha256(f"{self._ctx.user_id} {webhook.url}".encode()).hexdigest()
 
     async def _is_missing(self, webhook_id: str) -> bool:
         """Return True if there is no such webhook; False also if that cannot be read."""
