@@ -86,6 +86,7 @@ def test_meaning_is_compared(sentence: str, verdict: ClaimVerdict) -> None:
     ("spelled", "number"),
     [
         ("twenty-five", 25),
+        ("twenty-one", 21),
         ("two hundred", 200),
         ("three dozen", 36),
         ("half a dozen", 6),

@@ -172,7 +172,9 @@ _UNIT_TABLE |= {
 @lru_cache(maxsize=8)
 def _number_pattern(language: Language) -> re.Pattern[str]:
     numerals = "|".join(sorted(language.numerals, key=len, reverse=True))
-    words = rf"|\b(?:{numerals})(?:(?:[ -]|(?<=hundred) and )(?:{numerals}))*\b" if numerals else ""
+    # Only there: "one" alone is seldom a number.
+    later = rf"{numerals}|(?<=ty-)one"
+    words = rf"|\b(?:{numerals})(?:(?:[ -]|(?<=hundred) and )(?:{later}))*\b" if numerals else ""
     scales = "|".join(sorted(map(re.escape, _SCALE_TABLE), key=len, reverse=True))
     units = "|".join(sorted(map(re.escape, _UNIT_TABLE), key=len, reverse=True))
     number = rf"(?<![\w.,/-])(?:{_DIGITS})|(?<=[$€£¥₹])(?:{_DIGITS})|(?<=\d-)\d+(?![\w-]){words}"
@@ -232,7 +234,8 @@ def _parse(match: re.Match[str], language: Language) -> Quantity | None:
 
 def _number(text: str, language: Language) -> float | None:
     if not text[0].isdigit():
-        return _spelled_number([language.numerals[word] for word in re.split("[ -]", fold(text)) if word != "and"])
+        values = {"one": 1.0, **language.numerals}
+        return _spelled_number([values[word] for word in re.split("[ -]", fold(text)) if word != "and"])
     text = re.sub("[\u202f\u00a0 ]", "", text)
     thousands, decimal = (".", ",") if language.decimal_comma else (",", ".")
     if re.fullmatch(rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+(?:{re.escape(decimal)}\d+)?", text):
