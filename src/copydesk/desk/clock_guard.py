@@ -37,7 +37,7 @@ class MonotonicReading(Struct, frozen=True):
     counts_sleep: bool
     """True if the clock advances while the machine is suspended."""
     machine: str = ""
-    """Name of the machine, which a reboot does not change."""
+    """Name of the machine, which a reboot does not change; empty if only one works on the desk."""
 
 
 MonotonicClock = Callable[[], MonotonicReading]
@@ -78,7 +78,7 @@ class ClockGuard:
 
         A warning ends when the clock is set right, or by `accept`.
         """
-        wall, monotonic = self._ctx.clock(), self.monotonic()
+        wall, monotonic = self._read_clocks()
         previous = find_previous(await self._ctx.read(users.load_clock_readings), monotonic)
         state = evaluate(previous, wall, monotonic)
         # Read first and write only if needed: this runs on every tick.
@@ -92,14 +92,21 @@ class ClockGuard:
 
     def evaluate(self, readings: Sequence[SavedClockReading]) -> ClockWarning | None:
         """Return the warning after these readings, which are those that are stored."""
-        wall, monotonic = self._ctx.clock(), self.monotonic()
+        wall, monotonic = self._read_clocks()
         return _to_warning(evaluate(find_previous(readings, monotonic), wall, monotonic))
 
     async def accept(self) -> ClockWarning | None:
         """Trust this machine's wall clock as it is now; return the warning there was."""
         warning = await self.check()
-        await self._ctx.write_durable(users.save_clock_reading, _new_reference(self._ctx.clock(), self.monotonic()))
+        await self._ctx.write_durable(users.save_clock_reading, _new_reference(*self._read_clocks()))
         return warning
+
+    def _read_clocks(self) -> tuple[datetime, MonotonicReading]:
+        monotonic = self.monotonic()
+        if not self._ctx.settings.database.url:
+            # A file is of one machine, whatever the name of its container is today.
+            monotonic = msgspec.structs.replace(monotonic, machine="")
+        return self._ctx.clock(), monotonic
 
 
 def find_previous(readings: Sequence[SavedClockReading], monotonic: MonotonicReading) -> SavedClockReading | None:

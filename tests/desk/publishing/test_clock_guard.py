@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from copydesk.desk import Desk
@@ -123,6 +124,18 @@ async def test_new_machine_behind_the_others_is_noticed(tmp_path: Path) -> None:
         # From now on its own boot is the reference.
         b.ahead = HOUR
         assert await second.schedule.clock_warning() is not None
+
+
+@pytest.mark.sqlite("of a server the machine may be another one")
+async def test_warning_of_a_file_outlasts_a_reboot_with_another_host_name(tmp_path: Path) -> None:
+    machine = Machine("a", Watch())
+    async with machine.open_desk(tmp_path) as desk:
+        assert await desk.schedule.clock_warning() is None
+        machine.ahead = HOUR
+        warning = await desk.schedule.clock_warning()
+        machine.name = "new container"
+        machine.reboot()
+        assert await desk.schedule.clock_warning() == warning is not None
 
 
 def test_new_machine_is_not_paused_by_the_jump_of_another(tmp_path: Path) -> None:
