@@ -92,6 +92,14 @@ def test_number_that_is_not_finite_is_refused(tmp_path, section, name, value):
     assert f"line 2: {section}.{name} takes a number of " in message
 
 
+@pytest.mark.parametrize(("section", "name"), [("writing", "monthly_budget"), ("ranking", "half_life_hours")])
+def test_large_number_is_accepted(tmp_path, section, name):
+    path = write(tmp_path, f"[{section}]\n{name} = 250000\n")
+    assert getattr(getattr(load({}, path), section), name) == 250_000
+    environ = {f"COPYDESK_{section}__{name}".upper(): "1000000000"}
+    assert getattr(getattr(load(environ, path), section), name) == 10**9
+
+
 def test_invalid_regex_is_refused_on_load(tmp_path):
     message = problem(tmp_path, "[pipeline]\nexclude = ['fine', '/(/']\n")
     assert "line 2" in message

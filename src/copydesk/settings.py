@@ -31,6 +31,8 @@ TABS_SECTION = "tabs"
 COMMANDS_SECTION = "commands"
 """The section with the user's own commands of the console. Its names are those of the commands."""
 FREE_SECTIONS = (KEYS_SECTION, PRICES_SECTION, TABS_SECTION, COMMANDS_SECTION)
+MAX_NUMBER = 1e12
+"""Above any real setting: refuses `inf`, which TOML has."""
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Dollars = Annotated[float, msgspec.Meta(ge=0)]
 UnitFraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -100,7 +102,7 @@ class Ranking(_Section, frozen=True, kw_only=True):
 
     interests: tuple[str, ...] = ()
     """Words and phrases that you write about. One that begins with `-` excludes a story."""
-    half_life_hours: Annotated[float, msgspec.Meta(gt=0, le=100_000)] = 18.0
+    half_life_hours: Annotated[float, msgspec.Meta(gt=0, le=MAX_NUMBER)] = 18.0
     """Hours after which a story's recency has halved."""
     recency: UnitFraction = 0.22
     """Weight of the story's recency."""
@@ -150,7 +152,7 @@ class Generation(_Section, frozen=True, kw_only=True):
 class Writing(_Section, frozen=True, kw_only=True):
     """Drafts written by language models. `[prices]` holds their prices: `"model" = [input, output]`."""
 
-    monthly_budget: Annotated[float, msgspec.Meta(ge=0, le=100_000)] = 0.0
+    monthly_budget: Annotated[float, msgspec.Meta(ge=0, le=MAX_NUMBER)] = 0.0
     """US dollars that requests may cost in a calendar month (UTC) before no more are sent. 0 sets no limit."""
 
 
