@@ -40,6 +40,9 @@ from copydesk.ingest.dates import parse_date
         ("17 November 2026", (2026, 11, 17)),
         ("November 17, 2026", (2026, 11, 17)),
         ("Nov 17 2026", (2026, 11, 17)),
+        ("May 17, 2026", (2026, 5, 17)),
+        ("Sept. 3, 2026", (2026, 9, 3)),
+        ("Dec. 3, 2026 14:30", (2026, 12, 3, 14, 30)),
         ("Tuesday, Sept. 1, 2026 5:11 PM EST", (2026, 9, 1, 22, 11)),
         ("11/17/2026", (2026, 11, 17)),
         ("17/11/2026", (2026, 11, 17)),
@@ -60,6 +63,11 @@ def test_common_date_formats_are_parsed(text: str, expected: tuple[int, ...]) ->
         "2026-13-01",
         "November 31, 2026",
         "Foo 17, 2026",
+        "Marketing 17, 2026",
+        "Marathon 26 2026",
+        "Decisions 12, 2026",
+        "Octo 17, 2026",
+        "marraskuu 5 2026",  # November in Finnish
         "11/12/2026",  # November or December
         "11/12/2026 2:30 PM",
         "13/13/2026",

@@ -7,7 +7,11 @@ from email.utils import parsedate_tz
 EARLIEST_YEAR = 1990
 """Dates in earlier years are mistakes: feeds did not exist yet."""
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH_NAMES = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_MONTHS = tuple(name[:3] for name in _MONTH_NAMES)
 _MONTH_NUMBERS = {name.title(): f"{number:02}" for number, name in enumerate(_MONTHS, 1)}
 # Hours from UTC. The American names are RFC 822's, the others are what feeds use in practice; unknown names count as
 # UTC.
@@ -23,9 +27,9 @@ _RFC_822 = re.compile(
     _WEEKDAY + r"(?P<day>\d\d?)[\s-]+(?P<month>[A-Z]{3})[A-Z]{0,6}\.?,?[\s-]+(?P<year>\d{4}|\d\d)" + _TIME,
     re.IGNORECASE,
 )
-_MONTH_FIRST = re.compile(
-    _WEEKDAY + r"(?P<month>[A-Z]{3})[A-Z]{0,6}\.?\s+(?P<day>\d\d?),?\s+(?P<year>\d{4})" + _TIME, re.IGNORECASE
-)
+# Only names of months: "Marketing 17, 2026" is no date.
+_MONTH = f"(?P<month>{'|'.join(_MONTH_NAMES)}|(?:{'|'.join(_MONTHS)}|sept)\\.?)"
+_MONTH_FIRST = re.compile(_WEEKDAY + _MONTH + r"\s+(?P<day>\d\d?),?\s+(?P<year>\d{4})" + _TIME, re.IGNORECASE)
 # Only a day after the 12th tells the order: 11/12/2026 is in November or in December.
 _SLASHES_DAY = r"(?P<day>1[3-9]|2\d|3[01])"
 _SLASHES_MONTH = r"(?P<month>0?[1-9]|1[0-2])"
@@ -93,7 +97,7 @@ def _parse_lenient(text: str) -> datetime | None:
 def _from_match(match: re.Match[str]) -> datetime:
     """Build the datetime; raise ValueError if the day or the hour does not exist."""
     parts = match.groupdict(default="")
-    month = parts["month"].lower()
+    month = parts["month"].lower()[:3]
     year = int(parts["year"])
     if year < 100:
         # Two-digit years: 90 to 99 are the 1990s.
