@@ -159,6 +159,13 @@ async def test_bot_protection_is_reported() -> None:
         "http://exa mple.org/",
         "http://example.org:99999/",
         "http://exa!mple.org/",
+        "http://😀.example.org:99999/",
+        "http://😀.example.org：80/",
+        "http://😀⒈example.org/",
+        "http://℀.example.org/",
+        "http://😀@/",
+        "http://" + "é" * 60_000 + ".example/",
+        "http://" + "😀." * 30_000 + "example/",
         "http://example.org/\x00",
         "javascript:alert(1)",
         "http://example.org/" + "a" * 5000,
@@ -172,10 +179,11 @@ async def test_invalid_url_is_refused_before_sending(url: str) -> None:
     assert "https://" in refused.value.hint
 
 
-async def test_password_in_url_is_refused_and_hidden() -> None:
+@pytest.mark.parametrize("host", ["example.org", "😀.example"])
+async def test_password_in_url_is_refused_and_hidden(host: str) -> None:
     async with make_fetcher() as fetcher:
-        with pytest.raises(errors.PrivateAddressError) as refused:
-            await fetcher.get("https://me:secret@example.org/feed", accept=ANY_TYPE)
+        with pytest.raises(errors.PrivateAddressError, match="user name or password") as refused:
+            await fetcher.get(f"https://{host}:secret@{host}/feed", accept=ANY_TYPE)
     assert "secret" not in str(refused.value)
 
 
@@ -194,6 +202,9 @@ async def test_no_url_breaks_the_client(text: str) -> None:
         ("xn--", "xn--"),
         ("i❤️.example", "xn--i-7iq.example"),
         ("😀.example:8080", "xn--e28h.example:8080"),
+        ("😀.рф:8080", "xn--e28h.xn--p1ai:8080"),
+        ("straße.😀.Example", "xn--strae-oqa.xn--e28h.example"),
+        ("ｅ😀｡example", "xn--e-jv3s.example"),
     ],
 )
 async def test_name_that_idna_2008_does_not_know_is_requested(host: str, requested: str) -> None:

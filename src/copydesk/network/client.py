@@ -15,7 +15,6 @@ import ssl
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -36,8 +35,12 @@ REDIRECT_STATUSES = (301, 302, 303, 307, 308)
 BASE_HEADERS = {"accept-encoding": "gzip, deflate"}
 """The encodings that `read_body` decompresses within limits."""
 
-_MAX_HOST_LENGTH = 260
-"""Characters of a host with its port."""
+_MAX_HOST_LENGTH = 253
+_HOST = re.compile(r"[^:/?#]+://(?:[^/?#]*@)?([^/?#@:]*)")
+"""The host in a URL, split off as httpx does it."""
+_DOTS = re.compile("[.\u3002\uff0e\uff61]")
+"""The characters that separate the labels of a name in IDNA."""
+_LABEL = re.compile(rb"[a-z0-9_-]*")
 _VALID_HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
 """A name or an IP address; httpx accepts hosts that are neither."""
 _CONNECT_ERRORS = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
@@ -215,15 +218,28 @@ def _to_url(url: str) -> httpx.URL:
         return httpx.URL(url)
     except httpx.InvalidURL:
         pass
-    try:
-        # IDNA 2008, which httpx follows, has no emoji; IDNA 2003 has them, and browsers request such names.
-        host = urlsplit(url).netloc.rpartition("@")[2]
-        # Python's codec takes quadratic time.
-        if len(host) <= _MAX_HOST_LENGTH:
-            return httpx.URL(url.replace(host, host.encode("idna").decode("ascii"), 1))
-    except (httpx.InvalidURL, ValueError):
-        pass
+    match = _HOST.match(url)
+    # Python's codec takes quadratic time.
+    if match and len(match[1]) <= _MAX_HOST_LENGTH:
+        try:
+            host = ".".join(_encode_label(label) for label in _DOTS.split(match[1]))
+            return httpx.URL(f"{url[: match.start(1)]}{host}{url[match.end(1) :]}")
+        except (httpx.InvalidURL, ValueError):
+            pass
     raise UnusableUrlError
+
+
+def _encode_label(label: str) -> str:
+    """Return a label of a name in ASCII. Raise ValueError if it cannot be one."""
+    try:
+        encoded = httpx.URL(host=label).raw_host
+    except httpx.InvalidURL:
+        # IDNA 2008, which httpx follows, has no emoji; IDNA 2003 has them, and browsers request such names.
+        encoded = label.encode("idna")
+    # IDNA 2003 turns some characters into a dot, a colon or a slash.
+    if not _LABEL.fullmatch(encoded):
+        raise UnusableUrlError
+    return encoded.decode("ascii")
 
 
 def redirect_target(base: httpx.URL, status: int, headers: Headers) -> httpx.URL | None:
