@@ -211,7 +211,8 @@ async def test_http_needs_a_token_and_obeys_its_scope(service):
     transport = httpx.ASGITransport(app)
     reader = await service.client(Scope.READ)
     async with extension.lifespan(), httpx.AsyncClient(transport=transport, base_url=BASE_URL) as anonymous:
-        assert (await anonymous.post("/mcp", json={})).status_code == 401
+        refused = await anonymous.post("/mcp", json={})
+        assert (refused.status_code, refused.headers["WWW-Authenticate"]) == (401, 'Bearer realm="copydesk"')
         async with (
             httpx.AsyncClient(transport=transport, headers=reader.headers) as authorized,
             Client(streamable_http_client(f"{BASE_URL}/mcp", http_client=authorized)) as client,
@@ -219,6 +220,11 @@ async def test_http_needs_a_token_and_obeys_its_scope(service):
             assert "create_drafts" not in {tool.name for tool in (await client.list_tools()).tools}
             failed, problem = await call(client, "create_drafts", text="No")
             assert (failed, problem["status"]) == (True, 403)
+
+
+def problem_type(response):
+    """Return the type of the problem in an error of JSON-RPC."""
+    return response.json()["error"]["data"]["type"]
 
 
 @asynccontextmanager
@@ -237,7 +243,7 @@ async def http_client(service):
 async def test_http_body_over_the_limit_is_refused(service):
     async with http_client(service) as client:
         response = await client.post("/mcp", content=b"[" * (MAX_BODY + 1))
-    assert (response.status_code, response.json()["type"]) == (413, "/problems/body-too-large")
+    assert (response.status_code, problem_type(response)) == (413, "/problems/body-too-large")
 
 
 async def test_http_body_that_stops_is_refused(service, monkeypatch):
@@ -248,7 +254,7 @@ async def test_http_body_that_stops_is_refused(service, monkeypatch):
     monkeypatch.setattr(request_reading, "BODY_TIMEOUT", 0.05)
     async with asyncio.timeout(10), http_client(service) as client:
         response = await client.post("/mcp", content=body())
-    assert (response.status_code, response.json()["type"]) == (408, "/problems/request-timeout")
+    assert (response.status_code, problem_type(response)) == (408, "/problems/request-timeout")
 
 
 async def test_http_needs_the_database(service, monkeypatch):
@@ -258,7 +264,7 @@ async def test_http_needs_the_database(service, monkeypatch):
     async with http_client(service) as client:
         monkeypatch.setattr(service.desks, "authenticate", fail)
         response = await client.post("/mcp", json={})
-    assert (response.status_code, response.json()["type"]) == (503, "/problems/store")
+    assert (response.status_code, problem_type(response)) == (503, "/problems/store")
 
 
 async def test_http_requests_are_counted_and_logged_once(service, caplog):
@@ -296,8 +302,24 @@ async def test_every_http_request_counts_once_for_the_rate_limit(service, monkey
         await client.get("/drafts")
         await client.post("/mcp", content=b"no JSON")
         response = await client.post("/mcp", json=ping)
-    assert (response.status_code, response.json()["type"]) == (429, "/problems/rate-limited")
-    assert response.headers["Retry-After"] == "12"
+    assert (response.status_code, problem_type(response)) == (429, "/problems/rate-limited")
+    assert (response.headers["Retry-After"], response.headers["RateLimit"]) == ("12", '"token";r=0;t=12')
+
+
+async def test_agent_is_told_why_a_request_is_refused(service, monkeypatch):
+    service.service._monotonic = lambda: 0.0
+    async with (
+        http_client(service) as authorized,
+        Client(streamable_http_client(f"{BASE_URL}/mcp", http_client=authorized)) as client,
+    ):
+        monkeypatch.setattr(rate_limit, "LIMIT", 1)
+        await client.list_tools(cache_mode="bypass")
+        with pytest.raises(MCPError, match=r"requests in a minute\. Retry in 60 seconds\.$") as refused:
+            await client.list_tools(cache_mode="bypass")
+        assert refused.value.error.data["retryAfter"] == 60
+        authorized.headers["Authorization"] = "Bearer cd_revoked"
+        with pytest.raises(MCPError, match="This token is unknown, revoked or expired"):
+            await client.list_tools(cache_mode="bypass")
 
 
 async def test_reviewer_sees_who_proposes(service):

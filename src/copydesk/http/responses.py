@@ -30,13 +30,18 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
 
 
 def error_response(error: CopydeskError | RefusedError) -> Response:
-    """Return a response with the problem details of a refusal, or of a desk's error without its hint.
+    """Return a response with the problem details of an error."""
+    return problem_response(*describe_error(error))
+
+
+def describe_error(error: CopydeskError | RefusedError) -> tuple[Problem, Mapping[str, str]]:
+    """Return the problem details of a refusal, or of a desk's error without its hint, and the headers.
 
     Hints name commands and keys. Errors of the machine name files of it: they are logged, and the client is told the
     kind only.
     """
     if isinstance(error, RefusedError):
-        return problem_response(error.problem, error.headers)
+        return error.problem, error.headers
     problem = replace(to_problem(error), hint="")
     if isinstance(error, MACHINE_ERRORS):
         log.error("%s", error)
@@ -44,4 +49,4 @@ def error_response(error: CopydeskError | RefusedError) -> Response:
     headers = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
     if isinstance(error, StoreError):
         headers["Retry-After"] = RETRY_AFTER
-    return problem_response(problem, headers)
+    return problem, headers

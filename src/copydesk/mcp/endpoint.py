@@ -1,13 +1,14 @@
 """`/mcp` of the HTTP service. What it needs is imported with its first request: that takes half a second."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from copydesk.errors import CopydeskError
@@ -15,7 +16,7 @@ from copydesk.http.app import Extension
 from copydesk.http.errors import RefusedError, method_not_allowed
 from copydesk.http.operations import MAX_BODY
 from copydesk.http.request_reading import read_bytes
-from copydesk.http.responses import error_response
+from copydesk.http.responses import describe_error, json_response
 from copydesk.http.service import Service
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 OPERATION = "mcp"
 """The name in the metrics and in the access log."""
+SERVER_ERROR = -32000
+"""The code of JSON-RPC for an error that it does not define itself."""
 
 
 def http_extension(service: Service) -> Extension:
@@ -85,9 +88,7 @@ class _Endpoint:
             # The MCP server would wait for the rest of a body for ever.
             content = await read_bytes(request, MAX_BODY)
         except (RefusedError, CopydeskError) as error:
-            response = error_response(error)
-            response.headers.update(headers)
-            await response(scope, receive, send)
+            await _error_response(error, headers)(scope, receive, send)
             return
         assert self._manager is not None, "requests come while the application runs"
         self._is_needed.set()
@@ -99,6 +100,13 @@ class _Endpoint:
             await send(message)
 
         await manager.asgi_app(scope, _replay(content, receive), send_with_headers)
+
+
+def _error_response(error: CopydeskError | RefusedError, headers: Mapping[str, str]) -> Response:
+    """Return a response with an error of JSON-RPC: of problem details alone clients say only that there is an error."""
+    problem, own_headers = describe_error(error)
+    details = {"code": SERVER_ERROR, "message": problem.detail, "data": problem}
+    return json_response({"jsonrpc": "2.0", "id": None, "error": details}, problem.status, {**own_headers, **headers})
 
 
 def _replay(content: bytes, receive: Receive) -> Receive:
