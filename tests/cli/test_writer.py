@@ -8,6 +8,8 @@ import pytest
 
 from cli_runner import CommandResult, assert_one_line_error, run_in_process
 from copydesk.desk.context import _LazyTransport
+from copydesk.errors import StoreBusyError
+from copydesk.store import writers as stored
 from fake_model_server import FakeChatCompletions, draft_answer, error_response
 
 ENVIRONMENT = {"copydesk_secrets__keyring": "false", "copydesk_secrets__plain": "true"}
@@ -64,6 +66,30 @@ def test_error_names_the_option(run: Run) -> None:
 @pytest.mark.parametrize(("name", "code"), [("gtp", 3), ("offline", 4)])
 def test_nothing_is_asked_about_a_writer_that_cannot_be_removed(run: Run, name: str, code: int) -> None:
     assert_one_line_error(run("writer", "remove", name), code)
+
+
+def test_key_without_a_writer_is_deleted_without_a_question(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StoreBusyError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stored, "save", fail)
+        run(*ADD, stdin="sk-0123456789\n")
+    removed = run("writer", "remove", "gpt")
+    assert_one_line_error(removed, 3)
+    assert "The key that an interrupted call had left is deleted." in removed.err
+    assert [file for file in (tmp_path / "secrets").iterdir() if "sk-0123456789" in file.read_text()] == []
+
+
+def test_mistyped_writer_is_not_found_without_the_passphrase(tmp_path: Path) -> None:
+    encrypted = {"copydesk_secrets__keyring": "false"}
+    run_in_process(tmp_path, *ADD, stdin="sk-0123456789\n", **encrypted, copydesk_passphrase="one two three four")
+    assert (tmp_path / "secrets" / "secrets.sealed").exists()
+    mistyped = run_in_process(tmp_path, "writer", "remove", "gtp", "--yes", **encrypted)
+    assert_one_line_error(mistyped, 3)
+    assert mistyped.err.startswith("Error: No writer 'gtp'.")
 
 
 def test_key_may_come_from_the_environment(run: Run, server: FakeChatCompletions) -> None:

@@ -1,6 +1,7 @@
 """Add, test and choose the writers of one desk."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 import msgspec
@@ -16,7 +17,7 @@ from copydesk.desk.writers.open_writer import (
     secret_prefix,
     write_recorded,
 )
-from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.errors import ConflictError, CopydeskError, CredentialsError, FieldError, InvalidError, NotFoundError
 from copydesk.model.token import Scope
 from copydesk.model.writer import (
     MAX_WRITERS,
@@ -97,7 +98,11 @@ class WriterSettings:
         try:
             info = await self.get(name)
         except NotFoundError as error:
-            if not await self.delete_unused_keys(name):
+            deleted = 0
+            # A mistyped name is unknown also where the keys cannot be read.
+            with suppress(CredentialsError):
+                deleted = await self.delete_unused_keys(name)
+            if not deleted:
                 raise
             raise NotFoundError(error.message, hint="The key that an interrupted call had left is deleted.") from None
         assert info.endpoint is not None
