@@ -280,7 +280,10 @@ def test_doctor_creates_no_desk(tmp_path):
     *_, database = run_json(tmp_path, "doctor")
 
     assert (database["what"], database["verdict"]) == ("database", "ok")
-    assert database["found"].startswith("None yet. ")
+    file = tmp_path / "copydesk.db"
+    assert database["found"] == (
+        f"None yet. {file} is created by the console or the first command that stores something."
+    )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -163,7 +163,8 @@ def _check_missing_file(settings: Settings) -> CheckFinding:
         message = f"None yet, and {settings.database_file} cannot be created: {existing} is read-only."
         advice = "Check the owner of the folder, and how the disk is mounted."
         return CheckFinding(what="database", verdict=Verdict.ERROR, found=message, advice=advice)
-    message = f"None yet. The console or the first command creates {settings.database_file}."
+    message = f"None yet. {settings.database_file} is created by the console"
+    message += " or the first command that stores something."
     advice = "Try it with your own sources first: copydesk try https://example.com"
     return CheckFinding(what="database", verdict=Verdict.OK, found=message, advice=advice)
 
