@@ -21,6 +21,16 @@ UNREACHABLE_URL = "http://127.0.0.1:1"
 PLAIN_CREDENTIALS = {"copydesk_secrets__keyring": "false", "copydesk_secrets__plain": "true"}
 
 
+def connect_fake_account(home):
+    """Connect an account of a platform that the command line does not know."""
+
+    async def connect():
+        async with open_posting_desk(home, fake_platforms()) as desk:
+            await connect_account(desk)
+
+    asyncio.run(connect())
+
+
 @pytest.mark.parametrize(
     ("args", "hint"),
     [
@@ -90,11 +100,7 @@ def test_only_what_replaces_the_sign_in_is_not_prompted(monkeypatch, platform, p
 
 
 def test_account_asks_for_two_approvals(tmp_path):
-    async def connect():
-        async with open_posting_desk(tmp_path, fake_platforms()) as desk:
-            await connect_account(desk)
-
-    asyncio.run(connect())
+    connect_fake_account(tmp_path)
 
     changed = run_in_process(tmp_path, "account", "approvals", "fake:me", "2")
 
@@ -106,16 +112,19 @@ def test_account_asks_for_two_approvals(tmp_path):
 
 
 def test_failed_check_is_printed_as_json(tmp_path):
-    async def connect():
-        async with open_posting_desk(tmp_path, fake_platforms()) as desk:
-            await connect_account(desk)
+    connect_fake_account(tmp_path)
 
-    asyncio.run(connect())
-
-    # The command line does not know the platform.
     result = run_in_process(tmp_path, "account", "check", "fake", "--json")
 
     assert (result.code, result.err) == (1, "")
     (check,) = json.loads(result.out)
     assert (check["account"], check["ok"]) == ("fake", False)
     assert check["error"].startswith("platform: must be one of bluesky, ")
+
+
+def test_account_with_two_names_is_checked_once(tmp_path):
+    connect_fake_account(tmp_path)
+
+    result = run_in_process(tmp_path, "account", "check", "fake", "fake:me", "--json")
+
+    assert [check["account"] for check in json.loads(result.out)] == ["fake:me"]
