@@ -99,8 +99,31 @@ async def test_error_of_one_user_leaves_no_texts_of_the_others_waiting(
             return await get(user_id)
 
         monkeypatch.setattr(running.desks, "get", get_unless_owner)
-        async with running.app.router.lifespan_context(running.app):
-            await asyncio.gather(*running.service._tasks)
+        assert await running.service._write_waiting_texts()
         assert [running.desks.find_open(user.id) is not None for user in users] == [False, True, False]
     statuses = query_db(tmp_path, 'SELECT "user".name, status FROM draft JOIN "user" ON "user".id = user_id ORDER BY 1')
     assert statuses == [("anna", "pending_review"), ("owner", "pending_generation")]
+
+
+async def test_texts_that_another_process_holds_are_written_once_its_claim_has_expired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with run_service(tmp_path) as last:
+        await (await last.desks.get(last.desks.owner)).drafts.create({"prompt": "Why the harbour is open again."})
+
+    passes = 0
+    monkeypatch.setattr("copydesk.http.service.RETRY_INTERVAL", 0)
+    monkeypatch.setattr("copydesk.desk.generation.service.is_lease_held", lambda *_: passes < 3)
+    async with run_service(tmp_path) as running:
+        write_waiting_texts = running.service._write_waiting_texts
+
+        async def count_pass() -> bool:
+            nonlocal passes
+            passes += 1
+            return await write_waiting_texts()
+
+        monkeypatch.setattr(running.service, "_write_waiting_texts", count_pass)
+        async with running.app.router.lifespan_context(running.app):
+            await asyncio.gather(*running.service._tasks)
+
+    assert (passes, query_db(tmp_path, "SELECT status FROM draft")) == (3, [("pending_review",)])

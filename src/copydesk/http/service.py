@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk, Desks
     from copydesk.model.token import Access
 
+RETRY_INTERVAL = 60.0
+"""Seconds after which texts are tried again that another process held, or that an error left."""
 log = logging.getLogger("copydesk.http")
 _BEARER = "bearer "
 
@@ -172,12 +174,21 @@ class Service:
 
     def resume(self) -> None:
         """Write the texts that were requested before the last stop, in the background."""
-        self._run_in_background(self._write_waiting_texts)
+        self._run_in_background(self._write_texts_until_none_waits)
 
-    async def _write_waiting_texts(self) -> None:
+    async def _write_texts_until_none_waits(self) -> None:
+        is_left = await self._write_waiting_texts()
+        # The process that holds a text may have died, which its claim tells only when it expires.
+        while is_left:
+            await asyncio.sleep(RETRY_INTERVAL)
+            is_left = await self._write_waiting_texts()
+
+    async def _write_waiting_texts(self) -> bool:
+        """Write the texts that nobody holds. Return True if some are left."""
         for user_id in await self.desks.list_users_with_texts():
             # The failure of one user must not end it for those after them.
             await _log_failure(partial(self._write_texts_of, user_id))
+        return bool(await self.desks.list_users_with_texts())
 
     async def _write_texts_of(self, user_id: str) -> None:
         desk = await self.desks.get(user_id)
