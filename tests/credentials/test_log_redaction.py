@@ -227,7 +227,8 @@ async def main():
     logging.basicConfig()
     variables = {"COPYDESK_DATABASE__PASSWORD": "planted-password", "COPYDESK_IMAGES_A__KEY": "planted-key"}
     settings = load(variables, Path(sys.argv[1]))
-    for _ in range(2):
+    for factory in (logging.getLogRecordFactory(), logging.LogRecord):
+        logging.setLogRecordFactory(factory)
         async with open_desks(settings):
             logging.getLogger("any").warning("%s %s", settings.database.password, settings.images_a.key)
 

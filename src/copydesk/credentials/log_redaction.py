@@ -4,7 +4,6 @@ import logging
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache
 from types import TracebackType
 from urllib.parse import unquote
 
@@ -34,7 +33,9 @@ class RedactingFilter(logging.Filter):
 
 def redact_secrets(settings: Settings) -> None:
     """Redact the secrets in `settings`, and all that are read later, from log records from now on."""
-    _redact_all_logs()
+    # Once: each call would redact every record once more. A program may have set another factory in the meantime.
+    if getattr(logging.getLogRecordFactory(), "redacts", None) is not DEFAULT_REDACTION:
+        redact_logs()
     keys = (settings.reddit.client_secret, settings.twitter.bearer_token, settings.images_a.key, settings.images_b.key)
     # Of `http://user:password@host`.
     proxy_password = settings.network.proxy.rpartition("@")[0].rpartition(":")[2]
@@ -42,12 +43,6 @@ def redact_secrets(settings: Settings) -> None:
     # One such as "copydesk" or the user's name would be masked in every command and address that is shown.
     if settings.database.password not in f"copydesk {settings.database.url}":
         DEFAULT_REDACTION.add(settings.database.password, permanent=True)
-
-
-# Once: each call would redact every record once more.
-@cache
-def _redact_all_logs() -> None:
-    redact_logs()
 
 
 def redact_logs(redaction: Redaction = DEFAULT_REDACTION) -> Callable[[], None]:
@@ -63,6 +58,7 @@ def redact_logs(redaction: Redaction = DEFAULT_REDACTION) -> Callable[[], None]:
         filter_.filter(record)
         return record
 
+    make_record.redacts = redaction  # type: ignore[attr-defined]
     logging.setLogRecordFactory(make_record)
     return lambda: logging.setLogRecordFactory(default_factory)
 
