@@ -24,8 +24,10 @@ from copydesk.store.users import SavedClockReading
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 SAVE_INTERVAL = timedelta(minutes=5)
 """A clock that is right is recorded this often instead of on every check, to save writes."""
-MAX_AGE = timedelta(days=30)
-"""Readings of boots that were not recorded for longer are deleted."""
+MAX_READINGS = 200
+"""Per user. Those stored last stay: any clock may be wrong, so their times tell nothing."""
+MIN_CHANGE = 10.0
+"""Seconds by which a jump has to change to be stored again: each reading differs a little."""
 
 
 class MonotonicReading(Struct, frozen=True):
@@ -98,7 +100,7 @@ class ClockGuard:
     async def accept(self) -> ClockWarning | None:
         """Trust this machine's wall clock as it is now; return the warning there was."""
         warning = await self.check()
-        await self._ctx.write_durable(users.save_clock_reading, _new_reference(*self._read_clocks()))
+        await self._ctx.write_durable(_save_accepted, _new_reference(*self._read_clocks()))
         return warning
 
     def _read_clocks(self) -> tuple[datetime, MonotonicReading]:
@@ -171,7 +173,11 @@ def _new_reference(wall: datetime, monotonic: MonotonicReading) -> SavedClockRea
 
 def _should_save(previous: SavedClockReading, state: SavedClockReading) -> bool:
     """Return True if there is more to store than that the clock is still right."""
-    return state.seen - previous.seen >= SAVE_INTERVAL or state != msgspec.structs.replace(previous, seen=state.seen)
+    doubt_by = previous.doubt_by
+    if doubt_by is not None and state.doubt_by is not None and abs(state.doubt_by - doubt_by) < MIN_CHANGE:
+        doubt_by = state.doubt_by
+    unchanged = msgspec.structs.replace(previous, seen=state.seen, doubt_by=doubt_by)
+    return state.seen - previous.seen >= SAVE_INTERVAL or state != unchanged
 
 
 def _evaluate_and_save(
@@ -181,24 +187,15 @@ def _evaluate_and_save(
     readings = users.load_clock_readings(conn, user_id)
     state = evaluate(find_previous(readings, monotonic), wall, monotonic)
     users.save_clock_reading(conn, user_id, state)
-    if outdated := find_outdated(readings, state):
-        users.delete_clock_readings(conn, user_id, outdated)
+    users.prune_clock_readings(conn, user_id, MAX_READINGS)
     return state
 
 
-def find_outdated(readings: Sequence[SavedClockReading], state: SavedClockReading) -> list[str]:
-    """Return the boots whose readings are too old to be needed, by the clock of `state`. Pure."""
-    # A clock that jumped forward makes all others look old.
-    if state.doubt_since is not None:
-        return []
-    # A machine whose clock is in doubt is paused by its reading, which does not change meanwhile.
-    return [
-        reading.boot
-        for reading in readings
-        if reading.boot != state.boot
-        and reading.seen < state.seen - MAX_AGE
-        and (reading.doubt_since is None or reading.machine == state.machine)
-    ]
+def _save_accepted(conn: Transaction, user_id: str, reference: SavedClockReading) -> None:
+    users.save_clock_reading(conn, user_id, reference)
+    if reference.machine:
+        # They may have been of this machine, and would warn again on the next one.
+        users.delete_clock_readings_without_machine(conn, user_id)
 
 
 def _to_warning(state: SavedClockReading) -> ClockWarning | None:

@@ -200,6 +200,14 @@ def save_clock_reading(conn: Connection, user_id: str, reading: SavedClockReadin
     conn.execute(statement.on_conflict_do_update(index_elements=["user_id", "boot"], set_=changes))
 
 
-def delete_clock_readings(conn: Connection, user_id: str, boots: Sequence[str]) -> None:
-    """Delete the readings of these boots."""
-    conn.execute(delete(clock_reading).where(clock_reading.c.user_id == user_id, clock_reading.c.boot.in_(boots)))
+def prune_clock_readings(conn: Connection, user_id: str, count: int) -> None:
+    """Delete the readings but for the last `count`, and those in doubt, which pause their machine."""
+    numbers = select(clock_reading.c.number).where(clock_reading.c.user_id == user_id)
+    first = numbers.order_by(clock_reading.c.number.desc()).offset(count - 1).limit(1).scalar_subquery()
+    is_old = (clock_reading.c.number < first) & clock_reading.c.doubt_since.is_(None)
+    conn.execute(delete(clock_reading).where(clock_reading.c.user_id == user_id, is_old))
+
+
+def delete_clock_readings_without_machine(conn: Connection, user_id: str) -> None:
+    """Delete the readings of unknown machines."""
+    conn.execute(delete(clock_reading).where(clock_reading.c.user_id == user_id, clock_reading.c.machine == ""))

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from copydesk.desk import Desk
-from copydesk.desk.clock_guard import MAX_AGE, MonotonicReading, _evaluate_and_save, _new_reference
+from copydesk.desk.clock_guard import MAX_READINGS, MonotonicReading, _evaluate_and_save, _new_reference, _save_accepted
 from copydesk.store import users
 from desk_fixtures import NOW, Watch, open_desk_at, query_db
 from posting_fixtures import connect_account
@@ -199,7 +199,7 @@ def test_warnings_are_those_of_a_machine_alone(tmp_path: Path) -> None:
     assert 100 < warnings < 1100
 
 
-def test_readings_of_old_boots_are_deleted(tmp_path: Path) -> None:
+def test_readings_but_the_last_are_deleted(tmp_path: Path) -> None:
     time = Watch()
     a, b, c = (Machine(name, time) for name in "abc")
     with connect_in_memory(tmp_path) as conn:
@@ -209,11 +209,49 @@ def test_readings_of_old_boots_are_deleted(tmp_path: Path) -> None:
             _evaluate_and_save(conn, user, machine.wall(), machine.monotonic())
         b.ahead = HOUR
         _evaluate_and_save(conn, user, b.wall(), b.monotonic())
-        for _ in range(100):
+        for _ in range(MAX_READINGS + 5):
             time.now += DAY
             a.reboot()
             _evaluate_and_save(conn, user, a.wall(), a.monotonic())
         boots = {reading.boot for reading in users.load_clock_readings(conn, user)}
         # The clock that nobody has confirmed yet stays in doubt.
-        assert boots == {b.monotonic().boot} | {f"a {boot}" for boot in range(101 - MAX_AGE // DAY, 102)}
+        assert boots == {b.monotonic().boot} | {f"a {boot}" for boot in range(7, MAX_READINGS + 7)}
         assert len(users.load_clock_readings(conn, other)) == 1
+
+
+def test_new_machine_far_ahead_pauses_no_other(tmp_path: Path) -> None:
+    time = Watch()
+    a, b = Machine("a", time), Machine("b", time)
+    b.ahead = 40 * DAY
+    with connect_in_memory(tmp_path) as conn:
+        user = add_user(conn)
+        for machine in (a, b, a, b, a):
+            time.now += HOUR
+            assert _evaluate_and_save(conn, user, machine.wall(), machine.monotonic()).doubt_by is None
+
+
+def test_accepted_time_ends_the_warning_of_an_unknown_machine(tmp_path: Path) -> None:
+    time = Watch()
+    a, b = Machine("a", time), Machine("b", time)
+    with connect_in_memory(tmp_path) as conn:
+        user = add_user(conn)
+        unknown = replace(_new_reference(time.now, a.monotonic()), boot="earlier", machine="")
+        users.save_clock_reading(conn, user, replace(unknown, doubt_since=time.now, doubt_by=3600.0))
+        assert _evaluate_and_save(conn, user, a.wall(), a.monotonic()).doubt_by == 3600
+        _save_accepted(conn, user, _new_reference(a.wall(), a.monotonic()))
+        assert _evaluate_and_save(conn, user, b.wall(), b.monotonic()).doubt_by is None
+
+
+async def test_clock_in_doubt_is_stored_once(tmp_path: Path) -> None:
+    time = Watch()
+    machine = Machine("a", time)
+    async with machine.open_desk(tmp_path) as desk:
+        assert await desk.schedule.clock_warning() is None
+        machine.ahead = HOUR
+        assert await desk.schedule.clock_warning() is not None
+        stored = stored_readings(tmp_path)
+        for _ in range(5):
+            time.now += SECOND
+            machine.ahead += timedelta(milliseconds=1)
+            assert await desk.schedule.clock_warning() is not None
+        assert stored_readings(tmp_path) == stored
