@@ -23,7 +23,7 @@ from copydesk.store.ids import new_id
 ACCOUNT_LEASE_DURATION = timedelta(minutes=5)
 """An owner whose process cannot be inspected counts as dead this long after its last sign of life."""
 CLOCK_TOLERANCE = timedelta(minutes=5)
-"""Two machines with one database may have clocks that differ by this much."""
+"""A lease that ends later than the longest by up to this much is of a clock that is ahead, and holds until then."""
 
 
 def current_owner() -> str:
