@@ -4,19 +4,18 @@ import os
 import sys
 import webbrowser
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
 from copydesk.cli.command import group
 from copydesk.cli.commands import exit_on_sigterm
-from copydesk.cli.context import Context, confirm, is_interactive, pass_context
+from copydesk.cli.context import Context, confirm, find, is_interactive, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
 from copydesk.cli.prompts import prompt_line, prompt_secret
 from copydesk.desk.catalog import PLATFORMS
-from copydesk.errors import CopydeskError, NotFoundError
+from copydesk.errors import CopydeskError
 from copydesk.model.activity import MAX_APPROVALS
 from copydesk.model.delivery import ConnectedAccount
 from copydesk.model.serialization import Struct
@@ -165,20 +164,13 @@ def check(context: Context, *, names: tuple[str, ...], as_json: bool) -> None:
 def remove(context: Context, *, name: str, yes: bool, as_json: bool) -> None:
     """Disconnect an account and delete its credentials. Posts stay online."""
     # A mistyped name is refused without a question.
-    if not yes and (account := context.run(lambda desk: _find(desk, name))) is not None:
+    if not yes and (account := context.run(lambda desk: find(desk.accounts.get(name)))) is not None:
         confirm(f"Disconnect {clean(account.label)} and delete its credentials?", declined="Nothing changed.")
     removed = context.run(lambda desk: desk.accounts.remove(name))
     if as_json:
         print_json(removed)
         return
     click.echo(f"Disconnected {removed.label}. To be safe, revoke Copydesk's access on the platform too.")
-
-
-async def _find(desk: "Desk", name: str) -> ConnectedAccount | None:
-    """Return the account, or None if there is none."""
-    with suppress(NotFoundError):
-        return await desk.accounts.get(name)
-    return None
 
 
 async def _check_account(context: Context, desk: "Desk", account_id: str, name: str, *, as_json: bool) -> AccountCheck:

@@ -9,7 +9,7 @@ import shlex
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar
 
@@ -329,6 +329,13 @@ def read_limited(file: BinaryIO) -> bytes:
     if len(content) > MAX_FILE_SIZE:
         raise click.UsageError(f"{name} is larger than {MAX_FILE_SIZE // 2**20} MiB.")
     return content
+
+
+async def find(lookup: Awaitable[T]) -> T | None:
+    """Return the result of a lookup, or None if it raises NotFoundError."""
+    with suppress(NotFoundError):
+        return await lookup
+    return None
 
 
 def confirm(question: str, *, declined: str, default: bool = False) -> None:

@@ -1,19 +1,17 @@
 """`copydesk writer`: list, add, test, use, remove."""
 
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
 from copydesk.cli.command import group
 from copydesk.cli.commands import exit_on_sigterm
-from copydesk.cli.context import Context, confirm, pass_context, to_field
+from copydesk.cli.context import Context, confirm, find, pass_context, to_field
 from copydesk.cli.ids import complete_names
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
 from copydesk.cli.prompts import prompt_secret
-from copydesk.errors import NotFoundError
 from copydesk.model.writer import DEFAULT_MAX_TOKENS, StructuredOutput, WireProtocol, WriterInfo, Writers, WriterTest
 from copydesk.text import clean, clean_lines
 from copydesk.text.formatting import format_cost, format_count, plural
@@ -157,20 +155,13 @@ def use(context: Context, *, names: tuple[str, ...], as_json: bool) -> None:
 def remove(context: Context, *, name: str, yes: bool, as_json: bool) -> None:
     """Remove a language model and delete its key. Its drafts stay."""
     # A mistyped name is refused without a question.
-    if not yes and (found := context.run(lambda desk: _find(desk, name))) is not None:
+    if not yes and (found := context.run(lambda desk: find(desk.writers.get(name)))) is not None:
         confirm(f"Remove {found.name} and delete its key?", declined="Nothing changed.")
     removed = context.run(lambda desk: desk.writers.remove(name))
     if as_json:
         print_json(removed)
         return
     click.echo(f"Removed {removed.name}.")
-
-
-async def _find(desk: "Desk", name: str) -> WriterInfo | None:
-    """Return the writer, or None if there is none."""
-    with suppress(NotFoundError):
-        return await desk.writers.get(name)
-    return None
 
 
 def _print_writers(found: Writers) -> None:
