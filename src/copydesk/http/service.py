@@ -185,10 +185,11 @@ class Service:
 
     async def _write_waiting_texts(self) -> bool:
         """Write the texts that nobody holds. Return True if some are left."""
-        for user_id in await self.desks.list_users_with_texts():
+        users = await self.desks.list_users_with_texts()
+        for user_id in users:
             # The failure of one user must not end it for those after them.
             await _log_failure(partial(self._write_texts_of, user_id))
-        return bool(await self.desks.list_users_with_texts())
+        return bool(users and await self.desks.list_users_with_texts())
 
     async def _write_texts_of(self, user_id: str) -> None:
         desk = await self.desks.get(user_id)
