@@ -32,7 +32,7 @@ from copydesk.model.experiment import METRICS_AGE_HOURS
 from copydesk.model.ids import IdKind
 from copydesk.model.serialization import format_iso, to_json_value
 from copydesk.text import clean
-from copydesk.text.formatting import plural
+from copydesk.text.formatting import describe_growth, plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -101,8 +101,8 @@ def trends(context: Context, *, days: int, metric: str | None, as_json: bool) ->
     compared = report.compared
     print_table([("", *row) for row in _figure_rows(report.figures, compared.figures if compared else None)], empty="")
     if compared is not None:
-        still_growing = f"Posts of the last {METRICS_AGE_HOURS} hours still gain interactions."
-        click.echo(f"Changes are against {compared.first} to {compared.last}. {still_growing}")
+        growth = describe_growth(METRICS_AGE_HOURS)
+        click.echo(f"Changes are against {compared.first} to {compared.last}. {growth}")
     elif report.before is not None:
         before = report.before
         click.echo(f"Too few posts to compare with {before.first} to {before.last}: {before.figures.posts:,}.")

@@ -50,6 +50,11 @@ def format_minutes_until(instant: datetime, now: datetime) -> str:
     return plural(ceil((instant - now) / timedelta(minutes=1)), "minute")
 
 
+def describe_growth(hours: int) -> str:
+    """Return the remark beside metrics of a period that posts younger than `hours` make too low."""
+    return f"Posts of the last {hours} hours still gain interactions."
+
+
 def format_relative(instant: datetime, now: datetime) -> str:
     """Return the distance of `instant` from `now`: `just now`, `5 min ago`, `1 h 17 min ago`, `in 3 days`.
 

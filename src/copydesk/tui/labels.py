@@ -21,6 +21,7 @@ from copydesk.model.transitions import ACTIONS, COUNTERSIGN, EDIT, EventKind
 from copydesk.text import clean
 from copydesk.text.formatting import (
     describe_confidence,
+    describe_growth,
     format_count,
     format_duration,
     format_minutes_until,
@@ -2370,8 +2371,8 @@ def period_before(before: "PeriodFigures", growing_hours: int, *, is_compared: b
         return f"Too few posts to compare with the {days} before"
     posts = plural(before.figures.posts, "post")
     # They make a short period look worse than the one before.
-    still_growing = f"Posts of the last {growing_hours} hours still gain interactions."
-    return f"▲ ▼ against the {days} before, {_day(before.first)} to {_day(before.last)}: {posts}. {still_growing}"
+    growth = describe_growth(growing_hours)
+    return f"▲ ▼ against the {days} before, {_day(before.first)} to {_day(before.last)}: {posts}. {growth}"
 
 
 def _day(day: date) -> str:
