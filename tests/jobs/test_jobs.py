@@ -407,6 +407,20 @@ async def test_job_of_closed_consoles_does_not_wait(tmp_path: Path) -> None:
         assert JobName.MISSED in await Jobs(desk).find_due()
 
 
+async def test_lease_that_is_committed_after_cancellation_is_released(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        task = asyncio.create_task(desk.job_leases.acquire(JobName.RETENTION, ()))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        # The loop stands still: the task cannot learn of the commit before it is cancelled.
+        while not query_db(tmp_path, "SELECT 1 FROM job WHERE owner IS NOT NULL"):
+            pass
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        assert query_db(tmp_path, "SELECT name FROM job WHERE owner IS NOT NULL") == []
+
+
 async def test_two_desks_never_run_same_job_concurrently(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     running_jobs: list[str] = []
     max_concurrent = 0

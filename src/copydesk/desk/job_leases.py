@@ -1,6 +1,8 @@
 """Leases of background jobs: each job runs in one process at a time."""
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 
 from msgspec.structs import replace
@@ -10,6 +12,7 @@ from copydesk.desk.context import DeskContext
 from copydesk.desk.leases import current_owner, is_lease_held
 from copydesk.desk.operation import operation
 from copydesk.desk.publishing.grace import missed_cutoffs
+from copydesk.errors import StoreError
 from copydesk.model.job import DueWork, JobLease, JobName, JobState
 from copydesk.store import jobs
 from copydesk.store.ids import new_id
@@ -55,7 +58,7 @@ class JobLeases:
             return None
         now = self._ctx.clock()
         lease = JobLease(id=new_id(now), job=name, owner=current_owner(), lease_until=now + LEASE_DURATION)
-        acquired = await self._ctx.write(
+        write = self._ctx.write(
             jobs.acquire_lease,
             lease,
             now,
@@ -66,6 +69,15 @@ class JobLeases:
             # Its process died, perhaps because of the job, which waits if that happens again.
             repeats_killed=state is not None and state.owner is not None and state.is_unfinished,
         )
+        task = asyncio.ensure_future(write)
+        try:
+            acquired = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            # It may be committed all the same, and would look like the lease of a killed process.
+            with suppress(StoreError):
+                if await task:
+                    await self.release(lease, finished=False)
+            raise
         return lease if acquired else None
 
     @operation
