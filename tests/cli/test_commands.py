@@ -337,9 +337,15 @@ def test_home_flag_overrides_environment(tmp_path, server):
 
 
 @pytest.mark.sqlite("a database of its own")
-@pytest.mark.parametrize("args", [("draft", "list"), ("draft", "show", "1f9c2a"), ("user", "list"), ("backup",)])
+@pytest.mark.parametrize(
+    "args",
+    [
+        *(("draft", "list"), ("draft", "show", "1f9c2a"), ("user", "list"), ("backup",), ("account", "check")),
+        *(("draft", "approve", "1f9c2a"), ("rehearse", "--interest", "ferries"), ("user", "remove", "anna", "--yes")),
+    ],
+)
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_reading_creates_no_desk_in_a_mistyped_home(tmp_path, args, options):
+def test_command_that_needs_a_desk_creates_none_in_a_mistyped_home(tmp_path, args, options):
     home = tmp_path / "typo"
     result = run_in_process(tmp_path, "--home", str(home), *args, *options)
     assert_one_line_error(result, 3)

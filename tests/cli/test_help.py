@@ -1,4 +1,4 @@
-"""Tests for the help of all commands: examples, whole sentences, topics, and suggestions for what is mistyped."""
+"""Tests for all commands: examples, whole sentences, topics, and suggestions for what is mistyped."""
 
 import re
 import shlex
@@ -34,6 +34,12 @@ class NamedCommand(NamedTuple):
         assert isinstance(self.command, Command | Group), f"{self.path} is not made by `command` or `group`"
         return self.command.examples
 
+    @property
+    def creates_desk(self) -> bool:
+        """True if it creates a desk where there is none."""
+        assert isinstance(self.command, Command | Group)
+        return self.command.creates_desk
+
 
 def walk(command: click.Command, path: tuple[str, ...] = ("copydesk",)) -> Iterator[NamedCommand]:
     """Yield the command and all below it."""
@@ -49,6 +55,9 @@ def walk(command: click.Command, path: tuple[str, ...] = ("copydesk",)) -> Itera
 ALL = list(walk(copydesk))
 GROUPS = [found for found in ALL if isinstance(found.command, click.Group)]
 SINGLE = [found for found in ALL if not isinstance(found.command, click.Group)]
+WITHOUT_DESK = {"completion", "doctor", "help", "migrate", "prove"}
+"""Commands that tell something on a machine without a desk, too."""
+NEEDING_DESK = [found for found in SINGLE if not found.creates_desk and found.path[-1] not in WITHOUT_DESK]
 IN_TOPICS = [
     call
     for _, page in TOPICS.values()
@@ -102,6 +111,18 @@ def test_help_has_an_example(tmp_path: Path, found: NamedCommand) -> None:
 )
 def test_example_is_a_call_of_its_command(found: NamedCommand, example: str) -> None:
     assert find_command(example) is found.command
+
+
+@pytest.mark.sqlite("a database of its own")
+@pytest.mark.usefixtures("named_files")
+@pytest.mark.parametrize("found", NEEDING_DESK, ids=lambda found: " ".join(found.path))
+def test_example_creates_no_desk_in_a_mistyped_home(tmp_path: Path, found: NamedCommand) -> None:
+    home = tmp_path / "typo"
+    _, *args = shlex.split(found.examples[0])
+    yes = ["--yes"] if any("--yes" in parameter.opts for parameter in found.command.params) else []
+
+    assert_one_line_error(run_in_process(tmp_path, "--home", str(home), *args, *yes), NOT_FOUND)
+    assert not home.exists()
 
 
 @pytest.mark.usefixtures("named_files")

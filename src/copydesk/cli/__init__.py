@@ -132,6 +132,7 @@ class _HomeFolder(click.Path):
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     examples=EXAMPLES,
+    creates_desk=True,
     epilog=f"Exit codes: {EXIT_CODE_SUMMARY}.",
 )
 @click.option(

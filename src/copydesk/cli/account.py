@@ -47,6 +47,7 @@ def account() -> None:
 @account.command(
     epilog=f"Platforms: {', '.join(PLATFORMS)}.",
     examples=("copydesk account connect bluesky", "copydesk account connect mastodon --url https://mastodon.example"),
+    creates_desk=True,
 )
 @click.argument("platform", type=click.Choice(list(PLATFORMS)), metavar="PLATFORM")
 @click.option("--url", default="", metavar="URL", help="The server: your PDS, instance or blog.")

@@ -51,7 +51,7 @@ def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, a
     click.echo("Not included: images, settings, account credentials.", err=True)
 
 
-@command(examples=("copydesk restore ~/copydesk.db",))
+@command(examples=("copydesk restore ~/copydesk.db",), creates_desk=True)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @json_options(RestoredDesk)

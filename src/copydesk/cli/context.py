@@ -55,14 +55,6 @@ EXIT_CODES = (
 )
 """The exit codes of errors; FAILED for all others."""
 
-READING_COMMANDS = frozenset(
-    (
-        *("activity", "backup", "conflicts", "diff", "examples", "export", "history", "list", "log", "needs-you"),
-        *("plan", "prompt", "report", "search", "show", "stats", "suggest", "trends", "why"),
-    )
-)
-"""Names of commands that create no desk in the folder that `--home` names: it may be mistyped."""
-
 MAX_FILE_SIZE = 20 * 2**20
 """Bytes of a file that an argument names; devices such as /dev/zero never end."""
 
@@ -161,12 +153,12 @@ class Context:
         return desks.owner if self.user is None else await desks.users.get(self.user)
 
     def desks(self) -> "AbstractAsyncContextManager[Desks]":
-        """Return the desks of all users, not opened yet. Raise NotFoundError if a reading command would create them."""
+        """Return the desks of all users, not opened yet. Raise NotFoundError if the command must not create them."""
         settings = self.settings()
         if not self.sample:
-            command = click.get_current_context(silent=True)
-            is_reading = command is not None and command.info_name in READING_COMMANDS
-            if is_reading and self.home is not None and not settings.has_database:
+            running = click.get_current_context(silent=True)
+            may_create = running is None or getattr(running.command, "creates_desk", False)
+            if self.home is not None and not settings.has_database and not may_create:
                 hint = "Check --home, or create one: copydesk source add URL"
                 raise NotFoundError(f"There is no desk in {settings.data_home}.", hint=hint)
             from copydesk.desk import open_desks  # noqa: PLC0415

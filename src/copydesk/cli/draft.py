@@ -195,7 +195,8 @@ def _expand_path(name: str) -> Path:
         'copydesk draft new "Read this before you buy a router." --tag hardware',
         "copydesk draft new --url https://example.com/post --format THREAD --no-wait",
         'copydesk draft new --file post.md --image photo.jpg --alt "A ferry"',
-    )
+    ),
+    creates_desk=True,
 )
 @click.argument("text", required=False)
 @FILE

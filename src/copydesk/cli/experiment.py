@@ -74,7 +74,9 @@ def plan(context: Context, *, metric: str, variants: int, posts: int | None, as_
         click.echo(planned.sentence)
 
 
-@experiment.command(examples=("copydesk experiment new Hashtags hashtags --variant none=0 --variant two=2",))
+@experiment.command(
+    examples=("copydesk experiment new Hashtags hashtags --variant none=0 --variant two=2",), creates_desk=True
+)
 @click.argument("name")
 @click.argument("parameter")
 @click.option(

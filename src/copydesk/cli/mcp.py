@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TOKEN_VARIABLE = "COPYDESK_TOKEN"  # noqa: S105 - the name of a variable
 
 
-@command(examples=("copydesk mcp",))
+@command(examples=("copydesk mcp",), creates_desk=True)
 @pass_context
 def mcp(context: Context) -> None:
     """Offer the operations as tools to an agent, over the Model Context Protocol (MCP).

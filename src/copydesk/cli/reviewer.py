@@ -29,7 +29,7 @@ def list_(context: Context, *, as_json: bool) -> None:
     _print(context.run(lambda desk: desk.reviewers.list()), as_json=as_json)
 
 
-@reviewer.command(examples=("copydesk reviewer role ben writer",))
+@reviewer.command(examples=("copydesk reviewer role ben writer",), creates_desk=True)
 @click.argument("name")
 @click.argument("role", type=click.Choice([role.value for role in Role]), metavar="ROLE")
 @json_options(Reviewer)

@@ -87,7 +87,7 @@ def _quote(term: str) -> str:
     return shlex.quote(clean(term))
 
 
-@rule.command(examples=("copydesk rule add exclude giveaway --draft 1f9c2a",))
+@rule.command(examples=("copydesk rule add exclude giveaway --draft 1f9c2a",), creates_desk=True)
 @click.argument("kind", type=KIND)
 @click.argument("term")
 @click.option("--draft", "draft_id", type=DRAFT, help="The rejected draft whose reason it comes from.")

@@ -129,7 +129,7 @@ def run() -> None:
     """Start, show and cancel pipeline runs."""
 
 
-@run.command(examples=("copydesk run start --max-drafts 5",))
+@run.command(examples=("copydesk run start --max-drafts 5",), creates_desk=True)
 @click.option(
     "--source", "source_ids", multiple=True, type=SOURCE, metavar="ID", help="Read only this source; may be repeated."
 )

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from copydesk.model.user import User
 
 
-@command(examples=("copydesk serve", "copydesk serve --host 0.0.0.0 --allowed-host desk.example --jobs"))
+@command(
+    examples=("copydesk serve", "copydesk serve --host 0.0.0.0 --allowed-host desk.example --jobs"), creates_desk=True
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=8470, show_default=True, help="Port; 0 takes a free one."

@@ -34,7 +34,11 @@ def list_(context: Context, *, as_json: bool) -> None:
     context.run(work)
 
 
-@slot.command(name="set", examples=('copydesk slot set "mon 09:00" "wed 14:30"', 'copydesk slot set "weekdays 9:30"'))
+@slot.command(
+    name="set",
+    examples=('copydesk slot set "mon 09:00" "wed 14:30"', 'copydesk slot set "weekdays 9:30"'),
+    creates_desk=True,
+)
 @click.argument("times", nargs=-1, metavar="TIME...")
 @click.option("--clear", is_flag=True, help="Remove all weekly slots.")
 @json_options(Slot)
@@ -55,7 +59,7 @@ def _complete_zones(_ctx: click.Context, _param: click.Parameter, incomplete: st
     return sorted(name for name in available_timezones() if name.startswith(incomplete))
 
 
-@slot.command(examples=("copydesk slot zone", "copydesk slot zone Europe/Prague"))
+@slot.command(examples=("copydesk slot zone", "copydesk slot zone Europe/Prague"), creates_desk=True)
 @click.argument("name", required=False, shell_complete=_complete_zones)
 @json_options("timeZone")
 @pass_context

@@ -65,6 +65,7 @@ def source() -> None:
         "copydesk source add https://example.com",
         "copydesk source add reddit r/selfhosted --config '{\"weight\": 2}'",
     ),
+    creates_desk=True,
 )
 @click.argument("address", nargs=-1, metavar="[TYPE] URL", callback=_parse_address, shell_complete=_complete_types)
 @click.option("--name", help="The name; by default the feed's own.")
@@ -210,7 +211,7 @@ def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
         click.echo(f"Deleted {clean(found.name)}.")
 
 
-@source.command(name="import", examples=("copydesk source import feeds.opml",))
+@source.command(name="import", examples=("copydesk source import feeds.opml",), creates_desk=True)
 @click.argument("file", type=click.File("rb"))
 @json_options(Source)
 @pass_context

@@ -76,7 +76,7 @@ def token() -> None:
     """
 
 
-@token.command(examples=("copydesk token create --name agent --scope draft --expires 90d",))
+@token.command(examples=("copydesk token create --name agent --scope draft --expires 90d",), creates_desk=True)
 @click.option("--name", required=True, help="What it is for; shown in lists.")
 @click.option(
     "--scope",

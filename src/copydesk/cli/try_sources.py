@@ -48,7 +48,11 @@ class Trial(Struct, frozen=True):
     """Why fewer drafts were made."""
 
 
-@command(name="try", examples=("copydesk try https://example.com", "copydesk try example.com example.org --keep"))
+@command(
+    name="try",
+    examples=("copydesk try https://example.com", "copydesk try example.com example.org --keep"),
+    creates_desk=True,
+)
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @click.option("--keep/--no-keep", default=None, help="Add the sources to your desk, or not, without asking.")
 @json_options("sources", "failed", "drafts", "kept")

@@ -44,7 +44,7 @@ def user() -> None:
     """
 
 
-@user.command(examples=("copydesk user add anna",))
+@user.command(examples=("copydesk user add anna",), creates_desk=True)
 @click.argument("name")
 @json_options(User)
 @pass_context

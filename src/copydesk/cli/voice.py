@@ -58,6 +58,7 @@ def show(context: Context, *, as_json: bool) -> None:
         'copydesk voice set --style "Dry and short." --format SHORT.hashtags=2',
         "copydesk voice set --example @post.md",
     ),
+    creates_desk=True,
 )
 @click.option("--style", help="A description of your style.")
 @click.option("--avoid", multiple=True, metavar="WORD", help="A word or phrase to avoid; may be repeated.")
@@ -146,6 +147,7 @@ def set_(
         "copydesk voice import outbox.json",
         "copydesk voice import --account bluesky",
     ),
+    creates_desk=True,
 )
 @click.argument("file", type=click.File("rb"), required=False)
 @click.option("--account", metavar="ACCOUNT", help="Read the newest posts of this connected account.")

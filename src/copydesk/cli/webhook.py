@@ -34,7 +34,8 @@ def webhook() -> None:
     examples=(
         "copydesk webhook add https://hooks.example/copydesk",
         "copydesk webhook add https://hooks.example/copydesk --type draft.missed",
-    )
+    ),
+    creates_desk=True,
 )
 @click.argument("url")
 @click.option(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from copydesk.model.user import User
 
 
-@command(examples=("copydesk worker", "copydesk worker --concurrency 16"))
+@command(examples=("copydesk worker", "copydesk worker --concurrency 16"), creates_desk=True)
 @click.option(
     "--concurrency",
     type=click.IntRange(1, 100),

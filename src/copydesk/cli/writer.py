@@ -55,7 +55,8 @@ def list_(context: Context, *, as_json: bool) -> None:
         "copydesk writer add gpt --model gpt-5.2",
         "copydesk writer add claude --protocol anthropic --model claude-sonnet-5",
         "copydesk writer add local --url http://localhost:8080/v1 --model phi4 --no-key",
-    )
+    ),
+    creates_desk=True,
 )
 @click.argument("name")
 @click.option("--model", required=True, help="The model's name on the server.")
