@@ -167,6 +167,13 @@ def test_long_link_is_never_truncated() -> None:
     assert length(draft.text, "x") <= 280
 
 
+def test_long_link_costs_no_sentence() -> None:
+    title = "River Town lends 12 drills in its library"
+    draft = write(make_brief(title=title, url="https://rivernews.example/" + "c" * 170))
+    assert "“" in draft.text
+    assert length(draft.text, "bluesky") <= 300
+
+
 def test_tracking_parameters_are_removed() -> None:
     assert "utm_" not in write(make_brief(url="https://rivernews.example/library?utm_source=rss&utm_medium=feed")).text
 

@@ -20,14 +20,6 @@ def test_name_is_registered_once() -> None:
         register_platform(replace(PLATFORMS["x"], label="Other"))
 
 
-def test_only_bluesky_shows_links_short() -> None:
-    text = "a" * 270 + " https://example.com/an/address/that/is/very/long/indeed"
-    bluesky, mastodon = PLATFORMS["bluesky"], PLATFORMS["mastodon"]
-    assert bluesky.is_too_long(text)
-    assert bluesky.fits(bluesky.display_text(text))
-    assert mastodon.display_text(text) == text
-
-
 def test_bytes_are_limited() -> None:
     bluesky = PLATFORMS["bluesky"]
     family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from copydesk.model.delivery import Account
 from copydesk.model.draft import Format
 from copydesk.model.serialization import Struct
-from copydesk.text.length import byte_length, grapheme_length, shorten_links
+from copydesk.text.length import byte_length, grapheme_length
 
 
 class CredentialField(Struct, frozen=True):
@@ -49,8 +49,6 @@ class PlatformInfo(Struct, frozen=True):
     limits: Limits
     count: Callable[[str], int] = grapheme_length
     """Return the length of a text in the platform's own units."""
-    shortens_links: bool = False
-    """Its own app shows links shortened, so that a text may fit although it is too long in full."""
     makes_link_cards: bool = False
     """It makes a card of the first link by itself."""
     default_server: str = ""
@@ -84,7 +82,3 @@ class PlatformInfo(Struct, frozen=True):
         """Return True if the platform accepts `text` as one post."""
         max_bytes = self.limits.max_bytes
         return not self.is_too_long(text) and (max_bytes is None or byte_length(text) <= max_bytes)
-
-    def display_text(self, text: str) -> str:
-        """Return `text` as the platform's own app shows it: with short links, where it shortens them."""
-        return shorten_links(text) if self.shortens_links else text

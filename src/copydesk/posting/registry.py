@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from copydesk.model.draft import Format
 from copydesk.model.platform import CredentialField, Limits, PlatformInfo
-from copydesk.text.length import mastodon_length, utf16_length, x_length
+from copydesk.text.length import bluesky_length, mastodon_length, utf16_length, x_length
 
 if TYPE_CHECKING:
     from copydesk.posting.client import PlatformClient
@@ -42,7 +42,7 @@ PLATFORMS: dict[str, PlatformInfo] = {
             ),
             # The card is part of the post, and the client must send it.
             makes_link_cards=False,
-            shortens_links=True,
+            count=bluesky_length,
             default_server="https://bsky.social",
             credential_fields=(
                 CredentialField(name="handle", question="Handle, like me.bsky.social"),

@@ -1,7 +1,8 @@
 """Text length as each platform counts it.
 
 X: twitter-text's configuration 3, after NFC: 1 for U+0000 to U+10FF and some punctuation, 2 for everything else, 2 for
-an emoji however it is composed, 23 for a link. Bluesky: graphemes, and 3,000 bytes of UTF-8; a link counts in full.
+an emoji however it is composed, 23 for a link. Bluesky: graphemes, and 3,000 bytes of UTF-8; a link counts as it is
+displayed, because its address is not in the text of a post.
 Mastodon: graphemes, 23 for a link; the host of a mention does not count. Threads and LinkedIn: UTF-16 code units.
 """
 
@@ -38,17 +39,11 @@ def byte_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def shorten_links(text: str) -> str:
-    """Return `text` with each link as Bluesky's app displays and counts it: the host and 13 characters of the path."""
-    pieces: list[str] = []
-    last = 0
-    for start, end in links.spans(text):
-        address = text[start:end].split("://", 1)[1].removeprefix("www.")
-        host, slash, path = address.partition("/")
-        tail = slash + path
-        pieces += (text[last:start], host + (f"{tail[:13]}..." if len(tail) > 15 else tail))
-        last = end
-    return "".join((*pieces, text[last:]))
+def shorten_link(address: str) -> str:
+    """Return an address with a scheme as Bluesky's app displays it: the host and 13 characters of the path."""
+    host, slash, path = address.split("://", 1)[1].removeprefix("www.").partition("/")
+    tail = slash + path
+    return host + (f"{tail[:13]}..." if len(tail) > 15 else tail)
 
 
 def count_emoji(text: str) -> int:
@@ -75,6 +70,16 @@ def _has_emoji(text: str) -> bool:
 def grapheme_length(text: str) -> int:
     """Return the number of graphemes of `text`."""
     return len(text) if _SIMPLE_TEXT.fullmatch(text) else len(graphemes(text))
+
+
+def bluesky_length(text: str) -> int:
+    """Return the length of `text` on Bluesky."""
+    pieces: list[str] = []
+    last = 0
+    for start, end in links.spans(text):
+        pieces += (text[last:start], shorten_link(text[start:end]))
+        last = end
+    return grapheme_length("".join((*pieces, text[last:])))
 
 
 def x_length(text: str) -> int:

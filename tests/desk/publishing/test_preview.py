@@ -10,6 +10,7 @@ from desk_fixtures import query_db
 from posting_fixtures import ME, YOU, connect_account, fake_platforms, open_posting_desk
 
 LINK = "https://lighthouse.example/a/very/long/address/that/goes/on/and/on"
+SHOWN = "lighthouse.example/a/very/long/..."
 
 
 def part_lengths(previews: tuple[Preview, ...]) -> dict[str, list[tuple[int, int | None]]]:
@@ -20,7 +21,7 @@ def part_lengths(previews: tuple[Preview, ...]) -> dict[str, list[tuple[int, int
 async def test_default_platforms_without_accounts(tmp_path: Path) -> None:
     async with open_posting_desk(tmp_path, fake_platforms()) as desk:
         previews = await desk.posting.preview(f"Read {LINK}", Format.SHORT)
-    assert part_lengths(previews) == {"x": [(28, 280)], "bluesky": [(5 + len(LINK), 300)]}
+    assert part_lengths(previews) == {"x": [(28, 280)], "bluesky": [(5 + len(SHOWN), 300)]}
     assert not any(preview.connected for preview in previews)
     assert all(preview.fits for preview in previews)
     assert [preview.card for preview in previews] == [True, False]

@@ -12,8 +12,9 @@ from copydesk.model.draft import Format
 from copydesk.model.serialization import to_json_value
 from copydesk.posting.bluesky import records
 from copydesk.posting.bluesky.platform import normalize_handle, text_problem
-from copydesk.posting.bluesky.records import find_facets
+from copydesk.posting.bluesky.records import render_text
 from copydesk.posting.platform import Post, PostImage
+from copydesk.text.length import bluesky_length
 
 AT = datetime(2026, 2, 10, 9, 0, 0, 123456, tzinfo=UTC)
 SEED = "019c465e-6f00-7000-8000-000000000000"
@@ -22,10 +23,11 @@ PICTURE = PostImage(content=b"\x89PNG...", media_type="image/png", width=30, hei
 
 def facet_targets(text: str) -> list[tuple[str, str]]:
     """Return (covered text, target) per facet; facet offsets are in bytes."""
-    raw = text.encode()
+    rendered, facets = render_text(text)
+    raw = rendered.encode()
     return [
         (raw[facet.index.byte_start : facet.index.byte_end].decode(), facet.features[0].uri or facet.features[0].tag)
-        for facet in find_facets(text) or []
+        for facet in facets or []
     ]
 
 
@@ -33,14 +35,14 @@ def facet_targets(text: str) -> list[tuple[str, str]]:
     ("text", "found"),
     [
         ("Nothing here.", []),
-        ("See https://example.com/a.", [("https://example.com/a", "https://example.com/a")]),
+        ("See https://example.com/a.", [("example.com/a", "https://example.com/a")]),
         ("See example.com/a, now", [("example.com/a", "https://example.com/a")]),
-        ("HTTPS://Example.com", [("HTTPS://Example.com", "HTTPS://Example.com")]),
-        ("👩‍👩‍👧‍👦 über https://example.com", [("https://example.com", "https://example.com")]),
+        ("HTTPS://Example.com", [("Example.com", "HTTPS://Example.com")]),
+        ("👩‍👩‍👧‍👦 über https://example.com", [("example.com", "https://example.com")]),
         ("🎉 #python and #12", [("#python", "python")]),
         (
             "https://example.com/#part #tag",
-            [("https://example.com/#part", "https://example.com/#part"), ("#tag", "tag")],
+            [("example.com/#part", "https://example.com/#part"), ("#tag", "tag")],
         ),
         ("＃日本語 です", [("＃日本語", "日本語")]),
         ("hello @me.bsky.social", []),
@@ -87,13 +89,22 @@ def test_hashtag_has_at_most_640_bytes():
     )
 )
 def test_facets_cover_their_text_without_overlap(pieces):
-    text = " ".join(pieces)
+    text, facets = render_text(" ".join(pieces))
     raw, last = text.encode(), 0
-    for facet in find_facets(text) or []:
+    for facet in facets or []:
         assert last <= facet.index.byte_start < facet.index.byte_end <= len(raw)
         covered, feature = raw[facet.index.byte_start : facet.index.byte_end].decode(), facet.features[0]
         assert covered in (feature.uri, feature.uri.removeprefix("https://"), f"#{feature.tag}")
         last = facet.index.byte_end
+
+
+def test_long_link_is_shown_short_and_leads_to_its_address():
+    link = "https://www.example.com/a/path/that/is/long?and=on"
+    text = f"{'é' * 260} {link}, and #tag"
+    assert facet_targets(text) == [("example.com/a/path/that/...", link), ("#tag", "tag")]
+    rendered, _ = render_text(text)
+    assert rendered == f"{'é' * 260} example.com/a/path/that/..., and #tag"
+    assert len(rendered) == bluesky_length(text)
 
 
 def make_post(*parts: str, alts: tuple[str, ...] = ()) -> Post:
@@ -146,6 +157,7 @@ def test_image_is_referenced_by_hash_with_alt_text():
     ("text", "message"),
     [
         ("x" * 300, ""),
+        ("x" * 270 + " https://example.com/" + "y" * 90, ""),
         ("x" * 301, "301 characters; the Bluesky limit is 300."),
         ("👩‍👩‍👧‍👦" * 120, ""),
         ("👩‍👩‍👧‍👦" * 121, "3025 bytes; the Bluesky limit is 3000. Composed emoji count many bytes."),

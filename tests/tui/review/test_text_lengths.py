@@ -14,7 +14,7 @@ def render_lengths(
 
 
 def test_platforms_count_differently() -> None:
-    assert render_lengths("👍 https://example.org/a/very/long/path") == "X 26/280  Bluesky 38/300"
+    assert render_lengths("👍 https://example.org/a/very/long/path") == "X 26/280  Bluesky 29/300"
 
 
 def test_overlong_platform_comes_first() -> None:

@@ -228,18 +228,15 @@ def template_value(text: str) -> TemplateValue:
     return TemplateValue(text, (Trace(text=text, field=Field.TEMPLATE),))
 
 
-def create_limit_check(brief: Brief, *, short_links: bool = False) -> Fits:
-    """Return a predicate: does a text fit into one post, by the voice's limit in graphemes and the platforms' own?
-
-    With `short_links`, links count as the platform's own app displays them.
-    """
+def create_limit_check(brief: Brief) -> Fits:
+    """Return a predicate: does a text fit into one post, by the voice's limit in graphemes and the platforms' own?"""
     max_length = brief.settings.max_length
     platforms = brief.platforms
 
     def within(text: str) -> bool:
         if max_length is not None and len(graphemes(text)) > max_length:
             return False
-        return all(platform.fits(platform.display_text(text) if short_links else text) for platform in platforms)
+        return all(platform.fits(text) for platform in platforms)
 
     return within
 

@@ -67,14 +67,13 @@ _MIN_SPECIFIC_PARTS = 2
 def write_short(material: Material) -> WriterResult:
     """Return the first candidate text, best first, that is within the limits.
 
-    If the link takes too much room, it is counted as Bluesky displays it. If hardly a sentence fits beside it even so,
-    or readers could not open it, it is omitted unless the voice requires it.
+    If hardly a sentence fits beside the link, or readers could not open it, it is omitted unless the voice requires it.
     Raise DeclinedError if the item has nothing to post, WriterError if it has no other version.
     """
     refuse_unpostable(material)
     has_candidates, failed_check = False, None
-    for attempt, (variant, fits) in enumerate(_attempts(material)):
-        for composed in chain(_candidate_texts(variant), _bare_headline(variant) if attempt else ()):
+    for variant, fits in _attempts(material):
+        for composed in chain(_candidate_texts(variant), _bare_headline(variant)):
             has_candidates = True
             finished = add_hashtags(composed, variant, fits)
             if not fits(finished.text) or not is_new_version(material, finished.text):
@@ -88,14 +87,11 @@ def write_short(material: Material) -> WriterResult:
 
 def _attempts(material: Material) -> Iterator[tuple[Material, Fits]]:
     """Yield what to write from and the limits it must fit, each attempt worse for the reader than the one before."""
-    with_full_links, with_links_shortened = (
-        create_limit_check(material.brief, short_links=short_links) for short_links in (False, True)
-    )
-    yield material, with_full_links
-    yield material, with_links_shortened
+    fits = create_limit_check(material.brief)
+    yield material, fits
     # Checked last: nearly always an earlier attempt succeeds.
-    if material.brief.settings.link is not Link.ALWAYS and not _is_usable_link(material, with_links_shortened):
-        yield material._replace(link=None), with_full_links
+    if material.brief.settings.link is not Link.ALWAYS and not _is_usable_link(material, fits):
+        yield material._replace(link=None), fits
 
 
 def _is_usable_link(material: Material, fits: Fits) -> bool:
@@ -271,18 +267,16 @@ def write_thread(material: Material) -> WriterResult:
     Raise DeclinedError if the source does not carry that many, WriterError if it has no other version.
     """
     refuse_unpostable(material)
-    # Prefer a thread that fits with full links; Bluesky's shortened display is the fallback.
-    for short_links in (False, True):
-        fits = create_limit_check(material.brief, short_links=short_links)
-        closing = _closing(material, fits)
-        max_parts = (material.brief.settings.max_parts or DEFAULT_PARTS) - len(closing)
-        parts = _quoted_parts(material, fits, max_parts)
-        if len(parts) >= min(MIN_QUOTATIONS, max(2, max_parts)):
-            parts += closing
-            parts[-1] = add_hashtags(parts[-1], material, fits)
-            text = join_parts([part.text for part in parts])
-            if is_new_version(material, text) and find_error(text, material.check_context) is None:
-                return WriterResult(text=text, sentences=tuple(chain.from_iterable(part.traces for part in parts)))
+    fits = create_limit_check(material.brief)
+    closing = _closing(material, fits)
+    max_parts = (material.brief.settings.max_parts or DEFAULT_PARTS) - len(closing)
+    parts = _quoted_parts(material, fits, max_parts)
+    if len(parts) >= min(MIN_QUOTATIONS, max(2, max_parts)):
+        parts += closing
+        parts[-1] = add_hashtags(parts[-1], material, fits)
+        text = join_parts([part.text for part in parts])
+        if is_new_version(material, text) and find_error(text, material.check_context) is None:
+            return WriterResult(text=text, sentences=tuple(chain.from_iterable(part.traces for part in parts)))
     if material.brief.previous:
         raise no_new_version_error(material.revision)
     raise no_draft_error(material) if material.avoided_word else _too_short()

@@ -52,11 +52,6 @@ def _too_long(part: str, platform: PlatformInfo, which: str) -> RuleMatch | None
     count, limit = platform.count(part), platform.limits.max_length
     if limit is None or count <= limit:
         return None
-    # The platform's own app may shorten links when it posts, so the limit may still be kept.
-    if not platform.is_too_long(platform.display_text(part)):
-        return RuleMatch(
-            WARNING, f"{which} within {platform.label}'s {limit:,} only with its link shown short ({count:,})."
-        )
     return RuleMatch(ERROR, f"{which} {count:,} long on {platform.label}, which takes {limit:,}.")
 
 

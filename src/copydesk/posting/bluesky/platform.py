@@ -206,7 +206,7 @@ class Bluesky:
         return problems
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
-        """Return one step for the post or the whole thread. Mentions stay plain text, see `find_facets`."""
+        """Return one step for the post or the whole thread. Mentions stay plain text, see `render_text`."""
         writes = records.writes_for(post, account.id, seed)
         keys = tuple(create.rkey for create in writes.writes)
         expects = tuple(records.uri_of(account.id, key) for key in keys)

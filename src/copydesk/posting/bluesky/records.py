@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from copydesk.model.serialization import Struct, format_iso
 from copydesk.posting.platform import Post, PostImage, tid_key
 from copydesk.text import links
-from copydesk.text.length import byte_length, graphemes
+from copydesk.text.length import byte_length, graphemes, shorten_link
 
 LINK_TYPE, TAG_TYPE = "app.bsky.richtext.facet#link", "app.bsky.richtext.facet#tag"
 MAX_TAG_GRAPHEMES, MAX_TAG_BYTES = 64, 640
@@ -57,17 +57,25 @@ class Facet(Struct, frozen=True):
     features: list[Feature]
 
 
-def find_facets(text: str) -> list[Facet] | None:
-    """Return the links and hashtags of `text` in order (app.bsky.richtext.facet); None if there are none.
+def render_text(text: str) -> tuple[str, list[Facet] | None]:
+    """Return `text` with its links shortened as Bluesky's app does, and its facets (app.bsky.richtext.facet).
 
-    Links without a scheme lead to https. Mentions stay plain text: their facet must name the person by DID, which only
-    the network knows, while a request is fixed before anything is looked up. It also keeps generated posts from
-    notifying people.
+    The facets are the links, with their addresses in full, and the hashtags in order; None if there are none. Links
+    without a scheme lead to https. Mentions stay plain text: their facet must name the person by DID, which only the
+    network knows, while a request is fixed before anything is looked up. It also keeps generated posts from notifying
+    people.
     """
     linked = [(span, Feature(type=LINK_TYPE, uri=_link_url(text[span[0] : span[1]]))) for span in links.all_spans(text)]
     tagged = [((start, end), Feature(type=TAG_TYPE, tag=text[start + 1 : end])) for start, end in _tag_spans(text)]
-    found = sorted(linked + tagged, key=lambda facet: facet[0])
-    return [Facet(index=_byte_slice(text, span), features=[feature]) for span, feature in found] or None
+    rendered, last = "", 0
+    facets = []
+    for (start, end), feature in sorted(linked + tagged, key=lambda found: found[0]):
+        is_address = links.URL.match(text, start, end) is not None
+        before, shown = rendered + text[last:start], shorten_link(text[start:end]) if is_address else text[start:end]
+        rendered, last = before + shown, end
+        index = ByteSlice(byte_start=byte_length(before), byte_end=byte_length(rendered))
+        facets.append(Facet(index=index, features=[feature]))
+    return rendered + text[last:], facets or None
 
 
 def _link_url(link: str) -> str:
@@ -91,11 +99,6 @@ def _is_tag(name: str) -> bool:
 
 def _is_punctuation(char: str) -> bool:
     return unicodedata.category(char).startswith("P")
-
-
-def _byte_slice(text: str, span: links.Span) -> ByteSlice:
-    start = byte_length(text[: span[0]])
-    return ByteSlice(byte_start=start, byte_end=start + byte_length(text[span[0] : span[1]]))
 
 
 class StrongRef(Struct, frozen=True, omit_defaults=True):
@@ -188,9 +191,9 @@ def writes_for(post: Post, did: str, seed: str) -> Writes:
     creates = [
         Create(
             rkey=tid_key(seed, index),
-            value=Record(type=COLLECTION, text=text, created_at=created_at, facets=find_facets(text)),
+            value=Record(type=COLLECTION, text=text, created_at=created_at, facets=facets),
         )
-        for index, text in enumerate(post.parts)
+        for index, (text, facets) in enumerate(map(render_text, post.parts))
     ]
     if post.alts and creates:
         creates[0] = _with_value(creates[0], embed=Embed(images=[Image(alt=alt) for alt in post.alts]))
