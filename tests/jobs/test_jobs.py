@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -407,15 +408,19 @@ async def test_job_of_closed_consoles_does_not_wait(tmp_path: Path) -> None:
         assert JobName.MISSED in await Jobs(desk).find_due()
 
 
-async def test_lease_that_is_committed_after_cancellation_is_released(tmp_path: Path) -> None:
+async def test_lease_that_is_committed_after_cancellation_is_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acquire_lease, loop = job_store.acquire_lease, asyncio.get_running_loop()
+
+    def cancel_and_acquire(*args: Any, **values: Any) -> bool:
+        # Before the commit, of which the task would learn later.
+        loop.call_soon_threadsafe(task.cancel)
+        return acquire_lease(*args, **values)
+
+    monkeypatch.setattr(job_store, "acquire_lease", cancel_and_acquire)
     async with open_desk_at(tmp_path) as desk:
         task = asyncio.create_task(desk.job_leases.acquire(JobName.RETENTION, ()))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        # The loop stands still: the task cannot learn of the commit before it is cancelled.
-        while not query_db(tmp_path, "SELECT 1 FROM job WHERE owner IS NOT NULL"):
-            pass
-        task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
         assert query_db(tmp_path, "SELECT name FROM job WHERE owner IS NOT NULL") == []
