@@ -22,8 +22,16 @@ INSERT_USER = "INSERT INTO \"user\" (id, name, time_zone, created_at) VALUES (?,
 @pytest.fixture
 async def database(tmp_path: Path, server: PostgresqlServer) -> AsyncIterator[PostgresDatabase]:
     """An open database with its tables."""
-    opened = open_postgresql(server.url(tmp_path), busy_timeout=0.2)
+    opened = open_postgresql(server.url(tmp_path), busy_timeout=60)
     await opened.prepare()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def impatient(tmp_path: Path, server: PostgresqlServer) -> AsyncIterator[PostgresDatabase]:
+    """The same database, opened by a process that hardly waits for others."""
+    opened = open_postgresql(server.url(tmp_path), busy_timeout=0.2)
     yield opened
     await opened.close()
 
@@ -31,7 +39,7 @@ async def database(tmp_path: Path, server: PostgresqlServer) -> AsyncIterator[Po
 @pytest.fixture
 async def other_process(tmp_path: Path, server: PostgresqlServer) -> AsyncIterator[PostgresDatabase]:
     """The same database, opened once more."""
-    opened = open_postgresql(server.url(tmp_path), busy_timeout=5)
+    opened = open_postgresql(server.url(tmp_path), busy_timeout=60)
     yield opened
     await opened.close()
 
@@ -105,15 +113,15 @@ async def test_reader_cannot_write(database: PostgresDatabase) -> None:
 
 
 async def test_user_lock_that_is_held_is_reported(
-    database: PostgresDatabase, tmp_path: Path, server: PostgresqlServer
+    impatient: PostgresDatabase, tmp_path: Path, server: PostgresqlServer
 ) -> None:
-    user = await database.write(add_user)
+    user = await impatient.write(add_user)
     with server.connect(tmp_path) as holder:
-        holder.execute("SELECT pg_advisory_lock(?, ?)", (LOCK_CLASS, database.of_user(user)._lock_key))
+        holder.execute("SELECT pg_advisory_lock(?, ?)", (LOCK_CLASS, impatient.of_user(user)._lock_key))
         with pytest.raises(StoreBusyError):
-            await database.of_user(user).write(count_up, user)
+            await impatient.of_user(user).write(count_up, user)
         # Those of other users do not wait for it.
-        await database.write(add_user, "Bea")
+        await impatient.write(add_user, "Bea")
 
 
 async def test_connections_that_were_cut_are_opened_again(

@@ -105,15 +105,15 @@ async def test_waiting_job_is_enough(database, tmp_path):
 
 async def test_job_in_the_future_waits_for_its_time(database, tmp_path):
     await prepare(database)
-    soon = "(extract(epoch FROM now()) * 1000000)::bigint + 30000000"
+    ((soon,),) = query_db(tmp_path, "SELECT (extract(epoch FROM now()) * 1000000)::bigint + 30000000")
     wake = f"SELECT worker_wake('anna', NULL), worker_wake('anna', {soon})"
     # Without a worker they would only pile up.
     execute_sql(tmp_path, wake)
     assert query_db(tmp_path, "SELECT count(*) FROM procrastinate_jobs") == [(1,)]
     execute_sql(tmp_path, "INSERT INTO procrastinate_workers DEFAULT VALUES")
     execute_sql(tmp_path, wake)
-    waits = "SELECT extract(epoch FROM scheduled_at - now())::int FROM procrastinate_jobs ORDER BY id"
-    assert query_db(tmp_path, waits) == [(None,), (30,)]
+    times = "SELECT (extract(epoch FROM scheduled_at) * 1000000)::bigint FROM procrastinate_jobs ORDER BY id"
+    assert query_db(tmp_path, times) == [(None,), (soon,)]
 
 
 async def test_jobs_and_workers_are_counted(database, tmp_path):
