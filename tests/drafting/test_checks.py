@@ -346,6 +346,15 @@ def test_style_names_the_difference() -> None:
     assert "Much longer words than in your own posts." in [finding.message for finding in findings]
 
 
+def test_name_in_lower_case_at_the_beginning_is_no_style() -> None:
+    context = make_context(voice=Voice(examples=("The river was fine. No notes.", "The bridge is open.", "It rains.")))
+    message = "Many more sentences in lower case than in your own posts."
+    credited = findings_of("style", "pgadmin: “The library lends drills to all members.”", context)
+    assert message not in [finding.message for finding in credited]
+    lowered = findings_of("style", "the drills are here. the library lends them. members pay nothing.", context)
+    assert message in [finding.message for finding in lowered]
+
+
 def test_heuristic_rules_never_block() -> None:
     assert not BLOCKING & {
         "name",

@@ -58,6 +58,7 @@ FLAWED = [
     ("en", "After a debate of six hours he gave in to the council.", Flaw.DANGLING),
     ("en", "The first of these drills came from a neighbour.", Flaw.DANGLING),
     ("en", "Last time the library was closed on Sundays.", Flaw.DANGLING),
+    ("en", "Every one of the 38 opened afterwards.", Flaw.DANGLING),
     ("en", "The council voted for it.", Flaw.DANGLING),
     ("en", "In this post I look at libraries of things.", Flaw.ANNOUNCEMENT),
     ("en", "A look at the libraries of things that opened in spring.", Flaw.ANNOUNCEMENT),

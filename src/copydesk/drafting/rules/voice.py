@@ -40,6 +40,8 @@ _FEATURES = (
     ),
 )
 """Features of a style, each as the phrase for a higher and for a lower value."""
+_LOWER_CASE = 2
+"""Index in _FEATURES of the share of sentences in lower case."""
 _FIRST_COUNT = 3
 """Index in _FEATURES from which on the features are counts per 100 words."""
 
@@ -155,11 +157,14 @@ def _feature_statistics(examples: tuple[str, ...]) -> tuple[tuple[float, float],
 def _feature_scores(text: str, examples: tuple[str, ...]) -> tuple[float, ...]:
     """Return each feature's distance from the examples, in standard deviations.
 
-    One comma more or less is a large share of a short text, so the deviation of a count is at least one occurrence.
+    One comma more or less is a large share of a short text, so the deviation of a count is at least one occurrence, and
+    so is that of the sentences in lower case: the first one may begin with a name such as pgAdmin.
     """
-    one_occurrence = 100 / max(1, len(split_words(links.mask_links(text))))
+    masked = links.mask_links(text)
+    occurrence = 100 / max(1, len(split_words(masked)))
+    floors = {_LOWER_CASE: 1 / len(_split_sentences(masked))}
     return tuple(
-        (value - mean) / (max(spread, one_occurrence) if index >= _FIRST_COUNT else spread)
+        (value - mean) / max(spread, occurrence if index >= _FIRST_COUNT else floors.get(index, 0.0))
         for index, (value, (mean, spread)) in enumerate(
             zip(_features(text), _feature_statistics(examples), strict=True)
         )
@@ -171,7 +176,7 @@ def _features(text: str) -> tuple[float, ...]:
     hashtags = len(links.hashtag_spans(text))
     text = links.mask_links(text)
     words = split_words(text) or [""]
-    sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()] or [text]
+    sentences = _split_sentences(text)
     per_100_words = 100 / len(words)
     return (
         len(words) / len(sentences),
@@ -188,6 +193,10 @@ def _features(text: str) -> tuple[float, ...]:
         per_100_words * text.count(":"),
         per_100_words * text.count(";"),
     )
+
+
+def _split_sentences(text: str) -> list[str]:
+    return [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()] or [text]
 
 
 def describe_style(examples: tuple[str, ...]) -> tuple[str, ...]:
