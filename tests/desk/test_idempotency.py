@@ -1,8 +1,9 @@
 """Requests under idempotency keys: one effect and one response, however often and whenever they are sent."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -154,6 +155,32 @@ async def test_cancelled_attempt_hands_over_to_the_next(tmp_path):
         outcomes = await asyncio.gather(*others)
 
     assert len({outcome.response for outcome in outcomes}) == 1
+    assert draft_count(tmp_path) == 1
+
+
+@pytest.mark.parametrize("encode_result", [encode_created, None])
+async def test_attempt_that_is_cancelled_while_it_commits_is_not_repeated(tmp_path, monkeypatch, encode_result):
+    """The client that had lost its connection sent the request again, and got a second draft."""
+    async with open_desk_at(tmp_path) as desk:
+        database, loop, has_ended = desk._context.database, asyncio.get_running_loop(), threading.Event()
+        write = database.write_durable
+
+        async def cancel_and_write(work, *args, **kwargs):
+            def run_when_ended(*values, **options):
+                loop.call_soon_threadsafe(first.cancel)
+                assert has_ended.wait(60)
+                return work(*values, **options)
+
+            return await write(run_when_ended, *args, **kwargs)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(database, "write_durable", cancel_and_write)
+            first = asyncio.create_task(desk.idempotency.run(KEY, FINGERPRINT, create(desk), encode_result))
+            await asyncio.wait([first])
+            has_ended.set()
+        assert first.cancelled()
+        with nullcontext() if encode_result is not None else pytest.raises(ResponseLostError):
+            assert (await desk.idempotency.run(KEY, FINGERPRINT, create(desk), encode_result)).is_replay
     assert draft_count(tmp_path) == 1
 
 

@@ -75,6 +75,9 @@ class _LazyTransport:
 class WriteGuard(Protocol):
     """Runs units of work of one request, in their transactions."""
 
+    is_closed: bool
+    """The request has ended: what is submitted from now on belongs to none."""
+
     def run(self, conn: Transaction, user_id: str, work: Callable[[], T]) -> T:
         """Return `work()`. An exception rolls the transaction back."""
         ...
@@ -97,7 +100,7 @@ def _guarded(
     work: Callable[Concatenate[Transaction, str, P], T],
 ) -> Callable[Concatenate[Transaction, str, P], T]:
     guard = _write_guard.get()
-    if guard is None:
+    if guard is None or guard.is_closed:
         return work
 
     def run(conn: Transaction, user_id: str, /, *args: P.args, **kwargs: P.kwargs) -> T:

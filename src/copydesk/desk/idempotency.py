@@ -135,6 +135,8 @@ class Idempotency:
             finally:
                 # What goes on in the background belongs to no request any more.
                 guard.is_closed = True
+            # Not if it was cancelled: a transaction that has begun is committed all the same, and needs the key.
+            guard.has_returned = True
             response = outcome.response if outcome.stored_response is None else outcome.stored_response
             if outcome.is_final and not guard.has_stored(response):
                 await self._store(guard, response)
@@ -171,11 +173,12 @@ class _Guard:
         self._encode_result = encode_result
         self._stored_response: bytes | None = None
         self.is_closed = False
-        """The attempt has ended."""
+        self.has_returned = False
+        """The outcome is known: what runs from now on belongs to the background, whenever it was submitted."""
 
     def run(self, conn: Transaction, user_id: str, work: Callable[[], T]) -> T:
         """Run `work` in a transaction; if it wrote, store the key. Raise _KeyTakenError."""
-        if self.is_closed:
+        if self.has_returned:
             return work()
         changes_before = idempotency.count_changes(conn)
         result = work()
