@@ -203,6 +203,32 @@ async def test_cancel_at_any_database_call(tmp_path, monkeypatch):
     assert integrity_errors(tmp_path) == []
 
 
+@pytest.mark.parametrize("cancel_at", range(5))
+async def test_run_whose_request_is_cancelled_is_not_left_in_the_queue(tmp_path, monkeypatch, cancel_at):
+    """It held up others for half a minute, and was queued for as long as the service ran."""
+    calls, loop = DatabaseCalls(), asyncio.get_running_loop()
+    monkeypatch.setattr("copydesk.desk.pipeline.service.SAVE_INTERVAL", 0)
+
+    def cancel() -> None:
+        # As anyio does it, whose scopes the MCP server cancels: again and again, during the clean-up too.
+        if not request.done():
+            request.cancel()
+            loop.call_soon(cancel)
+
+    async with open_desk_at(tmp_path) as desk:
+        database = type(desk._context.database)
+        with monkeypatch.context() as patch:
+            for method in ("read", "write"):
+                patch.setattr(database, method, calls.wrap(getattr(database, method)))
+            request = asyncio.create_task(desk.pipeline.queue())
+            calls.cancel_at, calls.cancel = cancel_at, cancel
+            await asyncio.wait([request])
+        assert request.cancelled()
+        async with asyncio.timeout(60):
+            while {run.status for run in (await desk.pipeline.list()).items} - {RunStatus.CANCELLED}:  # noqa: ASYNC110 - a commit is no event
+                await asyncio.sleep(0)
+
+
 async def test_finished_run_cannot_be_cancelled(tmp_path):
     async with open_desk_at(tmp_path, FakeWeb()) as desk:
         run = await desk.pipeline.run()

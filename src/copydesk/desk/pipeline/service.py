@@ -62,16 +62,7 @@ class Pipeline:
         self, request: RunRequest | Mapping[str, object] | None = None, on_progress: Listener | None = None
     ) -> Run:
         """Queue a run, wait for its slot, execute it and return it finished. Raise as `queue` and `execute` do."""
-        request = validate_run(RunRequest() if request is None else request)
-        await self._check_sources(request)
-        run_id = new_id(self._ctx.clock())
-        try:
-            await self._enqueue(run_id, request)
-        except asyncio.CancelledError:
-            # The row may have been committed before the cancellation; left in the queue it would block all later runs.
-            await self._finish(run_id, RunStatus.CANCELLED, RunCancelledError())
-            raise
-        return await self.execute(run_id, on_progress)
+        return await self.execute((await self.queue(request)).id, on_progress)
 
     @operation
     async def queue(self, request: RunRequest | Mapping[str, object] | None = None) -> Run:
@@ -82,8 +73,13 @@ class Pipeline:
         request = validate_run(RunRequest() if request is None else request)
         await self._check_sources(request)
         run_id = new_id(self._ctx.clock())
-        await self._enqueue(run_id, request)
-        return await self.get(run_id)
+        try:
+            await self._enqueue(run_id, request)
+            return await self.get(run_id)
+        except asyncio.CancelledError:
+            # The row may be committed all the same, and what nobody executes would stay in the queue.
+            await self._finish(run_id, RunStatus.CANCELLED, RunCancelledError())
+            raise
 
     @operation
     async def execute(self, run_id: str, on_progress: Listener | None = None) -> Run:
@@ -320,7 +316,7 @@ class Pipeline:
         self._unsaved_results.setdefault(run_id, values)
         try:
             await self.save_pending_results()
-        except StoreError:
+        except (StoreError, asyncio.CancelledError):
             # The next run may be that of another process, which cannot store the end of this one.
             if self._saving is None or self._saving.done():
                 self._saving = asyncio.create_task(self._save_pending_results_later())
