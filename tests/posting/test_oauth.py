@@ -1,5 +1,6 @@
 """Tests for OAuth tokens: renewal, saving before use, and error responses."""
 
+import asyncio
 from datetime import timedelta
 
 import httpx
@@ -107,6 +108,49 @@ async def test_token_granted_on_full_disk_is_used_and_stored_later():
         assert len(server.secrets.saved) == saves
     assert [token for token, _ in server.received] == ["old+"] * 3
     assert server.secrets.secrets["access_token"] == "old+"
+
+
+class SlowServer(TokenServer):
+    """Grants a token once it may."""
+
+    def __init__(self, secrets: RecordingSecrets) -> None:
+        super().__init__(secrets)
+        self.was_asked, self.may_grant = asyncio.Event(), asyncio.Event()
+
+    async def renew(self, account, held) -> TokenResponse:
+        self.was_asked.set()
+        await self.may_grant.wait()
+        return await super().renew(account, held)
+
+
+async def test_token_that_is_being_granted_is_stored_on_close():
+    """The console was closed while metrics were read, and the account had to be connected again."""
+    server = SlowServer(RecordingSecrets(access_token="old", expires_at=NOW.isoformat()))
+    tokens = make_access(server, FakeClock())
+    request = asyncio.create_task(tokens.access_token(ME))
+    await server.was_asked.wait()
+    # The second one ends the wait for the token.
+    for _ in range(2):
+        request.cancel()
+        await asyncio.wait([request], timeout=0)
+    assert request.cancelled()
+    closing = asyncio.create_task(tokens.close())
+    await asyncio.wait([closing], timeout=0)
+    server.may_grant.set()
+    await closing
+    assert server.secrets.secrets["access_token"] == "old+"
+
+
+async def test_cancelled_request_waits_for_its_token():
+    server = SlowServer(RecordingSecrets(access_token="old", expires_at=NOW.isoformat()))
+    request = asyncio.create_task(make_access(server, FakeClock()).access_token(ME))
+    await server.was_asked.wait()
+    request.cancel()
+    await asyncio.wait([request], timeout=0)
+    assert not request.done()
+    server.may_grant.set()
+    await asyncio.wait([request])
+    assert (request.cancelled(), server.secrets.secrets["access_token"]) == (True, "old+")
 
 
 async def test_token_granted_on_full_disk_is_stored_on_close():

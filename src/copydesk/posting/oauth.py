@@ -206,7 +206,12 @@ class AuthorizedClient:
         task = asyncio.ensure_future(self._valid_token(account, rejected))
         self._refresh_tasks.add(task)
         task.add_done_callback(self._refresh_tasks.discard)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            # The account's lease must not end before: another worker would use the same refresh token.
+            await asyncio.wait([task])
+            raise
 
     async def _valid_token(self, account: Account, rejected: str) -> str:
         # One refresh per account at a time; callers that waited find the new token in the stored credentials.
@@ -260,7 +265,9 @@ class AuthorizedClient:
         del self._unsaved[account.server, account.id]
 
     async def close(self) -> None:
-        """Store the tokens that could not be stored when they were granted."""
+        """Store the tokens that could not be stored when they were granted, and those that are being granted."""
+        if self._refresh_tasks:
+            await asyncio.wait(self._refresh_tasks)
         for account, _, _ in list(self._unsaved.values()):
             async with self._locks[account.server, account.id]:
                 with suppress(PostingError):
