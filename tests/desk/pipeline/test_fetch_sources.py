@@ -1,14 +1,18 @@
 """Tests for storing fetched entries: each once, none lost, old ones not taken for news."""
 
 import asyncio
+import threading
 from datetime import timedelta
 
 import pytest
 
 from copydesk.desk.pipeline import fetch_sources
 from copydesk.desk.pipeline.fetch_sources import match_entries, store_fetch
+from copydesk.desk.pipeline.progress import RunProgress
+from copydesk.ingest.fetch_context import FetchResult
 from copydesk.model.item import Entry
 from copydesk.model.run import RunRequest, RunStatus
+from copydesk.store import sources
 from copydesk.store.items import ExistingItem, content_hash
 from desk_fixtures import (
     NOW,
@@ -41,6 +45,26 @@ async def test_entries_are_stored_once(tmp_path):
 
     assert sorted(item_states(tmp_path)) == sorted([story_title(1), story_title(2)])
     assert reloaded.item_count == 2
+
+
+async def test_sources_are_saved_although_an_earlier_save_was_cancelled(tmp_path):
+    """At the end of a run, the save of each second was cancelled while it waited for its turn."""
+    async with open_desk_at(tmp_path) as desk:
+        await create_source(desk)
+        ctx, may_write = desk._context, threading.Event()
+        (stored,) = await ctx.read(sources.list_to_fetch, None)
+        async with ctx.network() as http:
+            stage = fetch_sources._FetchStage(ctx, http, RunProgress(""))
+            stage._unchanged.append((stored, FetchResult(unchanged=True)))
+            tasks = [asyncio.create_task(ctx.write(lambda *_: may_write.wait(60)))]
+            tasks += [asyncio.create_task(stage.flush_unchanged())]
+            await asyncio.sleep(0)
+            tasks[1].cancel()
+            await asyncio.wait(tasks[1:])
+            may_write.set()
+            await asyncio.wait(tasks)
+            await stage.flush_unchanged()
+        assert [row.state.last_fetch for row in await ctx.read(sources.list_to_fetch, None)] == [NOW]
 
 
 async def test_corrected_link_updates_canonical_url(tmp_path):

@@ -412,7 +412,12 @@ class _FetchStage:
             ]
             sources.save_fetch_outcomes(conn, user_id, outcomes)
 
-        await self._ctx.write(save)
+        try:
+            await self._ctx.write(save)
+        except asyncio.CancelledError:
+            # Perhaps it was not its turn yet. Saved twice they are the same.
+            self._unchanged += unchanged
+            raise
 
     async def finish(self) -> None:
         """Undo failures caused by this machine being offline; raise if every source failed."""
