@@ -13,7 +13,7 @@ from copydesk.desk.leases import _start_time, account_lease, current_owner, is_a
 from copydesk.errors import StoreError
 from copydesk.store import accounts
 from copydesk.store.accounts import AccountLease
-from desk_fixtures import Watch, open_desk_at
+from desk_fixtures import Watch, open_desk_at, query_db
 from posting_fixtures import connect_account
 
 
@@ -140,6 +140,24 @@ async def test_lease_acquired_by_a_cancelled_task_is_taken_over(tmp_path, monkey
                     pass
         async with account_lease(ctx, account_id) as lease:
             assert lease is not None
+
+
+async def test_lease_that_is_committed_after_cancellation_is_released(tmp_path, monkeypatch):
+    """The daemon posted nothing to the account for five minutes: the service, which had checked it, was alive."""
+    async with open_desk_at(tmp_path) as desk:
+        account_id, ctx = await connect_account(desk), desk._context
+        write = ctx.database.write
+
+        async def commit_and_cancel(*args, **options):
+            await write(*args, **options)
+            monkeypatch.undo()
+            raise asyncio.CancelledError
+
+        monkeypatch.setattr(ctx.database, "write", commit_and_cancel)
+        with pytest.raises(asyncio.CancelledError):
+            async with account_lease(ctx, account_id):
+                pass
+    assert query_db(tmp_path, "SELECT owner FROM account") == [(None,)]
 
 
 @pytest.mark.parametrize(("clock_ahead", "is_taken_over"), [(0.5, False), (86_400, True)])

@@ -134,11 +134,15 @@ async def account_lease(ctx: DeskContext, account_id: str, *, wait: bool = False
             yield lease_id
         finally:
             if lease_id is not None:
-                try:
-                    await asyncio.shield(ctx.write(accounts.release_lease, account_id, lease_id))
-                except StoreError:
-                    # This process takes it over. Others have to wait until it expires, or this process has ended.
-                    ctx.shared.unreleased_leases.add(lease_id)
+                await _release(ctx, account_id, lease_id)
+
+
+async def _release(ctx: DeskContext, account_id: str, lease_id: str) -> None:
+    # Until that is done, this process takes it over. Others have to wait until it expires, or this process has ended.
+    ctx.shared.unreleased_leases.add(lease_id)
+    with suppress(StoreError):
+        await asyncio.shield(ctx.write(accounts.release_lease, account_id, lease_id))
+        ctx.shared.unreleased_leases.discard(lease_id)
 
 
 async def _acquire(ctx: DeskContext, account_id: str) -> str | None:
@@ -157,9 +161,12 @@ async def _acquire(ctx: DeskContext, account_id: str) -> str | None:
     lease = AccountLease(owner=current_owner(), claim_id=lease_id, lease_until=now + ACCOUNT_LEASE_DURATION)
     try:
         acquired = await ctx.write(accounts.acquire_lease, account_id, lease, now, abandoned_claim_id=abandoned_id)
-    except (StoreError, asyncio.CancelledError):
+    except StoreError:
         # It may have been committed all the same.
         ctx.shared.unreleased_leases.add(lease_id)
+        raise
+    except asyncio.CancelledError:
+        await _release(ctx, account_id, lease_id)
         raise
     if acquired and current.claim_id is not None:
         ctx.shared.unreleased_leases.discard(current.claim_id)
