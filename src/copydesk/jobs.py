@@ -23,6 +23,7 @@ from copydesk.model.job import ClockWarning, DueDraftsCheck, DueWork, JobLease, 
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.model.serialization import Struct
 from copydesk.model.user import User
+from copydesk.store.connection_pool import shield_to_completion
 from copydesk.text.formatting import plural
 from copydesk.text.redaction import describe_error
 
@@ -493,9 +494,9 @@ class Jobs:
             failure, finished = error, True
             log.exception("The job %s failed", name)
         finally:
-            # Also when cancelled: with its lease held, the job would be blocked for the next process until the lease
-            # runs out.
-            await self._desk.job_leases.release(lease, finished=finished, error=failure)
+            # Also when cancelled, before or only now: with its lease held, the job would be blocked for the next
+            # process until the lease runs out, and would look like one that was killed.
+            await shield_to_completion(self._desk.job_leases.release(lease, finished=finished, error=failure))
         if failure is not None:
             self._notify(name, describe_error(failure), failed=True)
         for outcome in filter(lambda outcome: outcome.message, outcomes):

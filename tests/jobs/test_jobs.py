@@ -4,6 +4,7 @@ import asyncio
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -424,6 +425,33 @@ async def test_lease_that_is_committed_after_cancellation_is_released(
         await asyncio.wait([task])
         assert task.cancelled()
         assert query_db(tmp_path, "SELECT name FROM job WHERE owner IS NOT NULL") == []
+
+
+async def test_lease_is_released_if_job_is_cancelled_after_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_write = threading.Event()
+    async with open_desk_at(tmp_path) as desk:
+        context = desk._context
+
+        async def end_during_write(_: Desk) -> Sequence[JobOutcome]:
+            writes.append(asyncio.create_task(context.write(lambda *_: may_write.wait(60))))
+            await asyncio.sleep(0)
+            return ()
+
+        writes: list[asyncio.Task[bool]] = []
+        replace_handler(monkeypatch, JobName.ZONES, end_during_write)
+        job = asyncio.create_task(Jobs(desk).run(JobName.ZONES))
+        async with asyncio.timeout(60):
+            # The one of the test, and the release that waits for its turn.
+            while context.database._writer._pending < 2:  # noqa: ASYNC110 - it is in the queue of a thread
+                await asyncio.sleep(0)
+        job.cancel()
+        await asyncio.wait([job], timeout=0)
+        may_write.set()
+        await asyncio.wait([job, *writes])
+        assert job.cancelled()
+        assert query_db(tmp_path, "SELECT name FROM job WHERE owner IS NOT NULL OR ended_at IS NULL") == []
 
 
 async def test_two_desks_never_run_same_job_concurrently(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
