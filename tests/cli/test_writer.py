@@ -111,8 +111,11 @@ def test_failed_test_says_why(run: Run, server: FakeChatCompletions) -> None:
     assert "models.example says: No such model." in result.err
 
 
-def test_unknown_writer_is_not_found(run: Run) -> None:
-    assert_one_line_error(run("writer", "test", "gpt"), 3)
+@pytest.mark.parametrize("args", [("test", "gtp"), ("use", "gtp", "offline"), ("remove", "gtp", "--yes")])
+def test_unknown_writer_is_not_found(run: Run, args: tuple[str, ...]) -> None:
+    result = run("writer", *args)
+    assert_one_line_error(result, 3)
+    assert result.err == "Error: No writer 'gtp'. List all writers: `copydesk writer list`.\n"
 
 
 def test_prompt_of_a_draft_is_shown(run: Run) -> None:

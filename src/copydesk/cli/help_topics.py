@@ -45,7 +45,7 @@ EXIT_CODES = """
 0    It worked.
 1    It failed, or some of it did: one of several drafts, sources or accounts.
 2    Wrong usage: an option, an argument, a field or a setting is invalid.
-3    Not found: there is nothing with this id.
+3    Not found: there is nothing with this id or name.
 4    Not allowed in the current state: the draft is posted, or was changed.
 130  Interrupted by Ctrl-C.
 143  Terminated by SIGTERM. `copydesk daemon`, `worker`, `serve` and `--web`

@@ -12,7 +12,15 @@ from copydesk.cli.ids import complete_names
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, print_table
 from copydesk.cli.prompts import prompt_secret
-from copydesk.model.writer import DEFAULT_MAX_TOKENS, StructuredOutput, WireProtocol, WriterInfo, Writers, WriterTest
+from copydesk.model.writer import (
+    DEFAULT_MAX_TOKENS,
+    OFFLINE,
+    StructuredOutput,
+    WireProtocol,
+    WriterInfo,
+    Writers,
+    WriterTest,
+)
 from copydesk.text import clean, clean_lines
 from copydesk.text.formatting import format_cost, format_count, plural
 
@@ -141,7 +149,15 @@ def use(context: Context, *, names: tuple[str, ...], as_json: bool) -> None:
     `offline` can only be the last: it needs no model and is always there. Without it, a draft fails if no model writes
     it.
     """
-    found = context.run(lambda desk: desk.writers.use(list(names)))
+
+    async def work(desk: "Desk") -> Writers:
+        for name in names:
+            # For the desk an unknown name is an invalid field; for a command it is a mistyped one.
+            if name != OFFLINE:
+                await desk.writers.get(name)
+        return await desk.writers.use(names)
+
+    found = context.run(work)
     if as_json:
         print_json(found)
         return
