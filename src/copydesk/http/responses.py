@@ -31,10 +31,10 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
 
 def error_response(error: CopydeskError | RefusedError) -> Response:
     """Return a response with the problem details of an error."""
-    return problem_response(*describe_error(error))
+    return problem_response(*to_problem_and_headers(error))
 
 
-def describe_error(error: CopydeskError | RefusedError) -> tuple[Problem, Mapping[str, str]]:
+def to_problem_and_headers(error: CopydeskError | RefusedError) -> tuple[Problem, Mapping[str, str]]:
     """Return the problem details of a refusal, or of a desk's error without its hint, and the headers.
 
     Hints name commands and keys. Errors of the machine name files of it: they are logged, and the client is told the

@@ -16,7 +16,7 @@ from copydesk.http.app import Extension
 from copydesk.http.errors import RefusedError, method_not_allowed
 from copydesk.http.operations import MAX_BODY
 from copydesk.http.request_reading import read_bytes
-from copydesk.http.responses import describe_error, json_response
+from copydesk.http.responses import json_response, to_problem_and_headers
 from copydesk.http.service import Service
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class _Endpoint:
 
 def _error_response(error: CopydeskError | RefusedError, headers: Mapping[str, str]) -> Response:
     """Return a response with an error of JSON-RPC: of problem details alone clients say only that there is an error."""
-    problem, own_headers = describe_error(error)
+    problem, own_headers = to_problem_and_headers(error)
     details = {"code": SERVER_ERROR, "message": problem.detail, "data": problem}
     return json_response({"jsonrpc": "2.0", "id": None, "error": details}, problem.status, {**own_headers, **headers})
 
