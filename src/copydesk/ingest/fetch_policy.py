@@ -21,13 +21,13 @@ from copydesk.network.response import DEFAULT_RETRY_AFTER, MAX_WAIT
 if TYPE_CHECKING:
     from copydesk.ingest.fetch_context import FetchResult
 
-MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
-WEEK = 7 * DAY
+MINUTE_SECONDS, HOUR_SECONDS, DAY_SECONDS = 60.0, 3600.0, 86_400.0
+WEEK_SECONDS = 7 * DAY_SECONDS
 
-MIN_INTERVAL = 15 * MINUTE
-MAX_INTERVAL = DAY
+MIN_INTERVAL = 15 * MINUTE_SECONDS
+MAX_INTERVAL = DAY_SECONDS
 """Bounds in seconds of the interval that is learnt from the source's activity."""
-DEFAULT_INTERVAL = HOUR
+DEFAULT_INTERVAL = HOUR_SECONDS
 """Interval before anything is known about the source."""
 BACKOFF_FACTOR = 1.5
 """The interval grows by this factor after each fetch without new entries."""
@@ -35,10 +35,10 @@ JITTER_SHARE = 0.1
 """Share by which an interval varies at most, so that sources added together do not stay in step."""
 GAP_WEIGHT = 0.3
 """Weight of the newest observation in the moving average of the gap between entries."""
-MAX_GAP = 365 * DAY
-LOGIN_RETRY = 6 * HOUR
+MAX_GAP = 365 * DAY_SECONDS
+LOGIN_RETRY = 6 * HOUR_SECONDS
 """Seconds. Credentials rarely fix themselves."""
-OFFLINE_RETRY = 15 * MINUTE
+OFFLINE_RETRY = 15 * MINUTE_SECONDS
 OFFLINE_HOSTS = 3
 OFFLINE_SHARE = 0.8
 """Our own network is down if more than this share of at least `OFFLINE_HOSTS` hosts is unreachable."""
@@ -46,9 +46,9 @@ REDIRECTS_TO_MOVE = 3
 """Equal permanent redirects in a row that change the source's URL. One alone may be a mistake (Feedbin's rule)."""
 FAILURES_TO_ERROR = 3
 STALE_GAPS = 4
-STALE_AFTER = 14 * DAY
+STALE_AFTER = 14 * DAY_SECONDS
 """A source is stale after `STALE_GAPS` median gaps without an entry, but not before this many seconds."""
-MISSING_AFTER, MISSING_FAILURES = 14 * DAY, 10
+MISSING_AFTER, MISSING_FAILURES = 14 * DAY_SECONDS, 10
 """After this many seconds and failures, a 404 is reported as permanent."""
 
 
@@ -70,10 +70,10 @@ def after_fetch(
     # An unchanged body was not parsed: its ttl is the stored one.
     ttl = state.ttl if same_body else result.ttl
     base = _configured(config_interval_minutes) or interval
-    requested = min(max(_safe_duration(ttl), _safe_duration(result.fresh_for)), WEEK)
+    requested = min(max(_safe_duration(ttl), _safe_duration(result.fresh_for)), WEEK_SECONDS)
     # What the source asks for wins over jitter and the user's interval, but only up to a week.
     delay = max(
-        min(_vary(max(base, requested), jitter), WEEK),
+        min(_vary(max(base, requested), jitter), WEEK_SECONDS),
         requested,
         min(_safe_duration(result.retry_after), MAX_WAIT),
     )
@@ -127,7 +127,7 @@ def after_failure(
     # The failures lengthen the wait, but the learnt interval stays for the time after.
     interval = _configured(config_interval_minutes) or state.interval or DEFAULT_INTERVAL
     # Bounded so that the power stays small: 2 ** 20 minutes exceed a day anyway.
-    wait = LOGIN_RETRY if isinstance(error, LoginRequiredError) else min(DAY, interval * 2 ** min(fails, 20))
+    wait = LOGIN_RETRY if isinstance(error, LoginRequiredError) else min(DAY_SECONDS, interval * 2 ** min(fails, 20))
     delay = max(_vary(wait, jitter), min(_safe_duration(error.retry_after), MAX_WAIT))
     return replace(failed, next_at=now + timedelta(seconds=delay))
 
@@ -270,7 +270,7 @@ def _is_past(instant: datetime | None, now: datetime) -> bool:
 
 def _configured(minutes: int | None) -> float | None:
     """Return the user's interval in seconds, between a minute and a week; None if not set."""
-    return None if minutes is None else min(max(minutes, 1) * 60, WEEK)
+    return None if minutes is None else min(max(minutes, 1) * 60, WEEK_SECONDS)
 
 
 def _safe_duration(seconds: float | None) -> float:

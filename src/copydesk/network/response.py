@@ -18,8 +18,8 @@ from copydesk.model.serialization import Struct
 from copydesk.network import RETRY_HINT
 from copydesk.text.formatting import format_duration
 
-DAY = 86_400.0
-MAX_WAIT = 31 * DAY
+DAY_SECONDS = 86_400.0
+MAX_WAIT = 31 * DAY_SECONDS
 """Upper limit for any wait that a server requests."""
 _MAX_HEADER_LENGTH = 4096
 # Reddit's spelling, then X's: for 15 minutes, for the user's day and for the app's day. The limits of a day can be

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from math import ceil
 
-MINUTE, HOUR, DAY = 60, 3600, 86_400
-_DURATION_UNITS = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
+MINUTE_SECONDS, HOUR_SECONDS, DAY_SECONDS = 60, 3600, 86_400
+_DURATION_UNITS = ((DAY_SECONDS, "day"), (HOUR_SECONDS, "hour"), (MINUTE_SECONDS, "minute"))
 # No months: `m` means minutes.
-_AGE_UNITS = ((7 * DAY, "w"), (DAY, "d"), (HOUR, "h"), (MINUTE, "m"))
+_AGE_UNITS = ((7 * DAY_SECONDS, "w"), (DAY_SECONDS, "d"), (HOUR_SECONDS, "h"), (MINUTE_SECONDS, "m"))
 
 
 def join_with_or(words: Sequence[str]) -> str:
@@ -62,7 +62,7 @@ def format_relative(instant: datetime, now: datetime) -> str:
     time zone of the arguments.
     """
     seconds = instant.timestamp() - now.timestamp()
-    minutes = int(abs(seconds) // MINUTE)
+    minutes = int(abs(seconds) // MINUTE_SECONDS)
     if minutes < 1:
         return "in less than a minute" if seconds > 0 else "just now"
     if minutes < 60:
