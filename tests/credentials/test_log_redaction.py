@@ -242,6 +242,28 @@ def test_secrets_of_the_settings_are_redacted_once_a_desk_is_open(tmp_path):
     assert process.stderr == f"WARNING:any:{MASK} {MASK}\n" * 2
 
 
+CRASHING_DESK = """
+import asyncio, sys
+from pathlib import Path
+from copydesk.desk import open_desks
+from copydesk.settings import load
+
+async def main():
+    settings = load({"COPYDESK_DATABASE__PASSWORD": "planted-password"}, Path(sys.argv[1]))
+    async with open_desks(settings):
+        raise RuntimeError(settings.database.password)
+
+asyncio.run(main())
+"""
+
+
+def test_crash_before_the_vault_is_opened_leaks_no_secret_of_the_settings(tmp_path):
+    command = [sys.executable, "-c", CRASHING_DESK, str(tmp_path)]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert process.returncode == 1
+    assert process.stderr.endswith(f"RuntimeError: {MASK}\n")
+
+
 @pytest.mark.parametrize("password", ["copydesk", "db.example"])
 def test_password_that_is_a_word_of_the_product_or_url_is_left_in_messages(monkeypatch, tmp_path, password):
     redaction = Redaction()

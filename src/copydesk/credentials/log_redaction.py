@@ -32,7 +32,8 @@ class RedactingFilter(logging.Filter):
 
 
 def redact_secrets(settings: Settings) -> None:
-    """Redact the secrets in `settings`, and all that are read later, from log records from now on."""
+    """Redact the secrets in `settings`, and all that are read later, from log records and crashes from now on."""
+    redact_crashes()
     # Once: each call would redact every record once more. A program may have set another factory in the meantime.
     if getattr(logging.getLogRecordFactory(), "redacts", None) is not DEFAULT_REDACTION:
         redact_logs()

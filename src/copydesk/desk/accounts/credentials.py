@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from copydesk.credentials.log_redaction import redact_crashes
 from copydesk.credentials.vault import open_vault
 from copydesk.errors import CredentialsError
 from copydesk.model.delivery import Account
@@ -61,9 +60,7 @@ def secret_name(account: Account, user: User) -> str:
 
 
 def create_vault(settings: "Settings", prompt_passphrase: "PassphrasePrompt | None") -> "Vault":
-    """Open the desk's vault. From now on secrets are redacted from crash reports."""
-    # Before the first secret is read.
-    redact_crashes()
+    """Open the desk's vault."""
     return open_vault(settings, prompt_passphrase=prompt_passphrase, single=_single_value_fields())
 
 
