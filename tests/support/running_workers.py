@@ -46,7 +46,7 @@ async def running(*workers: Worker) -> AsyncIterator[None]:
     started = [asyncio.Event() for _ in workers]
     tasks = [asyncio.create_task(worker.run(stop, event.set)) for worker, event in zip(workers, started, strict=True)]
     try:
-        await asyncio.wait_for(asyncio.gather(*(event.wait() for event in started)), 30)
+        await asyncio.wait_for(asyncio.gather(*(event.wait() for event in started)), 60)
         yield
     finally:
         stop.set()
@@ -54,7 +54,8 @@ async def running(*workers: Worker) -> AsyncIterator[None]:
 
 
 async def wait_until(condition: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(20):
+    """Wait until the condition holds."""
+    async with asyncio.timeout(60):
         while not await condition():  # noqa: ASYNC110 - other processes' work is waited for
             await asyncio.sleep(0.05)
 

@@ -185,7 +185,7 @@ async def test_worker_stops_though_readers_wait_for_jobs_without_limit(home, ser
     work, messages = Work(home), []
     async with work.open() as (desks, _desk):
         held = work.web.hold("https://0.example/feed")
-        async with asyncio.timeout(30), running(make_worker(home, desks, messages)):
+        async with asyncio.timeout(120), running(make_worker(home, desks, messages)):
             await held.requested.wait()
             async with stopped(server, "fast"):
                 await wait_until(lambda: asyncio.sleep(0, LOST in messages))
