@@ -107,6 +107,9 @@ class Command(NamedTuple):
     def match(self, query: str) -> Match | None:
         """Return where the query is in the title; no offsets if its words are found with the help of synonyms."""
         found = match_words(query, self.title)
+        # "engagement" means the screen, and only then the actions that it has.
+        if found is not None and max(found.offsets) < self.title.find(": "):
+            found = found._replace(score=min(found.score, self.synonym_score))
         words, text = query.split(), f"{self.title} {self.synonyms}"
         if (found is not None and found.score > self.synonym_score) or not words:
             return found

@@ -177,6 +177,8 @@ def test_match_highlights_characters_of_the_text(query: str, text: str) -> None:
         ("delete", "Archive"),
         ("help", "Show the keys of this screen"),
         ("rss", "Go to Sources"),
+        ("engag", "Go to Engagement"),
+        ("setup", "Go to Setup"),
         ("publish", "Post now; asks for confirmation"),
     ],
 )
