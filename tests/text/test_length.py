@@ -97,9 +97,21 @@ def test_unknown_platform_counts_graphemes_without_limit() -> None:
     assert fits("a" * 100_000, "wordpress")
 
 
-def test_link_is_shortened_as_bluesky_does() -> None:
-    assert shorten_link(LONG) == SHOWN
-    assert shorten_link("https://www.example.org/about") == "example.org/about"
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        (LONG, SHOWN),
+        # Readers of another host than the link's would be warned of it.
+        ("https://www.example.org/about", "www.example.org/about"),
+        ("https://example.org/", "example.org"),
+        ("https://example.org:8000/?a=1", "example.org:8000?a=1"),
+        ("https://example.org?a=12345678901234", "example.org?a=1234567890..."),
+        ("https://bank.example@example.org/about", "example.org/about"),
+        ("https://", "https://"),
+    ],
+)
+def test_link_is_shortened_as_bluesky_does(address: str, shown: str) -> None:
+    assert shorten_link(address) == shown
 
 
 def test_emoji_are_counted_and_removed() -> None:

@@ -23,6 +23,8 @@ _SIMPLE_TEXT = re.compile(
 _LIGHT_CHARACTERS = re.compile("[\u0000-\u10ff\u2000-\u200d\u2010-\u201f\u2032-\u2037]+")
 # A Mastodon mention with its host, of which only `@user` counts.
 _REMOTE_MENTION = re.compile(r"(?<![\w/.@])(@\w+(?:[.-]\w+)*)@\w+(?:[.-]\w+)+")
+# The host, without a user's name and password, and what follows it; a path of "/" alone is left out.
+_ADDRESS = re.compile(r"https?://(?:[^/?#]*@)?([^/?#@]+)(?:/(?=[?#]|\Z))?(.*)", re.IGNORECASE)
 
 
 def graphemes(text: str) -> list[str]:
@@ -40,9 +42,14 @@ def byte_length(text: str) -> int:
 
 
 def shorten_link(address: str) -> str:
-    """Return an address with a scheme as Bluesky's app displays it: the host and 13 characters of the path."""
-    host, slash, path = address.split("://", 1)[1].removeprefix("www.").partition("/")
-    tail = slash + path
+    """Return an address as Bluesky's app displays it: the host and 13 characters of the rest; anything else unchanged.
+
+    The app warns of a link whose text names another host, and one without `www.` is another.
+    """
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
+        return address
+    host, tail = match.groups()
     return host + (f"{tail[:13]}..." if len(tail) > 15 else tail)
 
 

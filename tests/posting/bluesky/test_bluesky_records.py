@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fake_pds
@@ -14,7 +14,7 @@ from copydesk.posting.bluesky import records
 from copydesk.posting.bluesky.platform import normalize_handle, text_problem
 from copydesk.posting.bluesky.records import render_text
 from copydesk.posting.platform import Post, PostImage
-from copydesk.text.length import bluesky_length
+from copydesk.text.length import bluesky_length, graphemes
 
 AT = datetime(2026, 2, 10, 9, 0, 0, 123456, tzinfo=UTC)
 SEED = "019c465e-6f00-7000-8000-000000000000"
@@ -42,7 +42,7 @@ def facet_targets(text: str) -> list[tuple[str, str]]:
         ("🎉 #python and #12", [("#python", "python")]),
         (
             "https://example.com/#part #tag",
-            [("example.com/#part", "https://example.com/#part"), ("#tag", "tag")],
+            [("example.com#part", "https://example.com/#part"), ("#tag", "tag")],
         ),
         ("＃日本語 です", [("＃日本語", "日本語")]),
         ("hello @me.bsky.social", []),
@@ -101,10 +101,25 @@ def test_facets_cover_their_text_without_overlap(pieces):
 def test_long_link_is_shown_short_and_leads_to_its_address():
     link = "https://www.example.com/a/path/that/is/long?and=on"
     text = f"{'é' * 260} {link}, and #tag"
-    assert facet_targets(text) == [("example.com/a/path/that/...", link), ("#tag", "tag")]
+    assert facet_targets(text) == [("www.example.com/a/path/that/...", link), ("#tag", "tag")]
     rendered, _ = render_text(text)
-    assert rendered == f"{'é' * 260} example.com/a/path/that/..., and #tag"
-    assert len(rendered) == bluesky_length(text)
+    assert rendered == f"{'é' * 260} www.example.com/a/path/that/..., and #tag"
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *("https://", "HTTP://", "www.", "a.io", "x.com/a", "/", "?", "#", "u:p@", "1234567890123456", "#t"),
+                *("é", "\u0301", "👩\u200d", "👧", "\n", " ", ".", ",", "(", ")", "]", "…", "_", "„"),
+            ]
+        )
+    )
+)
+@example(["https://", "?"])
+def test_text_is_posted_as_it_is_counted(pieces):
+    text = "".join(pieces)
+    assert len(graphemes(render_text(text)[0])) == bluesky_length(text)
 
 
 def make_post(*parts: str, alts: tuple[str, ...] = ()) -> Post:

@@ -70,9 +70,8 @@ def render_text(text: str) -> tuple[str, list[Facet] | None]:
     rendered, last = "", 0
     facets = []
     for (start, end), feature in sorted(linked + tagged, key=lambda found: found[0]):
-        is_address = links.URL.match(text, start, end) is not None
-        before, shown = rendered + text[last:start], shorten_link(text[start:end]) if is_address else text[start:end]
-        rendered, last = before + shown, end
+        before = rendered + text[last:start]
+        rendered, last = before + shorten_link(text[start:end]), end
         index = ByteSlice(byte_start=byte_length(before), byte_end=byte_length(rendered))
         facets.append(Facet(index=index, features=[feature]))
     return rendered + text[last:], facets or None
