@@ -369,6 +369,9 @@ async def test_missing_editor_shows_hint(tmp_path: Path, monkeypatch: pytest.Mon
         assert review.toasts == ["No editor found. Set the environment variable EDITOR."]
 
 
+TAKEN_OVER = "ben took over this edit; your text is kept."
+
+
 async def test_external_editor_renews_the_lease_with_its_text(
     tmp_path: Path, editor: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -388,9 +391,10 @@ async def test_external_editor_renews_the_lease_with_its_text(
         async with asyncio.timeout(20):
             while [edit.text for edit in (await ben.drafts.activity.get(first.id)).unsaved] != ["Typed outside."]:
                 pass
+        # The renewal that has stored the text may not have returned yet.
+        await review.wait_for(lambda: any(toast.startswith(TAKEN_OVER) for toast in review.toasts))
         closed.touch()
         await review.wait()
-        assert any(toast.startswith("ben took over this edit; your text is kept.") for toast in review.toasts)
         assert "ben is editing this draft; nothing changed." in review.toasts[-1]
         assert "Your text is saved in" in review.toasts[-1]
         assert (await review.desk.drafts.get(first.id)).text == first.text
