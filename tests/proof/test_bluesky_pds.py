@@ -83,7 +83,7 @@ async def test_thread_is_complete_with_locally_computed_hashes(setup):
     result = await setup.bluesky.send(setup.account, intent, ())
     records = setup.records
     assert tuple(record["uri"] for record in records) == result.ids
-    shown_short = TEXTS[1].replace("https://", "")
+    shown_short = TEXTS[1].replace("https://example.com/", "example.com")
     assert tuple(setup.texts) == (TEXTS[0], shown_short, TEXTS[2])
     root, second = ({"uri": record["uri"], "cid": record["cid"]} for record in records[:2])
     assert "reply" not in records[0]["value"]
