@@ -510,6 +510,13 @@ def test_debug_shows_traceback_of_expected_error(tmp_path):
     assert "DraftNotFoundError" in result.err
 
 
+def test_traceback_is_redacted_whatever_hook_the_system_has(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.excepthook = lambda *_: sys.stderr.write('as it is')\n")
+    path = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
+    result = run_command(tmp_path, "--debug", "draft", "show", "nobody", PYTHONPATH=path)
+    assert "Traceback (most recent call last):" in result.err
+
+
 def test_log_is_printed_only_with_debug(home, monkeypatch):
     """An unexpected error in one source once printed its traceback on the terminal."""
     monkeypatch.setattr(rss, "fetch_body", None)

@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 import threading
+from unittest.mock import Mock
 from urllib.parse import quote, urlencode
 
 import httpx
@@ -158,9 +159,21 @@ def test_unprintable_error_is_reported(redaction):
     assert SECRET not in redaction.format_exception(OfflineError(SECRET))
 
 
+HOOKS = ((sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook"))
+
+
+def test_hooks_of_the_program_stay(redaction, monkeypatch):
+    """Errors in threads and finalizers failed no test any more once a desk had been opened."""
+    hooks = [Mock(), Mock(), Mock()]
+    for (owner, name), hook in zip(HOOKS, hooks, strict=True):
+        monkeypatch.setattr(owner, name, hook)
+    redact_crashes(redaction)
+    assert [getattr(owner, name) for owner, name in HOOKS] == hooks
+
+
 def test_uncaught_errors_are_redacted(redaction, monkeypatch, capsys):
-    for owner, hook in ((sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook")):
-        monkeypatch.setattr(owner, hook, getattr(owner, hook))
+    for owner, name in HOOKS:
+        monkeypatch.setattr(owner, name, getattr(owner, f"__{name}__"))
     redact_crashes(redaction)
     sys.excepthook(ValueError, ValueError(SECRET), None)
     thread = threading.Thread(target=lambda: json.loads(f"no JSON {SECRET}") or int(SECRET))

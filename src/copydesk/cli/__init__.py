@@ -256,6 +256,8 @@ def main() -> None:
     """Run the command line. An error is one line on stderr; `--debug` shows the traceback."""
     # The interpreter collects garbage when it ends, which would visit every object.
     atexit.register(gc.freeze)
+    # Ubuntu's Python has a hook of its own, which would not redact secrets in crashes.
+    sys.excepthook = sys.__excepthook__
     _open_missing_streams()
     _run()
 

@@ -65,7 +65,10 @@ def redact_logs(redaction: Redaction = DEFAULT_REDACTION) -> Callable[[], None]:
 
 
 def redact_crashes(redaction: Redaction = DEFAULT_REDACTION) -> None:
-    """Redact uncaught exceptions and print them without local variables, also those in threads and finalizers."""
+    """Redact uncaught exceptions and print them without local variables, also those in threads and finalizers.
+
+    Hooks that the program has set stay: they may report elsewhere, or make a test fail.
+    """
 
     def print_redacted(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
         _to_stderr(redaction.format_exception(error))
@@ -79,11 +82,12 @@ def redact_crashes(redaction: Redaction = DEFAULT_REDACTION) -> None:
         if args.exc_value is not None and _to_stderr is not None:
             _to_stderr(redaction.format_exception(args.exc_value))
 
-    sys.excepthook, threading.excepthook, sys.unraisablehook = (
-        print_redacted,
-        print_thread_redacted,
-        print_unraisable_redacted,
-    )
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = print_redacted
+    if threading.excepthook is threading.__excepthook__:
+        threading.excepthook = print_thread_redacted
+    if sys.unraisablehook is sys.__unraisablehook__:
+        sys.unraisablehook = print_unraisable_redacted
 
 
 def _message(record: logging.LogRecord) -> str:
