@@ -89,7 +89,8 @@ _DANGLING_WORDS = {
         |the\ (?:first|second|third|last|next|others?)\ (?:is|was|are|were|one)\b
         |(?:had|has|have|every|another|other)\ (?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten)
         (?=[.,;]|\ (?:last|in|and|but|of\ which|are|were)\b))
-        |\bof\ the\ (?:\d+|two|three|four|five|six|seven|eight|nine|ten)\ (?:\w+ed|is|are|was|were|has|have|had)\b
+        |\bof\ the\ (?:\d+|two|three|four|five|six|seven|eight|nine|ten)\ (?:(?:is|are|was|were|has|have|had)\b|\w+ed
+        (?=[.,;]|\ (?:after|afterwards|again|and|at|before|but|by|for|from|in|on|so|to|when|while|with|without)\b))
         |\(\d+(?:,\ ?\d+)*\)|^.{0,40}\balso\b|^[^,]{1,30},\ (?:he|she|it|they)\b|^(?:\S+\ ){1,4}they\b
         |^\w+\ (?:it(?!\ comes\ to)
         |them)\b|\b(?:about|for|from|of|on|to|with)\ it[,.;!]""",
