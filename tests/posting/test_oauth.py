@@ -153,6 +153,39 @@ async def test_cancelled_request_waits_for_its_token():
     assert (request.cancelled(), server.secrets.secrets["access_token"]) == (True, "old+")
 
 
+class LockedSecrets(RecordingSecrets):
+    """Waits for the passphrase, which nobody enters."""
+
+    async def read(self, account) -> dict[str, str]:
+        return await asyncio.Future()
+
+
+async def is_cancelled_at_once(request) -> bool:
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    request.cancel()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    return request.cancelled()
+
+
+async def test_cancelled_request_does_not_wait_for_passphrase():
+    """One Ctrl-C at the prompt did not end the command any more."""
+    tokens = make_access(TokenServer(LockedSecrets()), FakeClock())
+    assert await is_cancelled_at_once(asyncio.create_task(tokens.access_token(ME)))
+    await tokens.close()
+
+
+async def test_cancelled_request_does_not_wait_for_its_turn():
+    server = SlowServer(RecordingSecrets(access_token="old", expires_at=NOW.isoformat()))
+    tokens = make_access(server, FakeClock())
+    request = asyncio.create_task(tokens.access_token(ME))
+    await server.was_asked.wait()
+    assert await is_cancelled_at_once(asyncio.create_task(tokens.access_token(ME)))
+    server.may_grant.set()
+    assert await request == "old+"
+
+
 async def test_token_granted_on_full_disk_is_stored_on_close():
     server = TokenServer(RecordingSecrets(access_token="old", expires_at=NOW.isoformat()))
     server.secrets.full.extend([False, True])

@@ -172,7 +172,7 @@ class AuthorizedClient:
         self._refresh = refresh
         self._refresh_before = refresh_before
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._refresh_tasks: set[asyncio.Future[str]] = set()
+        self._refresh_tasks: set[asyncio.Task[object]] = set()
         self._unsaved: dict[tuple[str, str], _UnsavedTokens] = {}
 
     async def request(
@@ -201,14 +201,14 @@ class AuthorizedClient:
 
     async def access_token(self, account: Account, *, rejected: str = "") -> str:
         """Return a token that stays valid for a while and is not `rejected`. Raise `LoginError` or `NotSentError`."""
-        # Shield the refresh: if the caller is cancelled, tokens granted meanwhile must still be stored. The set holds a
-        # reference, because the loop keeps only a weak one.
-        task = asyncio.ensure_future(self._valid_token(account, rejected))
-        self._refresh_tasks.add(task)
-        task.add_done_callback(self._refresh_tasks.discard)
+        # Shield the refresh: if the caller is cancelled, tokens granted meanwhile must still be stored.
+        task = asyncio.create_task(self._valid_token(account, rejected))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
+            if task not in self._refresh_tasks:
+                # It waits for its turn, or for the user to enter the passphrase of the vault.
+                task.cancel()
             # The account's lease must not end before: another worker would use the same refresh token.
             await asyncio.wait([task])
             raise
@@ -226,6 +226,11 @@ class AuthorizedClient:
                 if usable:
                     return token
                 raise LoginError(f"The access of {shorten(account.name)} has expired.", hint=RECONNECT_HINT)
+            # The set holds a reference, because the loop keeps only a weak one.
+            task = asyncio.current_task()
+            assert task is not None
+            self._refresh_tasks.add(task)
+            task.add_done_callback(self._refresh_tasks.discard)
             try:
                 return await self._refresh_tokens(account, credentials, self._refresh)
             except PostingError:
