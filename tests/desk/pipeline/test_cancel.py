@@ -294,6 +294,15 @@ async def test_run_whose_start_broke_off_after_the_commit_is_no_obstacle(tmp_pat
         assert run.status is RunStatus.SUCCEEDED
 
 
+async def test_run_that_could_not_be_read_once_it_was_queued_is_no_obstacle(tmp_path, monkeypatch):
+    async with open_desk_at(tmp_path) as desk:
+        with monkeypatch.context() as patched:
+            patched.setattr("copydesk.store.runs.get", raise_busy)
+            with pytest.raises(StoreBusyError):
+                await desk.pipeline.queue()
+        assert [run.status for run in (await desk.pipeline.list()).items] == [RunStatus.FAILED]
+
+
 def raise_busy(*_: object) -> None:
     raise StoreBusyError
 

@@ -80,6 +80,11 @@ class Pipeline:
             # The row may be committed all the same, and what nobody executes would stay in the queue.
             await self._finish(run_id, RunStatus.CANCELLED, RunCancelledError())
             raise
+        except StoreError as error:
+            # As above: the connection may have broken after the commit.
+            with contextlib.suppress(StoreError):
+                await self._finish(run_id, RunStatus.FAILED, error)
+            raise
 
     @operation
     async def execute(self, run_id: str, on_progress: Listener | None = None) -> Run:
@@ -220,13 +225,7 @@ class Pipeline:
         await self.save_pending_results()
         now = self._ctx.clock()
         lease = RunLease(id=run_id, owner=current_owner(), lease_until=now + LEASE_DURATION)
-        try:
-            await self._ctx.write(runs.add, lease, request, now)
-        except StoreError as error:
-            # The connection may have broken after the commit, and what nobody executes blocks all later runs.
-            with contextlib.suppress(StoreError):
-                await self._finish(run_id, RunStatus.FAILED, error)
-            raise
+        await self._ctx.write(runs.add, lease, request, now)
 
     async def _execute(self, progress: RunProgress) -> None:
         """Wait for the slot, run the stages and store the result. Re-raise errors other than CopydeskError."""
