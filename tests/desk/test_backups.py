@@ -54,6 +54,12 @@ async def test_backup_is_restored(tmp_path: Path) -> None:
     assert restored.replaced == str(tmp_path / f"copydesk.db.replaced-{NOW:%Y%m%dT%H%M%SZ}")
 
 
+async def test_second_backup_within_a_second_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        made = [await desk.backups.create() for _ in range(2)]
+        assert [found.path for found in await desk.backups.list()] == [content.path for content in made]
+
+
 async def test_backup_of_older_version_is_upgraded_when_opened(tmp_path: Path) -> None:
     home = tmp_path / "home"
     await restore_desk(settings_at(home), unpack("0001", tmp_path / "old.db"))

@@ -45,9 +45,10 @@ class Backups:
         """
         settings = self._ctx.settings
         database = settings.database_file
-        target = file or database_file.manual_backup_path(database, self._ctx.clock())
+        now = self._ctx.clock()
 
         def create(interrupter: Interrupter) -> BackupContent:
+            target = file or _free_backup_path(database, now)
             copy = partial(_copy_server, settings, interrupter) if settings.database.url else None
             return backup.create_backup(database, target, interrupter, overwrite=overwrite, copy=copy)
 
@@ -134,7 +135,7 @@ def _replace_server(settings: Settings, file: Path, now: datetime, interrupter: 
 
 
 def _free_backup_path(database: Path, now: datetime) -> Path:
-    # The names tell seconds: of two restores within one, the second gets the next name.
+    # The names tell seconds: of two backups within one, the second gets the next name.
     times = (now + timedelta(seconds=number) for number in count())
     paths = (database_file.manual_backup_path(database, time) for time in times)
     return next(path for path in paths if not path.exists())
