@@ -11,9 +11,11 @@ import pytest
 
 from copydesk.desk import Desk, doctor
 from copydesk.desk.accounts.credentials import secret_name
-from copydesk.desk.doctor import _check_database, _check_disk, _check_size, examine
+from copydesk.desk.doctor import _check_database, _check_disk, _check_posting, _check_queue, _check_size, examine
 from copydesk.images.storage import save
 from copydesk.model.check_finding import Verdict
+from copydesk.model.delivery import DeliveryState
+from copydesk.model.totals import QueueTotals, Totals
 from copydesk.store import accounts
 from crash_points import full_disk
 from desk_fixtures import NOW, URL_ONE, URL_TWO, Watch, create_source, open_desk_at, settings_at
@@ -300,3 +302,30 @@ async def test_missing_pillow_is_reported_only_for_approved_images(
         ((verdict, message),) = await examine_topic(desk, "images")
     assert verdict is Verdict.WARNING
     assert "Pillow, which resizes them, is not installed. Install it: pip install pillow" in message
+
+
+@pytest.mark.parametrize(
+    ("oldest", "stuck", "text", "verdict"),
+    [
+        (119, 0, "2 workers, 5 jobs waiting, 3 running.", Verdict.OK),
+        (121, 0, "2 workers, 5 jobs waiting, 3 running. The oldest has waited for 2 minutes.", Verdict.WARNING),
+        (0, 1, "2 workers, 5 jobs waiting, 3 running. 1 job of workers that died.", Verdict.WARNING),
+    ],
+)
+def test_queue_that_is_behind_is_a_warning(oldest: float, stuck: int, text: str, verdict: Verdict) -> None:
+    found = _check_queue(QueueTotals(waiting=5, running=3, stuck=stuck, oldest=oldest, workers=2))
+    assert (found.found, found.verdict) == (text, verdict)
+
+
+@pytest.mark.parametrize(
+    ("oldest", "text", "verdict"),
+    [
+        (119, "1 delivery with an unknown outcome.", Verdict.OK),
+        (121, "1 delivery with an unknown outcome. A post has been due for 2 minutes.", Verdict.WARNING),
+    ],
+)
+def test_posts_that_are_late_are_a_warning(oldest: float, text: str, verdict: Verdict) -> None:
+    deliveries = {DeliveryState.UNKNOWN: 1, DeliveryState.SENT: 7}
+    totals = Totals(drafts={}, deliveries=deliveries, oldest_due=oldest, runs={}, webhook_deliveries=0)
+    found = _check_posting(totals)
+    assert (found.found, found.verdict) == (text, verdict)

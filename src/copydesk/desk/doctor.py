@@ -20,11 +20,12 @@ from copydesk.errors import CopydeskError, CredentialsError, NotFoundError, Stor
 from copydesk.images.storage import list_stored
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.check_finding import CheckFinding, Verdict
+from copydesk.model.delivery import DeliveryState
 from copydesk.model.draft import Status
 from copydesk.model.ids import IdKind
 from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
-from copydesk.model.totals import QueueTotals
+from copydesk.model.totals import QueueTotals, Totals
 from copydesk.settings import Settings
 from copydesk.store.connection_pool import is_read_only
 from copydesk.store.database import to_store_error
@@ -193,7 +194,18 @@ async def _check_server(settings: Settings) -> tuple[CheckFinding, ...]:
         lag = "by an unknown time" if state.lag is None else f"{state.lag:.1f} s"
         message += f" {plural(state.standbys, 'standby server')}, at most {lag} behind."
     found = CheckFinding(what="database", verdict=Verdict.OK, found=message)
-    return (found, _check_queue(totals.queue)) if totals.queue else (found,)
+    return (found, _check_queue(totals.queue), _check_posting(totals)) if totals.queue else (found,)
+
+
+def _check_posting(totals: Totals) -> CheckFinding:
+    """Report the deliveries of all users that are in doubt, and how late the oldest is."""
+    unknown = totals.deliveries.get(DeliveryState.UNKNOWN, 0)
+    message = f"{plural(unknown, 'delivery')} with an unknown outcome."
+    delay, advice = timedelta(seconds=totals.oldest_due), ""
+    if delay > MAX_QUEUE_DELAY:
+        message += f" A post has been due for {format_duration(delay)}."
+        advice = "It may wait for an account or an approval: copydesk needs-you"
+    return CheckFinding(what="posting", verdict=Verdict.WARNING if advice else Verdict.OK, found=message, advice=advice)
 
 
 def _check_queue(queue: QueueTotals) -> CheckFinding:
