@@ -81,7 +81,8 @@ coverage: .venv/test ## the branches that the tests without servers cover: at le
 
 prove: .venv/servers ## all cases and examples of which `make test` has a sample: up to an hour
 	COPYDESK_PROVE=1 $(SERVER_TESTS) -m "proof or hypothesis"
-	$(TESTS) --database postgresql tests/store tests/desk tests/cli/test_daemon.py tests/cli/test_serve.py tests/proof/test_reviewers.py
+	$(TESTS) --database postgresql tests/store tests/desk tests/cli/test_daemon.py tests/cli/test_serve.py
+	COPYDESK_PROVE=1 $(TESTS) --database postgresql tests/proof/test_reviewers.py
 	COPYDESK_PROVE=1 $(PYTEST) -s --database postgresql tests/proof/postgresql
 
 prove-network: .venv/servers ## the metrics from a whole Bluesky network, where PostgreSQL is installed
