@@ -15,6 +15,7 @@ from copydesk.desk.publishing.grace import missed_cutoffs
 from copydesk.errors import StoreError
 from copydesk.model.job import DueWork, JobLease, JobName, JobState
 from copydesk.store import jobs
+from copydesk.store.connection_pool import shield_to_completion
 from copydesk.store.ids import new_id
 from copydesk.text import clean
 from copydesk.text.redaction import describe_error
@@ -58,25 +59,23 @@ class JobLeases:
             return None
         now = self._ctx.clock()
         lease = JobLease(id=new_id(now), job=name, owner=current_owner(), lease_until=now + LEASE_DURATION)
-        write = self._ctx.write(
-            jobs.acquire_lease,
-            lease,
-            now,
-            last_began_at=state.began_at if state else None,
-            # Compare-and-set: of two processes that both found the owner dead, one gets the lease. One that has just
-            # expired is left to the write: its owner may renew it first.
-            abandoned_owner=state.owner if state and state.lease_until and state.lease_until >= now else None,
-            # Its process died, perhaps because of the job, which waits if that happens again.
-            repeats_killed=state is not None and state.owner is not None and state.is_unfinished,
-        )
-        task = asyncio.ensure_future(write)
         try:
-            acquired = await asyncio.shield(task)
+            acquired = await self._ctx.write(
+                jobs.acquire_lease,
+                lease,
+                now,
+                last_began_at=state.began_at if state else None,
+                # Compare-and-set: of two processes that both found the owner dead, one gets the lease. One that has
+                # just expired is left to the write: its owner may renew it first.
+                abandoned_owner=state.owner if state and state.lease_until and state.lease_until >= now else None,
+                # Its process died, perhaps because of the job, which waits if that happens again.
+                repeats_killed=state is not None and state.owner is not None and state.is_unfinished,
+            )
         except asyncio.CancelledError:
-            # It may be committed all the same, and would look like the lease of a killed process.
+            # It may be committed all the same, and would look like the lease of a killed process. The writes of a user
+            # are run in order.
             with suppress(StoreError):
-                if await task:
-                    await self.release(lease, finished=False)
+                await shield_to_completion(self.release(lease, finished=False))
             raise
         return lease if acquired else None
 
