@@ -16,10 +16,9 @@ from copydesk.errors import (
 )
 from copydesk.model.serialization import Struct
 from copydesk.network import RETRY_HINT
-from copydesk.text.formatting import format_duration
+from copydesk.text.formatting import DAY_SECONDS, format_duration
 
-DAY_SECONDS = 86_400.0
-MAX_WAIT = 31 * DAY_SECONDS
+MAX_WAIT = 31.0 * DAY_SECONDS
 """Upper limit for any wait that a server requests."""
 _MAX_HEADER_LENGTH = 4096
 # Reddit's spelling, then X's: for 15 minutes, for the user's day and for the app's day. The limits of a day can be

@@ -81,12 +81,7 @@ def grapheme_length(text: str) -> int:
 
 def bluesky_length(text: str) -> int:
     """Return the length of `text` on Bluesky."""
-    pieces: list[str] = []
-    last = 0
-    for start, end in links.spans(text):
-        pieces += (text[last:start], shorten_link(text[start:end]))
-        last = end
-    return grapheme_length("".join((*pieces, text[last:])))
+    return grapheme_length(links.replace_spans(text, links.spans(text), shorten_link))
 
 
 def x_length(text: str) -> int:

@@ -1,7 +1,7 @@
 """Find links, mentions and hashtags in a text, as platforms recognise them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 from copydesk.text.tracking import strip_tracking_parameters
@@ -72,12 +72,15 @@ def hashtag_spans(text: str) -> list[Span]:
     return [match.span() for match in HASHTAG.finditer(text)]
 
 
-def replace_spans(text: str, ranges: list[Span], filler: str) -> str:
-    """Return `text` with each of `ranges` replaced by `filler`. The spans must be in order and must not overlap."""
+def replace_spans(text: str, ranges: list[Span], filler: str | Callable[[str], str]) -> str:
+    """Return `text` with each of `ranges` replaced by `filler`, or by what it returns for the text there.
+
+    The spans must be in order and must not overlap.
+    """
     pieces: list[str] = []
     last = 0
     for start, end in ranges:
-        pieces += (text[last:start], filler)
+        pieces += (text[last:start], filler if isinstance(filler, str) else filler(text[start:end]))
         last = end
     return "".join((*pieces, text[last:]))
 
