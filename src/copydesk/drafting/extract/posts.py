@@ -71,8 +71,9 @@ def write_short(material: Material) -> WriterResult:
     Raise DeclinedError if the item has nothing to post, WriterError if it has no other version.
     """
     refuse_unpostable(material)
+    fits = create_limit_check(material.brief)
     has_candidates, failed_check = False, None
-    for variant, fits in _attempts(material):
+    for variant in _attempts(material, fits):
         for composed in chain(_candidate_texts(variant), _bare_headline(variant)):
             has_candidates = True
             finished = add_hashtags(composed, variant, fits)
@@ -85,13 +86,12 @@ def write_short(material: Material) -> WriterResult:
     raise no_text_error(material, failed_check, has_candidates=has_candidates)
 
 
-def _attempts(material: Material) -> Iterator[tuple[Material, Fits]]:
-    """Yield what to write from and the limits it must fit, each attempt worse for the reader than the one before."""
-    fits = create_limit_check(material.brief)
-    yield material, fits
-    # Checked last: nearly always an earlier attempt succeeds.
+def _attempts(material: Material, fits: Fits) -> Iterator[Material]:
+    """Yield what to write from: with the link, and without it if it is of no use to readers."""
+    yield material
+    # Checked last: nearly always the first attempt succeeds.
     if material.brief.settings.link is not Link.ALWAYS and not _is_usable_link(material, fits):
-        yield material._replace(link=None), fits
+        yield material._replace(link=None)
 
 
 def _is_usable_link(material: Material, fits: Fits) -> bool:
