@@ -123,18 +123,25 @@ async def test_lease_that_could_not_be_released_is_taken_over(tmp_path, monkeypa
     assert ctx.shared.unreleased_leases == set()
 
 
+def cancel_after_commit(ctx, patch, *, once):
+    """Let each write be cancelled after its commit, or only the next one."""
+    write = ctx.database.write
+
+    async def commit_and_cancel(*args, **options):
+        await write(*args, **options)
+        if once:
+            patch.undo()
+        raise asyncio.CancelledError
+
+    patch.setattr(ctx.database, "write", commit_and_cancel)
+
+
 async def test_lease_acquired_by_a_cancelled_task_is_taken_over(tmp_path, monkeypatch):
     """Nobody could post to the account for five minutes."""
     async with open_desk_at(tmp_path) as desk:
         account_id, ctx = await connect_account(desk), desk._context
-        write = ctx.database.write
-
-        async def commit_and_cancel(*args, **options):
-            await write(*args, **options)
-            raise asyncio.CancelledError
-
         with monkeypatch.context() as patch:
-            patch.setattr(ctx.database, "write", commit_and_cancel)
+            cancel_after_commit(ctx, patch, once=False)
             with pytest.raises(asyncio.CancelledError):
                 async with account_lease(ctx, account_id):
                     pass
@@ -146,14 +153,7 @@ async def test_lease_that_is_committed_after_cancellation_is_released(tmp_path, 
     """The daemon posted nothing to the account for five minutes: the service, which had checked it, was alive."""
     async with open_desk_at(tmp_path) as desk:
         account_id, ctx = await connect_account(desk), desk._context
-        write = ctx.database.write
-
-        async def commit_and_cancel(*args, **options):
-            await write(*args, **options)
-            monkeypatch.undo()
-            raise asyncio.CancelledError
-
-        monkeypatch.setattr(ctx.database, "write", commit_and_cancel)
+        cancel_after_commit(ctx, monkeypatch, once=True)
         with pytest.raises(asyncio.CancelledError):
             async with account_lease(ctx, account_id):
                 pass
