@@ -73,7 +73,7 @@ test: .venv/test ## every check, and every test that needs no server: minutes
 
 test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon, PostgreSQL, llama.cpp) and a browser; built once, in ~/.cache
 	$(SERVER_TESTS) -m servers
-	$(TESTS) --database postgresql tests/store tests/desk/postgresql tests/jobs tests/proof/postgresql tests/desk/test_leases.py tests/desk/drafts/test_activity.py tests/desk/publishing/test_approvals.py tests/proof/test_reviewers.py tests/cli/test_daemon.py tests/cli/test_backup.py
+	$(TESTS) --database postgresql tests/store tests/desk/postgresql tests/http/postgresql tests/jobs tests/proof/postgresql tests/desk/test_leases.py tests/desk/drafts/test_activity.py tests/desk/publishing/test_approvals.py tests/proof/test_reviewers.py tests/cli/test_daemon.py tests/cli/test_backup.py
 
 # Without the tests in a terminal: only this process is measured, not those that tests start.
 coverage: .venv/test ## the branches that the tests without servers cover: at least 95 %

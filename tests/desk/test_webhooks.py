@@ -448,6 +448,7 @@ async def test_credentials_of_the_platform_webhook_in_the_environment_are_not_th
     assert verify(created.secret, receiver.requests[0])
 
 
+@pytest.mark.sqlite("the vault")
 async def test_webhook_is_removed_without_the_passphrase_of_its_secret(tmp_path, monkeypatch):
     options = {"secrets__keyring": "false"}
     monkeypatch.setenv("COPYDESK_PASSPHRASE", "correct horse battery")
@@ -470,6 +471,7 @@ async def test_webhook_that_is_removed_gets_nothing_more(tmp_path):
         assert len(receiver.requests) == 1
 
 
+@pytest.mark.sqlite("the vault")
 async def test_missing_secret_is_told(tmp_path):
     options = {"secrets__plain": "true", "secrets__keyring": "false"}
     async with open_desk_at(tmp_path, Receiver(), **options) as desk:

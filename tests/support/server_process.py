@@ -42,13 +42,17 @@ class ServerProcess:
         return self.process.returncode, output.decode()
 
 
-async def start_server(home: Path, command: Sequence[str] = COMMAND, **variables: str) -> ServerProcess:
-    """Start a server on a free port and wait until it accepts requests. `variables` are added to its environment."""
+async def start_server(
+    home: Path, command: Sequence[str] = COMMAND, *, options: Sequence[str] = ("--port", "0"), **variables: str
+) -> ServerProcess:
+    """Start a server, by default on a free port, and wait until it accepts requests.
+
+    `variables` are added to its environment.
+    """
     process = await asyncio.create_subprocess_exec(
         *command,
         "serve",
-        "--port",
-        "0",
+        *options,
         env=make_environment(home, **variables),
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,

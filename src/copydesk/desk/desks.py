@@ -168,9 +168,11 @@ class Desks:
         return await self._ctx.database.read(jobs.list_users_with_texts)
 
     async def check(self) -> None:
-        """Raise StoreError if the database cannot be read, or a newer version has migrated it meanwhile."""
+        """Raise StoreError if the database cannot be read, or another version has migrated its file meanwhile."""
         self._ctx.check_open()
-        if await self._ctx.database.read(totals.read_revision) != HEAD_REVISION:
+        revision = await self._ctx.database.read(totals.read_revision)
+        # On a server, upgrades only add: the first process to upgrade must not take all the others out of service.
+        if revision != HEAD_REVISION and not self._ctx.settings.database.url:
             raise StoreTooNewError(
                 f"Another version of Copydesk has migrated {self._ctx.database.name}.",
                 hint="Restart with that version.",

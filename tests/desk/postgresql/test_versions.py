@@ -4,7 +4,6 @@ This version takes the part of the older one: the tables are upgraded to a revis
 """
 
 import re
-from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -13,19 +12,12 @@ import pytest
 from copydesk.desk import Desk
 from copydesk.errors import StoreBusyError, StoreTooNewError
 from copydesk.store.database_file import HEAD_REVISION
-from copydesk.store.postgresql import database as database_module
 from copydesk.store.postgresql import schema
-from copydesk.store.postgresql.database import open_postgresql
 from desk_fixtures import FakeWeb, create_source, entry, execute_sql, feed, open_desk_at, query_db
+from next_version import NEXT_REVISION, upgrade_to_next_version
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
 from store_fixtures import connect_to, postgresql_server
 
-NEXT_REVISION = "9000"
-UPGRADE = """ALTER TABLE draft ADD COLUMN mood TEXT DEFAULT 'calm' NOT NULL;
-ALTER TABLE item ADD COLUMN mood TEXT;
-CREATE TABLE draft_mood (draft_id TEXT COLLATE "C" NOT NULL REFERENCES draft (id) ON DELETE CASCADE, mood TEXT);
-CREATE INDEX ix_draft_user_id_mood ON draft (user_id, mood);
-"""
 ALLOWED = (
     r"CREATE TABLE \w+ \(.*\)",
     r"CREATE INDEX \w+ ON \w+ .*",
@@ -39,30 +31,13 @@ ALLOWED = (
 )
 FEED = "https://one.example/feed"
 
-UpgradeTables = Callable[..., Awaitable[None]]
-
 
 @pytest.fixture
-def upgrade_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UpgradeTables:
-    """A function that upgrades the tables as a newer version does."""
+def url(tmp_path: Path) -> str:
+    """The URL of a database that other tests do not get afterwards."""
     server = postgresql_server()
     assert server is not None
-    # Other tests must not get it afterwards.
-    url = server.url_without_tables(tmp_path)
-
-    async def upgrade(busy_timeout: float = 5) -> None:
-        with monkeypatch.context() as newer:
-            newer.setattr(schema, "FINGERPRINTS", {**schema.FINGERPRINTS, NEXT_REVISION: "f"})
-            newer.setattr(schema, "UPGRADES", {NEXT_REVISION: UPGRADE})
-            for module in (schema, database_module):
-                newer.setattr(module, "HEAD_REVISION", NEXT_REVISION)
-            database = open_postgresql(url, busy_timeout=busy_timeout)
-            try:
-                await database.prepare()
-            finally:
-                await database.close()
-
-    return upgrade
+    return server.url_without_tables(tmp_path)
 
 
 @pytest.mark.parametrize("revision", schema.UPGRADES)
@@ -86,7 +61,7 @@ async def use(desk: Desk) -> None:
     assert await desk.drafts.queue()
 
 
-async def test_older_process_works_on(tmp_path: Path, upgrade_tables: UpgradeTables) -> None:
+async def test_older_process_works_on(tmp_path: Path, url: str) -> None:
     web = FakeWeb()
     web.put(FEED, feed(entry(1)))
     async with open_desk_at(tmp_path, web) as desk:
@@ -94,7 +69,7 @@ async def test_older_process_works_on(tmp_path: Path, upgrade_tables: UpgradeTab
         await use(desk)
         await desk.pipeline.run()
 
-        await upgrade_tables()
+        await upgrade_to_next_version(url)
 
         await use(desk)
         web.put(FEED, feed(entry(1), entry(2)))
@@ -104,27 +79,27 @@ async def test_older_process_works_on(tmp_path: Path, upgrade_tables: UpgradeTab
     assert query_db(tmp_path, "SELECT DISTINCT mood FROM draft") == [("calm",)]
 
 
-async def test_older_process_is_refused_at_its_start(tmp_path: Path, upgrade_tables: UpgradeTables) -> None:
+async def test_older_process_is_refused_at_its_start(tmp_path: Path, url: str) -> None:
     async with open_desk_at(tmp_path):
         pass
-    await upgrade_tables()
+    await upgrade_to_next_version(url)
     with pytest.raises(StoreTooNewError, match=r"A newer version of Copydesk created the tables \(revision 9000\)"):
         async with open_desk_at(tmp_path):
             pass
 
 
-async def test_upgrade_does_not_wait_for_ever(tmp_path: Path, upgrade_tables: UpgradeTables) -> None:
+async def test_upgrade_does_not_wait_for_ever(tmp_path: Path, url: str) -> None:
     async with open_desk_at(tmp_path):
         pass
     with closing(connect_to(tmp_path)) as connection:
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM draft").fetchone()
         with pytest.raises(StoreBusyError):
-            await upgrade_tables(busy_timeout=0.1)
+            await upgrade_to_next_version(url, busy_timeout=0.1)
         connection.execute("ROLLBACK")
     assert query_db(tmp_path, "SELECT version_num FROM alembic_version") == [(HEAD_REVISION,)]
 
-    await upgrade_tables()
+    await upgrade_to_next_version(url)
 
     assert query_db(tmp_path, "SELECT version_num FROM alembic_version") == [(NEXT_REVISION,)]
 

@@ -47,9 +47,7 @@ class Webhooks:
         )
         # Before anything is stored, so that a refused webhook leaves no secret.
         await self._ctx.read(_check_limits, new.url)
-        status = await self._ctx.vault.status()
-        # A server may run without a vault; its secret is then in the database, whose file only the user can read.
-        is_vaulted = status.usable or status.has_credentials
+        is_vaulted = await self._keeps_secrets_in_vault()
         if is_vaulted:
             await self._ctx.vault.save(vault_name(created.id), {"secret": secret})
         try:
@@ -60,6 +58,15 @@ class Webhooks:
                 await self._ctx.vault.remove(vault_name(created.id))
             raise
         return CreatedWebhook(**asdict(created), secret=secret)
+
+    async def _keeps_secrets_in_vault(self) -> bool:
+        """Return True if secrets go into the vault; otherwise they are in the database."""
+        if self._ctx.settings.database.url:
+            # Any machine that uses the database may send the events, and each has a vault of its own.
+            return False
+        # A server may run without a vault; the file of its database can be read by the user only.
+        status = await self._ctx.vault.status()
+        return status.usable or status.has_credentials
 
     async def _is_missing(self, webhook_id: str) -> bool:
         """Return True if there is no such webhook; False also if that cannot be read."""
