@@ -192,7 +192,7 @@ class Worker:
     async def _defer_fetches(self, user_id: str, groups: Sequence[SourceGroup]) -> list[int]:
         """Defer a job for each group in one round trip; return their ids."""
         jobs = [
-            # The limit of one request at a time per host, over all workers.
+            # Jobs that would wait for each other's requests to a host wait in the queue, not in a worker.
             self._fetch_task.configure(
                 lock=f"host:{group.host}", task_kwargs={"user_id": user_id, "source_ids": list(group.source_ids)}
             ).job

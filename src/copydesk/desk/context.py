@@ -368,7 +368,8 @@ class DeskContext:
         if transport is None and self.shared.fetch_queue is not None:
             # Has the method that the client calls.
             transport = cast("httpx.AsyncBaseTransport", self.shared.http_transport)
-        async with Fetcher(limits, transport=transport, clock=self.clock) as fetcher:
+        hold_host = self.database.hold_host
+        async with Fetcher(limits, transport=transport, clock=self.clock, hold_host=hold_host) as fetcher:
             # Cooldowns are stored, so that a restart does not shorten the wait a host asked for.
             if cooldowns is None:
                 cooldowns = await self.read(sources.list_cooldowns, self.clock())

@@ -7,7 +7,7 @@ before the time a host asked for.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from types import TracebackType
@@ -167,6 +167,7 @@ class Fetcher:
     """Fetches sources. An async context manager, bound to one event loop.
 
     A `transport` replaces the network: addresses are then not checked, everything else holds. Its owner closes it.
+    `hold_host` returns a block during which no other process sends a request to a host.
     """
 
     def __init__(
@@ -175,8 +176,10 @@ class Fetcher:
         *,
         clock: Callable[[], datetime],
         transport: httpx.AsyncBaseTransport | None = None,
+        hold_host: Callable[[str], AbstractAsyncContextManager[None]] = lambda _: nullcontext(),
     ) -> None:
         self.limits = limits
+        self._hold_host = hold_host
         self._clock = clock
         self._hosts = HostLimiter(clock)
         self._slots = asyncio.Semaphore(limits.concurrency)
@@ -262,8 +265,10 @@ class Fetcher:
             # The host first: a request that waits for its host must not occupy a slot.
             async with self._hosts.acquire(hop.host, host_gap), self._slots:
                 await self._may_send.wait()
-                started = asyncio.get_running_loop().time()
-                result = await self._send(hop, remaining)
+                # Last of all: other processes must not wait for this one's turns.
+                async with self._hold_host(hop.host):
+                    started = asyncio.get_running_loop().time()
+                    result = await self._send(hop, remaining)
             if isinstance(result, Response):
                 return result
             remaining -= asyncio.get_running_loop().time() - started

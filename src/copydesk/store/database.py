@@ -8,7 +8,7 @@ import asyncio
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -201,6 +201,10 @@ class Database:
     def name(self) -> str:
         """For messages."""
         return str(self.path)
+
+    def hold_host(self, host: str) -> AbstractAsyncContextManager[None]:
+        """Do nothing: the processes of a file are few, and each limits its own requests to a host."""
+        return nullcontext()
 
     async def change_counter(self) -> int:
         """Return a number that differs after each commit, whichever connection or process made it."""

@@ -14,6 +14,7 @@ from copydesk.desk.context import utc_now
 from copydesk.model.source import SourceGroup
 from copydesk.model.user import User
 from copydesk.posting.fake import FakeServer
+from copydesk.store.postgresql.host_locks import HOST_LOCK_CLASS
 from copydesk.store.postgresql.work_queue import QUEUES
 from copydesk.worker import FETCHES_PER_USER
 from desk_fixtures import FakeWeb, create_source, entry, execute_sql, feed, list_drafts, query_db
@@ -333,6 +334,36 @@ async def test_workers_send_one_request_at_a_time_to_a_host(home, monkeypatch):
         async with running(make_worker(home, here), make_worker(home, elsewhere)):
             await wait_until(lambda: asyncio.sleep(0, len(web.requests) == 24))
     assert web.most == {"0.example": 1, "1.example": 1}
+
+
+async def draft_from_page(desk: Desk, url: str) -> None:
+    """Let the worker write a draft from a page."""
+    await desk.drafts.create({"url": url})
+
+
+async def run_by_hand(desk: Desk, url: str) -> None:
+    await create_source(desk, url)
+    await desk.pipeline.run()
+
+
+@pytest.mark.parametrize("request_page", [draft_from_page, run_by_hand])
+async def test_other_requests_to_a_host_wait_for_those_of_its_job(home, request_page):
+    web, url = SlowWeb(), "https://one.example/feed"
+    hold = web.hold(url)
+    async with open_desks_now(home, web, **NO_PIPELINE) as here, open_desks_now(home, web) as elsewhere:
+        source = await create_source(await here.get(here.owner), url)
+        worker = make_worker(home, here)
+        async with running(worker):
+            await worker._defer_fetches(here.owner.id, [SourceGroup("one.example", (source.id,))])
+            await hold.requested.wait()
+            desk = await elsewhere.get(await elsewhere.users.add("anna"))
+            requesting = asyncio.create_task(request_page(desk, "https://one.example/anna"))
+            waiting = f"SELECT 1 FROM pg_locks WHERE classid = {HOST_LOCK_CLASS} AND NOT granted"
+            await wait_until(lambda: asyncio.sleep(0, len(web.requests) > 1 or query_db(home, waiting)))
+            hold.released.set()
+            await requesting
+            await wait_until(lambda: asyncio.sleep(0, len(web.requests) > 1))
+    assert web.most == {"one.example": 1}
 
 
 async def test_user_with_many_sources_does_not_hold_up_another(home):

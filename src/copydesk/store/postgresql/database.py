@@ -11,7 +11,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from functools import partial
 from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeVar, cast
@@ -35,6 +35,7 @@ from copydesk.store.database import READER_COUNT, Database, encoding_error, in_g
 from copydesk.store.database_file import HEAD_REVISION
 from copydesk.store.migrate import PreparedDatabase
 from copydesk.store.postgresql.connection import ConnectError, PostgresConnection, connect
+from copydesk.store.postgresql.host_locks import HostLocks
 from copydesk.store.postgresql.schema import create_schema, read_revision, upgrade_schema
 from copydesk.store.raw_sql import dbapi_connection
 
@@ -172,6 +173,7 @@ class PostgresDatabase:
         self._watcher = ConnectionThread(read_engine, file)
         self._changes = _Changes()
         self._socket = _Socket()
+        self._host_locks = HostLocks(url, password, self._translate_errors)
 
     async def prepare(self) -> PreparedDatabase:
         """Create the tables if there are none, and upgrade older ones, in one transaction.
@@ -246,6 +248,10 @@ class PostgresDatabase:
         with self._translate_errors():
             return await self._readers.run(_without_transaction, lambda connection: work(connection, *args, **kwargs))
 
+    def hold_host(self, host: str) -> AbstractAsyncContextManager[None]:
+        """Hold a host for a request to it, over all processes; see `HostLocks.hold`."""
+        return self._host_locks.hold(host)
+
     async def examine(self) -> ServerState:
         """Return the state of the server. Raise StoreError if it cannot be reached."""
         return await self.read(_examine)
@@ -257,6 +263,7 @@ class PostgresDatabase:
 
     async def close(self) -> None:
         """Close every connection and end its thread."""
+        await self._host_locks.close()
         await self._watcher.close()
         await self._readers.close()
         for writer in self._writers:
