@@ -342,6 +342,7 @@ def test_home_flag_overrides_environment(tmp_path, server):
     [
         *(("draft", "list"), ("draft", "show", "1f9c2a"), ("user", "list"), ("backup",), ("account", "check")),
         *(("draft", "approve", "1f9c2a"), ("rehearse", "--interest", "ferries"), ("user", "remove", "anna", "--yes")),
+        *(("slot", "zone"), ("daemon", "--status")),
     ],
 )
 @pytest.mark.parametrize("options", [(), ("--json",)])

@@ -36,9 +36,9 @@ class NamedCommand(NamedTuple):
 
     @property
     def creates_desk(self) -> bool:
-        """True if it creates a desk where there is none."""
+        """True if it creates a desk where there is none, at least with some arguments."""
         assert isinstance(self.command, Command | Group)
-        return self.command.creates_desk
+        return bool(self.command.creates_desk)
 
 
 def walk(command: click.Command, path: tuple[str, ...] = ("copydesk",)) -> Iterator[NamedCommand]:

@@ -32,13 +32,19 @@ SYNONYMS = {
 class _DocumentedCommand(click.Command):
     """A command or group with examples in its help."""
 
-    def __init__(self, *args: Any, examples: Sequence[str] = (), creates_desk: bool = False, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        examples: Sequence[str] = (),
+        creates_desk: bool | Callable[[Mapping[str, Any]], bool] = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
         """Calls of the command, as they are typed."""
         self.creates_desk = creates_desk
         """True if it creates a desk in the folder that `--home` names. False for what needs a desk that exists: the
-        folder may be mistyped."""
+        folder may be mistyped. A function tells by the values of its parameters."""
         for parameter in self.params:
             # Click would write `INTEGER RANGE` in the help, and "not a valid integer range" in an error.
             if isinstance(parameter, click.Option) and isinstance(parameter.type, NUMBERS):

@@ -157,8 +157,7 @@ class Context:
         settings = self.settings()
         if not self.sample:
             running = click.get_current_context(silent=True)
-            may_create = running is None or getattr(running.command, "creates_desk", False)
-            if self.home is not None and not settings.has_database and not may_create:
+            if self.home is not None and not settings.has_database and not _may_create_desk(running):
                 hint = "Check --home, or create one: copydesk source add URL"
                 raise NotFoundError(f"There is no desk in {settings.data_home}.", hint=hint)
             from copydesk.desk import open_desks  # noqa: PLC0415
@@ -214,6 +213,14 @@ class Context:
         problem = to_problem(error)
         texts = {name: self.with_desk_options(getattr(problem, name)) for name in ("detail", "hint")}
         return msgspec.structs.replace(problem, **texts)
+
+
+def _may_create_desk(running: click.Context | None) -> bool:
+    """Return True unless the command that is running needs a desk that exists."""
+    if running is None:
+        return True
+    creates_desk = getattr(running.command, "creates_desk", False)
+    return bool(creates_desk(running.params) if callable(creates_desk) else creates_desk)
 
 
 def _describe_invalid(error: InvalidError) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from copydesk.jobs import JobMessage
 
 
-@command(examples=("copydesk daemon", "copydesk daemon --once"), creates_desk=True)
+@command(examples=("copydesk daemon", "copydesk daemon --once"), creates_desk=lambda values: not values["status"])
 @click.option("--once", is_flag=True, help="Run the jobs that are due and exit; for a timer.")
 @click.option("--status", is_flag=True, help="Show the jobs and their last results.")
 @json_options(JobState, help="With --status: print JSON.")

@@ -59,7 +59,10 @@ def _complete_zones(_ctx: click.Context, _param: click.Parameter, incomplete: st
     return sorted(name for name in available_timezones() if name.startswith(incomplete))
 
 
-@slot.command(examples=("copydesk slot zone", "copydesk slot zone Europe/Prague"), creates_desk=True)
+@slot.command(
+    examples=("copydesk slot zone", "copydesk slot zone Europe/Prague"),
+    creates_desk=lambda values: values["name"] is not None,
+)
 @click.argument("name", required=False, shell_complete=_complete_zones)
 @json_options("timeZone")
 @pass_context
