@@ -11,11 +11,19 @@ import pytest
 
 from copydesk.desk import Desk, doctor
 from copydesk.desk.accounts.credentials import secret_name
-from copydesk.desk.doctor import _check_database, _check_disk, _check_posting, _check_queue, _check_size, examine
+from copydesk.desk.doctor import (
+    _check_database,
+    _check_disk,
+    _check_posting,
+    _check_queue,
+    _check_size,
+    _describe_standbys,
+    examine,
+)
 from copydesk.images.storage import save
 from copydesk.model.check_finding import Verdict
 from copydesk.model.delivery import DeliveryState
-from copydesk.model.totals import QueueTotals, Totals
+from copydesk.model.totals import QueueTotals, StandbyTotals, Totals
 from copydesk.store import accounts
 from crash_points import full_disk
 from desk_fixtures import NOW, URL_ONE, URL_TWO, Watch, create_source, open_desk_at, settings_at
@@ -315,6 +323,22 @@ async def test_missing_pillow_is_reported_only_for_approved_images(
 def test_queue_that_is_behind_is_a_warning(oldest: float, stuck: int, text: str, verdict: Verdict) -> None:
     found = _check_queue(QueueTotals(waiting=5, running=3, stuck=stuck, oldest=oldest, workers=2))
     assert (found.found, found.verdict) == (text, verdict)
+
+
+@pytest.mark.parametrize(
+    ("count", "bytes_behind", "seconds_behind", "text"),
+    [
+        (1, 0, 0.0, "1 standby server, up to date."),
+        (2, 3 * 2**20, 1.26, "2 standby servers, at most 3.0 MiB and 1.3 s behind."),
+        (1, 2**20, None, "1 standby server, at most 1.0 MiB behind."),
+        (1, None, None, "1 standby server; only a role with pg_monitor can see how far behind."),
+    ],
+)
+def test_lag_of_standbys_is_told_as_far_as_it_is_known(
+    count: int, bytes_behind: int | None, seconds_behind: float | None, text: str
+) -> None:
+    standbys = StandbyTotals(count=count, bytes_behind=bytes_behind, seconds_behind=seconds_behind)
+    assert _describe_standbys(standbys) == text
 
 
 @pytest.mark.parametrize(

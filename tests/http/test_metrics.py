@@ -11,7 +11,7 @@ from copydesk.model.delivery import DeliveryState
 from copydesk.model.draft import Status
 from copydesk.model.run import RunStatus
 from copydesk.model.token import Scope
-from copydesk.model.totals import QueueTotals, Totals
+from copydesk.model.totals import QueueTotals, StandbyTotals, Totals
 from copydesk.posting.fake import FakePlatform, FakeServer
 from desk_fixtures import NOW, Watch, execute_sql
 from desks_fixtures import open_desks_at
@@ -80,6 +80,25 @@ def test_queue_is_counted_if_there_is_one():
     assert metrics['copydesk_queue_jobs{state="stuck"}'] == 1
     assert metrics["copydesk_queue_oldest_seconds"] == 2.5
     assert metrics["copydesk_workers"] == 2
+
+
+@pytest.mark.parametrize(
+    ("bytes_behind", "seconds_behind", "samples"),
+    [
+        (0, 0.0, {"s": 2, "_lag_bytes": 0, "_lag_seconds": 0}),
+        (8192, None, {"s": 2, "_lag_bytes": 8192}),
+        (None, None, {"s": 2}),
+    ],
+)
+def test_lag_of_standbys_is_given_as_far_as_it_is_known(bytes_behind, seconds_behind, samples):
+    standbys = StandbyTotals(count=2, bytes_behind=bytes_behind, seconds_behind=seconds_behind)
+    totals = Totals(
+        drafts={}, deliveries={}, oldest_due=0.0, runs={}, webhook_deliveries=0, queue=None, standbys=standbys
+    )
+    metrics = parse(RequestMetrics().render(totals, open_streams=0))
+    prefix = "copydesk_standby"
+    found = {name.removeprefix(prefix): value for name, value in metrics.items() if name.startswith(prefix)}
+    assert found == samples
 
 
 async def test_database_is_counted(tmp_path):

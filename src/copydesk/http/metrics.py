@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import TypeVar
 
-from copydesk.model.totals import QueueTotals, Totals
+from copydesk.model.totals import QueueTotals, StandbyTotals, Totals
 
 S = TypeVar("S", bound=str)
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -53,6 +53,7 @@ class RequestMetrics:
             *_family("copydesk_webhook_deliveries_pending", "gauge", "Events that wait to be sent to a webhook."),
             _sample("copydesk_webhook_deliveries_pending", totals.webhook_deliveries),
             *(_queue_metrics(totals.queue) if totals.queue else ()),
+            *(_standby_metrics(totals.standbys) if totals.standbys else ()),
         ]
         return "\n".join(lines) + "\n"
 
@@ -72,6 +73,18 @@ def _queue_metrics(queue: QueueTotals) -> Iterable[str]:
     yield _sample("copydesk_queue_oldest_seconds", queue.oldest)
     yield from _family("copydesk_workers", "gauge", "Workers that are alive.")
     yield _sample("copydesk_workers", queue.workers)
+
+
+def _standby_metrics(standbys: StandbyTotals) -> Iterable[str]:
+    yield from _family("copydesk_standbys", "gauge", "Servers that replay what the server of the database writes.")
+    yield _sample("copydesk_standbys", standbys.count)
+    # What is unknown has no sample: a zero would say that nothing is behind.
+    if standbys.bytes_behind is not None:
+        yield from _family("copydesk_standby_lag_bytes", "gauge", "What the last of them has still to replay.")
+        yield _sample("copydesk_standby_lag_bytes", standbys.bytes_behind)
+    if standbys.seconds_behind is not None:
+        yield from _family("copydesk_standby_lag_seconds", "gauge", "Time until the last of them had replayed a write.")
+        yield _sample("copydesk_standby_lag_seconds", standbys.seconds_behind)
 
 
 def _gauge(name: str, help_: str, label: str, values: Mapping[S, int]) -> Iterable[str]:

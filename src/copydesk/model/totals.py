@@ -22,6 +22,16 @@ class QueueTotals(Struct, frozen=True):
     """Workers that have been heard of within a minute."""
 
 
+class StandbyTotals(Struct, frozen=True):
+    """The servers that replay what the server of the database writes."""
+
+    count: int
+    bytes_behind: int | None
+    """What the last of them has still to replay; None if this role may not see it."""
+    seconds_behind: float | None
+    """The time that its last replay of a write took; None if that is unknown, 0 if nothing is left to replay."""
+
+
 class Totals(Struct, frozen=True):
     """Numbers of what is in the database."""
 
@@ -37,3 +47,5 @@ class Totals(Struct, frozen=True):
     """Events that wait to be sent to a webhook."""
     queue: QueueTotals | None = None
     """None if there is no queue: no worker has ever run on this database."""
+    standbys: StandbyTotals | None = None
+    """None if there are none."""

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from copydesk.model.delivery import DeliveryState
 from copydesk.model.draft import Status
 from copydesk.model.run import RunStatus
-from copydesk.model.totals import QueueTotals, Totals
+from copydesk.model.totals import QueueTotals, StandbyTotals, Totals
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.raw_sql import POSTGRESQL, execute_sql
 
@@ -30,6 +30,12 @@ _OLDEST_DUE: Final = """SELECT min(at) FROM (
 _WEBHOOK_DELIVERIES: Final = """SELECT count(*) FROM "user"
     JOIN webhook_delivery ON webhook_delivery.user_id = "user".id AND next_at IS NOT NULL"""
 
+# Hidden from roles without pg_monitor, all but the number. The lag alone would be that of before a standby stopped to
+# replay, and is missing once it has caught up.
+_STANDBYS: Final = """SELECT count(pid), max(pg_wal_lsn_diff(
+        CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, replay_lsn)),
+    extract(epoch FROM max(replay_lag)) FROM pg_stat_replication"""
+
 
 def load_totals(conn: Connection, now: datetime) -> Totals:
     """Return the totals of all users."""
@@ -48,6 +54,7 @@ def load_totals(conn: Connection, now: datetime) -> Totals:
         runs=runs,
         webhook_deliveries=webhook_deliveries,
         queue=_load_queue(conn),
+        standbys=_load_standbys(conn),
     )
 
 
@@ -57,6 +64,20 @@ def _load_queue(conn: Connection) -> QueueTotals | None:
     from copydesk.store.postgresql import work_queue  # noqa: PLC0415 - imported only where it is used
 
     return work_queue.load_totals(conn)
+
+
+def _load_standbys(conn: Connection) -> StandbyTotals | None:
+    if conn.dialect.name != POSTGRESQL:
+        return None
+    count, bytes_behind, seconds = execute_sql(conn, _STANDBYS).fetchone()
+    if not count:
+        return None
+    if bytes_behind is None:
+        return StandbyTotals(count=count, bytes_behind=None, seconds_behind=None)
+    # Less than none: written and replayed since the position of this server was read.
+    left = max(0, int(bytes_behind))
+    lag = (None if seconds is None else float(seconds)) if left else 0.0
+    return StandbyTotals(count=count, bytes_behind=left, seconds_behind=lag)
 
 
 def read_revision(conn: Connection) -> str:

@@ -145,10 +145,6 @@ class ServerState(NamedTuple):
     """Seconds until the server answers."""
     is_standby: bool
     """It only replays what another server writes."""
-    standbys: int
-    """Servers that replay what this one writes."""
-    lag: float | None
-    """Seconds that the slowest of them is behind; None if it is unknown."""
 
 
 class PostgresDatabase:
@@ -392,11 +388,9 @@ def _examine(connection: Connection) -> ServerState:
     started_at = time.monotonic()
     connection.exec_driver_sql("SELECT 1")
     round_trip = time.monotonic() - started_at
-    # Hidden from roles without pg_monitor, all but the number of the standbys.
-    query = """SELECT current_setting('server_version'), pg_database_size(current_database()), pg_is_in_recovery(),
-        count(pid), extract(epoch FROM max(replay_lag)) FROM pg_stat_replication"""
-    version, size, is_standby, standbys, lag = connection.exec_driver_sql(query).one()
-    return ServerState(version.split(" ")[0], size, round_trip, is_standby, standbys, lag)
+    query = "SELECT current_setting('server_version'), pg_database_size(current_database()), pg_is_in_recovery()"
+    version, size, is_standby = connection.exec_driver_sql(query).one()
+    return ServerState(version.split(" ")[0], size, round_trip, is_standby)
 
 
 AnyDatabase = Database | PostgresDatabase
