@@ -14,6 +14,8 @@ PYTEST = $(BIN)/python -m pytest
 TESTS = $(PYTEST) -n 3 --dist worksteal
 # Tests that share a server stay together; how long it takes to choose the next test grows with their number.
 SERVER_TESTS = $(PYTEST) -n 3 --dist loadgroup
+# Senders that are killed, or meet faults. On PostgreSQL all is tried with the fake platform, less with real servers.
+SENDING_TESTS = tests/proof/test_sending_killed.py tests/proof/test_sending_faults.py tests/proof/test_sending_mutants.py
 # Images for containers switch the cache of compiled modules off; the tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -74,15 +76,17 @@ test: .venv/test ## every check, and every test that needs no server: minutes
 test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon, PostgreSQL, llama.cpp) and a browser; built once, in ~/.cache
 	$(SERVER_TESTS) -m servers
 	$(TESTS) --database postgresql tests/store tests/desk/postgresql tests/http/postgresql tests/jobs tests/proof/postgresql tests/desk/test_leases.py tests/desk/drafts/test_activity.py tests/desk/publishing/test_approvals.py tests/proof/test_reviewers.py tests/cli/test_daemon.py tests/cli/test_backup.py
+	$(TESTS) --database postgresql -k fake tests/proof/test_sending_killed.py
 
 # Without the tests in a terminal: only this process is measured, not those that tests start.
 coverage: .venv/test ## the branches that the tests without servers cover: at least 95 %
 	$(TESTS) -m "not servers" --ignore-glob="*/test_tmux_*" --cov --cov-report=term:skip-covered --cov-fail-under=95
 
-prove: .venv/servers ## all cases and examples of which `make test` has a sample: up to an hour
+prove: .venv/servers ## all cases and examples of which `make test` has a sample: an hour or two
 	COPYDESK_PROVE=1 $(SERVER_TESTS) -m "proof or hypothesis"
 	$(TESTS) --database postgresql tests/store tests/desk tests/cli/test_daemon.py tests/cli/test_serve.py
 	COPYDESK_PROVE=1 $(TESTS) --database postgresql tests/proof/test_reviewers.py
+	COPYDESK_PROVE=1 $(TESTS) --database postgresql -k "fake or any_boundary or daemon" $(SENDING_TESTS)
 	COPYDESK_PROVE=1 $(PYTEST) -s --database postgresql tests/proof/postgresql
 
 prove-network: .venv/servers ## the metrics from a whole Bluesky network, where PostgreSQL is installed

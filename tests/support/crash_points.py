@@ -33,6 +33,8 @@ class Order(msgspec.Struct, frozen=True):
 
     home: str
     platform: str
+    variables: Mapping[str, str] = {}
+    """The environment variables that name the desk's database."""
     server: str = ""
     """The file of a FakeServer."""
     keyed: bool = True

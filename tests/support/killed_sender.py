@@ -19,6 +19,7 @@ from pathlib import Path
 
 import httpx
 import msgspec
+from msgspec.structs import replace
 
 import copydesk.desk.publishing.service
 import copydesk.desk.schedule
@@ -29,9 +30,10 @@ from copydesk.posting.client import PlatformClient
 from copydesk.posting.fake import Fault
 from copydesk.posting.mastodon import Mastodon
 from copydesk.posting.platform import DeliveryGuarantees, Platform
+from copydesk.settings import load
 from crash_points import DUE, CrashPointPlatform, CrashPoints, CrashPointTransport, FileSecrets, LateServer, Order
-from desk_fixtures import settings_at
 from sender_mutants import MUTANTS
+from store_fixtures import database_variables
 
 __all__ = ["copydesk"]
 KILLED, STORE_FAILED, UNEXPECTED = -signal.SIGKILL, 3, 70
@@ -79,7 +81,7 @@ def run_sender(order: Order, status_fd: int) -> None:
         platform = make_platform(order, crash_points, transport)
         if order.wrong:
             MUTANTS[order.wrong](platform)
-        settings, platforms = settings_at(Path(order.home)), {order.platform: platform}
+        settings, platforms = load(order.variables, Path(order.home)), {order.platform: platform}
         async with open_desk(settings, clock=lambda: _now(order), platforms=platforms) as desk:
             try:
                 await _send_due(desk, crash_points, order)
@@ -147,7 +149,8 @@ class KillRunner:
 
     async def send(self, order: Order) -> list[SenderResult]:
         """Run the order's senders; return how they ended."""
-        return await asyncio.to_thread(self._send, order)
+        variables = database_variables(Path(order.home))
+        return await asyncio.to_thread(self._send, replace(order, variables=variables))
 
     def _send(self, order: Order) -> list[SenderResult]:
         assert self._process.stdin

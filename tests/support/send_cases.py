@@ -7,12 +7,10 @@ late request gets real time to arrive before the clock moves after a kill.
 import asyncio
 import itertools
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
-from sqlite3 import connect as open_sqlite
 from typing import NamedTuple
 
 import msgspec
@@ -29,6 +27,7 @@ from crash_points import DUE
 from desk_fixtures import NOW, settings_at
 from killed_sender import KILLED, STORE_FAILED, KillRunner, SenderResult
 from send_targets import SendCase, SendTarget
+from store_fixtures import connect_to, copy_desk, remove_desk
 
 MAX_RUNS = 60
 ARRIVAL_DELAY = 0.2
@@ -97,7 +96,7 @@ class CaseRunner:
             self._template = self._folder / "empty"
             async with open_desk(settings_at(self._template), clock=lambda: NOW):
                 pass
-        return Path(shutil.copytree(self._template, self._folder / f"desk{number}"))
+        return copy_desk(self._template, self._folder / f"desk{number}")
 
     async def run_to_end(
         self,
@@ -139,7 +138,7 @@ class CaseRunner:
         # Nothing may be sent again a day later.
         runs += await self._killer.send(replace(order, ahead=ahead + 86400))
         problems = tuple(find_problems(case))
-        shutil.rmtree(case.home)
+        remove_desk(case.home)
         return SendResult(tuple(runs), problems)
 
     async def _pass_time(self, case: SendCase, until: float, *, in_between: bool) -> None:
@@ -195,5 +194,5 @@ def find_problems(case: SendCase) -> Iterator[str]:
 
 
 def _query(home: Path, query: str) -> list[tuple[object, ...]]:
-    with closing(open_sqlite(home / "copydesk.db")) as connection:
+    with closing(connect_to(home)) as connection:
         return connection.execute(query).fetchall()

@@ -85,6 +85,13 @@ def copy_desk(home: Path, target: Path) -> Path:
     return shutil.copytree(home, target)
 
 
+def remove_desk(home: Path) -> None:
+    """Remove a desk that is closed, with its database."""
+    if (server := postgresql_server()) is not None:
+        server.empty_databases(home)
+    shutil.rmtree(home)
+
+
 def list_files(folder: Path) -> list[str]:
     """Return the sorted names of the entries of `folder`."""
     return sorted(file.name for file in folder.iterdir())
