@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import signal
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import closing
@@ -72,17 +73,33 @@ def unfinished(home: Path) -> list[int]:
         return [connection.execute(query).fetchone()[0] for query in _UNFINISHED]
 
 
-def kill_one(choice: random.Random, home: Path, url: str) -> Disturbance:
-    """Return what kills one of the workers, and starts another in its place."""
+class Killer:
+    """Kills one of the workers, and starts another in its place."""
 
-    async def kill(running: list[WorkerProcess]) -> None:
-        index = choice.randrange(len(running))
-        running[index].kill()
-        running[index] = WorkerProcess(home, url, home / "posts.jsonl")
+    def __init__(self, choice: random.Random, home: Path, url: str) -> None:
+        self.count = 0
+        """Workers killed so far, without those that had ended by themselves."""
+        self.start_seconds = 0.0
+        """Seconds that the starts of the others took."""
+        self._choice = choice
+        self._home = home
+        self._url = url
+
+    async def __call__(self, running: list[WorkerProcess]) -> None:
+        index = self._choice.randrange(len(running))
+        self.count += running[index].kill() == -signal.SIGKILL
+        killed_at = time.monotonic()
+        running[index] = WorkerProcess(self._home, self._url, self._home / "posts.jsonl")
         # On a busy machine a start takes longer than the second until the next kill.
         await asyncio.to_thread(running[index].wait_until_started)
+        self.start_seconds += time.monotonic() - killed_at
 
-    return kill
+    def expected_count(self, seconds: float) -> int:
+        """Return the least number of kills in a run of `seconds`: one in three of those in which no worker started.
+
+        A busy machine takes more than the second between a start and the next kill.
+        """
+        return int((seconds - self.start_seconds) / 3)
 
 
 async def run_to_the_end(

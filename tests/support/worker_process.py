@@ -200,11 +200,12 @@ class WorkerProcess:
         """Wait until the worker takes jobs."""
         assert self._started.recv() == "started"
 
-    def kill(self) -> None:
-        """Kill the worker, as `kill -9` does."""
+    def kill(self) -> int | None:
+        """Kill the worker, as `kill -9` does; return its exit code."""
         self._process.kill()
         self._process.join()
         self._started.close()
+        return self._process.exitcode
 
     def stop(self) -> int | None:
         """Ask the worker to stop; return its exit code."""

@@ -17,7 +17,7 @@ from feed_server import FeedServer
 from postgresql_server import PostgresqlServer, add_conflicts, count_conflicts, cut_connections
 from sampling import EXHAUSTIVE
 from store_fixtures import postgresql_server
-from worker_load import Disturbance, Load, check_end, kill_one, resend_asking, run_to_the_end
+from worker_load import Disturbance, Killer, Load, check_end, resend_asking, run_to_the_end
 from worker_process import PostsFile, WorkerProcess
 
 LOAD = Load(sources=400, deliveries=2000, users=4, accounts=40) if EXHAUSTIVE else Load(sources=40, deliveries=120)
@@ -33,7 +33,7 @@ TABLES = ("draft", "delivery", "engagement", "account", "source", "item", "run",
 
 def disturb(server: PostgresqlServer, home: Path, url: str, choice: random.Random) -> Disturbance:
     """Return what does something else to the server or a worker each of the first FAULTS times."""
-    kill, left = kill_one(choice, home, url), iter(range(FAULTS))
+    kill, left = Killer(choice, home, url), iter(range(FAULTS))
 
     async def restart(mode: str) -> None:
         await asyncio.to_thread(server.stop, mode)
