@@ -17,9 +17,15 @@ from desks_fixtures import open_desks_at
 from store_fixtures import postgresql_server
 
 
-def open_desks_now(home: Path, web: FakeWeb | None = None, server: FakeServer | None = None, **settings: str):
+def open_desks_now(
+    home: Path,
+    web: FakeWeb | None = None,
+    server: FakeServer | None = None,
+    platform: FakePlatform | None = None,
+    **settings: str,
+):
     """Open the desks with the time of the server's clock, which dates the jobs in the queue."""
-    platforms = {"fake": FakePlatform(server or FakeServer())}
+    platforms = {"fake": platform or FakePlatform(server or FakeServer())}
     return open_desks_at(home, web, clock=utc_now, platforms=platforms, **settings)
 
 

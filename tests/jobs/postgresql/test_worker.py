@@ -2,23 +2,31 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from procrastinate.periodic import PeriodicDeferrer
 
 from copydesk import worker as worker_module
 from copydesk.desk import Desk
 from copydesk.desk.context import utc_now
+from copydesk.desk.publishing.publish import start_posting
+from copydesk.jobs import HANDLERS
+from copydesk.model.delivery import Account, Intent, StepResult
+from copydesk.model.job import JobName
 from copydesk.model.source import SourceGroup
 from copydesk.model.user import User
-from copydesk.posting.fake import FakeServer
+from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.posting.platform import PostImage
 from copydesk.store.postgresql.host_locks import HOST_LOCK_CLASS
 from copydesk.store.postgresql.work_queue import QUEUES
-from copydesk.worker import FETCHES_PER_USER
-from desk_fixtures import FakeWeb, create_source, entry, execute_sql, feed, list_drafts, query_db
-from posting_fixtures import connect_account
+from copydesk.worker import FETCHES_PER_USER, Worker
+from desk_fixtures import NOW, FakeWeb, create_source, entry, execute_sql, feed, list_drafts, query_db
+from posting_fixtures import connect_account, create_approved_draft
 from running_workers import all_posted, keys_of, make_worker, open_desks_now, running, wait_until
 from schedule_fixtures import insert_scheduled
 from store_fixtures import postgresql_server
@@ -105,6 +113,99 @@ async def test_deliveries_to_an_account_go_out_in_order(home, monkeypatch):
         async with running(make_worker(home, desks)):
             await wait_until(lambda: all_posted(desk))
     assert [post.text for post in server.posts] == [f"Post {number}." for number in range(7)]
+
+
+class SlowPlatform(FakePlatform):
+    """Takes its time to post, and counts the requests at once."""
+
+    def __init__(self, server: FakeServer) -> None:
+        super().__init__(server)
+        self._open = 0
+        self.most = 0
+
+    async def send(
+        self, account: Account, intent: Intent, completed: Sequence[StepResult], images: Sequence[PostImage] = ()
+    ) -> StepResult:
+        """Create the post."""
+        self._open += 1
+        self.most = max(self.most, self._open)
+        try:
+            await asyncio.sleep(0.05)
+            return await super().send(account, intent, completed, images)
+        finally:
+            self._open -= 1
+
+
+async def test_two_workers_post_to_an_account_one_at_a_time_in_order(home, monkeypatch):
+    # They take turns.
+    monkeypatch.setattr(worker_module, "POSTS_PER_JOB", 1)
+    server, now = FakeServer(), datetime.now(UTC)
+    platform = SlowPlatform(server)
+    async with (
+        open_desks_now(home, platform=platform, **NO_PIPELINE) as here,
+        open_desks_now(home, platform=platform, **NO_PIPELINE) as elsewhere,
+    ):
+        desk = await here.get(here.owner)
+        await connect(desk, "me")
+        # Each is due one second after the one before, but created in another order.
+        for number in (3, 0, 6, 1, 4, 2, 7, 5):
+            draft = await create_approved_draft(desk, f"Post {number}.")
+            due_at = now - timedelta(seconds=60 - number)
+            await desk._context.write(start_posting, draft, (), due_at, desk._context.platforms)
+
+        async def wake_until_posted() -> bool:
+            # A job that is running does not keep others for the account out of the queue.
+            execute_sql(home, f"SELECT worker_wake('{desk.user.id}', NULL)")
+            return platform.most > 1 or await all_posted(desk)
+
+        async with running(make_worker(home, here), make_worker(home, elsewhere)):
+            await wait_until(wake_until_posted)
+    assert platform.most == 1
+    assert [post.text for post in server.posts] == [f"Post {number}." for number in range(8)]
+
+
+async def test_tick_in_two_workers_defers_each_periodic_job_once(home):
+    deferred = []
+    async with open_desks_now(home, **NO_PIPELINE) as here, open_desks_now(home, **NO_PIPELINE) as elsewhere:
+        for worker in (make_worker(home, here), make_worker(home, elsewhere)):
+            await here.prepare_queue("3.10.0", worker)
+            async with worker._open():
+                deferrer = PeriodicDeferrer(worker._app.periodic_registry)
+                await deferrer.defer_jobs(deferrer.get_previous_tasks(at=NOW.timestamp() + 1))
+            deferred += query_db(home, "SELECT task_name FROM procrastinate_jobs")
+            # It has run: it is not by waiting that it keeps out the same one of the other worker.
+            execute_sql(home, "DELETE FROM procrastinate_jobs")
+    assert sorted(deferred) == [("sweep",), ("take over",)]
+
+
+async def test_daily_jobs_run_once_over_two_workers(home, monkeypatch):
+    runs = Counter[str]()
+
+    def count(name: str, run: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def counted(*args: object, **arguments: object) -> Any:
+            runs[name] += 1
+            return await run(*args, **arguments)
+
+        return counted
+
+    for job in (JobName.ZONES, JobName.RETENTION):
+        monkeypatch.setitem(HANDLERS, job, count(job, HANDLERS[job]))
+    monkeypatch.setattr(Worker, "_sweep", count("sweep", Worker._sweep))
+    monkeypatch.setattr(worker_module, "SWEEP", "* * * * * */1")
+    async with (
+        open_desks_now(home, **NO_PIPELINE) as here,
+        open_desks_now(home, **NO_PIPELINE) as elsewhere,
+        running(make_worker(home, here), make_worker(home, elsewhere)),
+    ):
+        await wait_until(lambda: asyncio.sleep(0, len(runs) == 3))
+        sweeps = runs["sweep"]
+        await wait_until(lambda: asyncio.sleep(0, runs["sweep"] >= sweeps + 2))
+        # Changes wake the user, too.
+        jobs = "SELECT 1 FROM procrastinate_jobs WHERE args ->> 'user_id' IS NOT NULL"
+        for _ in range(4):
+            execute_sql(home, f"SELECT worker_wake('{here.owner.id}', NULL)")
+            await wait_until(lambda: asyncio.sleep(0, not query_db(home, jobs)))
+    assert (runs[JobName.ZONES], runs[JobName.RETENTION]) == (1, 1)
 
 
 async def test_change_and_its_job_are_one_transaction(home):
