@@ -7,13 +7,16 @@ from datetime import timedelta
 
 import pytest
 
+from copydesk.desk.event_watcher import EventWatcher
 from copydesk.errors import DeskClosedError
 from copydesk.model.event import EventRange, EventType
 from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.store.database import Database
 from desk_fixtures import NOW, URL_ONE, FakeWeb, Watch, create_source, entry, execute_sql, feed, open_desk_at, query_db
 from desks_fixtures import open_desks_at
 from draft_consistency import insert_drafts
 from posting_fixtures import create_approved_draft
+from virtual_time import run_in_virtual_time
 
 
 async def told(desk, after=0):
@@ -256,3 +259,36 @@ async def test_many_who_wait_cost_one_look(tmp_path, monkeypatch):
             results = await asyncio.gather(*waiting)
         assert {event.id for found in results for event in found} == {1}
         assert looks <= 20
+
+
+class WrittenFile:
+    """A database in a file to which another process writes; it tells nobody."""
+
+    wait_for_change = Database.wait_for_change
+
+    def __init__(self):
+        self.writes = 0
+
+    async def change_counter(self):
+        return self.writes
+
+    async def read(self, *_):
+        return {"anna": self.writes}
+
+
+async def _longest_wait(database):
+    """Return the most seconds from a write to the end of the wait for its event, over writes at all moments."""
+    watcher, loop, waits = EventWatcher(database), asyncio.get_running_loop(), []
+    for number in range(50):
+        waiting = asyncio.create_task(watcher.wait("anna", database.writes))
+        await asyncio.sleep(2 + number / 50)
+        database.writes += 1
+        written_at = loop.time()
+        await waiting
+        waits.append(loop.time() - written_at)
+    await watcher.close()
+    return max(waits)
+
+
+def test_event_in_a_file_is_noticed_within_half_a_second():
+    assert run_in_virtual_time(_longest_wait(WrittenFile())) < 0.5

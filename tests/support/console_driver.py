@@ -433,6 +433,10 @@ class FakeDesk:
         """No other process writes to the desk."""
         return 0
 
+    async def wait_for_change(self, counter: int) -> None:
+        """Like SQLite: nobody tells of a change."""
+        await asyncio.sleep(0)
+
 
 def make_console(desk: FakeDesk) -> Console:
     """Return the console of this desk, on a fixed clock."""

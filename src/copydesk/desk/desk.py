@@ -225,6 +225,11 @@ class Desk:
         self._context.check_open()
         return await self._context.database.change_counter()
 
+    async def wait_for_change(self, counter: int) -> None:
+        """Wait until `change_counter` may differ from `counter`: on PostgreSQL for a notification, else a moment."""
+        self._context.check_open()
+        await self._context.database.wait_for_change(counter)
+
     async def status(self) -> "DeskStatus":
         """Return the state of the desk beside its drafts; cheap enough for every change."""
         from copydesk.desk.status import load_status  # noqa: PLC0415

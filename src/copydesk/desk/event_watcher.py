@@ -59,15 +59,15 @@ class EventWatcher:
                     self._has_new_waiters.clear()
                     self._wake(await self._database.read(events.list_newest, tuple(self._waiting)))
                     previous = counter
-                await self._wait_for_change()
+                await self._wait_for_change(counter)
             except Exception as error:  # whoever waits reports it
                 self._fail(error)
             await asyncio.sleep(POLL_INTERVAL)
 
-    async def _wait_for_change(self) -> None:
+    async def _wait_for_change(self, counter: int) -> None:
         """Wait until somebody may have committed, or somebody else waits for events."""
         tasks = [
-            asyncio.ensure_future(self._database.wait_for_change()),
+            asyncio.ensure_future(self._database.wait_for_change(counter)),
             asyncio.ensure_future(self._has_new_waiters.wait()),
         ]
         try:

@@ -211,7 +211,7 @@ class Database:
         with translate_errors(self.path):
             return await self._watcher.run(_without_transaction, _data_version)
 
-    async def wait_for_change(self) -> None:
+    async def wait_for_change(self, _counter: int) -> None:
         """Wait until it is time to look at `change_counter` again: SQLite tells nobody about a commit."""
         await asyncio.sleep(WATCH_INTERVAL)
 

@@ -70,10 +70,13 @@ JOBS_START_DELAY = 2.0
 """Seconds before jobs start: due work can wait that long, the first rows cannot."""
 MISSED_JOB = "missed"
 """The job whose messages always report a problem."""
-POLL_INTERVAL = 0.5
-"""Seconds between two checks for changes in the database."""
-KEY_PAUSE, MAX_POLL_DELAY = 0.25, 3.0
-"""Seconds after a key until such a check, which takes longer than a frame, and seconds that fast keys can delay it."""
+CHECK_INTERVAL = 0.25
+"""Seconds between two checks for changes in the database at least: commits that follow each other closely need one."""
+KEY_PAUSE, MAX_CHECK_DELAY = 0.25, 0.3
+"""Seconds after a key until such a check, which takes longer than a frame, and seconds that fast keys can delay it.
+
+However fast they are, a change by somebody else is seen within a second.
+"""
 IDLE_INTERVAL = 2.0
 """Seconds between two attempts to close idle connections; longer than the second between a run's progress writes."""
 SHUTDOWN_TIMEOUT = 0.5
@@ -229,7 +232,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                 if self.notice:
                     # As it is: its commands are meant for another desk.
                     self.notify(self.notice, qualified=True)
-                watcher = asyncio.create_task(self._poll_changes(desk))
+                watcher = asyncio.create_task(self._watch_changes(desk))
                 try:
                     with short_switch_interval():
                         await self._run_jobs(desk)
@@ -268,13 +271,15 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         """Prompt for the passphrase of the stored credentials; implemented by the console, which knows the dialogs."""
         raise NotImplementedError
 
-    async def _poll_changes(self, desk: "Desk") -> None:
-        """Poll for changes made by any process and post them to the screen; log sources that begin to fail."""
-        previous = None
+    async def _watch_changes(self, desk: "Desk") -> None:
+        """Post changes made by any process to the screen; log sources that begin to fail."""
+        previous: int | None = None
         source_failures = SourceFailures()
         last_error = ""
         while True:
             try:
+                if previous is not None:
+                    await self._wait_for_change(desk, previous)
                 current = await desk.change_counter()
                 if current != previous:
                     status = await desk.status()
@@ -294,17 +299,20 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                 if self._gc_tuning.is_idle:
                     await self._release_idle(desk)
             except Exception as error:  # a user action that fails for the same reason reports it, too
-                # Log a lasting error once, not twice a second.
+                # Log a lasting error once, not several times a second.
                 if str(to_copydesk_error(error)) != last_error:
                     last_error = str(to_copydesk_error(error))
                     self.log_problem(last_error)
-            await asyncio.sleep(POLL_INTERVAL)
-            await self._wait_for_key_pause()
+            await asyncio.sleep(CHECK_INTERVAL)
 
-    async def _wait_for_key_pause(self) -> None:
-        """Wait while the user types, at most MAX_POLL_DELAY."""
+    async def _wait_for_change(self, desk: "Desk", counter: int) -> None:
+        """Wait until somebody may have written to the desk, then while the user types, at most MAX_CHECK_DELAY."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(MAX_POLL_DELAY):
+            # What is unused is released even if nobody writes.
+            async with asyncio.timeout(IDLE_INTERVAL):
+                await desk.wait_for_change(counter)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MAX_CHECK_DELAY):
                 while (idle_time := self._gc_tuning.idle_time) < KEY_PAUSE:  # noqa: ASYNC110 - a pause is no event
                     await asyncio.sleep(KEY_PAUSE - idle_time)
 

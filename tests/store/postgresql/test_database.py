@@ -266,6 +266,36 @@ async def _wait_until_changed(database: PostgresDatabase, before: int) -> None:
             pass
 
 
+async def test_wait_ends_at_once_after_a_change_that_was_received_before(
+    database: PostgresDatabase, other_process: PostgresDatabase
+) -> None:
+    before = await database.change_counter()
+    await other_process.write(add_user)
+    await _wait_until_changed(database, before)
+    async with asyncio.timeout(10):
+        await database.wait_for_change(before)
+
+
+async def test_wait_ends_with_a_change_that_another_caller_receives(
+    database: PostgresDatabase, other_process: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs count changes on the same connection, and may read the notification before the loop looks at the socket."""
+    watched = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(loop, "add_reader", lambda *_: watched.set())
+    monkeypatch.setattr(loop, "remove_reader", lambda *_: None)
+    before = await database.change_counter()
+    waiting = asyncio.create_task(database.wait_for_change(before))
+    await watched.wait()
+    assert not waiting.done()
+
+    await other_process.write(add_user)
+    await _wait_until_changed(database, before)
+
+    async with asyncio.timeout(10):
+        await waiting
+
+
 async def test_text_with_nul_is_refused(database: PostgresDatabase) -> None:
     with pytest.raises(InvalidError, match="NUL"):
         await database.write(add_user, "A\0da")

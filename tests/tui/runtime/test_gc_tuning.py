@@ -70,7 +70,7 @@ async def test_idle_console_releases_resources(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(desk, "release_memory", release_memory)
     monkeypatch.setattr(desk_app, "trim_memory", lambda: loop.call_soon_threadsafe(released.set))
-    monkeypatch.setattr(desk_app, "POLL_INTERVAL", 0.01)
+    monkeypatch.setattr(desk_app, "CHECK_INTERVAL", 0.01)
     monkeypatch.setattr(gc_tuning, "IDLE_AFTER", 600.0)
     app = make_console(desk)
     async with app.run_test() as pilot:
@@ -100,7 +100,7 @@ async def test_busy_resources_are_not_reopened(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(desk, "change_counter", change_counter)
     monkeypatch.setattr(desk, "release_memory", release_memory)
-    monkeypatch.setattr(desk_app, "POLL_INTERVAL", 0.0)
+    monkeypatch.setattr(desk_app, "CHECK_INTERVAL", 0.0)
     monkeypatch.setattr(desk_app, "IDLE_INTERVAL", 600.0)
     monkeypatch.setattr(gc_tuning, "IDLE_AFTER", 0.0)
     async with make_console(desk).run_test():

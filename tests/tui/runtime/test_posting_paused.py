@@ -16,7 +16,7 @@ from setup_driver import wait_for_text
 async def test_every_screen_shows_doubtful_clock_until_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk_app, "POLL_INTERVAL", 0.001)
+    monkeypatch.setattr(desk_app, "CHECK_INTERVAL", 0.001)
     async with open_desk_at(tmp_path, clock=Watch(NOW + timedelta(hours=3))) as desk:
         await desk.schedule.clock_warning()
     app = Console(lambda: open_desk_at(tmp_path), clock=lambda: NOW)

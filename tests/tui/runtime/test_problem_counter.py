@@ -48,7 +48,7 @@ class FailingDesk(FakeDesk):
 @pytest.fixture
 def no_watch_delay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Poll for changes without delay."""
-    monkeypatch.setattr(desk_app, "POLL_INTERVAL", 0.001)
+    monkeypatch.setattr(desk_app, "CHECK_INTERVAL", 0.001)
 
 
 @asynccontextmanager

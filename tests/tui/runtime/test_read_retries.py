@@ -141,7 +141,7 @@ async def test_screen_loads_once_when_first_opened(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(DeskScreen, "load_with_retry", count_reads)
     # A change that is noticed meanwhile would load the screen again.
-    monkeypatch.setattr(desk_app, "POLL_INTERVAL", 600.0)
+    monkeypatch.setattr(desk_app, "CHECK_INTERVAL", 600.0)
     app = Console(lambda: open_populated_desk(tmp_path), clock=lambda: NOW)
     async with app.run_test(size=(120, 32)) as pilot:
         await wait_until_idle(pilot)

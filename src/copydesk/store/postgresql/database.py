@@ -71,6 +71,8 @@ class _Changes:
     def __init__(self) -> None:
         self._counts = Counter[str]()
         """By the number of the user, as text; those that concern all users by that of all."""
+        self.total = 0
+        """All of them."""
         self._listening: PostgresConnection | None = None
 
     def count(self, connection: Connection, user_key: int) -> int:
@@ -83,16 +85,10 @@ class _Changes:
             self._counts[all_users] += 1
         # The version before sends no number.
         self._counts.update(notification.payload or all_users for notification in driver.notifies(timeout=0))
+        self.total = self._counts.total()
         if user_key == _ALL_USERS:
-            return self._counts.total()
+            return self.total
         return self._counts[str(user_key)] + self._counts[all_users]
-
-    def listen(self, connection: Connection) -> int:
-        """Return the number of the socket on which notifications arrive."""
-        driver = _driver(connection)
-        if driver is not self._listening:
-            self.count(connection, _ALL_USERS)
-        return driver.fileno()
 
 
 class _Socket:
@@ -100,21 +96,31 @@ class _Socket:
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
+        self._numbers: set[int] = set()
+        """The sockets that the loop watches."""
 
-    async def wait(self, number: int) -> None:
-        """Wait until there is something to read, or the socket is closed by the other side."""
+    @contextmanager
+    def waiter(self) -> Iterator[asyncio.Future[None]]:
+        """Yield a future that `wake` completes from now on."""
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[None] = loop.create_future()
         self._waiting.add(waiter)
-        loop.add_reader(number, self._wake)
         try:
-            await waiter
+            yield waiter
         finally:
             self._waiting.discard(waiter)
             if not self._waiting:
-                loop.remove_reader(number)
+                while self._numbers:
+                    loop.remove_reader(self._numbers.pop())
 
-    def _wake(self) -> None:
+    async def wait(self, number: int, waiter: asyncio.Future[None]) -> None:
+        """Wait until there is something to read, the socket is closed by the other side, or `wake` is called."""
+        asyncio.get_running_loop().add_reader(number, self.wake)
+        self._numbers.add(number)
+        await waiter
+
+    def wake(self) -> None:
+        """Wake all who wait."""
         for waiter in self._waiting:
             if not waiter.done():
                 waiter.set_result(None)
@@ -198,17 +204,33 @@ class PostgresDatabase:
 
         Of a database `of_user`, after each that concerns this user.
         """
-        with self._translate_errors():
-            return await self._watcher.run(
-                _without_transaction, lambda connection: self._changes.count(connection, self._lock_key)
-            )
+        counter, _ = await self._receive()
+        return counter
 
-    async def wait_for_change(self) -> None:
-        """Wait until `change_counter` may differ from what it returned last. Costs nothing while nothing is written."""
+    async def wait_for_change(self, counter: int) -> None:
+        """Wait until `change_counter` may differ from `counter`. Costs nothing while nothing is written."""
+        # Waiting before it looks: from then on others may receive what it waits for.
+        with self._socket.waiter() as waiter:
+            current, number = await self._receive()
+            if current == counter:
+                await self._socket.wait(number, waiter)
+
+    async def _receive(self) -> tuple[int, int]:
+        """Receive the notifications that have arrived; return the counter of changes and the number of the socket."""
+        loop = asyncio.get_running_loop()
+
+        def receive(connection: Connection) -> tuple[int, int]:
+            total, counter = self._changes.total, None
+            try:
+                counter = self._changes.count(connection, self._lock_key)
+                return counter, _driver(connection).fileno()
+            finally:
+                # Those who wait for the socket find nothing in it any more, or it is closed.
+                if counter is None or self._changes.total != total:
+                    loop.call_soon_threadsafe(self._socket.wake)
+
         with self._translate_errors():
-            number = await self._watcher.run(_without_transaction, self._changes.listen)
-        # What was sent in the meantime waits in the socket.
-        await self._socket.wait(number)
+            return await self._watcher.run(_without_transaction, receive)
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work` in one transaction, as `Database.write` does. PostgreSQL syncs each commit to disk.
