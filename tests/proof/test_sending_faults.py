@@ -132,7 +132,6 @@ async def test_old_tokens_work_if_new_ones_are_lost(desks, servers, fault):
     assert not proxy.faults
 
 
-@pytest.mark.sqlite("its file is on the full disk")
 @pytest.mark.parametrize("parts", [1, 3] if EXHAUSTIVE else [3])
 @pytest.mark.parametrize("name", ALL_SERVERS if EXHAUSTIVE else ("fake without keys", "mastodon with keys", "pds"))
 async def test_disk_full_at_any_commit_posts_nothing_twice(desks, servers, name, parts):

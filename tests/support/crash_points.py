@@ -9,7 +9,7 @@ import os
 import resource
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,7 @@ class CrashPoints:
             async with self.around(_commit_name(work, args)):
                 if not disk_full:
                     return await write(work, *args, **kwargs)
-                with full_disk(Path(self._order.home)):
+                with full_disk(self._order):
                     return await write(work, *args, **kwargs)
 
         return wrapped
@@ -105,8 +105,13 @@ def _commit_name(work: Callable[..., Any], args: Sequence[object]) -> str:
     return " ".join([name, *events])
 
 
+def full_disk(order: Order) -> AbstractContextManager[None]:
+    """Let the database refuse commits during the block."""
+    return _full_server(order.variables) if order.variables else _full_file(Path(order.home))
+
+
 @contextmanager
-def full_disk(home: Path) -> Iterator[None]:
+def _full_file(home: Path) -> Iterator[None]:
     """Let no file grow beyond the database's log, so that the system refuses further commits."""
     log = home / "copydesk.db-wal"
     size = log.stat().st_size if log.exists() else 0
@@ -116,6 +121,31 @@ def full_disk(home: Path) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard_limit, hard_limit))
+
+
+_REFUSE = """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full';
+END $$;
+DO $$ DECLARE name text; BEGIN
+FOR name IN SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema() LOOP
+    EXECUTE format('CREATE CONSTRAINT TRIGGER refuse AFTER INSERT OR UPDATE OR DELETE ON %s
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()', name);
+END LOOP;
+END $$"""
+
+
+@contextmanager
+def _full_server(variables: Mapping[str, str]) -> Iterator[None]:
+    """Let commits of changes fail, as if the server's disk was full: everything before them succeeds."""
+    # Its driver is installed with the servers.
+    from copydesk.store.postgresql.connection import connect
+
+    with connect(variables["COPYDESK_DATABASE__URL"], lock_timeout=5, read_only=False) as connection:
+        connection.control(_REFUSE)
+        try:
+            yield
+        finally:
+            connection.control("DROP FUNCTION refuse CASCADE")
 
 
 class CrashPointTransport(httpx.AsyncBaseTransport):
