@@ -11,7 +11,7 @@ from copydesk.desk import open_desk
 from copydesk.desk.pipeline.service import Pipeline
 from copydesk.errors import ConflictError, DeskClosedError, InvalidError, NotFoundError, StoreBusyError
 from copydesk.model.run import RunStatus
-from desk_fixtures import URL_ONE, FakeWeb, create_source, entry, execute_sql, feed, query_db, settings_at
+from desk_fixtures import URL_ONE, URL_TWO, FakeWeb, create_source, entry, execute_sql, feed, query_db, settings_at
 from desks_fixtures import open_desks_at
 
 
@@ -165,12 +165,14 @@ async def test_failed_recovery_leaves_no_desk(tmp_path, monkeypatch):
 
 async def test_runs_of_two_users_do_not_wait_for_each_other(tmp_path):
     web = FakeWeb()
-    web.put(URL_ONE, feed(entry(1)))
+    for url in (URL_ONE, URL_TWO):
+        web.put(url, feed(entry(1)))
     held = web.hold(URL_ONE)
     async with open_desks_at(tmp_path, web) as desks:
         owner, anna = await desks.get(desks.owner), await desks.get(await desks.users.add("anna"))
-        for desk in (owner, anna):
-            await create_source(desk)
+        await create_source(owner, URL_ONE)
+        # Of another host: on PostgreSQL the requests to one take turns.
+        await create_source(anna, URL_TWO)
         waiting = asyncio.create_task(owner.pipeline.run())
         await held.requested.wait()
         assert (await anna.pipeline.run()).status is RunStatus.SUCCEEDED

@@ -309,7 +309,8 @@ async def test_source_added_concurrently_is_refused(tmp_path):
     async with open_desk_at(tmp_path, web) as first_desk, open_desk_at(tmp_path, web) as second_desk:
         create_task = asyncio.create_task(first_desk.sources.create({"type": "rss", "url": URL_ONE}))
         await response.requested.wait()
-        await second_desk.sources.create({"type": "rss", "url": URL_ONE})
+        # Without a test fetch, which would wait for the other one on PostgreSQL.
+        await create_source(second_desk, URL_ONE)
         response.released.set()
         with pytest.raises(InvalidError, match="already"):
             await create_task
