@@ -114,6 +114,18 @@ async def test_suspended_process_loses_the_host(
         pass
 
 
+async def test_session_is_closed_while_no_host_is_asked_for(processes: list[PostgresDatabase]) -> None:
+    locks = processes[0]._host_locks
+    async with processes[0].hold_host(HOST):
+        assert not await locks.close_idle()
+        assert not await locks.close_idle()
+    assert await locks.close_idle()
+    assert not await locks.close_idle()
+    async with processes[0].hold_host(HOST):
+        pass
+    assert not await locks.close_idle()
+
+
 async def test_session_that_was_ended_is_opened_again(
     processes: list[PostgresDatabase], server: PostgresqlServer, tmp_path: Path
 ) -> None:

@@ -276,8 +276,8 @@ class PostgresDatabase:
 
     async def close_idle(self) -> bool:
         """Close the connections that were not used since the last call. Return True if there were any."""
-        readers_closed = await self._readers.close_idle()
-        return any([readers_closed, *[await writer.close_idle() for writer in self._writers]])
+        closed = [await self._host_locks.close_idle(), await self._readers.close_idle()]
+        return any([*closed, *[await writer.close_idle() for writer in self._writers]])
 
     async def close(self) -> None:
         """Close every connection and end its thread."""

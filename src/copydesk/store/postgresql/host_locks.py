@@ -37,6 +37,8 @@ class HostLocks:
         self._translated_errors = translated_errors
         self._session: psycopg.AsyncConnection[Any] | None = None
         """For hosts that are free when they are asked for; opened on first use."""
+        self._is_used = False
+        """Set with each host, cleared by `close_idle`."""
         self._opening = asyncio.Lock()
         self._held: set[str] = set()
         """Hosts that are held, or asked for, in that session."""
@@ -48,6 +50,7 @@ class HostLocks:
         # The server would give a session a lock that it has already.
         if host not in self._held:
             self._held.add(host)
+            self._is_used = True
             may_be_held = True
             try:
                 with self._translated_errors():
@@ -66,6 +69,14 @@ class HostLocks:
                 with self._translated_errors():
                     await session.execute(_WAIT, (HOST_LOCK_CLASS, host))
                 yield
+
+    async def close_idle(self) -> bool:
+        """Close the session if it was not used since the last call. Return True if it was open."""
+        was_used, self._is_used = self._is_used, False
+        if was_used or self._held or self._session is None or self._session.closed:
+            return False
+        await self._session.close()
+        return True
 
     async def close(self) -> None:
         """Close the session."""
