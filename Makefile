@@ -75,7 +75,7 @@ test: .venv/test ## every check, and every test that needs no server: minutes
 
 test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon, PostgreSQL, llama.cpp) and a browser; built once, in ~/.cache
 	$(SERVER_TESTS) -m servers
-	$(TESTS) --database postgresql tests/store tests/desk/postgresql tests/http/postgresql tests/jobs tests/proof/postgresql tests/desk/test_leases.py tests/desk/drafts/test_activity.py tests/desk/publishing/test_approvals.py tests/proof/test_reviewers.py tests/cli/test_daemon.py tests/cli/test_backup.py
+	$(TESTS) --database postgresql tests/store tests/desk/postgresql tests/http/postgresql tests/jobs tests/proof/postgresql tests/desk/test_leases.py tests/desk/drafts/test_activity.py tests/desk/publishing/test_approvals.py tests/proof/test_reviewers.py tests/proof/test_two_consoles.py tests/tui/review/test_reviewers.py tests/cli/test_daemon.py tests/cli/test_backup.py
 	$(TESTS) --database postgresql -k fake tests/proof/test_sending_killed.py
 
 # Without the tests in a terminal: only this process is measured, not those that tests start.
@@ -85,7 +85,7 @@ coverage: .venv/test ## the branches that the tests without servers cover: at le
 prove: .venv/servers ## all cases and examples of which `make test` has a sample: an hour or two
 	COPYDESK_PROVE=1 $(SERVER_TESTS) -m "proof or hypothesis"
 	$(TESTS) --database postgresql tests/store tests/desk tests/cli/test_daemon.py tests/cli/test_serve.py
-	COPYDESK_PROVE=1 $(TESTS) --database postgresql tests/proof/test_reviewers.py
+	COPYDESK_PROVE=1 $(TESTS) --database postgresql tests/proof/test_reviewers.py tests/proof/test_two_consoles.py
 	COPYDESK_PROVE=1 $(TESTS) --database postgresql -k "fake or any_boundary or daemon" $(SENDING_TESTS)
 	COPYDESK_PROVE=1 $(PYTEST) -s --database postgresql tests/proof/postgresql
 

@@ -477,11 +477,14 @@ async def pass_round(app: App[int]) -> None:
     await asyncio.sleep(0.001)
     if not app._screen_stack or not _has_processed_messages(app):
         return
-    if _needs_painting(app):
-        # The screen's own timer does it up to a sixtieth of a second later, and again what the next message changes.
-        app.screen._on_timer_update()
-    elif app.screen._compositor._dirty_regions:
-        app._display(app.screen, render_update(app.screen._compositor, screen_stack=app._background_screens))
+    # A test may have opened another console since.
+    with app._context():
+        if _needs_painting(app):
+            # The screen's own timer does it up to a sixtieth of a second later, and again what the next message
+            # changes.
+            app.screen._on_timer_update()
+        elif app.screen._compositor._dirty_regions:
+            app._display(app.screen, render_update(app.screen._compositor, screen_stack=app._background_screens))
 
 
 render_update = Compositor.render_update
