@@ -56,7 +56,7 @@ class Line(NamedTuple):
 
     row: Row
     on_postgresql: str = ""
-    """The same figure on PostgreSQL, with its ratio to that of the file."""
+    """The same figure on PostgreSQL, with its ratio to that of the file where both are numbers."""
 
 
 def main() -> int:
@@ -109,8 +109,10 @@ def _measure_on_postgresql(name: str, url_pattern: str) -> list[Row]:
 
 
 def _compare(row: Row, other: Row | None) -> str:
-    if other is None or row.figure is None or other.figure is None:
+    if other is None:
         return ""
+    if row.figure is None or other.figure is None:
+        return other.ours
     return f"{other.ours} ({other.figure / row.figure:.1f} times)"
 
 
