@@ -26,8 +26,6 @@ def server() -> PostgresqlServer:
     """The server of the tests."""
     running = postgresql_server()
     assert running is not None
-    if not running.can_stop:
-        pytest.skip("a standby is made of a server that the tests started")
     return running
 
 
