@@ -43,6 +43,9 @@ LONG_COLUMNS: Final = ("text", "checks", "sentences")
 APPROVALS: Final = "approvals"
 """The name under which an event has the approvals that it changes: rows of their own, each as (reviewer, time)."""
 
+EVENT_COLUMNS: Final = frozenset({*draft.c.keys(), APPROVALS})
+"""What an event may have. A newer version that shares the server may store more."""
+
 _SNAPSHOT_COLUMNS: Final = ("id", "version", "format", "undo_rid", "redo_rid")
 
 _StoredApprovals = Sequence[Sequence[Any]]

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from copydesk.desk import Desk
-from copydesk.errors import StoreBusyError, StoreTooNewError
+from copydesk.errors import StoreBusyError, StoreTooNewError, UndoNotAllowedError
+from copydesk.model.draft import Status
 from copydesk.store.database_file import HEAD_REVISION
 from copydesk.store.postgresql import schema
 from desk_fixtures import FakeWeb, create_source, entry, execute_sql, feed, open_desk_at, query_db
@@ -119,3 +120,18 @@ async def test_deliveries_get_the_identity_of_their_connected_account(tmp_path: 
         pass
     identities = query_db(tmp_path, "SELECT account_id IS NULL, identity FROM delivery ORDER BY identity")
     assert identities == [(False, "fake:me@https://fake.example"), (True, None)]
+
+
+async def test_older_process_does_not_undo_a_change_of_a_new_column(tmp_path: Path, url: str) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        (draft,) = (await desk.drafts.create({"text": "Words about harbours."})).drafts
+        await desk.drafts.approve(draft.id)
+        await upgrade_to_next_version(url)
+        # As the next version stores the change.
+        execute_sql(tmp_path, """UPDATE draft_event SET "before" = '{"status": "pending_review", "mood": "sad"}'""")
+
+        with pytest.raises(UndoNotAllowedError, match=r"a newer version of Copydesk made the change\. Use that"):
+            await desk.drafts.undo(draft.id)
+
+        assert (await desk.drafts.get(draft.id)).status is Status.APPROVED
+    assert query_db(tmp_path, "SELECT mood FROM draft") == [("calm",)]

@@ -181,6 +181,9 @@ class _Restorer:
     def _plan(
         self, snapshot: DraftSnapshot, event: EventRow, conflict: CopydeskError | None
     ) -> tuple[DraftSnapshot, DraftUpdate]:
+        if not event.before.keys() <= draft_updates.EVENT_COLUMNS:
+            message = f"Cannot {self._kind} this: a newer version of Copydesk made the change."
+            raise _out_of_reach(snapshot, event, message, "Use that version.")
         self._check_not_posted(snapshot, event, self._sent.get(snapshot.id, ()))
         self._check_not_past(snapshot, event)
         if conflict is not None:
