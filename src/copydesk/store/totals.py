@@ -30,11 +30,11 @@ _OLDEST_DUE: Final = """SELECT min(at) FROM (
 _WEBHOOK_DELIVERIES: Final = """SELECT count(*) FROM "user"
     JOIN webhook_delivery ON webhook_delivery.user_id = "user".id AND next_at IS NOT NULL"""
 
-# Hidden from roles without pg_monitor, all but the number. The lag alone would be that of before a standby stopped to
-# replay, and is missing once it has caught up.
+# All but the number is hidden from roles without pg_monitor. Backups and receivers of the log replay nothing. The lag
+# alone would be that of before a standby stopped to replay, and is missing once it has caught up.
 _STANDBYS: Final = """SELECT count(pid), max(pg_wal_lsn_diff(
         CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, replay_lsn)),
-    extract(epoch FROM max(replay_lag)) FROM pg_stat_replication"""
+    extract(epoch FROM max(replay_lag)) FROM pg_stat_replication WHERE state IS NULL OR replay_lsn IS NOT NULL"""
 
 
 def load_totals(conn: Connection, now: datetime) -> Totals:

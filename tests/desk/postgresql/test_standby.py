@@ -99,3 +99,9 @@ async def test_role_without_pg_monitor_sees_only_the_number(
 
     assert standbys is not None
     assert (standbys.count, standbys.bytes_behind, standbys.seconds_behind) == (1, None, None)
+
+
+async def test_backup_is_no_standby(server: PostgresqlServer, tmp_path: Path) -> None:
+    # What pg_basebackup and pg_receivewal connect as.
+    with closing(psycopg.connect(server.url(tmp_path), replication="true")):
+        assert "standby" not in await check_database(tmp_path)
