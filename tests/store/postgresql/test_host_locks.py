@@ -114,6 +114,26 @@ async def test_suspended_process_loses_the_host(
         pass
 
 
+async def test_frozen_server_holds_up_no_cancelled_task(
+    processes: list[PostgresDatabase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_locks, "RELEASE_TIMEOUT", 0.01)
+    first, second, _ = processes
+
+    async def request() -> None:
+        async with first.hold_host(HOST):
+            # It answers nothing any more.
+            monkeypatch.setattr(first._host_locks._session, "execute", lambda *_: asyncio.Event().wait())
+            asyncio.current_task().cancel()  # type: ignore[union-attr]
+            await asyncio.sleep(0)
+
+    done, _ = await asyncio.wait([asyncio.create_task(request())], timeout=10)
+
+    assert [task.cancelled() for task in done] == [True]
+    async with asyncio.timeout(30), second.hold_host(HOST):
+        pass
+
+
 async def test_session_is_closed_while_no_host_is_asked_for(processes: list[PostgresDatabase]) -> None:
     locks = processes[0]._host_locks
     async with processes[0].hold_host(HOST):

@@ -17,6 +17,8 @@ IDLE_TIMEOUT: Final = 400
 suspended, for which all others would wait."""
 MAX_WAITING: Final = 4
 """Sessions that wait for hosts, or hold one for which they had to wait."""
+RELEASE_TIMEOUT: Final = 10
+"""Seconds to release a host, which nobody can cancel; then its session is closed, which releases others of it, too."""
 _TRY: Final = "SELECT pg_try_advisory_lock(%s, hashtext(%s))"
 _WAIT: Final = "SELECT pg_advisory_lock(%s, hashtext(%s))"
 _UNLOCK: Final = "SELECT pg_advisory_unlock(%s, hashtext(%s))"
@@ -101,8 +103,9 @@ class HostLocks:
         # The end of a session has released its locks.
         if may_be_held and session is not None and not session.closed:
             try:
-                await session.execute(_UNLOCK, (HOST_LOCK_CLASS, host))
-            except psycopg.Error:
+                async with asyncio.timeout(RELEASE_TIMEOUT):
+                    await session.execute(_UNLOCK, (HOST_LOCK_CLASS, host))
+            except (psycopg.Error, TimeoutError):
                 await session.close()
         self._held.discard(host)
 
