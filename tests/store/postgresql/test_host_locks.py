@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
 from copydesk.store.postgresql import host_locks
@@ -132,6 +134,24 @@ async def test_frozen_server_holds_up_no_cancelled_task(
     assert [task.cancelled() for task in done] == [True]
     async with asyncio.timeout(30), second.hold_host(HOST):
         pass
+
+
+async def test_session_is_closed_if_its_settings_are_refused(
+    processes: list[PostgresDatabase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_locks, "IDLE_TIMEOUT", -1)
+    closed: list[psycopg.AsyncConnection[Any]] = []
+    close = psycopg.AsyncConnection.close
+
+    async def record_close(session: psycopg.AsyncConnection[Any]) -> None:
+        closed.append(session)
+        await close(session)
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "close", record_close)
+    with pytest.raises(psycopg.errors.InvalidParameterValue):
+        async with processes[0].hold_host(HOST):
+            pass
+    assert [session.closed for session in closed] == [True]
 
 
 async def test_session_is_closed_while_no_host_is_asked_for(processes: list[PostgresDatabase]) -> None:

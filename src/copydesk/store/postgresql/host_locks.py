@@ -117,8 +117,12 @@ class HostLocks:
 
     async def _open_session(self) -> psycopg.AsyncConnection[Any]:
         session = await self._connect()
-        # Those of the role may be shorter than others take for their requests.
-        await session.execute("SET statement_timeout = 0")
-        await session.execute("SET lock_timeout = 0")
-        await session.execute(f"SET idle_session_timeout = '{IDLE_TIMEOUT}s'")
+        try:
+            # Those of the role may be shorter than others take for their requests.
+            await session.execute("SET statement_timeout = 0")
+            await session.execute("SET lock_timeout = 0")
+            await session.execute(f"SET idle_session_timeout = '{IDLE_TIMEOUT}s'")
+        except BaseException:  # a cancellation, too
+            await session.close()
+            raise
         return session
