@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from copydesk.errors import StoreError
 from copydesk.store.postgresql import host_locks
 from copydesk.store.postgresql.database import PostgresDatabase, open_postgresql
 from copydesk.store.postgresql.host_locks import HOST_LOCK_CLASS
@@ -134,6 +135,16 @@ async def test_frozen_server_holds_up_no_cancelled_task(
     assert [task.cancelled() for task in done] == [True]
     async with asyncio.timeout(30), second.hold_host(HOST):
         pass
+
+
+async def test_missing_database_is_reported(server: PostgresqlServer, tmp_path: Path) -> None:
+    database = open_postgresql(psycopg.conninfo.make_conninfo(server.url(tmp_path), dbname="missing"), busy_timeout=60)
+    with pytest.raises(StoreError, match="does not exist") as raised:
+        async with database.hold_host(HOST):
+            pass
+    # Nothing was under way, since there was no connection.
+    assert raised.value.hint
+    assert "under way" not in raised.value.hint
 
 
 async def test_session_is_closed_if_its_settings_are_refused(

@@ -206,11 +206,22 @@ class ConnectError(psycopg.OperationalError):
     """The server asks for a password, and there is none."""
 
 
+@contextmanager
+def connect_errors() -> Iterator[None]:
+    """Re-raise an error of psycopg's `connect` as ConnectError."""
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        connect_error = ConnectError(str(error))
+        connect_error.needs_password = error.pgconn is not None and error.pgconn.needs_password
+        raise connect_error from error
+
+
 def connect(
     url: str, *, password: str = "", lock_timeout: float, read_only: bool, connect_timeout: int = 10
 ) -> PostgresConnection:
     """Connect to the database at `url`. Without a password, libpq looks for one. Raise ConnectError."""
-    try:
+    with connect_errors():
         connection = PostgresConnection.connect(
             url,
             password=password or None,
@@ -220,10 +231,6 @@ def connect(
             connect_timeout=connect_timeout,
             application_name="copydesk",
         )
-    except psycopg.OperationalError as error:
-        connect_error = ConnectError(str(error))
-        connect_error.needs_password = error.pgconn is not None and error.pgconn.needs_password
-        raise connect_error from error
     # A page is read from an index and stops at its length; parallel workers read on, and take as long to start.
     workers = " SET max_parallel_workers_per_gather = 0;" if read_only else ""
     connection.control(

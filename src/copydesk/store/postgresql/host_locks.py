@@ -9,6 +9,7 @@ from typing import Any, Final
 import psycopg
 
 from copydesk.store.connection_pool import shield_to_completion
+from copydesk.store.postgresql.connection import connect_errors
 
 HOST_LOCK_CLASS: Final = 1668247674
 """First number of the locks; the second one is a hash of the host."""
@@ -116,7 +117,8 @@ class HostLocks:
             return self._session
 
     async def _open_session(self) -> psycopg.AsyncConnection[Any]:
-        session = await self._connect()
+        with connect_errors():
+            session = await self._connect()
         try:
             # Those of the role may be shorter than others take for their requests.
             await session.execute("SET statement_timeout = 0")
