@@ -1,6 +1,6 @@
 """A page of drafts and an approval, served by a bare ASGI application on sqlite3 under uvicorn.
 
-It runs the statements of the service's page, its look for the token included, and returns the same bytes. It checks no
+It runs the statements of the service's page, its look for the token included, and returns the same JSON. It checks no
 token, knows no other request, and writes nothing but the one UPDATE.
 """
 
@@ -20,7 +20,7 @@ from copydesk.model.serialization import format_iso
 from copydesk.store.column_types import to_microseconds
 from copydesk.store.database import _PRAGMAS
 from copydesk.store.draft_queries import _page_sql, page_parameters, page_shape
-from copydesk.store.draft_rows import DRAFT_COLUMNS, _images_sql, _items_sql, _tags_sql, _variants_sql
+from copydesk.store.draft_rows import DRAFT_COLUMNS, _among, _images_sql, _items_sql, _tags_sql, _variants_sql
 from copydesk.store.tokens import _ACCESS
 
 PAGE = 25
@@ -59,21 +59,20 @@ class BareService:
         execute = self._connection.execute
         execute(_ACCESS, (sha256(authorization[len(b"Bearer ") :]).digest(),)).fetchone()
         rows = execute(self._page, page_parameters(self._user, self._filters, PAGE + 1, None)).fetchall()[:PAGE]
-        parameters = (self._user, *(row[0] for row in rows))
+        among, ids = _among(self._connection, [row[0] for row in rows])
+        parameters = (self._user, *ids)
         images: dict[tuple[str, bool], list[object]] = {}
-        for draft_id, proposed, image_id, url, alt, position, source, agency in execute(
-            _images_sql(len(rows)), parameters
-        ):
+        for draft_id, proposed, image_id, url, alt, position, source, agency in execute(_images_sql(among), parameters):
             image = {"id": image_id, "url": url, "alt": alt, "position": position, "source": source}
             if agency is not None:
                 image["agency"] = agency
             images.setdefault((draft_id, bool(proposed)), []).append(image)
         tags: dict[str, list[str]] = {}
-        for draft_id, name in execute(_tags_sql(len(rows)), parameters):
+        for draft_id, name in execute(_tags_sql(among), parameters):
             tags.setdefault(draft_id, []).append(name)
         if any(row[2] == "BLOG" for row in rows):
-            execute(_items_sql(len(rows)), parameters).fetchall()
-        execute(_variants_sql(len(rows)), parameters).fetchall()
+            execute(_items_sql(among), parameters).fetchall()
+        execute(_variants_sql(among), parameters).fetchall()
         drafts = [
             _to_json(row, images.get((row[0], False), []), images.get((row[0], True), []), tags.get(row[0], []))
             for row in rows
