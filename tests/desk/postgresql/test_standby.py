@@ -65,6 +65,12 @@ async def test_standby_that_replays_nothing_falls_behind(standby: str, tmp_path:
         await wait_until(is_up_to_date)
         with closing(psycopg.connect(standby, autocommit=True)) as connection:
             connection.execute("SELECT pg_wal_replay_pause()")
+
+            async def is_paused() -> bool:
+                return connection.execute("SELECT pg_get_wal_replay_pause_state()").fetchone() == ("paused",)
+
+            # The standby may still replay what comes until then.
+            await wait_until(is_paused)
         await client.post("/drafts", json={"text": "The harbour is open."})
 
         assert (await read_lag(client))["_lag_bytes"] > 0
