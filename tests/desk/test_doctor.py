@@ -25,7 +25,7 @@ from copydesk.model.check_finding import Verdict
 from copydesk.model.delivery import DeliveryState
 from copydesk.model.totals import QueueTotals, StandbyTotals, Totals
 from copydesk.store import accounts
-from crash_points import full_disk
+from crash_points import full_file
 from desk_fixtures import NOW, URL_ONE, URL_TWO, Watch, create_source, open_desk_at, settings_at
 from image_samples import drawing, photo, store_image
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
@@ -148,7 +148,7 @@ async def test_size_of_the_desk_is_reported(tmp_path: Path, monkeypatch: pytest.
 
 def test_full_disk_is_an_error(tmp_path: Path) -> None:
     assert _check_disk(tmp_path).verdict is Verdict.OK
-    with full_disk(tmp_path):
+    with full_file(tmp_path):
         finding = _check_disk(tmp_path / "not" / "there")
     assert finding.verdict is Verdict.ERROR
     assert finding.found.startswith("The disk is full.")

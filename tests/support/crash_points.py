@@ -107,11 +107,11 @@ def _commit_name(work: Callable[..., Any], args: Sequence[object]) -> str:
 
 def full_disk(order: Order) -> AbstractContextManager[None]:
     """Let the database refuse commits during the block."""
-    return _full_server(order.variables) if order.variables else _full_file(Path(order.home))
+    return _full_server(order.variables) if order.variables else full_file(Path(order.home))
 
 
 @contextmanager
-def _full_file(home: Path) -> Iterator[None]:
+def full_file(home: Path) -> Iterator[None]:
     """Let no file grow beyond the database's log, so that the system refuses further commits."""
     log = home / "copydesk.db-wal"
     size = log.stat().st_size if log.exists() else 0
