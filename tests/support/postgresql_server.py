@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -42,6 +43,7 @@ class PostgresqlServer:
         self._databases: dict[Path, str] = {}
         self._empty: list[str] = []
         self._all: list[str] = []
+        self._numbers = count()
         self._disposable: list[str] = []
         url = os.environ.get(URL_VARIABLE) or self._start()
         self._url = url
@@ -181,7 +183,7 @@ class PostgresqlServer:
         return self._url.format(database=name)
 
     def _create(self) -> str:
-        name = f"{self._template}_{len(self._all)}"
+        name = f"{self._template}_{next(self._numbers)}"
         self._admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{self._template}"')
         self._all.append(name)
         return name
@@ -197,7 +199,13 @@ class PostgresqlServer:
                 continue
             with psycopg.connect(self._url.format(database=name), autocommit=True) as connection:
                 connection.execute(_EMPTY)
-            self._empty.append(name)
+                queue = connection.execute("SELECT to_regclass('procrastinate_jobs')").fetchone()
+            # One with the tables of the queue is not like a new desk's.
+            if queue == (None,):
+                self._empty.append(name)
+            else:
+                self._admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+                self._all.remove(name)
 
     def connect(self, folder: Path) -> PostgresConnection:
         """Connect to the database of the desk in `folder`."""
