@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterator
 from itertools import count, groupby
 from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +19,9 @@ from hypothesis.internal.conjecture import providers
 
 from memory_folders import folder_prefix, remove_leftovers
 from sampling import EXHAUSTIVE, sample_size
+
+if TYPE_CHECKING:
+    from postgresql_server import PostgresqlServer
 
 TESTS = Path(__file__).parent
 # Processes that tests start import the code beside these tests, as pytest does, not another checkout that is installed.
@@ -91,6 +95,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave out the tests of what is PostgreSQL's only, but with `--database postgresql`."""
     is_other = collection_path.name == "postgresql" and config.getoption("--database") != "postgresql"
     return True if is_other else None
+
+
+@pytest.fixture
+def server() -> "PostgresqlServer":
+    """The PostgreSQL server of the tests; only with `--database postgresql`."""
+    # Its driver is installed with the servers.
+    import postgresql_server
+
+    assert postgresql_server.server is not None
+    return postgresql_server.server
 
 
 @pytest.fixture(autouse=True)

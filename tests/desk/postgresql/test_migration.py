@@ -40,13 +40,6 @@ DRAFTS = 18
 
 
 @pytest.fixture
-def server() -> PostgresqlServer:
-    running = postgresql_server()
-    assert running is not None
-    return running
-
-
-@pytest.fixture
 def home(tmp_path: Path) -> Path:
     """The folder of a desk in a file, with rows in most tables."""
     folder = tmp_path / "home"

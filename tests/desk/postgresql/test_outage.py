@@ -3,22 +3,11 @@
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from cli_runner import run_command
 from copydesk.model.draft import Status
 from http_service import run_service
 from postgresql_server import PostgresqlServer, stopped
 from review_driver import open_review
-from store_fixtures import postgresql_server
-
-
-@pytest.fixture
-def server() -> PostgresqlServer:
-    """The server of the tests."""
-    started = postgresql_server()
-    assert started is not None
-    return started
 
 
 async def test_service_says_that_the_database_cannot_be_used(tmp_path: Path, server: PostgresqlServer) -> None:

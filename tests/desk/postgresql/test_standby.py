@@ -18,15 +18,6 @@ from desk_fixtures import open_desk_at
 from http_service import run_service
 from postgresql_server import PostgresqlServer
 from running_workers import wait_until
-from store_fixtures import postgresql_server
-
-
-@pytest.fixture
-def server() -> PostgresqlServer:
-    """The server of the tests."""
-    running = postgresql_server()
-    assert running is not None
-    return running
 
 
 @pytest.fixture

@@ -22,7 +22,6 @@ from desk_fixtures import FakeWeb, create_source, entry, execute_sql, feed, quer
 from desks_fixtures import open_desks_at
 from postgresql_server import PostgresqlServer, add_conflicts, count_conflicts, cut_connections, stopped
 from running_workers import keys_of, make_worker, running, wait_until
-from store_fixtures import postgresql_server
 from worker_process import add_deliveries, connect
 
 ACCOUNTS, DELIVERIES, SOURCES = 4, 24, 8
@@ -30,14 +29,6 @@ JOB_TABLES = ("procrastinate_jobs", "procrastinate_workers", "procrastinate_peri
 LOST = "queue: the connection to PostgreSQL is lost; trying again"
 FOUND = "queue: connected to PostgreSQL again"
 DESK_TABLES = ("draft", "delivery", "engagement", "account", "source", "item", "run", "job", "event")
-
-
-@pytest.fixture
-def server() -> PostgresqlServer:
-    """The server of the tests."""
-    started = postgresql_server()
-    assert started is not None
-    return started
 
 
 @pytest.fixture
