@@ -33,11 +33,14 @@ class Scope(StrEnum):
     @property
     def rank(self) -> int:
         """The place in the order of scopes, 0 for `read`."""
-        return tuple(type(self)).index(self)
+        return _RANKS[self]
 
     def covers(self, required: "Scope") -> bool:
         """Return True if a token of this scope may do what needs `required`."""
         return self.rank >= required.rank
+
+
+_RANKS: Final = {scope: rank for rank, scope in enumerate(Scope)}
 
 
 class Token(Struct, frozen=True):
