@@ -146,11 +146,9 @@ class Desks:
 
         database = cast("PostgresDatabase", self._ctx.database)
         for attempts_left in reversed(range(PREPARE_ATTEMPTS)):
-            # Usually there is nothing to do, for which nobody's changes have to wait.
-            if await database.read(work_queue.is_current, version):
-                break
             try:
                 await database.upgrade(lambda connection: work_queue.prepare(connection, version))
+                break
             except StoreBusyError:
                 # Others are changing the tables to which it adds triggers.
                 if not attempts_left:

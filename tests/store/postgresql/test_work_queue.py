@@ -1,7 +1,6 @@
 """Tests for the tables of the workers' queue: created once, migrated, kept when those of the desk are upgraded."""
 
 import asyncio
-import threading
 import time
 from pathlib import Path
 
@@ -155,23 +154,3 @@ async def test_change_that_is_under_way_is_waited_for(database, tmp_path):
         await desks.prepare_queue(VERSION, None)
         await changing
     assert query_db(tmp_path, "SELECT version FROM worker_queue") == [(VERSION,)]
-
-
-async def test_start_of_another_worker_waits_for_no_change(tmp_path):
-    settings = settings_at(tmp_path)
-    changed, proceed = asyncio.Event(), threading.Event()
-    async with open_desks(settings) as desks:
-        loop = asyncio.get_running_loop()
-        await desks.prepare_queue(VERSION, None)
-
-        def change(connection):
-            loop.call_soon_threadsafe(changed.set)
-            assert proceed.wait(60)
-
-        changing = asyncio.create_task(desks._ctx.database.of_user("anna").write(change))
-        await changed.wait()
-        try:
-            await asyncio.wait_for(desks.prepare_queue(VERSION, None), 5)
-        finally:
-            proceed.set()
-            await changing

@@ -102,9 +102,9 @@ def prepare(connection: Connection, version: str) -> None:
     In the current transaction, which holds the lock of all users: of several workers that start at once, one does it.
     Raise LockNotAvailable while changes are being made; then it is to be repeated.
     """
-    if is_current(connection, version):
-        return
     found = read_version(connection)
+    if found == version and _has_wake_ups(connection):
+        return
     if found is not None and _numbers(found) > _numbers(version):
         raise StoreError(
             f"The queue of the workers was migrated to Procrastinate {found}; {version} is installed.",
@@ -118,11 +118,6 @@ def prepare(connection: Connection, version: str) -> None:
     _driver(connection).control(_CREATE)
     execute_sql(connection, f"DELETE FROM {PREFIX}queue")  # noqa: S608 - the word above
     execute_sql(connection, f"INSERT INTO {PREFIX}queue VALUES (?, ?)", (version, _FINGERPRINT))  # noqa: S608 - as above
-
-
-def is_current(connection: Connection, version: str) -> bool:
-    """Return True if there is nothing for `prepare` to do."""
-    return read_version(connection) == version and _has_wake_ups(connection)
 
 
 def _has_wake_ups(connection: Connection) -> bool:
