@@ -51,16 +51,16 @@ def operation(method: Callable[Concatenate[R, P], T]) -> Callable[Concatenate[R,
         @wraps(method)
         async def call_async(resource: R, *args: P.args, **kwargs: P.kwargs) -> object:
             resource._ctx.check_open()  # noqa: SLF001 - the gate belongs to the resource
-            positional, named = arguments.convert(args, kwargs)
-            return await cast("Callable[..., Awaitable[object]]", method)(resource, *positional, **named)
+            positional, keywords = arguments.convert(args, kwargs)
+            return await cast("Callable[..., Awaitable[object]]", method)(resource, *positional, **keywords)
 
         return cast("Callable[Concatenate[R, P], T]", call_async)
 
     @wraps(method)
     def call(resource: R, *args: P.args, **kwargs: P.kwargs) -> T:
         resource._ctx.check_open()  # noqa: SLF001 - as above
-        positional, named = arguments.convert(args, kwargs)
-        return cast("Callable[..., T]", method)(resource, *positional, **named)
+        positional, keywords = arguments.convert(args, kwargs)
+        return cast("Callable[..., T]", method)(resource, *positional, **keywords)
 
     return cast("Callable[Concatenate[R, P], T]", call)
 
@@ -92,10 +92,10 @@ class _Arguments:
         rest = args[len(positional) :]
         if rest and variadic:
             rest = cast("Sequence[object]", self._convert(variadic, rest, problems))
-        named = {name: self._convert(name, value, problems) for name, value in kwargs.items()}
+        keywords = {name: self._convert(name, value, problems) for name, value in kwargs.items()}
         if problems:
             raise InvalidError(*problems)
-        return (*converted, *rest), named
+        return (*converted, *rest), keywords
 
     def _convert(self, name: str, value: object, problems: list[FieldError]) -> object:
         parameter = self._checked.get(name)

@@ -103,9 +103,10 @@ def placeholders(values: Collection[object]) -> str:
 
 def dbapi_connection(conn: Connection) -> sqlite3.Connection:
     """Return SQLite's own connection below SQLAlchemy's."""
-    dbapi: sqlite3.Connection | None = conn.connection.driver_connection
+    # Not `driver_connection`, the same one below two more calls, which every statement would make.
+    dbapi = conn.connection.dbapi_connection
     assert dbapi is not None
-    return dbapi
+    return cast("sqlite3.Connection", dbapi)
 
 
 class ColumnCodec:
