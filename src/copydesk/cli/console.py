@@ -57,6 +57,8 @@ def run_console(context: Context) -> None:
     )
     app.desk_environment = context.desk_environment
     app.notice = labels.SAMPLE_NOTICE if context.sample else ""
+    if context.sample and not settings.has_database:
+        app.opening_text = labels.CREATING_SAMPLE
     sys.exit(app.run() or 0)
 
 

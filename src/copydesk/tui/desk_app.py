@@ -110,6 +110,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         self.preferences = preferences or Preferences()
         self.notice = ""
         """What the user should know about this desk, shown when it is open."""
+        self.opening_text = labels.LOADING
+        """Shown in place of data that is loading; says more while that takes longer, because the desk is created."""
         self.desk_environment: Mapping[str, str] = {}
         """Variables with which a call of Copydesk in a command of the user's own opens this desk."""
         self.start_warnings: list[str] = []
@@ -223,6 +225,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
             opening = await asyncio.to_thread(self._open_desk)
             async with opening as desk:
                 self.desk, self.zone = desk, _load_zone(desk.user.time_zone)
+                self.opening_text = labels.LOADING
                 self.type_ahead.wake()
                 desk.set_interactive(self.prompt_passphrase)
                 self._post_to_screen(DeskOpened())

@@ -9,7 +9,11 @@ from copydesk.tui.keys import key_label
 from copydesk.tui.layout import Block, Facts, Table, paragraph
 
 Note = tuple[Block, ...]
-OPENING: Note = (paragraph(labels.LOADING, "dim"),)
+
+
+def opening(text: str) -> Note:
+    """Return the note for data that is still loading; `text` is the app's `opening_text`."""
+    return (paragraph(text, "dim"),)
 
 
 def _tab_keys() -> str:

@@ -203,6 +203,7 @@ FIRST_STEPS = {
 }
 """Shown in an empty review queue, by the action whose key does it."""
 LOADING = "Loading…"
+CREATING_SAMPLE = "Creating the sample desk (first time only)…"
 SAMPLE_NOTICE = "Sample desk, all fictional. Your own: `copydesk try URL`"
 LOG_TITLE = "Log"
 PALETTE_SOURCE = "source"

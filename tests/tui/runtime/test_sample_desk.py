@@ -1,9 +1,16 @@
 """Tests for the console with the real sample desk in its own database."""
 
+import asyncio
+import gc
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from console_driver import ConsoleDriver, wait_until_idle
+import pytest
+
+from console_driver import ConsoleDriver, FakeDesk, screen_text, wait_until_idle
+from copydesk.cli.console import run_console
+from copydesk.cli.context import Context
 from copydesk.errors import StoreTooNewError
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import Settings, load
@@ -16,6 +23,48 @@ def sample_console(home: Path) -> tuple[Settings, Console]:
     """Return the sample desk's settings and its console."""
     settings = sample_settings(load({}, home))
     return settings, Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW)
+
+
+def start_console(home: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
+    """Return the console of `copydesk --sample`, not running yet."""
+    started: list[Console] = []
+
+    def run(app: Console) -> None:
+        started.append(app)
+
+    monkeypatch.setattr(Console, "run", run)
+    with pytest.raises(SystemExit):
+        run_console(Context(home=home, sample=True, debug=False))
+    # Otherwise it is enabled once the first rows are shown.
+    gc.enable()
+    return started[0]
+
+
+async def test_first_start_says_that_desk_is_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start_console(tmp_path, monkeypatch)
+    release = asyncio.Event()
+
+    @asynccontextmanager
+    async def open_slowly():
+        await release.wait()
+        async with FakeDesk(3).open() as opened:
+            yield opened
+
+    app._open_desk = open_slowly
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        assert "Creating the sample desk (first time only)…" in screen_text(app)
+        release.set()
+        await wait_until_idle(pilot)
+        assert "Queue · 3" in screen_text(app)
+        assert app.opening_text == "Loading…"
+
+
+def test_later_start_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database_file = Context(home=tmp_path, sample=True, debug=False).settings().database_file
+    database_file.parent.mkdir()
+    database_file.touch()
+    assert start_console(tmp_path, monkeypatch).opening_text == "Loading…"
 
 
 async def test_run_creates_drafts_on_screen(tmp_path: Path) -> None:

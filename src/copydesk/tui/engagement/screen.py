@@ -77,7 +77,7 @@ class EngagementScreen(DeskScreen):
 
     def body(self) -> Iterable[Widget]:
         with Container(id="body"):
-            yield Page(empty_states.OPENING, id="metrics")
+            yield Page(empty_states.opening(self.app.opening_text), id="metrics")
             posts = LineList(self._draw_post, shows_times=True, id="posts")
             yield Vertical(ListPane(self._format_headings, posts, id="posts-pane"), Page(id="post"), id="right")
 

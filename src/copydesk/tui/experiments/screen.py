@@ -145,7 +145,7 @@ class ExperimentsScreen(DeskScreen):
     def on_mount(self) -> None:
         set_title(self.list_pane, labels.EXPERIMENTS)
         set_title(self.detail_pane, labels.VARIANTS)
-        self.list_pane.show_note(empty_states.OPENING)
+        self.list_pane.show_note(empty_states.opening(self.app.opening_text))
 
     def refresh_data(self) -> None:
         """Load all experiments with their results."""

@@ -156,7 +156,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
     def body(self) -> Iterable[Widget]:
         yield TabsLine(labels.NEEDS_YOU_TAB)
         yield LineList(question_row, id="questions")
-        yield Page(empty_states.OPENING, id="question")
+        yield Page(empty_states.opening(self.app.opening_text), id="question")
 
     def on_mount(self) -> None:
         set_title(self.questions, labels.NEEDS_YOU)

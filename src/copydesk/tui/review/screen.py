@@ -84,7 +84,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
 
     def on_mount(self) -> None:
         if self.app.desk is None and self.app.open_error is None:
-            self.queue.show_note(empty_states.OPENING)
+            self.queue.show_note(empty_states.opening(self.app.opening_text))
         # Not only with the message, which arrives a frame later.
         self.watch(self.queue, "cursor", self._follow_cursor, init=False)
 
@@ -267,7 +267,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
     def action_refresh(self) -> None:
         """Load the list again with what is new, or retry to open the desk."""
         if self.app.desk is None:
-            self.queue.show_note(empty_states.OPENING)
+            self.queue.show_note(empty_states.opening(self.app.opening_text))
             self.app.open()
         else:
             self.item_pane.clear_cache()

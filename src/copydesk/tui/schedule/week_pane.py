@@ -103,7 +103,7 @@ class WeekPane(Vertical):
 
     def on_mount(self) -> None:
         set_title(self.grid, labels.SCHEDULE)
-        self.grid.show_note(empty_states.OPENING)
+        self.grid.show_note(empty_states.opening(self.app.opening_text))
         self.set_interval(CLOCK_REFRESH_INTERVAL, self.update_time)
         self.grid.focus()
 

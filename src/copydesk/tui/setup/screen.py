@@ -98,7 +98,7 @@ class SetupScreen(DeskScreen):
         writers = LineList(self._draw_writer, shows_times=True, id="writers")
         with Container(id="body"):
             yield LineList(_draw_section, id="sections")
-            yield Vertical(accounts, writers, Page(empty_states.OPENING, id="about"), id="right")
+            yield Vertical(accounts, writers, Page(empty_states.opening(self.app.opening_text), id="about"), id="right")
 
     def _draw_account(self, account: ConnectedAccount, width: int) -> Content:
         return account_row(account, self._account_names[account.id], self.app.clock(), width)

@@ -106,7 +106,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
         self._update_title()
         set_title(self.query_one("#runs-pane", ListPane), labels.RUNS_TITLE)
         if self.app.desk is None and self.app.open_error is None:
-            self.show_note(empty_states.OPENING)
+            self.show_note(empty_states.opening(self.app.opening_text))
 
     def show_error(self, error: CopydeskError) -> None:
         self.show_note(self.error_note(error))
@@ -274,7 +274,7 @@ class SourcesScreen(RunScreen, inherit_bindings=False):
     def action_refresh(self) -> None:
         """Load the data again, or retry to open the desk."""
         if self.app.desk is None:
-            self.show_note(empty_states.OPENING)
+            self.show_note(empty_states.opening(self.app.opening_text))
             self.app.open()
         else:
             self.refresh_data()
