@@ -2154,7 +2154,7 @@ def concluded_with_winner(variant: str) -> str:
 
 def parameter_list_title() -> str:
     """Return the title of the list of what an experiment can compare."""
-    keys = (("list.open", "choose"), ("pick.narrow", "narrow"), ("pick.leave", "cancel"))
+    keys = (("list.open", "choose"), ("pick.narrow", "search"), ("pick.leave", "cancel"))
     return labelled_keys("What to compare", keys)
 
 
@@ -2871,7 +2871,7 @@ def disconnect_prompt(label: str) -> str:
 
 
 def platform_list_title() -> str:
-    keys = (("list.open", "choose"), ("pick.narrow", "narrow"), ("pick.leave", "cancel"))
+    keys = (("list.open", "choose"), ("pick.narrow", "search"), ("pick.leave", "cancel"))
     return labelled_keys("Connect an account", keys)
 
 
@@ -2915,7 +2915,7 @@ NO_MESSAGES = "No messages"
 
 def help_title() -> str:
     """Return the title of the help."""
-    keys = (("help.close", "close"), ("help.filter", "filter"), ("list.open", "run"), ("list.last", "letters"))
+    keys = (("help.close", "close"), ("help.filter", "search"), ("list.open", "run"), ("list.last", "letters"))
     return labelled_keys("Keys", keys)
 
 

@@ -64,7 +64,7 @@ OWNERS = {
     KeyContext.FIELDS: FieldsDialog,
     KeyContext.CONSOLE: Console,
     KeyContext.HELP: HelpDialog,
-    KeyContext.HELP_FILTER: HelpDialog,
+    KeyContext.HELP_SEARCH: HelpDialog,
     KeyContext.PROMPT: PromptDialog,
     KeyContext.CONFIRM: ConfirmDialog,
     KeyContext.JUMP: JumpDialog,
@@ -122,6 +122,21 @@ def test_key_has_one_meaning_on_all_screens() -> None:
     assert several - half_pages == SAME_IDEA.keys()
 
 
+FOOTER_WORDS = {"/": {"search"}, "s": {"schedule"}, "tab": {"pane", "next"}}
+"""The words that the lines of keys have for a key; Tab goes to the next pane, or to the next field of a form."""
+
+
+@pytest.mark.parametrize("name", FOOTER_WORDS)
+def test_key_has_same_word_in_all_footers(name: str) -> None:
+    words = {key.footer for key in KEYS if key.footer and key.keys.split(",")[0] == name}
+    assert words == FOOTER_WORDS[name]
+
+
+@pytest.mark.parametrize("action", ["undo", "redo"])
+def test_action_has_same_description_on_all_screens(action: str) -> None:
+    assert len({key.description for key in KEYS if key.action == action}) == 1
+
+
 BROWSER_KEYS = {"ctrl+n", "ctrl+t", "ctrl+w", "ctrl+tab", "ctrl+shift+n", "ctrl+shift+t", "ctrl+shift+w"}
 """Keys that a browser keeps for itself: no page receives them."""
 
@@ -151,7 +166,8 @@ def test_footer_joins_keys_of_one_label() -> None:
 
 def test_schedule_footer_fits_80_columns() -> None:
     entries = footer_entries([KeyContext.SCHEDULE, KeyContext.CONSOLE])
-    labels = [(keys, label) for keys, label in entries if label not in OPTIONAL]
+    # The message after each change of the schedule names the key that undoes it.
+    labels = [(keys, label) for keys, label in entries if label not in OPTIONAL | {"undo"}]
     assert cell_len("  ".join(f"{keys} {label}" for keys, label in labels)) <= 78
 
 

@@ -58,7 +58,7 @@ async def _save(*_: object) -> str:
 
 NO_HITS = Hits(0, 0, 0.0, 0.0)
 NO_REHEARSAL = Rehearsal(30, 0, 0, 0, (), 0, (), 0, 20, NO_HITS, NO_HITS, NO_HITS)
-PICK_KEYS = "j k move  Enter choose  / narrow  Esc cancel"
+PICK_KEYS = "j k move  Enter choose  / search  Esc cancel"
 NOT_REVIEWED = ReviewedDraft("anna", DraftActivity(viewers=(), editing=None, unsaved=()))
 DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: PromptDialog("Why?"): "Enter confirm  Esc cancel",
@@ -73,7 +73,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: FeedImportDialog([]): "j k move  q close",
     lambda: FieldsDialog("It", [Field("a", "a")], _save): "Enter save  Tab next  Esc cancel",
     lambda: FilterDialog(DraftView(), [], []): (
-        "j k move  Space toggle  Enter apply  / narrow  x clear  Ctrl+S save  Esc cancel"
+        "j k move  Space toggle  Enter apply  / search  x clear  Ctrl+S save  Esc cancel"
     ),
     lambda: JumpDialog([]): "Esc cancel · type letters to go there",
     lambda: CommentsDialog(make_draft(), NOT_REVIEWED): "j k move  A add  Space resolve  D delete  Tab pane  q close",
@@ -82,12 +82,12 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: PageDialog("It", [paragraph("words")]): "j k scroll  q close",
     lambda: PlanDialog(AutoSchedule((), 0, ""), ZoneInfo("UTC"), NOW): "j k scroll  Enter confirm  Esc cancel",
     lambda: PickDraftDialog([make_draft()], "Which?", NOW): PICK_KEYS,
-    SourceDialog: "Enter test, save  Ctrl+S save untested  Tab field  Esc cancel",
+    SourceDialog: "Enter test, save  Ctrl+S save untested  Tab next  Esc cancel",
     lambda: SourceTestDialog(make_source()): "j k scroll  q close",
     VoiceDialog: "Ctrl+S save  Ctrl+T preview  Tab next  Esc cancel",
     lambda: ImportDialog(["A post."], "Add"): "j k scroll  Ctrl+S add  q cancel",
     lambda: RehearsalDialog(NO_REHEARSAL): "j k scroll  Ctrl+S save  q back",
-    HelpDialog: "j k move  q close  / filter",
+    HelpDialog: "j k move  q close  / search",
     Palette: "",
 }
 

@@ -150,8 +150,8 @@ class HelpDialog(Dialog[Key | None], inherit_bindings=False):
     """The help over a screen: its keys, narrowed by a filter. Return the key to press, or None if it is closed."""
 
     CSS_PATH = stylesheet_path("help.tcss")
-    WHERE = (KeyContext.LIST, KeyContext.HELP_FILTER, KeyContext.HELP)
-    BINDINGS = [*bindings(KeyContext.HELP_FILTER), *bindings(KeyContext.HELP)]
+    WHERE = (KeyContext.LIST, KeyContext.HELP_SEARCH, KeyContext.HELP)
+    BINDINGS = [*bindings(KeyContext.HELP_SEARCH), *bindings(KeyContext.HELP)]
     AUTO_FOCUS = "LineList"
 
     rows: getters.query_one[LineList[HelpRow]] = getters.query_one(LineList)
