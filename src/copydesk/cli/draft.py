@@ -632,7 +632,7 @@ def prompt(context: Context, *, id: str, as_json: bool) -> None:
         print_json(requests)
         return
     if not requests:
-        click.echo("No language model was asked for this draft.", err=True)
+        click.echo("No language model was used for this draft.", err=True)
     for request in requests:
         print_request(request)
 

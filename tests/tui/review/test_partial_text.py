@@ -81,4 +81,4 @@ async def test_prompt_of_a_draft_is_shown(tmp_path: Path, monkeypatch: pytest.Mo
 async def test_draft_without_a_prompt_is_reported(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         await review.press("I")
-        assert review.toasts[-1] == "No language model was asked for this draft."
+        assert review.toasts[-1] == "No language model was used for this draft."
