@@ -26,7 +26,7 @@ from copydesk.model.delivery import DeliveryState
 from copydesk.model.totals import QueueTotals, StandbyTotals, Totals
 from copydesk.store import accounts
 from crash_points import full_file
-from desk_fixtures import NOW, URL_ONE, URL_TWO, Watch, create_source, open_desk_at, settings_at
+from desk_fixtures import NOW, URL_ONE, URL_TWO, Watch, create_source, execute_sql, open_desk_at, settings_at
 from image_samples import drawing, photo, store_image
 from posting_fixtures import connect_account, create_approved_draft, fake_platforms, open_posting_desk
 from schedule_fixtures import insert_scheduled
@@ -353,3 +353,21 @@ def test_posts_that_are_late_are_a_warning(oldest: float, text: str, verdict: Ve
     totals = Totals(drafts={}, deliveries=deliveries, oldest_due=oldest, runs={}, webhook_deliveries=0)
     found = _check_posting(totals)
     assert (found.found, found.verdict) == (text, verdict)
+
+
+@pytest.mark.parametrize(
+    ("status", "found"),
+    [
+        ("queued", "The last run is queued."),
+        ("running", "The last run is running."),
+        ("succeeded", "The last run succeeded."),
+        ("cancelled", "The last run was cancelled."),
+        ("interrupted", "The last run was interrupted."),
+    ],
+)
+async def test_state_of_the_last_run(tmp_path: Path, status: str, found: str) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        await desk.pipeline.queue()
+        execute_sql(tmp_path, "UPDATE run SET status = ?", status)
+        ((_, message),) = await examine_topic(desk, "pipeline")
+    assert message == found

@@ -45,6 +45,12 @@ MAX_FREE_SPACE = 16 * 1024 * 1024
 """Bytes that the database file may keep free before it is worth rewriting."""
 MAX_QUEUE_DELAY = timedelta(minutes=2)
 """Time that a job may wait in the queue of the workers before there are too few of them."""
+_RUN_VERBS = {
+    RunStatus.QUEUED: "is ",
+    RunStatus.RUNNING: "is ",
+    RunStatus.CANCELLED: "was ",
+    RunStatus.INTERRUPTED: "was ",
+}
 _INSTRUCTIONS_PER_CALL = 10_000
 """Of SQLite's virtual machine, between two looks at the clock; a millisecond at most."""
 PROBE_SIZE = 1024 * 1024
@@ -369,7 +375,7 @@ async def _check_runs(desk: Desk) -> CheckFinding:
     if not newest:
         return CheckFinding(what="pipeline", verdict=Verdict.OK, found="No run yet.", advice="copydesk --run-pipeline")
     run = newest[0]
-    message = f"The last run {run.status}{f': {run.error}' if run.error else '.'}"
+    message = f"The last run {_RUN_VERBS.get(run.status, '')}{run.status}{f': {run.error}' if run.error else '.'}"
     good = run.status in {RunStatus.SUCCEEDED, RunStatus.RUNNING, RunStatus.QUEUED, RunStatus.CANCELLED}
     return CheckFinding(what="pipeline", verdict=Verdict.OK if good else Verdict.WARNING, found=message)
 
@@ -427,11 +433,18 @@ async def _check_deliveries(desk: Desk) -> tuple[CheckFinding, ...]:
         findings.append(CheckFinding(what="approvals", verdict=Verdict.WARNING, found=message, advice=advice))
     if missing := await desk.posting.missing_sends():
         (until,) = await desk.schedule.format_times(missing.until, short=True)
+        older = f"The database went back to an older state: it lacks posts sent until {until}."
+        unmarked = f"This machine has no record of the posts until {until}."
         message = (
-            f"The database went back to an older state: it lacks posts sent until {until}. "
+            f"{unmarked if missing.without_marks else older} "
             "Drafts of that time are looked for on the account before they are sent."
         )
-        findings.append(CheckFinding(what="deliveries", verdict=Verdict.WARNING, found=message))
+        advice = (
+            "If other machines have posted, copy sends.json from one of them to the data folder."
+            if missing.without_marks
+            else ""
+        )
+        findings.append(CheckFinding(what="deliveries", verdict=Verdict.WARNING, found=message, advice=advice))
     return tuple(findings)
 
 

@@ -1,5 +1,7 @@
 """Tests that users who connected the same account keep credentials of their own."""
 
+import socket
+
 import pytest
 
 from copydesk.desk.accounts.credentials import AccountCredentials, secret_name
@@ -32,8 +34,10 @@ async def test_same_account_has_credentials_for_each_user(tmp_path):
         await anna.accounts.remove("fake:me")
 
         assert await of_owner.read(account) == {"password": "password-of-owner"}
-        with pytest.raises(LoginError):
+        with pytest.raises(LoginError) as missing:
             await of_anna.read(account)
+        # Another machine may have them.
+        assert missing.value.message == f"No credentials for fake:me on {socket.gethostname()}."
         await owner.accounts.remove("fake:me")
         assert await owner._context.vault.names() == ()
 

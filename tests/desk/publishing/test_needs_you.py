@@ -1,5 +1,6 @@
 """Tests for the deliveries that need the user, and for the answers."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -261,8 +262,15 @@ async def test_doctor_counts_deliveries_and_tells_of_an_older_database(tmp_path:
     assert [(found, finding.advice) for found, finding in findings.items()] == [
         ("1 delivery needs you.", "See what is known, and answer: copydesk needs-you")
     ]
-    # Without its marks, the database counts as a copy.
+    marks = json.loads((tmp_path / "sends.json").read_text())
     (tmp_path / "sends.json").unlink()
     (_, older) = [finding for finding in await examine(settings, open_desk) if finding.what == "deliveries"]
-    assert older.found.startswith("The database went back to an older state: it lacks posts sent until ")
+    assert older.found.startswith("This machine has no record of the posts until ")
+    assert older.advice.startswith("If other machines have posted, copy sends.json from one of them")
     assert not (tmp_path / "sends.json").exists()
+    # A mark that it does not know: the database is an older copy.
+    for unknown in marks["desks"].values():
+        unknown[0]["deliveryId"] = "lost"
+    (tmp_path / "sends.json").write_text(json.dumps(marks))
+    (_, older) = [finding for finding in await examine(settings, open_desk) if finding.what == "deliveries"]
+    assert older.found.startswith("The database went back to an older state: it lacks posts sent until ")

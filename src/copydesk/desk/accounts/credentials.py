@@ -1,6 +1,7 @@
 """Account credentials for the platforms, read from the vault."""
 
 import os
+import socket
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -36,9 +37,9 @@ class AccountCredentials:
             raise NotSentError(error.message, hint=error.hint) from None
         if secrets is None:
             command = f"copydesk account connect {account.platform}"
-            raise LoginError(
-                f"No credentials for {account.platform}:{account.name}.", hint=f"Connect it again: {command}"
-            )
+            # Workers share the account and may run on several machines, of which only this one lacks them.
+            message = f"No credentials for {account.platform}:{account.name} on {socket.gethostname()}."
+            raise LoginError(message, hint=f"Connect it there: `{command}`.")
         return secrets
 
     async def save(self, account: Account, credentials: Mapping[str, str]) -> None:
@@ -67,7 +68,9 @@ def create_vault(settings: "Settings", prompt_passphrase: "PassphrasePrompt | No
 def login_error_hint(error: LoginError, account: Account) -> str:
     """Return why an account cannot be posted to and how to fix it, with secrets redacted."""
     hint = (
-        f"Connect it again: copydesk account connect {account.platform}" if error.hint == RECONNECT_HINT else error.hint
+        f"Connect it again: `copydesk account connect {account.platform}`."
+        if error.hint == RECONNECT_HINT
+        else error.hint
     )
     # A platform may repeat the credential in its error message.
     return DEFAULT_REDACTION.redact(f"{error.message} {hint}".strip())

@@ -50,6 +50,8 @@ class Rollback(Struct, frozen=True):
     since: datetime | None
     """The last request before it; None if the database knows of no request."""
     until: datetime
+    without_marks: bool = False
+    """True if this machine has no record of its own: it may be new beside others, and the database no copy."""
 
 
 class _MarksFile(Struct, frozen=True):
@@ -174,4 +176,5 @@ def _to_rollback(conn: Transaction, unknown: Collection[SendMark]) -> Rollback |
     if not unknown:
         return None
     since = deliveries.last_send_before(conn, min(unknown).at)
-    return Rollback(since=since, until=max(unknown).at)
+    without_marks = not any(mark.delivery_id for mark in unknown)
+    return Rollback(since=since, until=max(unknown).at, without_marks=without_marks)

@@ -65,7 +65,9 @@ CLOCK_CHECK_INTERVAL = 1.0
 MAX_CONCURRENT_ACCOUNTS = 32
 """Accounts that are processed concurrently."""
 TOO_LATE_EVENT = "too late"
-RECHECK_MESSAGE = "The database was restored or copied, so this may already be posted."
+RECHECK_MESSAGE = (
+    "The database was restored or copied, or this machine has not posted before, so this may already be posted."
+)
 
 
 class _Deadline:
