@@ -353,6 +353,7 @@ def test_posts_that_are_late_are_a_warning(oldest: float, text: str, verdict: Ve
     totals = Totals(drafts={}, deliveries=deliveries, oldest_due=oldest, runs={}, webhook_deliveries=0)
     found = _check_posting(totals)
     assert (found.found, found.verdict) == (text, verdict)
+    assert ("five minutes between two posts" in found.advice) is (verdict is Verdict.WARNING)
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def _check_posting(totals: Totals) -> CheckFinding:
     delay, advice = timedelta(seconds=totals.oldest_due), ""
     if delay > MAX_QUEUE_DELAY:
         message += f" A post has been due for {format_duration(delay)}."
-        advice = "It may wait for an account or an approval: copydesk needs-you"
+        advice = "It may wait for an account, an approval or the five minutes between two posts: copydesk needs-you"
     return CheckFinding(what="posting", verdict=Verdict.WARNING if advice else Verdict.OK, found=message, advice=advice)
 
 
