@@ -215,7 +215,7 @@ KEYS = (
         "<,shift+left",
         "shift(-1,0)",
         "Move draft a day earlier",
-        "move draft",
+        "move it",
     ),
     Key(
         "schedule.shift_right",
@@ -223,7 +223,7 @@ KEYS = (
         ">,shift+right",
         "shift(1,0)",
         "Move draft a day later",
-        "move draft",
+        "move it",
     ),
     Key(
         "schedule.shift_up",
@@ -231,7 +231,7 @@ KEYS = (
         "{,shift+up",
         "shift(0,-1)",
         "Move draft an hour earlier",
-        "move draft",
+        "move it",
     ),
     Key(
         "schedule.shift_down",
@@ -239,9 +239,9 @@ KEYS = (
         "},shift+down",
         "shift(0,1)",
         "Move draft an hour later",
-        "move draft",
+        "move it",
     ),
-    Key("schedule.new_slot", KeyContext.SCHEDULE, "A", "new_slot", "Add a weekly slot", "add slot"),
+    Key("schedule.new_slot", KeyContext.SCHEDULE, "A", "new_slot", "Add a weekly slot", "slot"),
     Key("schedule.delete_slot", KeyContext.SCHEDULE, "D", "delete_slot", "Delete the slot; asks for confirmation"),
     Key("schedule.fill", KeyContext.SCHEDULE, "s", "fill", "Schedule an approved draft at this time", "schedule"),
     Key("schedule.auto", KeyContext.SCHEDULE, "Q", "auto", "Auto-schedule approved drafts, after a preview", "auto"),
