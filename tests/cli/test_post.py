@@ -144,6 +144,13 @@ def test_needs_you_names_a_missing_account(tmp_path):
     ]
 
 
+def test_draft_that_lacks_an_approval_is_named_by_its_short_id(tmp_path, approved):
+    assert run_in_process(tmp_path, "--sample", "account", "approvals", "fake", "2").code == 0
+    run_in_process(tmp_path, "--sample", "draft", "unapprove", approved)
+    noted = run_in_process(tmp_path, "--sample", "draft", "approve", approved)
+    assert f"of another reviewer: copydesk --sample draft countersign {approved[-6:]}\n" in noted.err
+
+
 def test_sending_again_is_confirmed_if_it_may_be_online(tmp_path, unknown):
     declined = run_in_process(tmp_path, "--sample", "delivery", "again", unknown, stdin="n\n")
     assert declined.code == 1

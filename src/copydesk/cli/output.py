@@ -95,12 +95,10 @@ def missing_account_note(count: int, total: int) -> str:
     return f"No connected account posts {drafts}. Connect one: copydesk account connect bluesky"
 
 
-def lacking_approval_note(draft_ids: Sequence[str], total: int) -> str:
-    """Return the note that drafts wait for another approval, and how it is given."""
-    count = len(draft_ids)
+def lacking_approval_note(count: int, total: int, example: str) -> str:
+    """Return the note that `count` of `total` drafts wait for another approval, and how `example` gets it."""
     drafts = ("It" if total == 1 else "They") if count == total else f"{count:,} of the {plural(total, 'draft')}"
     verb = "waits" if (count if count != total else total) == 1 else "wait"
-    example = draft_ids[0] if count == 1 else "ID"
     return f"{drafts} {verb} for the approval of another reviewer: copydesk draft countersign {example}"
 
 

@@ -115,7 +115,8 @@ async def print_blockers(context: Context, desk: "Desk", draft_ids: Sequence[str
     if not wants_json() and (missing := await desk.posting.list_without_account(draft_ids)):
         click.echo(context.with_desk_options(missing_account_note(len(missing), len(draft_ids))), err=True)
     if not wants_json() and (lacking := await desk.posting.list_lacking_approvals(draft_ids)):
-        click.echo(context.with_desk_options(lacking_approval_note(lacking, len(draft_ids))), err=True)
+        example = await shorten_draft(desk, lacking[0]) if len(lacking) == 1 else "ID"
+        click.echo(context.with_desk_options(lacking_approval_note(len(lacking), len(draft_ids), example)), err=True)
     checked = draft_ids[:MAX_CHECKED_DRAFTS]
     for draft_id, short_id in (await shorten_drafts(desk, checked)).items():
         for blocker in await desk.posting.blockers(draft_id):
