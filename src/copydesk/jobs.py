@@ -180,6 +180,8 @@ class DueInputs(Struct, frozen=True):
     """A draft waits for its text."""
     to_estimate: bool
     """The confidences of drafts are out of date."""
+    posts: bool
+    """This process posts and reads metrics."""
     fetches_sources: bool
     """This process fetches sources."""
     to_fetch: bool
@@ -200,13 +202,13 @@ def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
     states = {state.name: state for state in inputs.states}
     is_due = {
         JobName.ZONES: _is_zone_check_due(inputs, states.get(JobName.ZONES)),
-        JobName.MISSED: inputs.late,
-        JobName.DUE: inputs.due,
-        JobName.POSTING: inputs.to_send,
+        JobName.MISSED: inputs.posts and inputs.late,
+        JobName.DUE: inputs.posts and inputs.due,
+        JobName.POSTING: inputs.posts and inputs.to_send,
         JobName.WEBHOOKS: inputs.to_notify,
         # Metrics are read whole days after a post, so often in the minute of the next one, which cannot be sent while
         # they are read: both need the account's lease.
-        JobName.METRICS: inputs.to_measure and not inputs.due,
+        JobName.METRICS: inputs.posts and inputs.to_measure and not inputs.due,
         JobName.GENERATION: inputs.to_write,
         JobName.CONFIDENCE: inputs.to_estimate,
         JobName.PIPELINE: inputs.fetches_sources and _is_run_due(states.get(JobName.PIPELINE), inputs),
@@ -278,15 +280,16 @@ UserListener = Callable[[User, JobMessage], None]
 class Jobs:
     """The jobs that this process runs, as long as no other process holds their leases.
 
-    It fetches sources only with `fetches_sources`. With a `backup_delay` it makes backups and deletes old data, this
-    long after its start; without `makes_backups` it only deletes. Time zones are checked daily, and after each start
-    unless many processes start.
+    It posts only with `posts`, and fetches sources only with `fetches_sources`. With a `backup_delay` it makes backups
+    and deletes old data, this long after its start; without `makes_backups` it only deletes. Time zones are checked
+    daily, and after each start unless many processes start.
     """
 
     def __init__(
         self,
         desk: Desk,
         *,
+        posts: bool = True,
         fetches_sources: bool = False,
         backup_delay: timedelta | None = None,
         makes_backups: bool = True,
@@ -295,6 +298,7 @@ class Jobs:
     ) -> None:
         self._desk = desk
         self._checks_zones_at_start = checks_zones_at_start
+        self._posts = posts
         self._fetches_sources = fetches_sources
         self._backup_delay = backup_delay
         self._makes_backups = makes_backups
@@ -419,6 +423,7 @@ class Jobs:
             to_measure=due_work.to_measure,
             to_write=due_work.to_write,
             to_estimate=due_work.to_estimate,
+            posts=self._posts,
             fetches_sources=self._fetches_sources,
             to_fetch=due_work.to_fetch,
             to_back_up=to_back_up,
@@ -573,10 +578,11 @@ async def run_jobs(
 
 
 def _create_jobs(desk: Desk, *, daemon: bool, listener: Listener | None, makes_backups: bool = True) -> Jobs:
-    setting = desk.settings.jobs.pipeline
+    settings = desk.settings.jobs
     return Jobs(
         desk,
-        fetches_sources=setting == "always" or (daemon and setting == "daemon"),
+        posts=daemon or settings.posting == "always",
+        fetches_sources=settings.pipeline == "always" or (daemon and settings.pipeline == "daemon"),
         backup_delay=timedelta(0) if daemon else CONSOLE_BACKUP_DELAY,
         makes_backups=makes_backups,
         listener=listener,

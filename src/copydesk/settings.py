@@ -157,10 +157,12 @@ class Writing(_Section, frozen=True, kw_only=True):
 
 
 class Jobs(_Section, frozen=True, kw_only=True):
-    """Background jobs, run by the console while it is open and by `copydesk daemon`."""
+    """Background jobs, run by the console while it is open, by `copydesk daemon` and by workers."""
 
     pipeline: Annotated[str, msgspec.Meta(pattern=r"\A(always|daemon|never)\Z")] = "daemon"
     """The process that fetches due sources: `daemon`, `always` (the console too), or `never`."""
+    posting: Annotated[str, msgspec.Meta(pattern=r"\A(always|daemon)\Z")] = "always"
+    """The process that posts drafts that are due and reads their metrics: `always` (the console too), or `daemon`."""
     pipeline_minutes: Annotated[int, msgspec.Meta(ge=1, le=10_080)] = 15
     """Minimum minutes between two scheduled runs; one that failed, or was interrupted once, is repeated sooner."""
 

@@ -21,6 +21,7 @@ IDLE = DueInputs(
     to_measure=False,
     to_write=False,
     to_estimate=False,
+    posts=True,
     fetches_sources=True,
     to_fetch=False,
     to_back_up=False,
@@ -129,6 +130,13 @@ def test_pause_after_two_interrupted_runs() -> None:
     situation = replace(IDLE, states=(ZONES_CHECKED, repeated))
     assert due_jobs(replace(situation, now=NOW + PIPELINE_PAUSE - SECOND)) == ()
     assert due_jobs(replace(situation, now=NOW + PIPELINE_PAUSE)) == (JobName.PIPELINE,)
+
+
+def test_nothing_is_posted_where_posting_is_off() -> None:
+    situation = replace(IDLE, late=True, due=True, to_send=True, states=(ZONES_CHECKED,))
+    assert due_jobs(situation) == (JobName.MISSED, JobName.DUE, JobName.POSTING)
+    assert due_jobs(replace(situation, posts=False)) == ()
+    assert due_jobs(replace(situation, posts=False, due=False, to_measure=True)) == ()
 
 
 def test_nothing_is_fetched_where_fetching_is_off() -> None:

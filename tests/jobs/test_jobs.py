@@ -861,3 +861,17 @@ async def test_fetching_sources_follows_setting(tmp_path: Path, setting: str, da
             await wait_until(lambda: _has_started(desk, 1))
             await jobs.drain()
     assert bool(web.requests) is reads
+
+
+@pytest.mark.parametrize(
+    ("setting", "daemon", "posts"), [("daemon", True, True), ("daemon", False, False), ("always", False, True)]
+)
+async def test_posting_follows_setting(tmp_path: Path, setting: str, daemon: bool, posts: bool) -> None:
+    server = FakeServer()
+    async with open_posting_desk(tmp_path, fake_platforms(server), COPYDESK_JOBS__POSTING=setting) as desk:
+        await connect_posting_account(desk)
+        await insert_scheduled(desk, NOW)
+        async with run_jobs(desk, daemon=daemon) as jobs:
+            await wait_until(lambda: _has_started(desk, 1))
+            await jobs.drain()
+    assert bool(server.posts) is posts
