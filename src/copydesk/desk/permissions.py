@@ -55,15 +55,14 @@ class Requirement:
     Checked once: what follows, such as the rest of a bulk action, must not fail halfway.
     """
 
-    def __init__(self, scope: Scope | None) -> None:
-        self.scope = scope
-        """None until the unit of work has read what it depends on."""
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
         self._is_met = False
 
     def check(self, roles: Roles, caller: Caller) -> None:
         """Raise RoleError unless the caller's role is enough, or was before."""
-        if self.scope is not None and not self._is_met:
-            check_role(roles, caller, self.scope)
+        if not self._is_met:
+            check_role(roles, caller, self._scope)
             self._is_met = True
 
 
@@ -76,14 +75,10 @@ def current_requirement() -> Requirement | None:
 
 
 @contextmanager
-def requiring(scope: Scope | None = None) -> Iterator[Requirement]:
-    """Let the first unit of work of the block that writes raise RoleError unless the caller's role covers `scope`.
-
-    Without it, the unit of work sets the scope of the requirement, which is yielded.
-    """
-    requirement = Requirement(scope)
-    token = _current.set(requirement)
+def requiring(scope: Scope) -> Iterator[None]:
+    """Let the first unit of work of the block that writes raise RoleError unless the caller's role covers `scope`."""
+    token = _current.set(Requirement(scope))
     try:
-        yield requirement
+        yield
     finally:
         _current.reset(token)

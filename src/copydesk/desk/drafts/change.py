@@ -62,11 +62,6 @@ class PreparedChange(NamedTuple):
         )
 
 
-def needs_preparation(request: ChangeDraft) -> bool:
-    """Return True if a request is checked outside the transaction that writes it: a new text, or one to be written."""
-    return request.text is not None or request.action is Action.REGENERATE
-
-
 async def prepare_change(
     ctx: DeskContext, draft_id: str, request: ChangeDraft, now: datetime, *, expected_version: int | None
 ) -> PreparedChange:

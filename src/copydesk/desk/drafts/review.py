@@ -12,7 +12,6 @@ from copydesk.desk.drafts.activity import settle_edit
 from copydesk.desk.drafts.change import (
     PreparedChange,
     check_writer_feedback,
-    needs_preparation,
     needs_slot,
     prepare_change,
     resolve_time,
@@ -48,8 +47,8 @@ A = TypeVar("A")
 class Review:
     """Changes to drafts.
 
-    A change is validated against a snapshot of the draft, read in the transaction that writes it unless it needs checks
-    before. If the draft has been changed since, in whichever process, ConflictError is raised and nothing is written.
+    A change is validated against the snapshot that was read when it was requested. If the draft has been changed since,
+    in whichever process, ConflictError is raised and nothing is written.
     """
 
     def __init__(self, ctx: DeskContext) -> None:
@@ -73,22 +72,11 @@ class Review:
 
         With it `decided_in`, how long the decision took, is stored.
         """
+        # The checks run here, outside the transaction: they take milliseconds in which nobody else could write.
+        change = await prepare_change(self._ctx, draft_id, request, now, expected_version=expected_version)
         # Synced to disk before the response: a power cut must not take back an approval unnoticed.
-        if needs_preparation(request):
-            # The checks run here, outside the transaction: they take milliseconds in which nobody else could write.
-            change = await prepare_change(self._ctx, draft_id, request, now, expected_version=expected_version)
-            with requiring(change.scope):
-                return await self._ctx.write_durable(_apply_change, change, expected_version, decided_in)
-        reviewer = self._ctx.reviewer
-
-        def load_and_apply(conn: Transaction, user_id: str) -> Draft:
-            snapshot = draft_updates.load_snapshot(conn, user_id, draft_id, expected_version=expected_version)
-            change = PreparedChange(snapshot, request, now, None, reviewer)
-            requirement.scope = change.scope
-            return _apply_change(conn, user_id, change, expected_version, decided_in)
-
-        with requiring() as requirement:
-            return await self._ctx.write_durable(load_and_apply)
+        with requiring(change.scope):
+            return await self._ctx.write_durable(_apply_request, change, expected_version, decided_in)
 
     async def bulk(self, request: BulkChange | Mapping[str, object]) -> BulkOutcome:
         """Implement `Drafts.bulk`, which documents it."""
@@ -328,7 +316,7 @@ def to_bulk_outcome(action: Action, ids: Sequence[str], errors: Sequence[Copydes
     return bulk_response(action, [draft_id for draft_id, error in results if error is None], failed, stopped_by)
 
 
-def _apply_change(
+def _apply_request(
     conn: Transaction,
     user_id: str,
     change: PreparedChange,
