@@ -202,7 +202,7 @@ def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
     states = {state.name: state for state in inputs.states}
     is_due = {
         JobName.ZONES: _is_zone_check_due(inputs, states.get(JobName.ZONES)),
-        JobName.MISSED: inputs.posts and inputs.late,
+        JobName.MISSED: inputs.late,
         JobName.DUE: inputs.posts and inputs.due,
         JobName.POSTING: inputs.posts and inputs.to_send,
         JobName.WEBHOOKS: inputs.to_notify,

@@ -135,8 +135,9 @@ def test_pause_after_two_interrupted_runs() -> None:
 def test_nothing_is_posted_where_posting_is_off() -> None:
     situation = replace(IDLE, late=True, due=True, to_send=True, states=(ZONES_CHECKED,))
     assert due_jobs(situation) == (JobName.MISSED, JobName.DUE, JobName.POSTING)
-    assert due_jobs(replace(situation, posts=False)) == ()
-    assert due_jobs(replace(situation, posts=False, due=False, to_measure=True)) == ()
+    # What nobody has posted in time is told all the same.
+    assert due_jobs(replace(situation, posts=False)) == (JobName.MISSED,)
+    assert due_jobs(replace(IDLE, posts=False, to_measure=True, states=(ZONES_CHECKED,))) == ()
 
 
 def test_nothing_is_fetched_where_fetching_is_off() -> None:
