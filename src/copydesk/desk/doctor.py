@@ -433,17 +433,12 @@ async def _check_deliveries(desk: Desk) -> tuple[CheckFinding, ...]:
         findings.append(CheckFinding(what="approvals", verdict=Verdict.WARNING, found=message, advice=advice))
     if missing := await desk.posting.missing_sends():
         (until,) = await desk.schedule.format_times(missing.until, short=True)
-        older = f"The database went back to an older state: it lacks posts sent until {until}."
-        unmarked = f"This machine has no record of the posts until {until}."
-        message = (
-            f"{unmarked if missing.without_marks else older} "
-            "Drafts of that time are looked for on the account before they are sent."
-        )
-        advice = (
-            "If other machines have posted, copy sends.json from one of them to the data folder."
-            if missing.without_marks
-            else ""
-        )
+        if missing.without_marks:
+            message = f"This machine has no record of the posts until {until}."
+            advice = "If other machines have posted, copy sends.json from one of them to the data folder."
+        else:
+            message, advice = f"The database went back to an older state: it lacks posts sent until {until}.", ""
+        message += " Drafts of that time are looked for on the account before they are sent."
         findings.append(CheckFinding(what="deliveries", verdict=Verdict.WARNING, found=message, advice=advice))
     return tuple(findings)
 

@@ -2,9 +2,9 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast, get_args, get_origin
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, get_args, get_origin
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.validation import convert
@@ -51,87 +51,48 @@ def operation(method: Callable[Concatenate[R, P], T]) -> Callable[Concatenate[R,
         @wraps(method)
         async def call_async(resource: R, *args: P.args, **kwargs: P.kwargs) -> object:
             resource._ctx.check_open()  # noqa: SLF001 - the gate belongs to the resource
-            positional, keywords = arguments.convert(args, kwargs)
-            return await cast("Callable[..., Awaitable[object]]", method)(resource, *positional, **keywords)
+            bound = arguments.convert(resource, *args, **kwargs)
+            return await method(*bound.args, **bound.kwargs)
 
         return cast("Callable[Concatenate[R, P], T]", call_async)
 
     @wraps(method)
     def call(resource: R, *args: P.args, **kwargs: P.kwargs) -> T:
         resource._ctx.check_open()  # noqa: SLF001 - as above
-        positional, keywords = arguments.convert(args, kwargs)
-        return cast("Callable[..., T]", method)(resource, *positional, **keywords)
+        bound = arguments.convert(resource, *args, **kwargs)
+        return cast("Callable[..., T]", method)(*bound.args, **bound.kwargs)
 
     return cast("Callable[Concatenate[R, P], T]", call)
 
 
-class _Parameter(NamedTuple):
-    """A parameter whose argument can be checked here."""
-
-    wire_name: str
-    declared: Any
-    takes_function: bool
-
-
 class _Arguments:
-    """The arguments of an operation, without its resource."""
+    """The arguments of an operation."""
 
     def __init__(self, method: Callable[..., object]) -> None:
         self._method = method
 
-    def convert(
-        self, args: Sequence[object], kwargs: Mapping[str, object]
-    ) -> tuple[Sequence[object], Mapping[str, object]]:
-        """Return the arguments converted to the declared types. Raise InvalidError.
-
-        Whether they are too many or too few is left to the call of the method.
-        """
-        positional, variadic = self._names
+    def convert(self, *args: object, **kwargs: object) -> inspect.BoundArguments:
+        """Return the arguments converted to the declared types. Raise InvalidError."""
+        signature, types = self._declaration
+        bound = signature.bind(*args, **kwargs)
         problems: list[FieldError] = []
-        converted = [self._convert(name, value, problems) for name, value in zip(positional, args, strict=False)]
-        rest = args[len(positional) :]
-        if rest and variadic:
-            rest = cast("Sequence[object]", self._convert(variadic, rest, problems))
-        keywords = {name: self._convert(name, value, problems) for name, value in kwargs.items()}
+        for name, declared in types.items():
+            if name in bound.arguments:
+                try:
+                    bound.arguments[name] = _convert(_wire_name(name), bound.arguments[name], declared)
+                except InvalidError as error:
+                    problems.extend(error.errors)
         if problems:
             raise InvalidError(*problems)
-        return (*converted, *rest), keywords
-
-    def _convert(self, name: str, value: object, problems: list[FieldError]) -> object:
-        parameter = self._checked.get(name)
-        if parameter is None:
-            return value
-        try:
-            return _convert(parameter, value)
-        except InvalidError as error:
-            problems.extend(error.errors)
-            return value
+        return bound
 
     # On first use, as most operations are never called in a process.
     @cached_property
-    def _signature(self) -> inspect.Signature:
-        return inspect.signature(self._method, eval_str=False)
-
-    @cached_property
-    def _names(self) -> tuple[tuple[str, ...], str]:
-        """The names of the parameters that may be given by position, and that of the one for the rest, or none."""
-        parameters = list(self._signature.parameters.values())[1:]
-        positional = tuple(
-            parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-        )
-        return positional, next(
-            (parameter.name for parameter in parameters if parameter.kind is parameter.VAR_POSITIONAL), ""
-        )
-
-    @cached_property
-    def _checked(self) -> dict[str, _Parameter]:
+    def _declaration(self) -> tuple[inspect.Signature, dict[str, Any]]:
+        signature = inspect.signature(self._method, eval_str=False)
         scope = getattr(self._method, "__globals__", {})
-        return {
-            name: _Parameter(
-                _wire_name(name), declared, Callable in (get_origin(declared), *map(get_origin, get_args(declared)))
-            )
-            for name, declared in _checked_types(self._signature, scope)
-        }
+        types = dict(_checked_types(signature, scope))
+        return signature, types
 
 
 def _checked_types(signature: inspect.Signature, scope: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -156,9 +117,8 @@ def _has_own_validation(declared: Any) -> bool:
     return any(_has_own_validation(argument) for argument in get_args(declared) if argument is not Ellipsis)
 
 
-def _convert(parameter: _Parameter, value: object) -> object:
-    name, declared, takes_function = parameter
-    if takes_function:
+def _convert(name: str, value: object, declared: Any) -> object:
+    if Callable in (get_origin(declared), *map(get_origin, get_args(declared))):
         if value is None or callable(value):
             return value
         raise InvalidError(FieldError(name, "takes a function"))

@@ -5,7 +5,6 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from functools import lru_cache
 from random import getrandbits
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -252,7 +251,6 @@ def _log_request(scope: Scope, status: int, seconds: float) -> None:
     ACCESS_LOG.info("", extra={"request": request})
 
 
-@lru_cache  # nearly all requests name one host
 def _address(text: str) -> SplitResult:
     """Return the parts of an address; empty ones if it is malformed."""
     try:

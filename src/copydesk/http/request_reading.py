@@ -141,21 +141,13 @@ def _prune(value: object, kind: types.Type) -> object:
         structured = [member for member in kind.types if isinstance(member, _STRUCTURED)]
         return _prune(value, structured[0]) if structured else value
     if isinstance(kind, types.StructType) and isinstance(value, Mapping):
-        fields = _field_types(kind.cls)
+        fields = {field.encode_name: field.type for field in kind.fields}
         return {name: _prune(inner, fields[name]) for name, inner in value.items() if name in fields}
     if isinstance(kind, types.DictType) and isinstance(value, Mapping):
         return {name: _prune(inner, kind.value_type) for name, inner in value.items()}
     if isinstance(kind, types.CollectionType | types.VarTupleType) and isinstance(value, list):
         return [_prune(inner, kind.item_type) for inner in value]
     return value
-
-
-@cache
-def _field_types(struct: type) -> dict[str, types.Type]:
-    """Return the types of a struct's fields, by their names on the wire."""
-    info = _type_info(struct)
-    assert isinstance(info, types.StructType)
-    return {field.encode_name: field.type for field in info.fields}
 
 
 def parse_query(request: Request, kind: type | None) -> dict[str, object]:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from operator import attrgetter
 
 from copydesk.model.serialization import Struct
 
@@ -345,10 +344,7 @@ def is_held(status: Status, last_error: str | None) -> bool:
 
 def without_item(listed: ListedDraft) -> Draft:
     """Return the draft without its item, as the response to a change contains it."""
-    return Draft(**dict(zip(Draft.__struct_fields__, _draft_values(listed), strict=True)))
-
-
-_draft_values = attrgetter(*Draft.__struct_fields__)
+    return Draft(**{name: getattr(listed, name) for name in Draft.__struct_fields__})
 
 
 def stored_image_url(digest: str) -> str:

@@ -130,7 +130,7 @@ class FieldReader:
 
     def choice(self, name: str, kind: type[E], allowed: tuple[E, ...] = ()) -> E | None:
         """Return a member of the enumeration `kind`; one of `allowed` if that is not empty."""
-        return self._choice(name, self._fields[name], allowed or _members(kind)) if self.has(name) else None
+        return self._choice(name, self._fields[name], allowed or tuple(kind)) if self.has(name) else None
 
     def option(self, name: str, allowed: Sequence[str]) -> str | None:
         """Return one of the texts `allowed`."""
@@ -140,7 +140,7 @@ class FieldReader:
         """Return one to `max_count` distinct members of the enumeration."""
         chosen: list[E] = []
         for entry, value in self._entries(name, 1, max_count):
-            choice = self._choice(entry, value, _members(kind))
+            choice = self._choice(entry, value, tuple(kind))
             if choice in chosen:
                 self.add_problem(entry, f"{choice} is a duplicate")
             elif choice is not None:
@@ -272,11 +272,6 @@ class FieldReader:
             return allowed[allowed.index(value)]
         self.add_problem(name, f"takes one of {', '.join(allowed)}")
         return None
-
-
-@cache
-def _members(kind: type[E]) -> tuple[E, ...]:
-    return tuple(kind)
 
 
 def as_whole_number(value: object) -> object:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -51,16 +52,9 @@ def query_roles(conn: Connection, user_id: str) -> Callable[[], Roles | None]:
 
     It returns None if there is no such user.
     """
-    answer = send_query(conn, 'SELECT roles FROM "user" WHERE id = ?', (user_id,))
-    rows: list[tuple[Any, ...]] | None = None
-
-    def wait() -> Roles | None:
-        nonlocal rows
-        # A cursor has its rows once, and whoever gets an error asks again.
-        rows = answer() if rows is None else rows
-        return _decode_roles(rows)
-
-    return wait
+    # A cursor has its rows once, and whoever gets an error asks again.
+    rows = cache(send_query(conn, 'SELECT roles FROM "user" WHERE id = ?', (user_id,)))
+    return lambda: _decode_roles(rows())
 
 
 def _decode_roles(rows: Sequence[Sequence[Any]]) -> Roles | None:

@@ -39,7 +39,6 @@ from copydesk.model.transitions import BulkFailure
 
 operations = Operations("Drafts")
 log = logging.getLogger("copydesk.http")
-_ACTIONS: Final = frozenset(Action)
 STORE_FAILED: Final = "The database could not be written. The reason is in the server's log."
 
 EXAMPLE_ID = "019a5b2e-6c1f-7d3a-9b47-3f0c2a91e5d8"
@@ -48,7 +47,7 @@ EXAMPLE_ID = "019a5b2e-6c1f-7d3a-9b47-3f0c2a91e5d8"
 def scope_of_action(fields: Mapping[str, object]) -> Scope:
     """Return the scope that the action of a request needs. Without one, and with an unknown one, it needs no more."""
     action = fields.get("action")
-    return ACTION_SCOPES[Action(action)] if isinstance(action, str) and action in _ACTIONS else Scope.DRAFT
+    return ACTION_SCOPES[Action(action)] if isinstance(action, str) and action in ACTION_SCOPES else Scope.DRAFT
 
 
 class DraftsQuery(Struct, frozen=True):
