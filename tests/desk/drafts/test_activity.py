@@ -12,6 +12,7 @@ from copydesk.desk import Desk
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
 from copydesk.model.activity import EDIT_DURATION, MAX_COMMENT_LENGTH, VIEW_DURATION, DraftActivity, find_quote
 from copydesk.model.draft import Status
+from copydesk.model.ids import IdKind
 from copydesk.store import activity
 from copydesk.store.ids import creation_time
 from desk_fixtures import Watch, open_desk_at
@@ -31,6 +32,10 @@ class Reviewers:
         """Return who edits the draft."""
         editing = (await self.anna.drafts.activity.get(self.draft_id)).editing
         return editing.reviewer if editing else None
+
+    async def short_id(self) -> str:
+        """Return the draft's short id."""
+        return (await self.anna.ids.shorten(IdKind.DRAFT, [self.draft_id]))[self.draft_id]
 
     async def text(self) -> str:
         """Return the draft's text."""
@@ -111,8 +116,9 @@ async def test_edit_keeps_others_from_saving(both: Reviewers) -> None:
 
     assert await both.editor() == "anna"
     for edit in (both.ben.drafts.activity.start_edit(both.draft_id), both.ben.drafts.edit(both.draft_id, "Mine.")):
-        with pytest.raises(ConflictError, match="anna is editing this draft"):
+        with pytest.raises(ConflictError, match="anna is editing this draft") as refused:
             await edit
+        assert refused.value.hint.endswith(f"copydesk draft edit {await both.short_id()} --take-over")
     assert await both.text() == TEXT
 
 
@@ -353,8 +359,9 @@ async def test_two_reviewers_approve_a_draft(both: Reviewers) -> None:
 
 
 async def test_draft_that_nobody_approved_is_not_countersigned(both: Reviewers) -> None:
-    with pytest.raises(ConflictError, match="Cannot countersign a draft with the status “needs review”"):
+    with pytest.raises(ConflictError, match="Cannot countersign a draft with the status “needs review”") as refused:
         await both.ben.drafts.activity.countersign(both.draft_id)
+    assert refused.value.hint == f"Approve it: copydesk draft approve {await both.short_id()}"
     assert await approvers(both) == []
 
 

@@ -272,7 +272,8 @@ def _countersign(
     snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
     if snapshot.status not in APPROVED_STATUSES or snapshot.archived:
         message = f"Cannot countersign a draft with the status “{STATUS_LABELS[snapshot.status]}”."
-        raise draft_updates.draft_conflict(snapshot, message, "Approve it: copydesk draft approve ID")
+        short_id = shorten_id(conn, user_id, IdKind.DRAFT, draft_id)
+        raise draft_updates.draft_conflict(snapshot, message, f"Approve it: copydesk draft approve {short_id}")
     if any(approval.reviewer == reviewer for approval in activity.list_approvals(conn, user_id, draft_id)):
         raise ConflictError(f"{reviewer} has approved this draft already; nothing changed.", hint="Ask somebody else.")
     change = DraftUpdate(
@@ -290,7 +291,7 @@ def _start_edit(
     earlier = activity.get_edit(conn, user_id, draft_id)
     if earlier is not None:
         if not take_over:
-            _refuse_if_held(earlier, reviewer, now)
+            _refuse_if_held(conn, user_id, draft_id, earlier, reviewer, now)
         _keep_text(conn, user_id, draft_id, earlier, now)
     edit = OpenEdit(lease_id=lease_id, reviewer=reviewer, until=now + EDIT_DURATION, version=snapshot.version)
     activity.save_edit(conn, user_id, draft_id, edit)
@@ -321,11 +322,14 @@ def _to_lease(draft_id: str, edit: OpenEdit) -> EditLease:
     )
 
 
-def _refuse_if_held(edit: OpenEdit, reviewer: str, now: datetime) -> None:
+def _refuse_if_held(
+    conn: Transaction, user_id: str, draft_id: str, edit: OpenEdit, reviewer: str, now: datetime
+) -> None:
     if edit.reviewer != reviewer and edit.until > now:
+        short_id = shorten_id(conn, user_id, IdKind.DRAFT, draft_id)
         raise EditedByOtherError(
             f"{edit.reviewer} is editing this draft; nothing changed.",
-            hint="Wait until it is saved, or take it over: copydesk draft edit ID --take-over",
+            hint=f"Wait until it is saved, or take it over: copydesk draft edit {short_id} --take-over",
         )
 
 
@@ -348,7 +352,7 @@ def settle_edit(conn: Transaction, user_id: str, draft_id: str, reviewer: str, n
     # Usually nobody else is there.
     if edit is None:
         return
-    _refuse_if_held(edit, reviewer, now)
+    _refuse_if_held(conn, user_id, draft_id, edit, reviewer, now)
     if edit.reviewer != reviewer:
         _keep_text(conn, user_id, draft_id, edit, now)
     activity.remove_edit(conn, user_id, draft_id, edit.lease_id)
