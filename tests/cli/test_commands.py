@@ -182,6 +182,13 @@ def test_source_remove_needs_confirmation(tmp_path, server):
     assert run_json(tmp_path, "source", "list") == []
 
 
+def test_failed_export_leaves_the_file_as_it_was(tmp_path):
+    opml = tmp_path / "sources.opml"
+    opml.write_text("<opml/>")
+    run_in_process(tmp_path, "--home", str(tmp_path / "missing"), "source", "export", str(opml))
+    assert opml.read_text() == "<opml/>"
+
+
 def test_sources_round_trip_as_opml(tmp_path, server):
     add_source(tmp_path / "here", server, "--config", '{"weight": 3}')
     opml = tmp_path / "sources.opml"

@@ -246,7 +246,9 @@ def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
 @pass_context
 def export(context: Context, *, file: TextIO) -> None:
     """Export the sources as OPML."""
-    file.write(context.run(lambda desk: desk.sources.export_opml()))
+    document = context.run(lambda desk: desk.sources.export_opml())
+    # Only now: writing empties a file that exists.
+    file.write(document)
     print_exported("the sources", file)
 
 
