@@ -164,7 +164,7 @@ async def test_core_raises_matching_errors(tmp_path):
         ("[twitter]\nbearer_token = 'x'\n", "line 2: twitter.bearer_token is a secret and cannot be set in a file."),
     ],
 )
-@pytest.mark.parametrize("args", [("source", "list"), ("--run-pipeline", "--json")])
+@pytest.mark.parametrize("args", [("source", "list"), ("--run-pipeline", "--json"), ("try", "https://example.com")])
 def test_invalid_settings_are_reported_with_line(tmp_path, text, message, args):
     (tmp_path / "settings.toml").write_text(text)
 

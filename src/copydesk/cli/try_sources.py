@@ -65,9 +65,9 @@ def try_(context: Context, *, urls: tuple[str, ...], keep: bool | None, as_json:
 
     Exit code 1 if no source could be read.
     """
-    settings = context.settings()
 
     async def read() -> Trial:
+        settings = context.settings()
         with TemporaryDirectory(prefix="copydesk-try-") as folder:
             return await _read(_trial_settings(settings, Path(folder)), urls, sample=context.sample, silent=as_json)
 
