@@ -349,6 +349,14 @@ def test_edit_opens_editor_on_terminal(tmp_path):
     assert (result.code, result.out, result.err) == (0, "", "Nothing changed.\n")
 
 
+def test_ctrl_c_is_left_to_the_editor(tmp_path):
+    draft_id = create_draft(tmp_path)
+    interrupt = "import os, signal\nos.kill(os.getppid(), signal.SIGINT)\n"
+    result = edit_with_script(tmp_path, draft_id, f"{interrupt}path.write_text('My words.')")
+    assert result.code == 0, result
+    assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "My words."
+
+
 def test_text_is_saved_when_draft_changed(tmp_path):
     draft_id = create_draft(tmp_path)
     database = tmp_path / "copydesk.db"

@@ -54,6 +54,7 @@ from copydesk.model.item import Item
 from copydesk.model.page import Page
 from copydesk.model.requests import MAX_TEXT_LENGTH, CreatedDrafts, CreationMode, validate_create
 from copydesk.model.writer import ModelRequest
+from copydesk.tui.terminal.suspension import ignore_interrupts
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -364,7 +365,8 @@ def _write_in_editor() -> str:
 def _open_editor(path: Path, on_pause: Callable[[], object] = lambda: None) -> None:
     """Open the file in the user's editor, and call `on_pause` now and then. It is left in place if the editor fails."""
     try:
-        with subprocess.Popen((*get_editor_command(), str(path))) as process:  # noqa: S603 - the user's own editor
+        command = (*get_editor_command(), str(path))
+        with ignore_interrupts(), subprocess.Popen(command) as process:  # noqa: S603 - the user's own editor
             exit_code = _wait(process, on_pause)
     except (OSError, CopydeskError) as error:
         raise click.ClickException(f"Cannot start the editor: {error} Your text is saved in {path}.") from error
@@ -378,9 +380,6 @@ def _wait(process: "subprocess.Popen[bytes]", on_pause: Callable[[], object]) ->
             return process.wait(RENEWAL_INTERVAL)
         except subprocess.TimeoutExpired:
             on_pause()
-        except BaseException:
-            process.kill()
-            raise
 
 
 def _require_terminal(otherwise: str) -> None:
