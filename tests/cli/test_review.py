@@ -4,6 +4,7 @@ import io
 import json
 import socket
 import sys
+import tempfile
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
@@ -366,7 +367,7 @@ def test_text_is_saved_when_draft_changed(tmp_path):
         "path.write_text('My words.')\nimport sqlite3\n"
         f"with sqlite3.connect({str(database)!r}) as other:\n    other.execute('UPDATE draft SET version = 9')",
     )
-    assert_one_line_error(result, 4)
+    assert result.code == 4
     saved = Path(result.err.split("Your text is saved in ")[1].strip().rstrip("."))
 
     assert "changed in the meantime" in result.err
@@ -393,16 +394,44 @@ def test_editor_does_not_open_for_rejected_draft(tmp_path):
     assert not (tmp_path / "opened").exists()
 
 
-def test_text_is_saved_when_draft_is_invalid(tmp_path):
-    editor = tmp_path / "editor.py"
-    editor.write_text("import sys, pathlib\npathlib.Path(sys.argv[1]).write_text('Many words.')")
-    with patch("copydesk.cli.draft._require_terminal"):
-        invalid_args = ("--tag", "x" * 51)
-        result = run_in_process(
-            tmp_path, "draft", "new", *invalid_args, EDITOR=f"{sys.executable} {editor}", TMPDIR=str(tmp_path)
-        )
+def test_edit_that_is_too_long_is_wrong_usage(tmp_path):
+    result = edit_with_script(tmp_path, create_draft(tmp_path), "path.write_text('x' * 50_001)")
+    assert result.code == 2
+    assert "text takes 1 to 50,000 characters" in result.err
 
-    saved_line, error_line = result.err.splitlines()
+
+def test_editor_that_cannot_be_started_is_named(tmp_path):
+    draft_id = create_draft(tmp_path)
+    with patch("copydesk.cli.draft._require_terminal"):
+        result = run_in_process(tmp_path, "draft", "edit", draft_id, EDITOR="missing-editor", TMPDIR=str(tmp_path))
+    assert_one_line_error(result, 1)
+    assert result.err.startswith("Error: Cannot start the editor. missing-editor: No such file or directory. Your")
+
+
+def write_with_script(home: Path, *args: str, script: str = "") -> CommandResult:
+    """Run `draft new` as on a terminal, with a Python script as the editor and temporary files in `home`."""
+    editor = home / "editor.py"
+    editor.write_text(f"import sys, pathlib\npathlib.Path(sys.argv[1]).write_text('Many words.')\n{script}")
+    with patch("copydesk.cli.draft._require_terminal"), patch.object(tempfile, "tempdir", str(home)):
+        return run_in_process(home, "draft", "new", *args, EDITOR=f"{sys.executable} {editor}")
+
+
+def test_text_is_saved_when_the_desk_cannot_be_opened(tmp_path):
+    result = write_with_script(tmp_path, script=f"pathlib.Path({str(tmp_path)!r}, 'settings.toml').write_text('x')")
+    _, saved_line = result.err.splitlines()
+    path = Path(saved_line.removeprefix("Your text is saved in ").rstrip("."))
+    assert (result.code, path.read_text()) == (2, "Many words.")
+
+
+def test_no_file_is_left_of_a_text_that_was_stored(tmp_path):
+    assert write_with_script(tmp_path).code == 0
+    assert list(tmp_path.glob("draft-*")) == []
+
+
+def test_text_is_saved_when_draft_is_invalid(tmp_path):
+    result = write_with_script(tmp_path, "--tag", "x" * 51)
+
+    error_line, saved_line = result.err.splitlines()
     path = Path(saved_line.removeprefix("Your text is saved in ").rstrip("."))
     assert (result.code, path.read_text()) == (2, "Many words.")
     assert "--tag takes" in error_line
@@ -631,7 +660,7 @@ subprocess.run([*command, '--take-over'], env=environment, check=True, stdout=su
 """
     result = edit_with_script(tmp_path, draft_id, script)
 
-    assert_one_line_error(result, 4)
+    assert result.code == 4
     assert "Your text is saved in" in result.err
     assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "By Ben."
 

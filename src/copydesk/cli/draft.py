@@ -6,8 +6,8 @@ Images of a new draft are given as options: files, URLs, and one made by an imag
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import reduce
 from itertools import zip_longest
 from pathlib import Path
@@ -35,7 +35,7 @@ from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_confidence, format_time, print_table
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
 from copydesk.editor import create_temporary_file, get_editor_command, read_edited_file, without_added_newline
-from copydesk.errors import ConflictError, CopydeskError, InvalidError
+from copydesk.errors import CopydeskError, InvalidError
 from copydesk.model.activity import EditLease
 from copydesk.model.confidence import DecisionProgress
 from copydesk.model.draft import (
@@ -248,32 +248,30 @@ def new(  # noqa: PLR0913 - one argument an option
         platforms = context.run(lambda desk: parse_platforms(desk, "--platform", platforms))
     request: dict[str, object] = {"url": url, "prompt": prompt, "tags": tags, "targetPlatforms": platforms}
     image_options = parse_image_options(images, alts, ai_image, provider)
-    editor_text = None
+    editor_file = None
     if url is None and prompt is None:
         if len(formats) > 1:
             raise click.UsageError("A text takes one --format; use several with --url or --prompt only.")
         own_text = _text_argument(text, file)
-        editor_text = _write_in_editor() if own_text is None else None
-        request |= {"text": editor_text if own_text is None else own_text, "format": formats[0] if formats else None}
+        if own_text is None:
+            own_text, editor_file = _write_in_editor()
+        request |= {"text": own_text, "format": formats[0] if formats else None}
     else:
         request |= {"text": text if file is None else _text_argument(text, file), "formats": formats or None}
 
     async def work(desk: "Desk") -> tuple[CreatedDrafts, tuple[Draft, ...], dict[str, str]]:
         try:
             creation = await create_with_images(desk, request, image_options)
-        except CopydeskError as error:
-            if editor_text:
-                click.echo(f"Your text is saved in {create_temporary_file(editor_text)}.", err=True)
-            if isinstance(error, InvalidError):
-                raise rename_fields(error, _image_field_names(image_options)) from None
-            raise
+        except InvalidError as error:
+            raise rename_fields(error, _image_field_names(image_options)) from None
         # Direct mode has its text already; in generate mode wait, unless the daemon is to write it.
         drafts: tuple[Draft, ...] = ()
         if creation.mode is not CreationMode.DIRECT and not no_wait:
             creation, drafts = await wait_for_new(desk, creation)
         return creation, drafts, await shorten_drafts(desk, [created.id for created in creation.drafts])
 
-    creation, drafts, short_ids = context.run(work)
+    with _kept_until_stored(editor_file):
+        creation, drafts, short_ids = context.run(work)
     _print_creation(creation, short_ids, as_json=as_json)
     print_missing_alt(context, creation.drafts[0].images)
     print_writer_notes(drafts)
@@ -351,15 +349,29 @@ def _text_argument(text: str | None, file: TextIO | None) -> str | None:
     return content.removeprefix("\ufeff")
 
 
-def _write_in_editor() -> str:
+def _write_in_editor() -> tuple[str, Path]:
+    """Return the text that the user wrote, and the file that still has it."""
     _require_terminal("Pass a text, --file, --url or --prompt; --file - reads standard input.")
     path = create_temporary_file("")
     _open_editor(path)
     text = without_added_newline(read_edited_file(path), "")
-    path.unlink()
     if not text.strip():
+        path.unlink()
         raise click.UsageError("The text is empty; no draft was created.")
-    return text
+    return text, path
+
+
+@contextmanager
+def _kept_until_stored(path: Path | None) -> Iterator[None]:
+    """Delete the file with the user's text at the end; if the block fails for any reason, print where the text is."""
+    try:
+        yield
+    except BaseException:
+        if path is not None:
+            click.echo(f"Your text is saved in {path}.", err=True)
+        raise
+    if path is not None:
+        path.unlink()
 
 
 def _open_editor(path: Path, on_pause: Callable[[], object] = lambda: None) -> None:
@@ -369,7 +381,8 @@ def _open_editor(path: Path, on_pause: Callable[[], object] = lambda: None) -> N
         with ignore_interrupts(), subprocess.Popen(command) as process:  # noqa: S603 - the user's own editor
             exit_code = _wait(process, on_pause)
     except (OSError, CopydeskError) as error:
-        raise click.ClickException(f"Cannot start the editor: {error} Your text is saved in {path}.") from error
+        reason = f"{error.filename}: {error.strerror}." if isinstance(error, OSError) else str(error)
+        raise click.ClickException(f"Cannot start the editor. {reason} Your text is saved in {path}.") from error
     if exit_code:
         raise click.ClickException(f"The editor exited with code {exit_code}. Your text is saved in {path}.")
 
@@ -405,10 +418,10 @@ def _edit_in_editor(context: Context, draft_id: str, *, take_over: bool) -> tupl
     def renew() -> None:
         # Only what was saved in the editor is seen; without that nobody may be writing.
         nonlocal saved_at
-        if path.exists() and path.stat().st_mtime_ns != saved_at:
-            saved_at, typed = path.stat().st_mtime_ns, path.read_text(encoding="utf-8", errors="replace")
-            # Whoever took the edit over is named when the text is saved.
-            with suppress(SystemExit):
+        # The editor may be replacing the file. Whoever took the edit over is named when the text is saved.
+        with suppress(OSError, SystemExit):
+            if path.stat().st_mtime_ns != saved_at:
+                saved_at, typed = path.stat().st_mtime_ns, read_edited_file(path)
                 context.run(lambda desk: desk.drafts.activity.renew_edit(draft_id, lease.id, typed))
 
     _open_editor(path, renew)
@@ -419,15 +432,11 @@ def _edit_in_editor(context: Context, draft_id: str, *, take_over: bool) -> tupl
         return None
 
     async def save(desk: "Desk") -> tuple[Draft, str]:
-        short_id = await shorten_draft(desk, draft_id)
-        try:
-            return await desk.drafts.edit(draft_id, text, expected_version=original.version), short_id
-        except CopydeskError as error:
-            raise ConflictError(str(error), hint=f"Your text is saved in {path}.") from error
+        edited = await desk.drafts.edit(draft_id, text, expected_version=original.version)
+        return edited, await shorten_draft(desk, draft_id)
 
-    changed = context.run(save)
-    path.unlink()
-    return changed
+    with _kept_until_stored(path):
+        return context.run(save)
 
 
 def _print_creation(creation: CreatedDrafts, short_ids: Mapping[str, str], *, as_json: bool) -> None:
