@@ -56,6 +56,7 @@ FILTER_CASES = [
     (("--scheduled-before", "2026-12-04 09:00"), set()),
     (("--scheduled-before", "2026-12-04T10:00:01+01:00"), {"Story 2"}),
     (("--scheduled-after", format_iso(NOW), "--scheduled-before", "in 200 weeks"), {"Story 2"}),
+    (("--scheduled-after", "30 nov 2019 9:00"), {"Story 2"}),
     (("--source-type", "rss"), ALL_TITLES),
     (("--source-type", "manual"), set()),
     (("--format", "BLOG"), set()),

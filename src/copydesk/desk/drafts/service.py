@@ -385,14 +385,14 @@ class Drafts:
     async def parse_time(self, text: str, *, field: str) -> datetime:
         """Parse a time for a filter, in the user's time zone: ISO 8601, a date, or a phrase such as "fri 9".
 
-        A date alone is its start. Raise InvalidError naming `field` for anything else.
+        It may be in the past. A date alone is its start. Raise InvalidError naming `field` for anything else.
         """
         zone = await self._ctx.read(schedule.get_time_zone)
         try:
             parsed = datetime.fromisoformat(text.strip())
         except ValueError:
             # Not ISO 8601: parse it as a phrase.
-            return parse_time(text, zone, self._ctx.clock(), field=field).at
+            return parse_time(text, zone, self._ctx.clock(), field=field, allow_past=True).at
         try:
             return instant_of_wall(parsed, zone) if parsed.tzinfo is None else parsed.astimezone(UTC)
         except OverflowError:
