@@ -6,7 +6,9 @@ from copydesk.errors import InvalidError, NotFoundError
 from copydesk.model.rehearsal import ItemFate, describe_drafted, describe_reason
 from desk_fixtures import (
     URL_ONE,
+    URL_TWO,
     FakeWeb,
+    Watch,
     create_source,
     entry,
     feed,
@@ -98,6 +100,22 @@ async def test_item_before_the_first_fetch_is_history(tmp_path):
         await desk.pipeline.run()
         found = await fate(desk, 60)
     assert (found.fate, "older than 48 hours" in found.why) == (ItemFate.HISTORY, True)
+
+
+async def test_story_whose_draft_was_deleted(tmp_path):
+    web, clock, headline = FakeWeb(), Watch(), "Harbour bridge collapses in Port Ellery after storm"
+    web.put(URL_ONE, feed(entry(1, title=headline)))
+    web.put(URL_TWO, feed())
+    async with open_desk_at(tmp_path, web, clock) as desk:
+        first = await create_source(desk)
+        await create_source(desk, URL_TWO)
+        await desk.pipeline.run()
+        web.put(URL_TWO, feed(entry(2, title=headline)))
+        clock.advance(600)
+        await desk.pipeline.run()
+        await desk.sources.delete(first.id)
+        found = await fate(desk, 2)
+    assert (found.fate, found.why) == (ItemFate.MERGED, "Its story was drafted; the draft was deleted since.")
 
 
 async def test_item_that_matches_no_interest_waits_and_is_not_drafted(tmp_path):

@@ -25,7 +25,7 @@ from copydesk.desk.saved_ranking import apply_change, build_profile, load_settin
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import STATUS_LABELS
-from copydesk.model.item import DECLINED_REASON, FAILED_REASON, Item, ItemState
+from copydesk.model.item import DECLINED_REASON, FAILED_REASON, STORY_DRAFTED_REASON, Item, ItemState
 from copydesk.model.ranking import ChangeRanking, RankingProfile
 from copydesk.model.rehearsal import (
     Explanation,
@@ -141,6 +141,8 @@ class Rankings:
             hours = self._ctx.settings.pipeline.first_fetch_hours
             why = f"It was older than {hours} hours when {item.source_name} was first fetched."
             return _explanation(found, ItemFate.HISTORY, why)
+        if item.state is ItemState.DUPLICATE and reason == STORY_DRAFTED_REASON:
+            return _explanation(found, ItemFate.MERGED, "Its story was drafted; the draft was deleted since.")
         if item.state is ItemState.DUPLICATE:
             return _explanation(found, ItemFate.MERGED, f"It is part of a story that is {reason}." if reason else "")
         if item.state is ItemState.DRAFTED:

@@ -56,6 +56,8 @@ class Entry(Struct, frozen=True, gc=False):
 
 DECLINED_REASON, FAILED_REASON = "not drafted: ", "drafting failed: "
 """Beginnings of the reason why a writer made no draft of an item: it had nothing to write, or could not."""
+STORY_DRAFTED_REASON = "its story already has a draft"
+"""The reason of a duplicate that came after the draft of its story."""
 
 
 class ItemState(StrEnum):

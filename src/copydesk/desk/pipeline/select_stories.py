@@ -16,7 +16,7 @@ from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.desk.pipeline.ranking_inputs import NOVELTY_WINDOW, load_ranking_inputs, ranking_context
 from copydesk.desk.saved_ranking import load_settings
 from copydesk.ingest.registry import SOURCE_TYPES
-from copydesk.model.item import Item, ItemState, digest
+from copydesk.model.item import STORY_DRAFTED_REASON, Item, ItemState, digest
 from copydesk.model.rule import RuleKind
 from copydesk.model.run import RunRequest, Stage
 from copydesk.model.source import Source, SourceConfig
@@ -83,7 +83,7 @@ def _save_outcomes(
     drafted = drafts.find_drafted_stories(conn, user_id, sorted({item.story_id for item in passed}))
     # Another process may have drafted the story since these items were loaded.
     late_outcomes = [
-        (item.id, ItemState.DUPLICATE, "its story already has a draft") for item in passed if item.story_id in drafted
+        (item.id, ItemState.DUPLICATE, STORY_DRAFTED_REASON) for item in passed if item.story_id in drafted
     ]
     items.set_outcomes(conn, user_id, [*outcomes, *late_outcomes])
     return drafted
