@@ -32,9 +32,9 @@ print(sorted(imported & {"sqlalchemy", "textual", "httpx", "rich", "psycopg"}))
 """
 
 
-def complete(home: Path, *words: str) -> list[tuple[str, str]]:
+def complete(home: Path, *words: str, **variables: str) -> list[tuple[str, str]]:
     """Return what is offered for the last word, with its description, as zsh gets it."""
-    options = {"comp_words": " ".join(["copydesk", *words]), "comp_cword": str(len(words))}
+    options = {"comp_words": " ".join(["copydesk", *words]), "comp_cword": str(len(words)), **variables}
     result = run_in_process(home, _copydesk_complete="zsh_complete", **options)
     assert (result.code, result.err) == (0, ""), result
     lines = result.out.splitlines()
@@ -149,6 +149,19 @@ def test_ids_are_offered_newest_first(tmp_path: Path) -> None:
     assert complete(tmp_path, "schedule", "conflicts", "--exclude", "") == offered
     assert complete(tmp_path, "draft", "list", "--source", "") == []
     assert complete(tmp_path, "--home", str(tmp_path / "other"), "draft", "show", "") == []
+
+
+def test_ids_are_those_of_the_desk_in_the_environment(tmp_path: Path) -> None:
+    create_draft(tmp_path, "The owner's.")
+    run_in_process(tmp_path, "user", "add", "anna")
+    run_in_process(tmp_path, "--user", "anna", "draft", "new", "Anna's.")
+    run_in_process(tmp_path, "--sample", "draft", "list")
+
+    of_anna = complete(tmp_path, "draft", "show", "", copydesk_user="anna")
+    of_sample = complete(tmp_path, "source", "show", "", copydesk_sample="1")
+
+    assert [text for _, text in of_anna] == ["needs review: Anna's."]
+    assert of_sample == complete(tmp_path, "--sample", "source", "show", "")
 
 
 def test_sources_are_offered_for_a_run(tmp_path: Path) -> None:

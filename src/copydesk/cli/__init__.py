@@ -193,13 +193,9 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     pipeline and prints the drafts.
     """
     # Imported here, not at the top: --help and --version need click only.
-    from copydesk.cli.context import SAMPLE_VARIABLE, USER_VARIABLE, Context  # noqa: PLC0415
+    from copydesk.cli.context import Context  # noqa: PLC0415
 
-    # Another folder named on the command line is another desk, which the variables say nothing about.
-    if home is None:
-        user = user or os.environ.get(USER_VARIABLE) or None
-        sample = sample or bool(os.environ.get(SAMPLE_VARIABLE))
-    ctx.obj = Context(home=home, sample=sample, debug=debug, user=user)
+    ctx.obj = Context.from_options(home=home, sample=sample, user=user, debug=debug)
     has_run_options = bool(source_ids or formats or max_drafts is not None or due or as_json)
     _validate_options(
         ctx.invoked_subcommand, run_pipeline=run_pipeline, has_run_options=has_run_options, web=web, port=port
@@ -224,7 +220,7 @@ def copydesk(  # noqa: PLR0913 - one argument an option
         run.run_pipeline(
             ctx.obj, as_json=as_json, source_ids=source_ids, formats=formats, max_drafts=max_drafts, due=due
         )
-    elif sample:
+    elif ctx.obj.sample:
         run.run_sample(ctx.obj)
     else:
         reason = ' (TERM is "dumb": it cannot move the cursor)' if os.environ.get("TERM") == "dumb" else ""

@@ -73,6 +73,15 @@ class Context:
         self.adds_sample_history = False
         """Give a new sample desk posts, a schedule and experiments, too: to look around, not for a single command."""
 
+    @classmethod
+    def from_options(cls, *, home: Path | None, sample: bool, user: str | None, debug: bool = False) -> "Context":
+        """Return the context that the options of `copydesk` name, or the variables in their place."""
+        # Another folder named on the command line is another desk, which the variables say nothing about.
+        if home is None:
+            user = user or os.environ.get(USER_VARIABLE) or None
+            sample = sample or bool(os.environ.get(SAMPLE_VARIABLE))
+        return cls(home=home, sample=sample, debug=debug, user=user)
+
     def settings(self) -> Settings:
         """Load the settings; the sample desk has a folder of its own."""
         settings = settings_module.load(home=self._settings_home)

@@ -132,7 +132,7 @@ def _read_desk(ctx: click.Context, load: Callable[["Desk"], Awaitable[Iterable[T
     """Return what `load` finds on the desk that the command line names. Nothing is printed into the user's prompt."""
     options = ctx.find_root().params
     # Made here: while the shell completes, click parses the options but does not call the group.
-    context = Context(home=options["home"], sample=options["sample"], debug=False, user=options["user"])
+    context = Context.from_options(home=options["home"], sample=options["sample"], user=options["user"])
 
     async def read() -> Iterable[T]:
         async with context.desk() as desk:

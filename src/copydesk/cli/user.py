@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def complete_users(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the users whose names begin like this. Nothing is printed into the user's prompt."""
     options = ctx.find_root().params
-    context = Context(home=options.get("home"), sample=bool(options.get("sample")), debug=False)
+    context = Context.from_options(home=options.get("home"), sample=bool(options.get("sample")), user=None)
 
     async def load() -> tuple[User, ...]:
         async with context.desks() as desks:
