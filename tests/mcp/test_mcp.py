@@ -81,6 +81,12 @@ async def test_tools_are_those_of_the_scope(service):
     assert tools >= FORBIDDEN
 
 
+async def test_bulk_tool_offers_the_actions_of_bulk(service):
+    async with agent(service, Scope.REVIEW) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert tools["change_drafts"].input_schema["properties"]["action"]["enum"] == ["approve", "reject", "archive"]
+
+
 async def test_references_of_schemas_resolve(service):
     async with agent(service, Scope.PUBLISH) as client:
         for tool in (await client.list_tools()).tools:

@@ -138,8 +138,9 @@ class ToolTable:
 
 
 def _limit_actions(properties: Json, scope: Scope) -> None:
-    """Offer only the actions that the scope covers. The service refuses the others anyway."""
-    allowed = [action.value for action, needed in ACTION_SCOPES.items() if scope.covers(needed)]
+    """Offer only those of the operation's actions that the scope covers. The service refuses the others anyway."""
+    actions = properties["action"].get("enum", ACTION_SCOPES)
+    allowed = [action.value for action, needed in ACTION_SCOPES.items() if action in actions and scope.covers(needed)]
     properties["action"] = {"type": "string", "enum": allowed}
 
 
