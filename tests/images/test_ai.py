@@ -94,9 +94,10 @@ async def test_image_url_must_be_web_address(url):
         (image_response(b"<svg/>"), "SVG"),
         (image_response(PICTURE.ljust(MAX_BYTES + 1, b"\0")), "larger than 20 MB"),
         (b"[" * 100_000, "returned no image"),
+        (b'{"unknown": ' + b"[" * 100_000, "returned no image"),
         (b" " * (MAX_BYTES * 2), "larger than 20 MB"),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 async def test_response_without_image_is_an_error(body, message):
     with pytest.raises(ImageError, match=message):

@@ -147,7 +147,7 @@ def _parse_response(response: HttpResponse, generator: Generator) -> _GeneratedI
     """Return the first image of the response."""
     try:
         images = msgspec.json.decode(response.body, type=_ImagesResponse).data
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         images = []
     if not images or not (images[0].b64_json or images[0].url):
         raise ImageError(
@@ -197,7 +197,7 @@ def _server_message(response: HttpResponse) -> str:
     """Return the generator's error message as one line without credentials; empty if there is none."""
     try:
         error = msgspec.json.decode(response.body, type=_ErrorResponse).error
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ""
     # Some servers quote the request, and the message ends up in logs and on the screen.
     text = DEFAULT_REDACTION.redact(clean(error if isinstance(error, str) else error.message)).strip()
