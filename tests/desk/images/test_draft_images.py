@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from copydesk.desk.images.draft_images import load_images
-from copydesk.errors import ConflictError, ImageError, InvalidError
+from copydesk.errors import ConflictError, ImageError, InvalidError, StaleVersionError
 from copydesk.model.draft import DraftImage, ImageSource
 from copydesk.posting.bluesky import Bluesky
 from copydesk.posting.fake import FakePlatform
@@ -317,3 +317,20 @@ async def test_alt_text_and_image_can_be_edited(tmp_path):
         await desk.drafts.reject(draft_id)
         with pytest.raises(ConflictError):
             await desk.drafts.images.describe(draft_id, "x")
+
+
+async def test_image_of_a_draft_approved_meanwhile_stays(tmp_path, monkeypatch):
+    async with open_desk_at(tmp_path) as desk:
+        image = {"url": "https://one.example/a.png", "source": "OG"}
+        created = await desk.drafts.create({"text": "With an image.", "images": [image]})
+        draft_id, write = created.drafts[0].id, desk._context.write_durable
+
+        async def write_after_approval(*work):
+            monkeypatch.setattr(desk._context, "write_durable", write)
+            await desk.drafts.approve(draft_id)
+            return await write(*work)
+
+        monkeypatch.setattr(desk._context, "write_durable", write_after_approval)
+        with pytest.raises(StaleVersionError):
+            await desk.drafts.images.describe(draft_id, None)
+        assert len((await desk.drafts.get(draft_id)).images) == 1

@@ -19,6 +19,7 @@ from copydesk.model.token import Scope
 from copydesk.model.transitions import status_after_edit
 from copydesk.store import draft_queries, draft_updates, drafts
 from copydesk.store.database import Transaction
+from copydesk.store.draft_updates import DraftSnapshot
 
 RENDER_TIMEOUT = 10.0
 """Seconds per image. Oversized files are refused before they are read, but a disk can be slow."""
@@ -69,7 +70,7 @@ class DraftImages:
             raise InvalidError(FieldError("alt", f"takes 1 to {MAX_ALT_LENGTH:,} characters"))
         snapshot = await self._ctx.read(draft_updates.load_snapshot, draft_id)
         with requiring(scope_of_edit(snapshot.status, snapshot.value("last_error"))):
-            return await self._ctx.write_durable(_set_alt, draft_id, alt and alt.strip(), position)
+            return await self._ctx.write_durable(_set_alt, snapshot, alt and alt.strip(), position)
 
     @needs(Scope.REVIEW)
     @operation
@@ -142,15 +143,16 @@ async def _render_thumbnail(read: Callable[[], bytes], *, first_frame: bool) -> 
         return _TIMED_OUT
 
 
-def _set_alt(conn: Transaction, user_id: str, draft_id: str, alt: str | None, position: int) -> Draft:
-    _check_editable(conn, user_id, draft_id)
+def _set_alt(conn: Transaction, user_id: str, snapshot: DraftSnapshot, alt: str | None, position: int) -> Draft:
+    # At the same version: if somebody has approved it since, the change needs another role.
+    _check_editable(conn, user_id, snapshot.id, expected_version=snapshot.version)
     if alt is None:
-        found = drafts.remove_image(conn, user_id, draft_id, position)
+        found = drafts.remove_image(conn, user_id, snapshot.id, position)
     else:
-        found = drafts.set_image_alt(conn, user_id, draft_id, position, alt)
+        found = drafts.set_image_alt(conn, user_id, snapshot.id, position, alt)
     if not found:
         raise InvalidError(FieldError("image", f"must be the number of one of the draft's images, not {position}"))
-    return without_item(draft_queries.load(conn, user_id, draft_id))
+    return without_item(draft_queries.load(conn, user_id, snapshot.id))
 
 
 def _attach(conn: Transaction, user_id: str, draft_id: str, request: AttachImage) -> Draft:
@@ -160,6 +162,6 @@ def _attach(conn: Transaction, user_id: str, draft_id: str, request: AttachImage
     return without_item(draft_queries.load(conn, user_id, draft_id))
 
 
-def _check_editable(conn: Transaction, user_id: str, draft_id: str) -> None:
-    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id)
+def _check_editable(conn: Transaction, user_id: str, draft_id: str, *, expected_version: int | None = None) -> None:
+    snapshot = draft_updates.load_snapshot(conn, user_id, draft_id, expected_version=expected_version)
     status_after_edit(snapshot.status, archived=snapshot.archived)
