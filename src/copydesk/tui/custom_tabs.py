@@ -73,7 +73,10 @@ class CustomTabs:
 
     def rename(self, name: str, new_name: str) -> None:
         """Rename a tab, which keeps its place. Raise OSError."""
-        self._write({new_name if other == name else other: tab for other, tab in self._load_saved().items()})
+        saved = self._load_saved()
+        # It is displayed here, even if another console has removed it.
+        saved.setdefault(name, self._saved[name])
+        self._write({new_name if other == name else other: tab for other, tab in saved.items()})
 
     def remove(self, name: str) -> None:
         """Remove a tab. Raise OSError."""
@@ -88,8 +91,14 @@ class CustomTabs:
             self._write({other: saved[other] for other in names})
 
     def _load_saved(self) -> dict[str, QueueTab]:
-        """Return the saved tabs as they are now: another console may have changed them."""
-        return self._saved if self._file is None else _load(self._file)[0]
+        """Return the saved tabs as they are now: another console may have changed them. Raise OSError."""
+        if self._file is None:
+            return self._saved
+        try:
+            return _read(self._file)
+        except msgspec.MsgspecError as error:
+            # Written again, the file would lose the tabs that can still be repaired by hand.
+            raise OSError(labels.tabs_file_unreadable(self._file.name, str(error))) from error
 
     def _write(self, tabs: dict[str, QueueTab]) -> None:
         """Write the file atomically: another console may read it now."""
@@ -106,13 +115,19 @@ def _load(file: Path | None) -> tuple[dict[str, QueueTab], str]:
     if file is None:
         return {}, ""
     try:
+        return _read(file), ""
+    except (OSError, msgspec.MsgspecError) as error:
+        return {}, labels.saved_tabs_unreadable(file.name, getattr(error, "strerror", None) or str(error))
+
+
+def _read(file: Path) -> dict[str, QueueTab]:
+    """Return the tabs of the file; none if it does not exist. Raise OSError or MsgspecError."""
+    try:
         with file.open("rb") as stream:
             tabs = msgspec.json.decode(stream.read(MAX_FILE_SIZE), type=dict[str, QueueTab])
     except FileNotFoundError:
-        return {}, ""
-    except (OSError, msgspec.MsgspecError) as error:
-        return {}, labels.saved_tabs_unreadable(file.name, getattr(error, "strerror", None) or str(error))
-    return {name: tab for name, tab in tabs.items() if not name_problem(name)}, ""
+        return {}
+    return {name: tab for name, tab in tabs.items() if not name_problem(name)}
 
 
 def tabs_file(settings: Settings, user: str | None) -> Path:

@@ -727,7 +727,12 @@ def tab_not_saved(reason: str) -> str:
 
 def saved_tabs_unreadable(file: str, reason: str) -> str:
     """Return the warning about a file with saved tabs that cannot be read."""
-    return f"The tabs that you saved are missing: {file} cannot be read: {reason}."
+    return f"The tabs that you saved are missing: {tabs_file_unreadable(file, reason)}."
+
+
+def tabs_file_unreadable(file: str, reason: str) -> str:
+    """Return why no tabs can be read, to continue a sentence."""
+    return f"{file} cannot be read: {reason}"
 
 
 def remove_tab_prompt(name: str) -> str:

@@ -152,6 +152,27 @@ async def test_unwritable_file_is_reported(ui: ReviewDriver, tmp_path: Path) -> 
     assert "Mine" not in tab_line(ui)
 
 
+@pytest.mark.parametrize(
+    "content", ['{"Mine": {"agents": true},}', '{"Mine": {"columns": []}}'], ids=["typo", "newer version"]
+)
+async def test_unreadable_file_is_not_overwritten(ui: ReviewDriver, tmp_path: Path, content: str) -> None:
+    (tmp_path / "tabs.json").write_text(content, encoding="utf-8")
+    await save_filter(ui, "Other", down=4)
+    assert ui.toasts[-1].startswith("The tabs were not saved: tabs.json cannot be read: ")
+    assert (tmp_path / "tabs.json").read_text(encoding="utf-8") == content
+
+
+async def test_tab_that_another_console_removed_is_kept_under_its_new_name(ui: ReviewDriver, tmp_path: Path) -> None:
+    await save_filter(ui, "Mine", down=4)
+    CustomTabs({}, tmp_path / "tabs.json").remove("Mine")
+    await ui.press("f", "e", "ctrl+u")
+    await type_text(ui, "Robots")
+    await ui.press("enter")
+    assert CustomTabs({}, tmp_path / "tabs.json").tabs == {"Robots": QueueTab(agents=True)}
+    await ui.press("left_square_bracket")
+    assert ui.screen.queue_pane.tab == tab_key("Sea")
+
+
 async def test_filter_without_choice_is_not_saved(ui: ReviewDriver) -> None:
     await ui.press("f", "ctrl+s")
     assert ui.toasts[-1:] == ["Nothing to save: choose a filter first."]
