@@ -137,6 +137,11 @@ def test_several_ids_print_bulk_result(tmp_path):
     assert run_ok(tmp_path, "draft", "unapprove", second, second).endswith("unapproved, now needs review.\n")
 
 
+def test_failures_of_a_bulk_name_commands_for_this_desk(tmp_path):
+    result = run_in_process(tmp_path, "--user", "owner", "draft", "archive", create_draft(tmp_path), UNKNOWN_ID)
+    assert result.err.endswith("List all drafts: `copydesk --user owner draft list`.\n")
+
+
 def test_refused_action_lists_possible_actions(tmp_path):
     draft_id = create_draft(tmp_path)
     for command in ("unschedule", "unapprove"):

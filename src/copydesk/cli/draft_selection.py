@@ -223,6 +223,7 @@ def print_changed(changed: Draft, short_id: str, outcome: str, *, time_text: str
 
 
 def print_outcome(
+    context: Context,
     outcome: str,
     succeeded: Sequence[str],
     failed: Sequence[BulkFailure],
@@ -230,14 +231,18 @@ def print_outcome(
     stopped_by: str | None = None,
 ) -> None:
     """Print the outcome for many drafts: the totals on stdout, failures on stderr, but one line for `stopped_by`."""
+
+    def text_of(message: str) -> str:
+        return clean(context.with_desk_options(message))
+
     click.echo(f"{len(succeeded)} {outcome}{f', {len(failed)} failed' if failed else ''}.")
     refused = [failure for failure in failed if failure.text != stopped_by]
     for failure in refused[:MAX_PRINTED_FAILURES]:
-        click.echo(f"{clean(short_ids[failure.id])}: {clean(failure.text)}", err=True)
+        click.echo(f"{clean(short_ids[failure.id])}: {text_of(failure.text)}", err=True)
     if len(refused) > MAX_PRINTED_FAILURES:
         click.echo(f"And {len(refused) - MAX_PRINTED_FAILURES} more.", err=True)
     if stopped_by is not None:
-        click.echo(f"{plural(len(failed) - len(refused), 'draft')} not changed: {clean(stopped_by)}", err=True)
+        click.echo(f"{plural(len(failed) - len(refused), 'draft')} not changed: {text_of(stopped_by)}", err=True)
 
 
 def exit_code_of(succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> int:
@@ -349,7 +354,7 @@ def _run_bulk(
     if as_json:
         print_json(outcome)
     else:
-        print_outcome(RESULT_PHRASES[action], succeeded, failed, short_ids, outcome.stopped_by)
+        print_outcome(context, RESULT_PHRASES[action], succeeded, failed, short_ids, outcome.stopped_by)
     print_writer_notes(followed_up)
     unwritten = print_unwritten(context, followed_up, short_ids, regenerated=True)
     # A text that was not written has no code of its own.

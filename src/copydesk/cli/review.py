@@ -220,7 +220,7 @@ def restore(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json(bulk_response(result))
     else:
-        print_outcome("restored", result.succeeded, result.failed, short_ids, result.stopped_by)
+        print_outcome(context, "restored", result.succeeded, result.failed, short_ids, result.stopped_by)
     sys.exit(exit_code_of(result.succeeded, result.failed))
 
 
@@ -333,14 +333,19 @@ def resume(context: Context, *, to_undo: bool, to_keep: bool, as_json: bool) -> 
         print_json([outcome for _, outcome in results if outcome])
     else:
         for bulk, outcome in results:
-            _print_resumed(bulk, outcome, short_ids, undone=to_undo)
+            _print_resumed(context, bulk, outcome, short_ids, undone=to_undo)
     outcomes = [outcome.results for _, outcome in results if outcome]
     succeeded = [draft_id for outcome in outcomes for draft_id in outcome.succeeded]
     sys.exit(exit_code_of(succeeded, [failure for outcome in outcomes for failure in outcome.failed]))
 
 
 def _print_resumed(
-    bulk: InterruptedBulk, outcome: BulkOutcome | None, short_ids: Mapping[str, str], *, undone: bool
+    context: Context,
+    bulk: InterruptedBulk,
+    outcome: BulkOutcome | None,
+    short_ids: Mapping[str, str],
+    *,
+    undone: bool,
 ) -> None:
     if outcome is None:
         click.echo(f"Kept {plural(bulk.changed, 'changed draft')}.")
@@ -351,7 +356,7 @@ def _print_resumed(
         # Undoing an undo is a redo.
         verb = "redid" if (bulk.kind is EventKind.REDO) != undone and bulk.kind is not EventKind.CHANGE else "undid"
         text = f"drafts: {verb} {COMMAND_NAMES.get(bulk.action, bulk.action)}"
-    print_outcome(text, outcome.results.succeeded, outcome.results.failed, short_ids, outcome.stopped_by)
+    print_outcome(context, text, outcome.results.succeeded, outcome.results.failed, short_ids, outcome.stopped_by)
 
 
 @command(examples=("copydesk draft history 1f9c2a",))
@@ -405,7 +410,7 @@ def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, bu
         print_json(bulk_response(result))
     else:
         drafts = "draft" if len(result.succeeded) == 1 else "drafts"
-        print_outcome(f"{drafts}: {message}", result.succeeded, result.failed, short_ids, result.stopped_by)
+        print_outcome(context, f"{drafts}: {message}", result.succeeded, result.failed, short_ids, result.stopped_by)
     sys.exit(exit_code_of(result.succeeded, result.failed))
 
 
