@@ -1202,6 +1202,11 @@ def posted_hint() -> str:
     return "Paste the URL of the post, or leave it empty."
 
 
+def invalid_url(problem: str) -> str:
+    """Return the line below the prompt for the URL after `problem` was found with it."""
+    return f"The URL {problem}. It may stay empty."
+
+
 def unknown_outcome(account: str, *, is_final: bool) -> str:
     """Return what a draft's page says about a delivery of unknown outcome, with the keys that resolve it."""
     if is_final:

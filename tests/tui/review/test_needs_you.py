@@ -99,6 +99,18 @@ async def test_mark_as_posted_takes_a_url(tmp_path: Path) -> None:
         assert ui.situations == ["rejected"]
 
 
+async def test_mark_as_posted_asks_again_for_an_invalid_url(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path) as ui:
+        await ui.press("m")
+        await type_text(ui, "fake.example/me/7")
+        await ui.press("enter")
+        assert "The URL must start with https:// or http://. It may stay empty." in ui.text
+        await ui.press("home")
+        await type_text(ui, "https://")
+        await ui.press("enter")
+        assert ui.toasts == ["fake:me: marked as posted"]
+
+
 async def test_send_again_warns_and_asks(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path) as ui:
         await ui.press("p")

@@ -52,20 +52,28 @@ class DeliveryAnswers:
         self._screen = screen
         self._report = report
 
-    def mark_posted(self, delivery: "DeliveryReport") -> None:
-        """Ask for the URL, which may stay empty, and mark the delivery as posted."""
+    def mark_posted(self, delivery: "DeliveryReport", url: str = "", hint: str = "") -> None:
+        """Ask for the URL, which may stay empty, and mark the delivery as posted.
+
+        `url` and `hint` are the rejected URL and why, on a second try.
+        """
 
         def on_answer(url: str | None) -> None:
             if url is not None:
                 work = partial(self._save_posted, delivery, url.strip())
                 self._screen.app.enqueue_write(work, hold_keys=Hold.RESULT)
 
-        dialog = PromptDialog(labels.posted_question(delivery.account), hint=labels.posted_hint())
+        dialog = PromptDialog(labels.posted_question(delivery.account), value=url, hint=hint or labels.posted_hint())
         self._screen.app.push_if_current(self._screen, dialog, on_answer)
 
     async def _save_posted(self, delivery: "DeliveryReport", url: str, desk: "Desk") -> None:
-        await desk.posting.mark_posted(delivery.id, url)
-        self._report(labels.marked_as_posted(delivery.account), "information")
+        try:
+            await desk.posting.mark_posted(delivery.id, url)
+        except InvalidError as error:
+            # Ask again, with the rejected URL in the line and the error below it.
+            self._screen.app.call_later(self.mark_posted, delivery, url, labels.invalid_url(error.errors[0].message))
+        else:
+            self._report(labels.marked_as_posted(delivery.account), "information")
 
     def send_again(self, delivery: "DeliveryReport") -> None:
         """Send the missing posts."""
