@@ -1304,9 +1304,9 @@ def redo_hint() -> str:
     return f"{key_label('review.redo')} redo"
 
 
-def action_done(action: str, detail: str) -> str:
-    """Return the result of an action and its details: `approved`, `scheduled for Thu 12 Feb, 09:00`."""
-    return f"{DONE[action]} {detail}".strip()
+def action_done(action: str, detail: str, *, approved_first: bool = False) -> str:
+    """Return the result of an action and its details: `approved`, `approved and scheduled for Thu 12 Feb 09:00`."""
+    return f"{'approved and ' if approved_first else ''}{DONE[action]} {detail}".strip()
 
 
 def actions_done(counts: Mapping[str, int]) -> str:

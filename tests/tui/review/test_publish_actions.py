@@ -33,7 +33,7 @@ async def test_schedule_to_next_slot_undoes_in_two_steps(tmp_path: Path) -> None
         await review.press("s")
         assert await review.get_status(first.id) is Status.SCHEDULED
         assert review.current.id != first.id
-        assert "Scheduled for Wed 11 Feb 09:00 · u undo" in review.toasts[-1]
+        assert review.toasts[-1] == "Approved and scheduled for Wed 11 Feb 09:00 · u undo"
         await review.press("u")
         assert await review.get_status(first.id) is Status.APPROVED
         await review.press("u")

@@ -73,6 +73,8 @@ class Outcome(NamedTuple):
     """The error of the database that ended a bulk action."""
     refused: bool = False
     """True if it failed only because the draft's status does not allow the action."""
+    approved_first: bool = False
+    """True if the action needed an approval, which is a change of its own for undo."""
 
     @property
     def status(self) -> Status | None:
@@ -82,7 +84,7 @@ class Outcome(NamedTuple):
 
 def describe_action(outcome: Outcome) -> str:
     """Return the result of the action and its details: `approved`, `scheduled for Thu 12 Feb, 09:00`."""
-    return labels.action_done(outcome.action, outcome.detail)
+    return labels.action_done(outcome.action, outcome.detail, approved_first=outcome.approved_first)
 
 
 def describe_bulk(outcome: Outcome) -> str:
@@ -345,7 +347,9 @@ class ActionRunner:
                 self.screen.call_later(self._return_to, draft, change.moved_to)
             return
         self.changes.record(draft, changed)
-        outcome = Outcome(change_name(request.action), (draft.id,), detail=detail, names=names)
+        outcome = Outcome(
+            change_name(request.action), (draft.id,), detail=detail, names=names, approved_first=len(change.steps) > 1
+        )
         states = {draft.id: DraftState.of(changed)}
         self.finish(
             ActionResult(
