@@ -432,7 +432,7 @@ NEEDS_YOU_TAB = "needs_you"
 NEEDS_YOU = "Needs you"
 NO_DELIVERY_IN_DOUBT = "No delivery has an unknown outcome."
 NEEDS_YOU_SHORT = "Needs"
-"""The tab's abbreviation, as in TABS. The tab is shown while a delivery needs the user."""
+"""The abbreviation of the tab, as in TABS, and of the top line. The tab is shown while a delivery needs the user."""
 NEEDS_YOU_DETAILS = "Details"
 NOTHING_NEEDS_YOU = "Nothing needs you"
 NO_ACCOUNT_CONNECTED = "no account connected"
@@ -1185,6 +1185,11 @@ def price(account: str, amount: object, currency: str) -> str:
 def needs_you(count: int) -> str:
     """Return the screen's name with its number of entries, for the top line: `Needs you (2)`."""
     return f"{NEEDS_YOU} ({count:,})"
+
+
+def needs_you_short(count: int) -> str:
+    """Return the screen's name with its number of entries, for a narrow top line: `Needs (2)`."""
+    return f"{NEEDS_YOU_SHORT} ({count:,})"
 
 
 def delivery_needs_you(account: str, known: str) -> str:

@@ -325,6 +325,6 @@ async def test_missing_account_says_what_waits_and_opens_the_form(
 
 async def test_tab_fits_a_small_terminal(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path, size=(40, 12)) as ui:
-        assert "Needs you (2)" in ui.lines[0]
+        assert "0 Needs (2)" in ui.lines[0]
         assert ui.lines[1].strip() == "Needs you 2"
         assert "fake:me" in ui.text

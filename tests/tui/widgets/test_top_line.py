@@ -57,7 +57,7 @@ async def test_screens_keep_their_names_beside_two_notices(news: tuple[str, str]
         assert "1 Review  2 Sched.  3 Sources  4 Exper.  5 Engag.  6 Setup  " in line
         signs = {
             "has_account": "6 no account",
-            "needs_user": r"Needs you \(2\)",
+            "needs_user": r"0 Needs( you)? \(2\)",
             "posting_paused": "posting paused",
             "problems": "!2|2 problems",
         }
@@ -70,7 +70,7 @@ async def test_screens_keep_their_names_beside_two_notices(news: tuple[str, str]
     ("width", "screens", "notices"),
     [
         (120, "2 Schedule  3 Sources", "0 Needs you (2)  Ctrl+L 2 problems"),
-        (80, "2 Sched.  3 Sources", "Needs you (2)  !2"),
+        (80, "2 Sched.  3 Sources", "0 Needs (2)  !2"),
     ],
 )
 async def test_notices_are_shortened_before_names_of_screens(width: int, screens: str, notices: str) -> None:
@@ -85,15 +85,16 @@ async def test_notices_are_shortened_before_names_of_screens(width: int, screens
 
 
 @pytest.mark.parametrize("screen", ["Experiments", "Engagement"])
-async def test_key_of_needs_you_stays_beside_a_long_name(screen: str) -> None:
+@pytest.mark.parametrize(("problems", "notices"), [(0, "0 Needs you (2)"), (2, "0 Needs (2)  !2")])
+async def test_key_of_needs_you_stays_beside_a_long_name(screen: str, problems: int, notices: str) -> None:
     app = Console(FakeDesk(1).open, clock=lambda: NOW)  # type: ignore[arg-type]
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until_idle(pilot)
         line = TopLine("sample", screen)
         await app.screen.mount(line)
-        app.needs_user = 2
+        app.needs_user, app.problems = 2, problems
         text = line.lines(78)[0].plain
-        assert text.endswith("  0 Needs you (2)")
+        assert text.endswith(f"  {notices}")
         assert "1 Review  2 Sched.  3 Sources  4 Exper.  5 Engag.  6 Setup" in text
 
 
@@ -101,7 +102,7 @@ async def test_key_of_needs_you_stays_beside_a_long_name(screen: str) -> None:
     ("width", "screen", "count", "notices"),
     [
         (80, "review", 1, "6  ingest 3/10  0 Needs you (1)"),
-        (40, "review", 2, "6  Needs you (2)"),
+        (40, "review", 2, "6  0 Needs (2)"),
         (40, "engagement", 12, "0 (12)"),
     ],
 )

@@ -71,7 +71,7 @@ class TopLine(StaticLines):
             (full, rights_in_words),
             (short, rights_in_words),
             (shortest, rights_in_words),
-            ([*full, *short], all_rights),
+            ([*full, *short, *shortest], all_rights),
             (numbered, self._partial_right_variants()),
         )
         for lefts, rights in attempts:
@@ -142,7 +142,8 @@ class TopLine(StaticLines):
             clocks = [Content.styled(text, "bad") for text in labels.CLOCK_DOUBT]
         if self.app.needs_user:
             need = Content.styled(labels.needs_you(self.app.needs_user), "warn")
-            needs = [self._key("console.needs_you") + need, need]
+            key = self._key("console.needs_you")
+            needs = [key + need, key + Content.styled(labels.needs_you_short(self.app.needs_user), "warn")]
             # They include the missing account.
             accounts = [*accounts, none]
         if problems := self.app.problems:
