@@ -2665,6 +2665,11 @@ def rules_empty() -> str:
     return f"No rules. {key_label('review.make_rule')} in Review makes one from the reason of a rejection."
 
 
+def ranking_not_reset() -> str:
+    """Return the refusal to reset a ranking that was not changed in the console or by a command."""
+    return f"Nothing to reset: no change is saved. {key_label('setup.edit')} changes the ranking."
+
+
 def rules_removed_by() -> str:
     """Return how a rule is removed."""
     return f"{key_label('setup.edit')} opens a rule; its state “delete” removes it."

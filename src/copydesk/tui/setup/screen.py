@@ -253,7 +253,7 @@ class SetupScreen(DeskScreen):
         has_rules = setup is not None and bool(setup.rules)
         # Until they are loaded there may be some.
         no_account = labels.account_missing() if setup is not None and not setup.accounts else ""
-        not_saved = labels.RANKING_NOT_SAVED if setup is not None and not setup.ranking.saved else ""
+        not_reset = labels.ranking_not_reset() if setup is not None and not setup.ranking.saved else ""
         is_offline = writer is not None and writer.endpoint is None
         refusals: Mapping[str, Mapping[Section, str]] = {
             "setup.edit": {Section.RULES: "" if has_rules else labels.rules_empty()},
@@ -265,7 +265,7 @@ class SetupScreen(DeskScreen):
             "setup.remove": {
                 Section.ACCOUNTS: no_account,
                 Section.WRITER: labels.offline_writer_removed() if is_offline else "",
-                Section.RANKING: not_saved,
+                Section.RANKING: not_reset,
             },
         }
         return refusals.get(key_id, {}).get(self.section, "")
