@@ -2689,7 +2689,12 @@ def rule_changed(term: str) -> str:
 
 
 def rule_hint(reason: str) -> str:
-    return f"Reason: {reason}. {RULE_KIND_HINT}"
+    return f"Reason: {reason}{'' if reason.endswith(('.', '!', '?', '…')) else '.'} {RULE_KIND_HINT}"
+
+
+def rule_without_reason() -> str:
+    """Return the refusal to make a rule of a draft that was not rejected, or without a reason."""
+    return f"Only the reason of a rejection becomes a rule. {key_label('review.reject')} rejects and asks for one."
 
 
 CONFIDENCE_TITLE = "Confidence"

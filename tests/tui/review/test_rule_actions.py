@@ -39,7 +39,7 @@ async def test_why_explains_an_address(tmp_path: Path) -> None:
 async def test_rule_is_made_of_the_reason_of_a_rejection(tmp_path: Path) -> None:
     async with open_review(tmp_path) as ui:
         await ui.press("W")
-        await wait_for_text(ui, "The draft was not rejected with a reason.")
+        await wait_for_text(ui, "Only the reason of a rejection becomes a rule. r rejects and asks for one.")
         await ui.press("r")
         await type_text(ui, "no more ferry news\n")
         await ui.press("]", "]", "]")
@@ -51,6 +51,15 @@ async def test_rule_is_made_of_the_reason_of_a_rejection(tmp_path: Path) -> None
         async with open_desk_at(tmp_path, FakeWeb(), Watch()) as desk:
             (rule,) = await desk.rules.list()
         assert rule.reason == "no more ferry news"
+
+
+async def test_reason_that_is_a_sentence_gets_no_second_full_stop(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as ui:
+        await ui.press("r")
+        await type_text(ui, "Speculation.\n")
+        await ui.press("]", "]", "]")
+        await ui.press("W")
+        await wait_for_text(ui, "Reason: Speculation. exclude filters")
 
 
 async def test_proposed_rule_is_not_made_without_consent(tmp_path: Path) -> None:

@@ -230,7 +230,10 @@ class RuleActions:
         from copydesk.model.rule import RuleKind  # noqa: PLC0415 - imported when first used
         from copydesk.tui.dialogs.fields import Field, FieldsDialog  # noqa: PLC0415 - as above
 
-        suggestions = await desk.rules.suggest(draft.id)
+        try:
+            suggestions = await desk.rules.suggest(draft.id)
+        except ConflictError as error:
+            raise ConflictError(labels.rule_without_reason()) from error
         # The row may be older than the rejection.
         reason = (await desk.drafts.get(draft.id)).rejection_feedback or ""
         kind, term = (suggestions[0].kind, suggestions[0].term) if suggestions else (RuleKind.EXCLUDE, "")
