@@ -160,24 +160,26 @@ class UndoStack:
         if not step and self._history is not None:
             await self._history(desk, EventKind.REDO)
             return ""
-        if isinstance(step, UndoStep):
-            try:
-                await step.redo(desk)
-            except (ConflictError, NotFoundError):
-                # Refused for good: the next redo goes on with the step before.
-                self._redo_steps.pop()
-                raise
-            description = step.description
-        elif step:
-            description = await _run_for_drafts(desk.drafts.redo, step, should_stop, on_progress, undo=False)
-            self.changed_drafts = step
-        else:
-            redone = await desk.drafts.redo(on_progress=on_progress, is_cancelled=should_stop)
-            description = _describe(redone, undo=False)
+        try:
+            description = await self._redo(desk, step, should_stop, on_progress)
+        except (ConflictError, NotFoundError):
+            # Refused for good: the next redo goes on with the step before.
+            del self._redo_steps[-1:]
+            raise
         # A slice, as the stack may be empty here, too.
         del self._redo_steps[-1:]
         self._undo_steps.append(_Entry(step, await self._newest_event(desk)))
         return labels.redone(description)
+
+    async def _redo(self, desk: "Desk", step: UndoStep | DraftIds, stopped: ShouldStop, on_progress: OnProgress) -> str:
+        if isinstance(step, UndoStep):
+            await step.redo(desk)
+            return step.description
+        if step:
+            description = await _run_for_drafts(desk.drafts.redo, step, stopped, on_progress, undo=False)
+            self.changed_drafts = step
+            return description
+        return _describe(await desk.drafts.redo(on_progress=on_progress, is_cancelled=stopped), undo=False)
 
 
 async def _run_for_drafts(

@@ -73,6 +73,22 @@ async def test_move_is_undone_and_redone(tmp_path: Path) -> None:
         assert await scheduled_times(ui.desk) == {draft: NOW + 3 * HOUR}
 
 
+async def test_refused_redo_gives_way_to_the_one_before(tmp_path: Path) -> None:
+    """The second draft was changed elsewhere after its move was undone."""
+    first, second = await fill_schedule(tmp_path, at=[NOW + HOUR, NOW + 3 * HOUR])
+    async with open_schedule(tmp_path) as ui:
+        await ui.move_to("03-25 13")
+        await ui.press("shift+right", "g")
+        await ui.move_to("03-25 11")
+        await ui.press("shift+right", "u", "u")
+        assert await scheduled_times(ui.desk) == {first: NOW + HOUR, second: NOW + 3 * HOUR}
+        await ui.desk.drafts.cancel_schedule(second)
+        await ui.press("ctrl+r")
+        assert await scheduled_times(ui.desk) == {first: NOW + HOUR}
+        await ui.press("ctrl+r")
+        assert await scheduled_times(ui.desk) == {first: NOW + HOUR + DAY}
+
+
 async def test_undo_skips_changes_of_other_screens(tmp_path: Path) -> None:
     """A change made on another screen is newer, and stays."""
     (moved,) = await fill_schedule(tmp_path, at=[NOW + HOUR], approved=1)
@@ -222,6 +238,19 @@ async def test_plan_is_previewed_and_applied_as_one_change(tmp_path: Path) -> No
         assert len(await scheduled_times(ui.desk)) == 3
         await ui.press("u")
         assert await scheduled_times(ui.desk) == {}
+
+
+async def test_plan_that_schedules_nothing_any_more_is_no_step_to_undo(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, slots=[make_slot(THU, 9)], approved=1)
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("A", "enter")
+        assert len(await ui.desk.schedule.slots()) == 2
+        await ui.press("Q")
+        (draft,) = (await ui.desk.drafts.list(status=Status.APPROVED)).items
+        await ui.desk.drafts.reject(draft.id, "Not now.")
+        await ui.press("enter", "u")
+        assert (await ui.desk.drafts.get(draft.id)).status is Status.REJECTED
+        assert await ui.desk.schedule.slots() == (make_slot(THU, 9),)
 
 
 async def test_cursor_goes_to_the_first_draft_that_was_scheduled(tmp_path: Path) -> None:

@@ -231,8 +231,9 @@ class DraftActions:
     async def _apply_plan(self, desk: "Desk", plan: AutoSchedule) -> None:
         """Schedule the drafts of the plan; notify what came out differently from the plan."""
         result = await desk.schedule.auto_schedule([placed.draft_id for placed in plan.scheduled])
-        self._edits.record(tuple(placed.draft_id for placed in result.scheduled))
         if result.scheduled:
+            # Without drafts it would stand for the user's last change of any draft.
+            self._edits.record(tuple(placed.draft_id for placed in result.scheduled))
             # They may all lie in another week than the one on the screen.
             first = min(result.scheduled, key=lambda placed: placed.scheduled_at)
             self._pane.follow(first.draft_id, first.scheduled_at)
