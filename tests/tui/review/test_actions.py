@@ -17,7 +17,7 @@ from copydesk.model.transitions import EventKind, InterruptedBulk
 from copydesk.tui import labels
 from copydesk.tui.palette import list_commands
 from copydesk.tui.review import action_runner
-from copydesk.tui.review.action_runner import Outcome, describe_bulk, format_failures
+from copydesk.tui.review.action_runner import MAX_LOGGED, Outcome, describe_bulk, format_failures, list_unchanged
 from copydesk.tui.review.actions import PromptAutosave
 from copydesk.tui.widgets.key_hints import KeyLine
 from copydesk.tui.widgets.top_line import TopLine
@@ -522,9 +522,17 @@ async def test_reject_prompt_uses_singular_and_plural(tmp_path: Path) -> None:
 
 def test_error_of_the_database_is_said_once() -> None:
     full = str(StoreFullError())
-    outcome = Outcome("approve", ("a",), {"b": "No.", "c": full, "d": full}, names={"b": "“B”"}, stopped_by=full)
+    outcome = Outcome("approve", ("a",), {"b": "No.", "c": full, "d": full}, names={"b": "“B”"})
     assert format_failures(outcome) == f"2: {full} 1: No."
     assert describe_bulk(outcome) == f"1 approved, 3 failed: 2: {full} 1: No. · Ctrl+L lists them · u undo"
+
+
+def test_log_lists_failures_before_skipped_drafts() -> None:
+    """The list is cut, and names are loaded in the same order."""
+    skipped = {f"s{number}": "already approved" for number in range(MAX_LOGGED)}
+    lines = list_unchanged(Outcome("approve", (), {"f": "No."}, skipped=skipped, names={"f": "“F”"})).splitlines()
+    assert lines[0] == "“F”: No."
+    assert lines[-1] == "And 1 more."
 
 
 async def test_interrupted_bulk_is_said_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

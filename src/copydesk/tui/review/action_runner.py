@@ -69,8 +69,6 @@ class Outcome(NamedTuple):
     """Number of drafts left unchanged because they arrived after the list was loaded."""
     skipped: Mapping[str, str] = {}
     """Why their state did not allow the action, by draft id."""
-    stopped_by: str | None = None
-    """The error of the database that ended a bulk action."""
     refused: bool = False
     """True if it failed only because the draft's status does not allow the action."""
     approved_first: bool = False
@@ -103,7 +101,8 @@ def describe_bulk(outcome: Outcome) -> str:
 
 def list_unchanged(outcome: Outcome) -> str:
     """Return every draft that a bulk action did not change, one a line with the reason, for the log."""
-    reasons = {**outcome.skipped, **outcome.failed}
+    # The failures first: they ask for attention, and the list is cut.
+    reasons = {**outcome.failed, **outcome.skipped}
     lines = [_failure(outcome, draft_id, reason) for draft_id, reason in list(reasons.items())[:MAX_LOGGED]]
     return "\n".join([*lines, labels.and_more(len(reasons) - len(lines)).strip()]).strip()
 
@@ -456,7 +455,6 @@ class ActionRunner:
             names={draft.id: labels.draft_name(draft.text) for draft in unchanged_drafts},
             newer=newer,
             skipped=skipped,
-            stopped_by=result.stopped_by,
         )
         self.finish(
             ActionResult(
@@ -582,7 +580,6 @@ class ActionRunner:
             result.scheduled_for,
             kind=kind,
             names=names,
-            stopped_by=result.stopped_by,
         )
         for draft in drafts:
             self.changes.update(draft)
