@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from copydesk.tui.app import Console
 from copydesk.tui.dialogs import autosaved_form
 from copydesk.tui.review import presence
 from copydesk.tui.review.dialogs import EditDialog, text_end
-from copydesk.tui.review.presence import EditLease
+from copydesk.tui.review.presence import EDIT_RENEWAL, EditLease
 from copydesk.tui.widgets.inputs import SafeTextArea
 from delayed_responses import DelayedResponse, wait_until
 from desk_fixtures import open_desk_at, query_db
@@ -224,6 +225,20 @@ async def test_edit_goes_on_if_saving_failed(tmp_path: Path) -> None:
             await lease.end_by(lambda: desk.drafts.edit(draft.id, ""))
         await lease.renew("The ferry sails late.")
         assert (await desk.drafts.activity.get(draft.id)).editing is not None
+
+
+async def test_lease_that_was_taken_over_is_renewed(tmp_path: Path) -> None:
+    """The text may be refused after the takeover, and the edit goes on."""
+    async with open_desk_at(tmp_path) as desk, open_desk_at(tmp_path, console__reviewer="ben") as ben:
+        draft = (await desk.drafts.create({"text": "The ferry sails."})).drafts[0]
+        await ben.drafts.activity.start_edit(draft.id)
+        conflicts: list[ConflictError] = []
+        lease = EditLease(desk, draft.id, conflicts.append)
+        await lease.renew("The ferry sails late.")
+        assert len(conflicts) == 1
+        assert lease.renewal_delay == math.inf
+        await lease.take_over()
+        assert lease.renewal_delay <= EDIT_RENEWAL
 
 
 async def test_quitting_ends_the_lease_of_an_open_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,6 +133,8 @@ class EditLease:
     async def take_over(self) -> None:
         """End the edit of another reviewer, whose text is kept."""
         self._id = (await self._desk.drafts.activity.start_edit(self._draft_id, take_over=True)).id
+        # Renewed again from now on, if the text cannot be saved and the edit goes on.
+        self._renewed_at = time.monotonic()
 
     async def end_by(self, save: Callable[[], Awaitable[object]]) -> None:
         """Save the text, which ends the edit unless it fails."""
