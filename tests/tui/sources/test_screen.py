@@ -389,6 +389,17 @@ async def test_export_confirms_overwriting(tmp_path: Path, monkeypatch: pytest.M
         assert URL_ONE in (tmp_path / "sources.opml").read_text()
 
 
+async def test_export_asks_again_for_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    async with open_sources(tmp_path / "desk", _add_one_source) as ui:
+        await ui.press("L", "ctrl+u")
+        await type_text(ui, f"{tmp_path}/missing/sources.opml")
+        await ui.press("enter")
+        await wait_for_text(ui, "Cannot write")
+        (tmp_path / "missing").mkdir()
+        await ui.press("enter")
+        await wait_for_text(ui, "Exported sources to ")
+
+
 async def test_first_source_leads_to_drafts(tmp_path: Path) -> None:
     web = FakeWeb()
     web.put("https://lwn.net/headlines/rss", feed(entry(1), entry(2)))

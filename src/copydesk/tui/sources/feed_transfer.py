@@ -192,8 +192,11 @@ class FeedTransfer:
 
     def prompt_export(self) -> None:
         """Prompt for a file to export the sources to."""
-        prompt = PromptDialog(labels.EXPORT_PROMPT, value=DEFAULT_OPML_FILE, hint=labels.EXPORT_HINT)
-        self._screen.app.push_screen(prompt, self._export_to)
+        self._prompt_export(DEFAULT_OPML_FILE, labels.EXPORT_HINT)
+
+    def _prompt_export(self, path: str, hint: str) -> None:
+        prompt = PromptDialog(labels.EXPORT_PROMPT, value=path, hint=hint)
+        self._screen.app.push_if_current(self._screen, prompt, self._export_to)
 
     def _export_to(self, path: str | None, *, overwrite: bool = False) -> None:
         if path and path.strip():
@@ -203,7 +206,13 @@ class FeedTransfer:
 
     async def _write_opml(self, desk: "Desk", path: str, *, overwrite: bool) -> None:
         body = await desk.sources.export_opml()
-        if await asyncio.to_thread(_write_file, path, body, overwrite=overwrite):
+        try:
+            is_written = await asyncio.to_thread(_write_file, path, body, overwrite=overwrite)
+        except CopydeskError as error:
+            # The prompt again, with the path to correct, as for an import.
+            self._screen.app.call_later(self._prompt_export, path, str(error))
+            return
+        if is_written:
             self._screen.app.notify(labels.exported(path))
         else:
             self._screen.post_message(ExportFileExists(path))
