@@ -122,9 +122,19 @@ async def test_tabs_that_do_not_fit_show_the_nearest(tmp_path: Path) -> None:
         tabs.show("missed", dict.fromkeys((tab.value for tab in Tab if tab is not Tab.MISSED), 1234))
         (line,) = tabs.lines(78)
         # The current one, which is empty, and those around it.
-        assert line.plain == "Appr. 1234  Sched. 1234  Posted 1234  Missed  Rej. 1234  Failed 1234  All 1234"
+        assert line.plain == "…  Sched. 1234  Posted 1234  Missed  Rej. 1234  Failed 1234  All 1234  …"
         (line,) = tabs.lines(62)
-        assert line.plain == "Sched. 1234  Posted 1234  Missed  Rej. 1234  Failed 1234"
+        assert line.plain == "…  Sched. 1234  Posted 1234  Missed  Rej. 1234  Failed 1234  …"
+
+
+async def test_click_on_the_sign_of_hidden_tabs_shows_the_nearest(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 1, size=(80, 24)) as (ui, _):
+        tabs = ui.app.screen.query_one(TabsLine)
+        tabs.show("all", dict.fromkeys((tab.value for tab in Tab), 1234))
+        await ui.wait()
+        await ui.pilot.click("TabsLine", offset=(ui.lines[1].index("…"), 0))
+        await ui.wait()
+        assert review_screen(ui).queue_pane.tab == "scheduled"
 
 
 async def test_click_switches_tab(tmp_path: Path) -> None:

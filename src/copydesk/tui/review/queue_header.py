@@ -19,6 +19,7 @@ from copydesk.tui.labels import NEEDS_YOU, NEEDS_YOU_SHORT, NEEDS_YOU_TAB, SEARC
 from copydesk.tui.widgets.lines import JumpTarget, StaticLines
 
 _GAP = 2
+_HIDDEN_TABS = Content.styled("…", "dim")
 NARROW_WIDTH = 60
 """Below this width only the current tab is shown."""
 
@@ -76,15 +77,24 @@ class TabsLine(StaticLines):
         return [self._join_neighbours(non_empty, width)]
 
     def _join_neighbours(self, tabs: list[str], width: int) -> Content:
-        """Return the current tab and as many of those around it as fit, in short."""
+        """Return the current tab and as many of those around it as fit, in short; `…` stands for the others."""
         labels = [self._label(tab, full_name=False) for tab in tabs]
         at = tabs.index(self._tab)
-        start, end, room = at, at + 1, width - labels[at].cell_length
+        start, end, used = at, at + 1, labels[at].cell_length
         # The nearest first, those after it before those before it.
         for number in sorted(range(len(tabs)), key=lambda number: (abs(number - at), number < at)):
-            needed = labels[number].cell_length + _GAP
-            if number in (start - 1, end) and needed <= room:
-                start, end, room = min(start, number), max(end, number + 1), room - needed
+            new_start, new_end = min(start, number), max(end, number + 1)
+            needed = used + labels[number].cell_length + _GAP
+            hidden_ends = (new_start > 0) + (new_end < len(tabs))
+            if number in (start - 1, end) and needed + hidden_ends * (_HIDDEN_TABS.cell_length + _GAP) <= width:
+                start, end, used = new_start, new_end, needed
+        # A click on the sign shows the nearest of the tabs that it stands for.
+        if start > 0:
+            start -= 1
+            labels[start] = _HIDDEN_TABS
+        if end < len(tabs):
+            labels[end] = _HIDDEN_TABS
+            end += 1
         return self._join_tabs(tabs[start:end], labels[start:end])
 
     def _has_drafts(self, tab: str) -> bool:
