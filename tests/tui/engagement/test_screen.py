@@ -141,7 +141,9 @@ async def test_unchanged_form_closes(tmp_path: Path) -> None:
 
 async def test_cancelled_form_changes_nothing(tmp_path: Path) -> None:
     async with open_engagement(tmp_path) as ui:
-        await ui.press("m", "7", "escape", "y")
+        await ui.press("m")
+        assert "Metrics of x:me: “A missing index made the docs search sl…”" in ui.text
+        await ui.press("7", "escape", "y")
         assert ui.toasts == []
         assert "Metrics of" not in ui.text
 

@@ -27,7 +27,6 @@ from copydesk.tui.engagement.pages import (
     post_row,
 )
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.review.draft_row import first_line
 from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
@@ -267,7 +266,7 @@ class EngagementScreen(DeskScreen):
             )
             for name, value in values.items()
         ]
-        title = labels.metrics_form_title(safe_line(post.target_label), first_line(post.text)[:40])
+        title = labels.metrics_form_title(safe_line(post.target_label), labels.draft_name(post.text))
         form = FieldsDialog(title, fields, partial(_record, post), hint=labels.METRICS_FORM_HINT, effect=labels.RECORD)
         self.app.push_screen(form, self._report_recorded)
 
