@@ -88,7 +88,7 @@ def test_archived_draft_refuses_actions(action, status):
     with pytest.raises(ConflictError) as caught:
         next_status(action, status, archived=True)
     verb = "unschedule" if action is Action.CANCEL_SCHEDULE else action
-    assert str(caught.value) == f"Cannot {verb} an archived draft. Restore it first: copydesk draft restore"
+    assert str(caught.value) == f"Cannot {verb} an archived draft. Restore it first: copydesk draft restore ID"
     assert (caught.value.current_status, caught.value.allowed_actions) == (status, ())
 
 

@@ -50,7 +50,7 @@ COMMAND_NAMES: Mapping[str, str] = {
     Action.CANCEL_SCHEDULE: "unschedule",
 }
 """Action -> the name of its command."""
-RESTORE_HINT = "Restore it first: copydesk draft restore"
+RESTORE_HINT = "Restore it first: copydesk draft restore ID"
 _VERBS = {**COMMAND_NAMES, "edit": "edit"}
 # A second press of a key, or a second client: told apart from a mistake in the message.
 _REPETITIONS = {

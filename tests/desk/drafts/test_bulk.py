@@ -51,7 +51,7 @@ async def test_results_keep_request_order(desk, tmp_path):
                     "id": third,
                     "error": "Cannot reject an archived draft.",
                     "type": "/problems/conflict",
-                    "hint": "Restore it first: copydesk draft restore",
+                    "hint": "Restore it first: copydesk draft restore ID",
                 },
                 {
                     "id": UNKNOWN_ID,
