@@ -333,7 +333,7 @@ def test_edit_replaces_text(tmp_path):
 
     assert (changed["text"], changed["version"]) == ("Better words.", 2)
     result = run_in_process(tmp_path, "draft", "edit", draft_id, "--file", "-", stdin="From a pipe.")
-    assert result.out == f"{draft_id[-6:]} edited, now needs review.\n"
+    assert result.out == f"{draft_id[-6:]} edited (needs review).\n"
     assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "From a pipe."
 
 

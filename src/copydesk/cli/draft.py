@@ -306,7 +306,8 @@ def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, ta
             click.echo("Nothing changed.", err=True)
             return
         changed, short_id = edited
-    print_changed(changed, short_id, f"edited, now {STATUS_LABELS[changed.status]}", as_json=as_json)
+    # Most statuses stay: “now approved” would read as if the edit had approved the draft.
+    print_changed(changed, short_id, f"edited ({STATUS_LABELS[changed.status]})", as_json=as_json)
 
 
 @draft.command(examples=("copydesk draft check 1f9c2a", "copydesk draft check 1f9c2a --file post.md"))
