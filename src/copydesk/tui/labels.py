@@ -326,7 +326,7 @@ def undone(description: str) -> str:
 
 
 def stories_merged(count: int) -> str:
-    return f"Merged {plural(count, 'story')}. {key_label('review.undo')} undo"
+    return f"Merged {plural(count, 'story')} · {undo_hint()}"
 
 
 def stories_to_mark() -> str:

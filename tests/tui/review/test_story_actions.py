@@ -52,7 +52,7 @@ async def test_merge_of_marked_drafts_is_undone_and_redone(tmp_path: Path) -> No
         assert count_stories(tmp_path) == 2
         await review.press("space", "space", "M")
         assert count_stories(tmp_path) == 1
-        assert any(toast.startswith("Merged 2 stories.") for toast in review.toasts)
+        assert any(toast == "Merged 2 stories · u undo" for toast in review.toasts)
         await review.press("u")
         assert count_stories(tmp_path) == 2
         assert "Undid story merge" in review.toasts
