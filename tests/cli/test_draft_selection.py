@@ -98,7 +98,9 @@ def test_next_cursor_is_printed_on_stderr(home):
     cursor = result.err.removeprefix("More: --cursor ").strip()
     assert len(titles(home, "search", "story", "--cursor", cursor)) == 1
     assert_one_line_error(run_in_process(home, "draft", "search", "another", "--cursor", cursor), 2)
-    assert "No drafts match." in run_in_process(home, "draft", "search", "nothing").err
+    err = run_in_process(home, "draft", "search", "nothing").err
+    assert err == "No drafts match. To match the beginning of a word, append *: 'nothing*'\n"
+    assert run_in_process(home, "draft", "search", "nothing*").err == "No drafts match.\n"
 
 
 def test_list_shows_time_and_archived_state(home):

@@ -569,6 +569,9 @@ def search(context: Context, /, *, query: tuple[str, ...], paging: Paging, as_js
 
     has_filters = any(options[name] for name in FILTER_NAMES)
     empty = "No drafts match these words and filters." if has_filters else "No drafts match."
+    # In the console, which searches while the user types, the last word may be the beginning of one.
+    if not has_filters and (plain := next((word for word in reversed(query) if word.isalnum()), "")):
+        empty += f" To match the beginning of a word, append *: '{plain}*'"
     _print_page(context.run(work), empty=empty, as_json=as_json)
 
 
