@@ -13,6 +13,7 @@ from copydesk.desk.pipeline.fetch_sources import store_fetch
 from copydesk.ingest.fetch_context import FetchResult
 from copydesk.model.item import Entry
 from copydesk.store import sources
+from cost_growth import assert_linear
 from desk_fixtures import (
     NOW,
     URL_ONE,
@@ -92,6 +93,13 @@ def test_text_counts_where_the_draft_quotes_it(summary: str, change: str) -> Non
 def test_number_that_grows_changes_a_quote() -> None:
     old, new = replace(STORY, summary="It costs 5."), replace(STORY, summary="It costs 50.")
     assert describe_change(old, new, ["It costs 5"]) == "the text changed"
+
+
+@pytest.mark.parametrize("separator", [",", ".", ",,"])
+def test_list_of_numbers_takes_linear_time(separator: str) -> None:
+    assert_linear(
+        lambda size: replace(STORY, text=f"1{separator}" * (size // 2)), lambda old: describe_change(old, STORY), 20_000
+    )
 
 
 async def scheduled_draft(desk: Desk, web: FakeWeb, at: datetime | None) -> str:

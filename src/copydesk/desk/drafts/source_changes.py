@@ -19,7 +19,8 @@ from copydesk.store.drafts import ApprovedDraft
 MAX_TITLE = 120
 """Characters of a title in a reason."""
 _COUNTED = r"(?:comments?|points?|replies|votes?|views?|likes?|shares?)"
-_COUNTS = re.compile(rf"\b\d[\d,.]*k?\s{{0,3}}{_COUNTED}\b|\b{_COUNTED}:?\s{{0,3}}\d[\d,.]*", re.IGNORECASE)
+# A count has few digits: of a long list of numbers, each would be read to the end of the list.
+_COUNTS = re.compile(rf"\b\d[\d,.]{{0,14}}+k?\s{{0,3}}{_COUNTED}\b|\b{_COUNTED}:?\s{{0,3}}\d[\d,.]*", re.IGNORECASE)
 _WORDS = re.compile(r"\w+")
 
 
