@@ -86,6 +86,17 @@ def test_answer_full_of_unclosed_tags_takes_linear_time(unit: str) -> None:
     assert_linear(lambda size: "<post>A.</post>" + unit * (size // len(unit)), refuse, 4_000)
 
 
+@pytest.mark.parametrize("frame", ["<post>A.</post><post>B.{}C.</post>", "```json{}x", '{{"posts": ["A."{}'])
+@pytest.mark.parametrize("space", [" ", "\n"])
+def test_white_space_without_end_takes_linear_time(frame: str, space: str) -> None:
+    def read_both(answer: str) -> None:
+        read_partial(answer, Format.THREAD)
+        with contextlib.suppress(BadAnswerError):
+            read(answer, Format.THREAD)
+
+    assert_linear(lambda size: frame.format(space * size), read_both, 16_000)
+
+
 def test_claims_whose_quotation_is_not_in_the_source_are_counted_and_dropped() -> None:
     claims = [("It lends.", "library  lends 40\ndrills"), ("It sells.", "library sells drills"), ("New.", "new")]
     answer = read_answer(draft_answer("A post.", claims=claims), Format.SHORT, PROMPT)

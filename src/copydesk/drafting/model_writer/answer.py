@@ -23,7 +23,7 @@ REPEATED_WORDS = 9
 """This many consecutive words of the rules count as repeating them."""
 SUSPICIOUS_SOURCE_HINT = "The source may contain instructions for language models: read it before you try again."
 _THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_CODE_FENCE = re.compile(r"\A```\w*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_CODE_FENCE = re.compile(r"\A```\w*+[^\S\n]*+\n(.*?)\n?```\s*+\Z", re.DOTALL)
 # Neither reads beyond the next tag of its kind: in an answer full of unclosed ones, each would be read to the end.
 _REPORT = re.compile(r"<report>((?:(?!</?report>).)*+)</report>", re.DOTALL | re.IGNORECASE)
 _POST = re.compile(r"<post>(.*?)(?:</post>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -34,9 +34,10 @@ _CLAIM = re.compile(
 _FENCE_OR_TAG = re.compile(r"<<<|>>>|</?(?:report|post|claim|source|think)>", re.IGNORECASE)
 _PARTIAL_TAG = re.compile(r"</?\w{0,6}\Z")
 _POSTS_FIELD = re.compile(r'"posts"\s*:\s*\[')
-_STRING = re.compile(r'\s*,?\s*"((?:[^"\\]|\\.)*+)("|\\?\Z)', re.DOTALL)
+# Models that are held to a schema may go on with white space until their limit.
+_STRING = re.compile(r'\s*+(?:,\s*+)?"((?:[^"\\]|\\.)*+)("|\\?\Z)', re.DOTALL)
 _PARTIAL_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\u[0-9a-fA-F]{0,3}\Z")
-_COUNTER = re.compile(r"\A(?:\(?\d{1,2}/(?:\d{1,2}|n)\)?[.:)]?\s+)|\s+\(?\d{1,2}/(?:\d{1,2}|n)\)?\Z")
+_COUNTER = re.compile(r"\A(?:\(?\d{1,2}/(?:\d{1,2}|n)\)?[.:)]?\s+)|(?<!\s)\s++\(?\d{1,2}/(?:\d{1,2}|n)\)?\Z")
 
 
 class _Claim(msgspec.Struct):
