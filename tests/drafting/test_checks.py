@@ -475,6 +475,15 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
     assert_linear(make_input, lambda arguments: check(*arguments), 50_000)
 
 
+@pytest.mark.parametrize("space", ["\n", " ", "\t\n"])
+def test_white_space_inside_a_draft_takes_linear_time(space: str) -> None:
+    def make_input(size: int) -> tuple[str, CheckContext]:
+        text = f"The bridge opens{space * (size // len(space))}in May"
+        return text, make_context(Format.SHORT, source=text, materials=(Material(Field.TEXT, text),))
+
+    assert_linear(make_input, lambda arguments: check(*arguments), 8_000)
+
+
 @pytest.mark.parametrize("unit", ["#", "* ", "\n", "> ", "_", " "])
 def test_row_of_marks_before_an_instruction_takes_linear_time(unit: str) -> None:
     assert_linear(lambda size: "ai, " + unit * (size // len(unit)), find_injections, 1_600)

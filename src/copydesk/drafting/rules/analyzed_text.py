@@ -22,7 +22,7 @@ _NUMBER = re.compile(
 )
 _SCALE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9, "tn": 1e12, "trillion": 1e12}
 _UNITS = {"%": "%", "percent": "%", "per cent": "%", "x": "x", "times": "x"}
-_POST_COUNTER = re.compile(r"\b\d{1,3}/\d{1,3}(?=\s*(?:\n|\Z))|^\s*\d{1,3}[.)](?=\s)", re.MULTILINE)
+_POST_COUNTER = re.compile(r"\b\d{1,3}/\d{1,3}(?=[^\S\n]*+(?:\n|\Z))|^[^\S\n]*+\d{1,3}[.)](?=\s)", re.MULTILINE)
 _TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _ONES = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]

@@ -41,7 +41,7 @@ _ELLIPSIS = re.compile(r"(?:\[(?:…|\.{3})\]|…|\.{3})[\"”’»)]*$")
 _BRACKETED = re.compile(r"\[(?:…|\.{3}|&#8230;)\][\"”’»)]*$")
 _CLOSED = re.compile(r"[.!?。！？؟।:;][\"'”’»)\]]*$")
 # "(River News)" or "— River News" after the sentence.
-_CREDIT = re.compile(r"\s*(?:\([^()\n]{1,60}\)|[—–-]\s[^—–\n]{1,60})\s*$")
+_CREDIT = re.compile(r"(?<!\s)\s*+(?:\([^()\n]{1,60}\)|[—–-]\s[^—–\n]{1,60})\s*+$")
 _TAIL_LINE = re.compile(
     r"^(?:\s*(?:#|\(?\d{1,3}/\d{0,3}\)?\s*$|via\b|source\b|from\b|more at\b|[—–-] ))", re.IGNORECASE
 )
