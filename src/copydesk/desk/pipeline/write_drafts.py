@@ -12,7 +12,7 @@ import msgspec
 from copydesk.desk.assignments import Assignment, claim_assignment, next_assignment
 from copydesk.desk.confidence import load_model, with_confidence
 from copydesk.desk.context import DeskContext
-from copydesk.desk.drafts.check_draft import platforms_of_draft
+from copydesk.desk.drafts.check_draft import MAX_RECENT, RECENT_WINDOW, platforms_of_draft
 from copydesk.desk.drafts.source_items import add_items, list_sources
 from copydesk.desk.images.draft_images import PageImages, page_images
 from copydesk.desk.pipeline.progress import RunProgress
@@ -41,10 +41,6 @@ from copydesk.store.ids import new_id
 from copydesk.store.tables import DraftOrigin
 
 log = logging.getLogger(__name__)
-RECENT_WINDOW = timedelta(days=60)
-"""Age up to which earlier drafts count as too similar to repeat."""
-MAX_RECENT_TEXTS = 200
-"""Earlier drafts with which a new one is compared."""
 ROUNDUP_WINDOW = timedelta(hours=20)
 """An interest has one round-up within this window: less than a day, so that a daily run does not miss one."""
 MAX_ATTEMPTS = 5
@@ -331,6 +327,6 @@ def _load_roundups(conn: Transaction, user_id: str, since: datetime) -> tuple[tu
 def _load_context(
     conn: Transaction, user_id: str, since: datetime
 ) -> tuple[Voice, tuple[ConnectedAccount, ...], tuple[str, ...], tuple[Source, ...]]:
-    texts = drafts.list_texts_since(conn, user_id, since, MAX_RECENT_TEXTS)
+    texts = drafts.list_texts_since(conn, user_id, since, MAX_RECENT)
     voice, connected = users.load_writing_voice(conn, user_id), accounts.list_all(conn, user_id)
     return voice, connected, texts, sources.list_all(conn, user_id)
