@@ -137,6 +137,7 @@ async def test_credentials_left_by_an_interrupted_removal_are_deleted_by_the_nex
     assert "copydesk account list" in refused.value.hint
 
 
+@pytest.mark.sqlite("on PostgreSQL the secrets of webhooks are in the database, where every machine finds them")
 async def test_secret_of_an_event_webhook_is_no_credential_of_the_platform_webhook(
     tmp_path: Path, platform: RevokingPlatform
 ) -> None:
