@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,19 @@ def test_auto_needs_confirmation(tmp_path):
     assert run_on_desk(tmp_path, lambda desk: draft_status(desk, draft_id)) == "scheduled"
 
 
+def test_draft_approved_after_the_plan_is_not_scheduled_with_it(tmp_path, monkeypatch):
+    run_ok(tmp_path, "slot", "set", "mon 09:00", "thu 09:00")
+    planned = run_on_desk(tmp_path, insert_draft)
+    later: list[str] = []
+    monkeypatch.setattr(
+        "copydesk.cli.schedule.confirm", lambda *_, **__: later.append(run_on_desk(tmp_path, insert_draft))
+    )
+
+    assert run_in_process(tmp_path, "schedule", "auto").code == 0
+    statuses = [run_on_desk(tmp_path, partial(draft_status, draft_id=draft_id)) for draft_id in (planned, *later)]
+    assert statuses == ["scheduled", "approved"]
+
+
 def test_confirmed_plan_is_not_printed_twice(tmp_path, monkeypatch):
     run_ok(tmp_path, "slot", "set", "mon 09:00")
     run_on_desk(tmp_path, insert_draft)
@@ -137,6 +151,17 @@ def test_confirmed_plan_is_not_printed_twice(tmp_path, monkeypatch):
     assert (result.code, result.out) == (0, "")
     assert result.err.count("Mon ") == 1
     assert result.err.endswith("1 draft scheduled.\n")
+
+
+def test_drafts_without_a_slot_fail_the_command_after_the_confirmation(tmp_path):
+    run_ok(tmp_path, "slot", "set", "mon 09:00")
+    draft_id = run_on_desk(tmp_path, insert_draft)
+    unapproved = run_json(tmp_path, "draft", "new", "Not approved yet.")["drafts"][0]["id"]
+    result = run_in_process(tmp_path, "schedule", "auto", draft_id, unapproved, stdin="y\n")
+
+    assert result.code == 1
+    assert "1 draft not scheduled: 1 is not approved." in result.err
+    assert run_on_desk(tmp_path, lambda desk: draft_status(desk, draft_id)) == "scheduled"
 
 
 def test_unscheduled_drafts_fail_command(tmp_path):

@@ -63,11 +63,14 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
         if planned.result.scheduled:
             _print_plan(context, planned, dry_run=True, as_json=False, err=True)
             confirm(f"Schedule {plural(len(planned.result.scheduled), 'draft')}?", declined="Nothing changed.")
+            # Not what was approved while the question was open: it was not in the plan.
+            ids = tuple(placement.draft_id for placement in planned.result.scheduled)
     final = context.run(lambda desk: _run_auto(desk, ids, dry_run=dry_run))
     # Another process may have changed the schedule while the question was open: print the plan again if it differs.
     is_same = planned is not None and planned.result.scheduled == final.result.scheduled
     _print_plan(context, final, dry_run=dry_run, as_json=as_json, already_printed=is_same and is_interactive())
-    sys.exit(1 if final.result.skipped and not dry_run else 0)
+    skipped = final.result.skipped or (planned is not None and planned.result.skipped)
+    sys.exit(1 if skipped and not dry_run else 0)
 
 
 @schedule.command(examples=('copydesk schedule conflicts --at "fri 14:30"',))
