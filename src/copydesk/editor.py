@@ -8,11 +8,13 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 from copydesk.errors import ConflictError
@@ -37,6 +39,21 @@ def get_editor_command(environ: Mapping[str, str] = os.environ) -> tuple[str, ..
     if fallback is None:
         raise ConflictError("No editor found.", hint="Set the environment variable EDITOR.")
     return (fallback,)
+
+
+@contextmanager
+def ignore_interrupts() -> Iterator[None]:
+    """Leave Ctrl+C to the program that owns the terminal."""
+
+    def ignore(number: int, frame: FrameType | None) -> None:
+        """Do nothing. Not SIG_IGN, which the program would inherit."""
+
+    handlers = {number: signal.signal(number, ignore) for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def create_temporary_file(text: str) -> Path:

@@ -99,8 +99,9 @@ def test_next_cursor_is_printed_on_stderr(home):
     assert len(titles(home, "search", "story", "--cursor", cursor)) == 1
     assert_one_line_error(run_in_process(home, "draft", "search", "another", "--cursor", cursor), 2)
     err = run_in_process(home, "draft", "search", "nothing").err
-    assert err == "No drafts match. To match the beginning of a word, append *: 'nothing*'\n"
-    assert run_in_process(home, "draft", "search", "nothing*").err == "No drafts match.\n"
+    assert err == "No drafts match. To match the beginning of a word, append *: `copydesk draft search 'nothing*'`\n"
+    for word in ("nothing*", "x"):
+        assert run_in_process(home, "draft", "search", word).err == "No drafts match.\n"
 
 
 def test_list_shows_time_and_archived_state(home):

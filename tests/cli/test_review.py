@@ -341,8 +341,8 @@ def edit_with_script(home: Path, draft_id: str, script: str) -> CommandResult:
     """Run `draft edit` as on a terminal, with a Python script as the editor."""
     editor = home / "editor.py"
     editor.write_text(f"import sys, pathlib\npath = pathlib.Path(sys.argv[1])\n{script}")
-    with patch("copydesk.cli.draft._require_terminal"):
-        return run_in_process(home, "draft", "edit", draft_id, EDITOR=f"{sys.executable} {editor}", TMPDIR=str(home))
+    with patch("copydesk.cli.draft._require_terminal"), patch.object(tempfile, "tempdir", str(home)):
+        return run_in_process(home, "draft", "edit", draft_id, EDITOR=f"{sys.executable} {editor}")
 
 
 def test_edit_opens_editor_on_terminal(tmp_path):
@@ -407,10 +407,11 @@ def test_edit_that_is_too_long_is_wrong_usage(tmp_path):
 
 def test_editor_that_cannot_be_started_is_named(tmp_path):
     draft_id = create_draft(tmp_path)
-    with patch("copydesk.cli.draft._require_terminal"):
-        result = run_in_process(tmp_path, "draft", "edit", draft_id, EDITOR="missing-editor", TMPDIR=str(tmp_path))
+    with patch("copydesk.cli.draft._require_terminal"), patch.object(tempfile, "tempdir", str(tmp_path)):
+        result = run_in_process(tmp_path, "draft", "edit", draft_id, EDITOR="missing-editor")
     assert_one_line_error(result, 1)
-    assert result.err.startswith("Error: Cannot start the editor. missing-editor: No such file or directory. Your")
+    assert result.err == "Error: Cannot start the editor. missing-editor: No such file or directory.\n"
+    assert list(tmp_path.glob("draft-*")) == []
 
 
 def write_with_script(home: Path, *args: str, script: str = "") -> CommandResult:

@@ -34,7 +34,13 @@ from copydesk.cli.ids import DRAFT, parse_platforms, shorten_draft, shorten_draf
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import first_line, format_confidence, format_time, print_table
 from copydesk.cli.paging import Paging, load_pages, print_next_cursor, with_paging
-from copydesk.editor import create_temporary_file, get_editor_command, read_edited_file, without_added_newline
+from copydesk.editor import (
+    create_temporary_file,
+    get_editor_command,
+    ignore_interrupts,
+    read_edited_file,
+    without_added_newline,
+)
 from copydesk.errors import CopydeskError, InvalidError
 from copydesk.model.activity import EditLease
 from copydesk.model.confidence import DecisionProgress
@@ -49,12 +55,12 @@ from copydesk.model.draft import (
     stored_image_digest,
     stored_image_url,
 )
+from copydesk.model.filters import MIN_PREFIX_LENGTH
 from copydesk.model.ids import IdKind
 from copydesk.model.item import Item
 from copydesk.model.page import Page
 from copydesk.model.requests import MAX_TEXT_LENGTH, CreatedDrafts, CreationMode, validate_create
 from copydesk.model.writer import ModelRequest
-from copydesk.tui.terminal.suspension import ignore_interrupts
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -369,21 +375,29 @@ def _kept_until_stored(path: Path | None) -> Iterator[None]:
         yield
     except BaseException:
         if path is not None:
-            click.echo(f"Your text is saved in {path}.", err=True)
+            with suppress(OSError):
+                click.echo(f"Your text is saved in {path}.", err=True)
         raise
     if path is not None:
         path.unlink()
 
 
 def _open_editor(path: Path, on_pause: Callable[[], object] = lambda: None) -> None:
-    """Open the file in the user's editor, and call `on_pause` now and then. It is left in place if the editor fails."""
-    try:
-        command = (*get_editor_command(), str(path))
-        with ignore_interrupts(), subprocess.Popen(command) as process:  # noqa: S603 - the user's own editor
+    """Open the file in the user's editor, and call `on_pause` now and then.
+
+    The file stays if the editor fails, and is deleted if it cannot be started.
+    """
+    with ignore_interrupts():
+        try:
+            process = subprocess.Popen((*get_editor_command(), str(path)))  # noqa: S603 - the user's own editor
+        except (OSError, CopydeskError) as error:
+            path.unlink()
+            # The name is missing if no process could be started at all.
+            name = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
+            reason = f"{name}{error.strerror}." if isinstance(error, OSError) else str(error)
+            raise click.ClickException(f"Cannot start the editor. {reason}") from error
+        with process:
             exit_code = _wait(process, on_pause)
-    except (OSError, CopydeskError) as error:
-        reason = f"{error.filename}: {error.strerror}." if isinstance(error, OSError) else str(error)
-        raise click.ClickException(f"Cannot start the editor. {reason} Your text is saved in {path}.") from error
     if exit_code:
         raise click.ClickException(f"The editor exited with code {exit_code}. Your text is saved in {path}.")
 
@@ -570,9 +584,14 @@ def search(context: Context, /, *, query: tuple[str, ...], paging: Paging, as_js
     has_filters = any(options[name] for name in FILTER_NAMES)
     empty = "No drafts match these words and filters." if has_filters else "No drafts match."
     # In the console, which searches while the user types, the last word may be the beginning of one.
-    if not has_filters and (plain := next((word for word in reversed(query) if word.isalnum()), "")):
-        empty += f" To match the beginning of a word, append *: '{plain}*'"
+    if not has_filters and (word := next((word for word in reversed(query) if _can_be_a_prefix(word)), "")):
+        command = context.with_desk_options(f"`copydesk draft search '{word}*'`")
+        empty += f" To match the beginning of a word, append *: {command}"
     _print_page(context.run(work), empty=empty, as_json=as_json)
+
+
+def _can_be_a_prefix(word: str) -> bool:
+    return word.isalnum() and len(word) >= MIN_PREFIX_LENGTH
 
 
 def _quote_phrase(word: str) -> str:

@@ -25,7 +25,7 @@ from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.dialogs.base import PageDialog, WaitDialog
 from copydesk.tui.layout import paragraph
 from copydesk.tui.runtime.desk_tasks import to_copydesk_error
-from copydesk.tui.terminal.suspension import ignore_interrupts
+from copydesk.tui.terminal.suspension import leave_terminal
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -172,7 +172,7 @@ async def _run_on_terminal(app: DeskApp, command: Command, draft_id: str | None,
         file = Path(folder) / "draft.json"
         await asyncio.to_thread(file.write_bytes, data)
         try:
-            with app.suspend(), ignore_interrupts():
+            with app.suspend(), leave_terminal():
                 try:
                     environment = _environment(app, draft_id, **{DRAFT_FILE: str(file)})
                     # Its standard input is the terminal: an interactive program reads its keys there.

@@ -20,7 +20,7 @@ from copydesk.tui.review.action_runner import ActionResult, ActionRunner, Outcom
 from copydesk.tui.review.local_changes import DraftState
 from copydesk.tui.review.presence import EditLease
 from copydesk.tui.runtime.key_buffer import Hold
-from copydesk.tui.terminal.suspension import ignore_interrupts
+from copydesk.tui.terminal.suspension import leave_terminal
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -309,7 +309,7 @@ class EditActions:
 
         Raise ConflictError if it cannot be started or fails; the file is kept.
         """
-        with self.app.suspend(), ignore_interrupts():
+        with self.app.suspend(), leave_terminal():
             try:
                 self.app.editor = await asyncio.create_subprocess_exec(*editor_command, str(path))
                 exit_code = await self.app.editor.wait()
