@@ -185,7 +185,8 @@ def test_source_remove_needs_confirmation(tmp_path, server):
 def test_failed_export_leaves_the_file_as_it_was(tmp_path):
     opml = tmp_path / "sources.opml"
     opml.write_text("<opml/>")
-    run_in_process(tmp_path, "--home", str(tmp_path / "missing"), "source", "export", str(opml))
+    result = run_in_process(tmp_path, "--home", str(tmp_path / "missing"), "source", "export", str(opml))
+    assert (result.code, "There is no desk in" in result.err) == (3, True)
     assert opml.read_text() == "<opml/>"
 
 

@@ -334,7 +334,7 @@ def stories_to_mark() -> str:
 
 
 def story_split(name: str) -> str:
-    return f"Split {name} from its story. {key_label('review.undo')} undo"
+    return f"Split {name} from its story · {undo_hint()}"
 
 
 SAME_STORY = "The marked drafts already belong to one story"
@@ -708,6 +708,11 @@ def tab_name_invalid(limit: int) -> str:
 def tab_exists(name: str) -> str:
     """Return the error for a name that another tab has."""
     return f"There is already a tab “{name}”."
+
+
+def tab_exists_meanwhile(name: str) -> str:
+    """Return why a tab is not renamed if another console saved one with that name, to continue a sentence."""
+    return f"another console has saved a tab “{name}”"
 
 
 def tab_order_invalid(status: str, orders: Iterable[str]) -> str:
@@ -1208,7 +1213,7 @@ def posted_hint() -> str:
 
 
 def invalid_url(problem: str) -> str:
-    """Return the line below the prompt for the URL after `problem` was found with it."""
+    """Return the hint of the prompt for a URL that was refused."""
     return f"The URL {problem}. It may stay empty."
 
 
@@ -2667,7 +2672,7 @@ def rules_empty() -> str:
 
 def ranking_not_reset() -> str:
     """Return the refusal to reset a ranking that was not changed in the console or by a command."""
-    return f"Nothing to reset: no change is saved. {key_label('setup.edit')} changes the ranking."
+    return f"Nothing to reset: the ranking was not changed. {key_label('setup.edit')} changes it."
 
 
 def rules_removed_by() -> str:
@@ -2694,7 +2699,7 @@ def rule_hint(reason: str) -> str:
 
 def rule_without_reason() -> str:
     """Return the refusal to make a rule of a draft that was not rejected, or without a reason."""
-    return f"Only the reason of a rejection becomes a rule. {key_label('review.reject')} rejects and asks for one."
+    return f"Only the reason that you give when you reject with {key_label('review.reject')} becomes a rule."
 
 
 CONFIDENCE_TITLE = "Confidence"

@@ -1,6 +1,6 @@
 """Undo and redo on a screen: by the desk if drafts changed, else by the step itself.
 
-A change that cannot be undone is reported once; the next undo skips it.
+A change that cannot be undone or redone is reported once; the next undo or redo skips it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -163,7 +163,7 @@ class UndoStack:
         try:
             description = await self._redo(desk, step, should_stop, on_progress)
         except (ConflictError, NotFoundError):
-            # Refused for good: the next redo goes on with the step before.
+            # The error is reported; the next redo skips the step, as all those behind it would wait for it.
             del self._redo_steps[-1:]
             raise
         # A slice, as the stack may be empty here, too.

@@ -173,6 +173,18 @@ async def test_tab_that_another_console_removed_is_kept_under_its_new_name(ui: R
     assert ui.screen.queue_pane.tab == tab_key("Sea")
 
 
+async def test_tab_that_another_console_saved_is_not_replaced_by_a_renamed_one(
+    ui: ReviewDriver, tmp_path: Path
+) -> None:
+    await save_filter(ui, "Mine", down=4)
+    CustomTabs({}, tmp_path / "tabs.json").save("Robots", QueueTab(search="ferry"))
+    await ui.press("f", "e", "ctrl+u")
+    await type_text(ui, "robots")
+    await ui.press("enter")
+    assert ui.toasts[-1] == "The tabs were not saved: another console has saved a tab “robots”."
+    assert list(CustomTabs({}, tmp_path / "tabs.json").tabs) == ["Mine", "Robots"]
+
+
 async def test_filter_without_choice_is_not_saved(ui: ReviewDriver) -> None:
     await ui.press("f", "ctrl+s")
     assert ui.toasts[-1:] == ["Nothing to save: choose a filter first."]

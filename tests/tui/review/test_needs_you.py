@@ -111,6 +111,15 @@ async def test_mark_as_posted_asks_again_for_an_invalid_url(tmp_path: Path) -> N
         assert ui.toasts == ["fake:me: marked as posted"]
 
 
+async def test_url_that_is_refused_is_reported_on_another_screen(tmp_path: Path) -> None:
+    async with open_needs_you(tmp_path) as ui:
+        screen = ui.app.screen
+        await ui.press("2")
+        screen._answers.mark_posted(screen.questions.rows[0].delivery, "fake.example", "The URL is refused.")
+        await ui.wait()
+        assert (ui.app.current_mode, ui.toasts) == ("schedule", ["The URL is refused."])
+
+
 async def test_send_again_warns_and_asks(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path) as ui:
         await ui.press("p")

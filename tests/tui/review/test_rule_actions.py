@@ -39,7 +39,7 @@ async def test_why_explains_an_address(tmp_path: Path) -> None:
 async def test_rule_is_made_of_the_reason_of_a_rejection(tmp_path: Path) -> None:
     async with open_review(tmp_path) as ui:
         await ui.press("W")
-        await wait_for_text(ui, "Only the reason of a rejection becomes a rule. r rejects and asks for one.")
+        await wait_for_text(ui, "Only the reason that you give when you reject with r becomes a rule.")
         await ui.press("r")
         await type_text(ui, "no more ferry news\n")
         await ui.press("]", "]", "]")

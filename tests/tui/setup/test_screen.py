@@ -493,7 +493,7 @@ async def test_saved_ranking_is_reset(tmp_path: Path) -> None:
         await ui.press("D", "y")
         await wait_for_text(ui, "These are the defaults, with what the settings file changes.")
         await ui.press("D")
-        assert ui.toasts[-1] == "Nothing to reset: no change is saved. e changes the ranking."
+        assert ui.toasts[-1] == "Nothing to reset: the ranking was not changed. e changes it."
 
 
 async def test_rule_is_switched_off(tmp_path: Path) -> None:

@@ -400,6 +400,15 @@ async def test_export_asks_again_for_a_file_that_cannot_be_written(tmp_path: Pat
         await wait_for_text(ui, "Exported sources to ")
 
 
+@pytest.mark.parametrize("prompt", ["_prompt_import", "_prompt_export"])
+async def test_refused_path_is_reported_on_another_screen(tmp_path: Path, prompt: str) -> None:
+    async with open_sources(tmp_path / "desk", _add_one_source) as ui:
+        transfer = ui.app.screen._transfer
+        await ui.press("2")
+        getattr(transfer, prompt)("sources.opml", "Cannot use this file.")
+        await wait_for_text(ui, "Cannot use this file.")
+
+
 async def test_first_source_leads_to_drafts(tmp_path: Path) -> None:
     web = FakeWeb()
     web.put("https://lwn.net/headlines/rss", feed(entry(1), entry(2)))

@@ -64,7 +64,8 @@ class DraftImages:
         """Set the alt text of a draft's image (the first is 1), or remove the image if `alt` is None.
 
         An image of the source is proposed again when it is removed. Raise InvalidError for a text that is too long
-        and for an image that does not exist, NotFoundError, and ConflictError if the draft cannot be edited.
+        and for an image that does not exist, NotFoundError, and ConflictError if the draft cannot be edited or is
+        changed at the same time.
         """
         if alt is not None and not 1 <= len(alt.strip()) <= MAX_ALT_LENGTH:
             raise InvalidError(FieldError("alt", f"takes 1 to {MAX_ALT_LENGTH:,} characters"))

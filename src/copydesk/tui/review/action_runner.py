@@ -81,7 +81,7 @@ class Outcome(NamedTuple):
 
 
 def describe_action(outcome: Outcome) -> str:
-    """Return the result of the action and its details: `approved`, `scheduled for Thu 12 Feb, 09:00`."""
+    """Return the result of the action and its details: `approved`, `approved and scheduled for Thu 12 Feb 09:00`."""
     return labels.action_done(outcome.action, outcome.detail, approved_first=outcome.approved_first)
 
 

@@ -64,7 +64,8 @@ class DeliveryAnswers:
                 self._screen.app.enqueue_write(work, hold_keys=Hold.RESULT)
 
         dialog = PromptDialog(labels.posted_question(delivery.account), value=url, hint=hint or labels.posted_hint())
-        self._screen.app.push_if_current(self._screen, dialog, on_answer)
+        if not self._screen.app.push_if_current(self._screen, dialog, on_answer) and hint:
+            self._report(hint, "warning")
 
     async def _save_posted(self, delivery: "DeliveryReport", url: str, desk: "Desk") -> None:
         try:

@@ -88,7 +88,7 @@ class TabsLine(StaticLines):
             hidden_ends = (new_start > 0) + (new_end < len(tabs))
             if number in (start - 1, end) and needed + hidden_ends * (_HIDDEN_TABS.cell_length + _GAP) <= width:
                 start, end, used = new_start, new_end, needed
-        # A click on the sign shows the nearest of the tabs that it stands for.
+        # A click on an ellipsis shows the nearest hidden tab.
         if start > 0:
             start -= 1
             labels[start] = _HIDDEN_TABS

@@ -171,7 +171,9 @@ class FeedTransfer:
 
     def _prompt_import(self, path: str, hint: str) -> None:
         prompt = PromptDialog(labels.IMPORT_PROMPT, value=path, hint=hint)
-        self._screen.app.push_if_current(self._screen, prompt, self._import_from)
+        # A path was given before if it was refused: the hint says why, and is not lost with the prompt.
+        if not self._screen.app.push_if_current(self._screen, prompt, self._import_from) and path:
+            self._screen.app.notify(hint, severity="warning")
 
     def _import_from(self, path: str | None) -> None:
         if path and path.strip():
@@ -196,7 +198,9 @@ class FeedTransfer:
 
     def _prompt_export(self, path: str, hint: str) -> None:
         prompt = PromptDialog(labels.EXPORT_PROMPT, value=path, hint=hint)
-        self._screen.app.push_if_current(self._screen, prompt, self._export_to)
+        # The hint says why the path was refused, unless this is the first prompt.
+        if not self._screen.app.push_if_current(self._screen, prompt, self._export_to) and hint != labels.EXPORT_HINT:
+            self._screen.app.notify(hint, severity="warning")
 
     def _export_to(self, path: str | None, *, overwrite: bool = False) -> None:
         if path and path.strip():
