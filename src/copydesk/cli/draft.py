@@ -276,7 +276,7 @@ def new(  # noqa: PLR0913 - one argument an option
             creation, drafts = await wait_for_new(desk, creation)
         return creation, drafts, await shorten_drafts(desk, [created.id for created in creation.drafts])
 
-    with _kept_until_stored(editor_file):
+    with _delete_once_stored(editor_file):
         creation, drafts, short_ids = context.run(work)
     _print_creation(creation, short_ids, as_json=as_json)
     print_missing_alt(context, creation.drafts[0].images)
@@ -369,7 +369,7 @@ def _write_in_editor() -> tuple[str, Path]:
 
 
 @contextmanager
-def _kept_until_stored(path: Path | None) -> Iterator[None]:
+def _delete_once_stored(path: Path | None) -> Iterator[None]:
     """Delete the file with the user's text at the end; if the block fails for any reason, print where the text is."""
     try:
         yield
@@ -450,7 +450,7 @@ def _edit_in_editor(context: Context, draft_id: str, *, take_over: bool) -> tupl
         edited = await desk.drafts.edit(draft_id, text, expected_version=original.version)
         return edited, await shorten_draft(desk, draft_id)
 
-    with _kept_until_stored(path):
+    with _delete_once_stored(path):
         return context.run(save)
 
 

@@ -78,7 +78,7 @@ class CustomTabs:
         saved.setdefault(name, self._saved[name])
         # Nor does it take the place of one that another console has saved.
         if new_name.casefold() in {other.casefold() for other in saved if other != name}:
-            raise OSError(labels.tab_exists_meanwhile(new_name))
+            raise OSError(labels.tab_saved_elsewhere(new_name))
         self._write({new_name if other == name else other: tab for other, tab in saved.items()})
 
     def remove(self, name: str) -> None:

@@ -198,13 +198,20 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         return self.desk is None and self.open_error is None
 
     def push_if_current(
-        self, base: Screen[Any], screen: Screen[Result], callback: Callable[[Result | None], object] | None = None
+        self,
+        base: Screen[Any],
+        screen: Screen[Result],
+        callback: Callable[[Result | None], object] | None = None,
+        *,
+        otherwise: str = "",
     ) -> bool:
         """Push `screen` if `base` is still the current screen.
 
-        Return False and do nothing if the user has moved elsewhere.
+        Return False if the user has moved elsewhere; only the warning `otherwise` is shown then, if there is one.
         """
         if self.screen is not base:
+            if otherwise:
+                self.notify(otherwise, severity="warning")
             return False
         self.push_screen(screen, callback)
         return True

@@ -710,7 +710,7 @@ def tab_exists(name: str) -> str:
     return f"There is already a tab “{name}”."
 
 
-def tab_exists_meanwhile(name: str) -> str:
+def tab_saved_elsewhere(name: str) -> str:
     """Return why a tab is not renamed if another console saved one with that name, to continue a sentence."""
     return f"another console has saved a tab “{name}”"
 

@@ -96,7 +96,7 @@ class UndoStack:
                 return ""
             try:
                 # The step stays on the stack until this succeeds, so that it can be tried again.
-                description = await self._take_back(desk, step, should_stop, on_progress)
+                description = await self._run(desk, step, should_stop, on_progress, undo=True)
             except (ConflictError, NotFoundError) as error:
                 self._raise_if_first_refusal(step, error)
                 # Refused a second time: drop the step and try the one before it.
@@ -128,20 +128,31 @@ class UndoStack:
     async def _newest_event(self, desk: "Desk") -> int:
         return (await desk.drafts.history_position()).newest if self._history is not None else 0
 
-    async def _take_back(
-        self, desk: "Desk", step: UndoStep | DraftIds, stopped: ShouldStop, on_progress: OnProgress
+    async def _run(
+        self,
+        desk: "Desk",
+        step: UndoStep | DraftIds,
+        should_stop: ShouldStop,
+        on_progress: OnProgress,
+        *,
+        undo: bool,
     ) -> str:
+        """Undo or redo the step; return its description."""
         self.changed_drafts = ()
         if isinstance(step, UndoStep):
-            await step.undo(desk)
+            await (step.undo if undo else step.redo)(desk)
             return step.description
         if step:
-            description = await _run_for_drafts(desk.drafts.undo, step, stopped, on_progress, undo=True)
+            operation = desk.drafts.undo if undo else desk.drafts.redo
+            description = await _run_for_drafts(operation, step, should_stop, on_progress, undo=undo)
             self.changed_drafts = step
             return description
-        undone = await self.skip_list.undo(desk, stopped, on_progress)
-        self.changed_drafts = undone.succeeded
-        return _describe(undone, undo=True)
+        if undo:
+            undone = await self.skip_list.undo(desk, should_stop, on_progress)
+            self.changed_drafts = undone.succeeded
+        else:
+            undone = await desk.drafts.redo(on_progress=on_progress, is_cancelled=should_stop)
+        return _describe(undone, undo=undo)
 
     def _raise_if_first_refusal(self, step: UndoStep | DraftIds, error: CopydeskError) -> None:
         """Raise the error the first time a step is refused; for changes known only to the desk, every time."""
@@ -161,7 +172,7 @@ class UndoStack:
             await self._history(desk, EventKind.REDO)
             return ""
         try:
-            description = await self._redo(desk, step, should_stop, on_progress)
+            description = await self._run(desk, step, should_stop, on_progress, undo=False)
         except (ConflictError, NotFoundError):
             # The error is reported; the next redo skips the step, as all those behind it would wait for it.
             del self._redo_steps[-1:]
@@ -170,16 +181,6 @@ class UndoStack:
         del self._redo_steps[-1:]
         self._undo_steps.append(_Entry(step, await self._newest_event(desk)))
         return labels.redone(description)
-
-    async def _redo(self, desk: "Desk", step: UndoStep | DraftIds, stopped: ShouldStop, on_progress: OnProgress) -> str:
-        if isinstance(step, UndoStep):
-            await step.redo(desk)
-            return step.description
-        if step:
-            description = await _run_for_drafts(desk.drafts.redo, step, stopped, on_progress, undo=False)
-            self.changed_drafts = step
-            return description
-        return _describe(await desk.drafts.redo(on_progress=on_progress, is_cancelled=stopped), undo=False)
 
 
 async def _run_for_drafts(

@@ -52,10 +52,10 @@ class DeliveryAnswers:
         self._screen = screen
         self._report = report
 
-    def mark_posted(self, delivery: "DeliveryReport", url: str = "", hint: str = "") -> None:
+    def mark_posted(self, delivery: "DeliveryReport", url: str = "", refusal: str = "") -> None:
         """Ask for the URL, which may stay empty, and mark the delivery as posted.
 
-        `url` and `hint` are the rejected URL and why, on a second try.
+        On a second try, `url` is the one that was refused, and `refusal` why.
         """
 
         def on_answer(url: str | None) -> None:
@@ -63,9 +63,8 @@ class DeliveryAnswers:
                 work = partial(self._save_posted, delivery, url.strip())
                 self._screen.app.enqueue_write(work, hold_keys=Hold.RESULT)
 
-        dialog = PromptDialog(labels.posted_question(delivery.account), value=url, hint=hint or labels.posted_hint())
-        if not self._screen.app.push_if_current(self._screen, dialog, on_answer) and hint:
-            self._report(hint, "warning")
+        dialog = PromptDialog(labels.posted_question(delivery.account), value=url, hint=refusal or labels.posted_hint())
+        self._screen.app.push_if_current(self._screen, dialog, on_answer, otherwise=refusal)
 
     async def _save_posted(self, delivery: "DeliveryReport", url: str, desk: "Desk") -> None:
         try:

@@ -167,13 +167,12 @@ class FeedTransfer:
 
     def prompt_import(self) -> None:
         """Prompt for an OPML file to import."""
-        self._prompt_import("", labels.IMPORT_HINT)
+        self._prompt_import("")
 
-    def _prompt_import(self, path: str, hint: str) -> None:
-        prompt = PromptDialog(labels.IMPORT_PROMPT, value=path, hint=hint)
-        # A path was given before if it was refused: the hint says why, and is not lost with the prompt.
-        if not self._screen.app.push_if_current(self._screen, prompt, self._import_from) and path:
-            self._screen.app.notify(hint, severity="warning")
+    def _prompt_import(self, path: str, refusal: str = "") -> None:
+        """Prompt with a path; if it was refused, with the reason."""
+        prompt = PromptDialog(labels.IMPORT_PROMPT, value=path, hint=refusal or labels.IMPORT_HINT)
+        self._screen.app.push_if_current(self._screen, prompt, self._import_from, otherwise=refusal)
 
     def _import_from(self, path: str | None) -> None:
         if path and path.strip():
@@ -194,13 +193,12 @@ class FeedTransfer:
 
     def prompt_export(self) -> None:
         """Prompt for a file to export the sources to."""
-        self._prompt_export(DEFAULT_OPML_FILE, labels.EXPORT_HINT)
+        self._prompt_export(DEFAULT_OPML_FILE)
 
-    def _prompt_export(self, path: str, hint: str) -> None:
-        prompt = PromptDialog(labels.EXPORT_PROMPT, value=path, hint=hint)
-        # The hint says why the path was refused, unless this is the first prompt.
-        if not self._screen.app.push_if_current(self._screen, prompt, self._export_to) and hint != labels.EXPORT_HINT:
-            self._screen.app.notify(hint, severity="warning")
+    def _prompt_export(self, path: str, refusal: str = "") -> None:
+        """Prompt with a path; if it was refused, with the reason."""
+        prompt = PromptDialog(labels.EXPORT_PROMPT, value=path, hint=refusal or labels.EXPORT_HINT)
+        self._screen.app.push_if_current(self._screen, prompt, self._export_to, otherwise=refusal)
 
     def _export_to(self, path: str | None, *, overwrite: bool = False) -> None:
         if path and path.strip():
@@ -228,8 +226,9 @@ class FeedTransfer:
             self._export_to(path if yes else None, overwrite=True)
 
         question = ConfirmDialog(labels.export_exists(path), yes=labels.OVERWRITE)
-        if not self._screen.app.push_if_current(self._screen, question, overwrite_if_confirmed):
-            self._screen.app.notify(labels.export_refused(path), severity="warning")
+        self._screen.app.push_if_current(
+            self._screen, question, overwrite_if_confirmed, otherwise=labels.export_refused(path)
+        )
 
 
 def _read_file(path: str) -> bytes:
