@@ -36,14 +36,19 @@ async def test_why_explains_an_address(tmp_path: Path) -> None:
         await wait_for_text(ui, "It has a draft:")
 
 
+async def make_rule_of(ui: ReviewDriver, reason: str) -> None:
+    """Reject the draft with the reason, and open the form of a rule in the tab of rejected drafts."""
+    await ui.press("r")
+    await type_text(ui, f"{reason}\n")
+    await ui.press("]", "]", "]")
+    await ui.press("W")
+
+
 async def test_rule_is_made_of_the_reason_of_a_rejection(tmp_path: Path) -> None:
     async with open_review(tmp_path) as ui:
         await ui.press("W")
         await wait_for_text(ui, "Only the reason that you give when you reject with r becomes a rule.")
-        await ui.press("r")
-        await type_text(ui, "no more ferry news\n")
-        await ui.press("]", "]", "]")
-        await ui.press("W")
+        await make_rule_of(ui, "no more ferry news")
         await wait_for_text(ui, "Reason: no more ferry news.")
         await type_text(ui, "ferry")
         await ui.press("enter")
@@ -55,19 +60,13 @@ async def test_rule_is_made_of_the_reason_of_a_rejection(tmp_path: Path) -> None
 
 async def test_reason_that_is_a_sentence_gets_no_second_full_stop(tmp_path: Path) -> None:
     async with open_review(tmp_path) as ui:
-        await ui.press("r")
-        await type_text(ui, "Speculation.\n")
-        await ui.press("]", "]", "]")
-        await ui.press("W")
+        await make_rule_of(ui, "Speculation.")
         await wait_for_text(ui, "Reason: Speculation. exclude filters")
 
 
 async def test_proposed_rule_is_not_made_without_consent(tmp_path: Path) -> None:
     async with open_review(tmp_path) as ui:
-        await ui.press("r")
-        await type_text(ui, "no more ferry news\n")
-        await ui.press("]", "]", "]")
-        await ui.press("W")
+        await make_rule_of(ui, "no more ferry news")
         await wait_for_text(ui, "Reason: no more ferry news.")
         await ui.press("escape")
         async with open_desk_at(tmp_path, FakeWeb(), Watch()) as desk:
