@@ -64,6 +64,14 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         self.is_loaded = False
         """True once data from the desk is displayed; until then an error takes its place."""
         self._retry_timer: Timer | None = None
+        # Textual sets them after the first paint, and would then style, lay out and paint the screen a second time.
+        self.add_class(*self._breakpoint_classes(), update=False)
+
+    def _breakpoint_classes(self) -> Iterator[str]:
+        """Yield the classes that the size of the terminal gives the screen."""
+        width, height = self.app.size
+        for length, breakpoints in ((width, self.HORIZONTAL_BREAKPOINTS), (height, self.VERTICAL_BREAKPOINTS)):
+            yield max((least, name) for least, name in breakpoints if least <= length)[1]
 
     def compose(self) -> ComposeResult:
         yield TopLine(self.app.desk_name, self.NAME)

@@ -9,7 +9,9 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.strip import Strip
 
+from console_driver import FakeDesk, make_console
 from copydesk.tui.layout import Paragraph, paragraph
+from copydesk.tui.sources.screen import SourcesScreen
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.lines import THUMB
 from copydesk.tui.widgets.page import Page
@@ -115,3 +117,10 @@ async def test_resize_and_theme_rerender_everything() -> None:
         page.app.theme = "textual-light"
         await pilot.pause()
         assert set(page.rendered_lines) >= set(range(page.size.height))
+
+
+async def test_new_screen_fits_terminal_in_its_first_frame() -> None:
+    app = make_console(FakeDesk())
+    async with app.run_test(size=(160, 8)):
+        screen = SourcesScreen()
+        assert screen.classes == {"-wide", "-low"}
