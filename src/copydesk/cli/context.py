@@ -5,7 +5,6 @@ import gc
 import logging
 import os
 import re
-import shlex
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -19,7 +18,6 @@ import msgspec
 from copydesk import settings as settings_module
 from copydesk.cli.commands import COMMANDS, CONFLICT, FAILED, INTERRUPTED, NOT_FOUND, TERMINATED, USAGE, fail
 from copydesk.cli.json_output import wants_json
-from copydesk.cli.prompts import prompt_passphrase
 from copydesk.errors import (
     OUT_OF_MEMORY,
     ConflictError,
@@ -169,6 +167,7 @@ class Context:
             if self.home is not None and not settings.has_database and not _may_create_desk(running):
                 hint = "Check --home, or create one: copydesk source add URL"
                 raise NotFoundError(f"There is no desk in {settings.data_home}.", hint=hint)
+            from copydesk.cli.prompts import prompt_passphrase  # noqa: PLC0415 - not for the first paint
             from copydesk.desk import open_desks  # noqa: PLC0415
 
             # A script cannot answer: it gets an error that names the environment variable instead of a prompt.
@@ -199,6 +198,7 @@ class Context:
 
     def with_desk_options(self, text: str) -> str:
         """Return `text` with its commands written as they are called for this desk."""
+        import shlex  # noqa: PLC0415 - not for the first paint
 
         def qualify(command: re.Match[str]) -> str:
             # The users of a desk are the same for each of them, and this one may not exist. A command may name its own.

@@ -1,8 +1,9 @@
 """The user's own ways of working with the console, from the settings file and from what they chose in the console."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from copydesk.settings import Command, Console, Settings
 from copydesk.tui.custom_tabs import CustomTabs, configured_tabs, tabs_file
@@ -11,15 +12,14 @@ from copydesk.tui.keys import KEYS, Key
 from copydesk.tui.themes import THEME_FILE, THEMES_FOLDER
 
 
-@dataclass(frozen=True)
-class Preferences:
+class Preferences(msgspec.Struct, frozen=True):
     """How one user wants the console. The defaults store nothing."""
 
     keys: Sequence[Key] = KEYS
     """The key table including the user's own keys, and those of their commands."""
-    commands: Mapping[str, Command] = field(default_factory=dict)
-    tabs: CustomTabs = field(default_factory=CustomTabs)
-    display: Console = field(default_factory=Console)
+    commands: Mapping[str, Command] = {}
+    tabs: CustomTabs = msgspec.field(default_factory=CustomTabs)
+    display: Console = msgspec.field(default_factory=Console)
     """The columns of the review."""
     theme_file: Path | None = None
     """Stores the chosen theme."""

@@ -81,8 +81,8 @@ def _split_row(first: int, last: int, width: int) -> list[tuple[int, int, int]]:
 
 patch_rich_width_table()
 # Terminals disagree on the width of variation selectors, the keycap mark, anything joined to an emoji and skin tones;
-# columns after them would shift.
-_AMBIGUOUS_WIDTH = re.compile("[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|\u200d[\u2190-\u2bff\U0001f000-\U0001faff]?")
+# columns after them would shift. Compiled by `re` when it is first needed, after the first paint.
+_AMBIGUOUS_WIDTH = "[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|\u200d[\u2190-\u2bff\U0001f000-\U0001faff]?"
 
 MAX_LINE_CHARS = 1000
 """Characters of a line that are processed. No terminal is wider, and a hostile name may have a million."""
@@ -91,7 +91,7 @@ MAX_LINE_CHARS = 1000
 def safe_line(text: str) -> str:
     """Return `text` on one line, safe for the terminal and of the same width on every terminal."""
     safe = clean(text if len(text) <= MAX_LINE_CHARS else f"{text[:MAX_LINE_CHARS]}…")
-    return safe if safe.isascii() else _AMBIGUOUS_WIDTH.sub("", safe)
+    return safe if safe.isascii() else re.sub(_AMBIGUOUS_WIDTH, "", safe)
 
 
 def fit(text: str, width: int) -> str:
