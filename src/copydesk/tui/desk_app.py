@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from textual.actions import ActionParseResult
 from textual.binding import Binding
@@ -220,7 +219,12 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         """Open the desk; also retries after a failure."""
         if self._desk_worker is None or self._desk_worker.is_finished:
             self.open_error = None
-            self._desk_worker = self.run_worker(self._keep_desk_open(), group=_DESK_GROUP, exit_on_error=False)
+            self._desk_worker = self.run_worker(self._run_desk(), group=_DESK_GROUP, exit_on_error=False)
+
+    async def _run_desk(self) -> None:
+        # From the start: a thread writes the frames, and others load rows and import what opens the desk.
+        with short_switch_interval():
+            await self._keep_desk_open()
 
     async def _keep_desk_open(self) -> None:
         """Keep the desk open until the console exits; close it after all tasks have ended."""
@@ -244,8 +248,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                     self.notify(self.notice, qualified=True)
                 watcher = asyncio.create_task(self._watch_changes(desk))
                 try:
-                    with short_switch_interval():
-                        await self._run_jobs(desk)
+                    await self._run_jobs(desk)
                 finally:
                     watcher.cancel()
                     # Order matters: writes need the open desk, reads must not start another call once it is None.
@@ -470,6 +473,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
 
 def _load_zone(name: str) -> tzinfo:
     """Return the user's time zone; UTC if this machine does not know it."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 - not for the first paint
+
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, ZoneInfoNotFoundError):

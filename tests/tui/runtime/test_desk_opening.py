@@ -1,6 +1,7 @@
 """Tests for opening the desk after the first paint, and closing it after the last task."""
 
 import asyncio
+import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from console_driver import NOW, FakeDesk, make_console, open_console, screen_text, wait_until_idle
 from copydesk.errors import CopydeskError, StoreBusyError, StoreCorruptError, StoreFullError, StoreTooNewError
+from copydesk.switch_interval import SWITCH_INTERVAL
 from copydesk.tui.app import Console
 from desk_fixtures import execute_sql, open_desk_at
 from review_driver import open_review
@@ -63,6 +65,16 @@ async def test_empty_first_page_is_not_waited_for() -> None:
     async with app.run_test(size=(120, 32)) as pilot:
         await wait_until_idle(pilot)
         assert "Queue · 3" in screen_text(app)
+
+
+async def test_first_frames_do_not_wait_for_loading_threads() -> None:
+    intervals = []
+    app = Console(
+        FakeDesk(3).open, load_first_page=lambda: intervals.append(sys.getswitchinterval()), clock=lambda: NOW
+    )
+    async with app.run_test() as pilot:
+        await wait_until_idle(pilot)
+    assert intervals == [pytest.approx(SWITCH_INTERVAL)]
 
 
 async def test_desk_opener_runs_outside_event_loop() -> None:
