@@ -1358,7 +1358,7 @@ def grouped_failures(reasons: Mapping[str, int]) -> str:
     """Return the failures of a bulk action by reason, with their number if there are several reasons."""
     if len(reasons) == 1:
         return next(iter(reasons))
-    return " ".join(f"{count:,}: {reason}" for reason, count in reasons.items())
+    return " ".join(f"{count:,}× {reason}" for reason, count in reasons.items())
 
 
 def bulk_done(count: int, word: str, *, newer: int, skipped: Mapping[str, int], failures: Mapping[str, int]) -> str:

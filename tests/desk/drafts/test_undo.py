@@ -229,9 +229,7 @@ async def test_undone_drafts_of_bulk_are_skipped(desk):
     result = await desk.drafts.undo()
 
     assert result.succeeded == (third,)
-    assert [(failure.id, failure.error) for failure in result.failed] == [
-        (second, "Not changed: since then posting started.")
-    ]
+    assert [(failure.id, failure.error) for failure in result.failed] == [(second, "Posting started in the meantime.")]
 
 
 async def test_one_draft_of_bulk_can_be_undone(desk):
@@ -266,7 +264,8 @@ async def test_system_changes_cannot_be_undone(desk):
         await desk.drafts.undo(first)
     # An older change must not be undone instead.
     with pytest.raises(
-        ConflictError, match=r"The last change \(it was scheduled\) cannot be undone: since then it missed its time"
+        ConflictError,
+        match=r"The last change \(it was scheduled\) cannot be undone: it missed its time in the meantime",
     ):
         await desk.drafts.undo()
     await desk.drafts.reschedule(first, LATER)
@@ -285,7 +284,7 @@ async def test_passing_skips_unreachable_change(desk):
     await apply_system_change(desk, third, "post", status=Status.POSTING)
     passed = set()
     with pytest.raises(
-        UndoNotAllowedError, match=r"\(it was approved\) cannot be undone: since then it was sent\."
+        UndoNotAllowedError, match=r"\(it was approved\) cannot be undone: it was sent in the meantime\."
     ) as refused:
         await desk.drafts.undo()
     passed.add(refused.value.change_id)

@@ -523,8 +523,8 @@ async def test_reject_prompt_uses_singular_and_plural(tmp_path: Path) -> None:
 def test_error_of_the_database_is_said_once() -> None:
     full = str(StoreFullError())
     outcome = Outcome("approve", ("a",), {"b": "No.", "c": full, "d": full}, names={"b": "“B”"})
-    assert format_failures(outcome) == f"2: {full} 1: No."
-    assert describe_bulk(outcome) == f"1 approved, 3 failed: 2: {full} 1: No. · Ctrl+L lists them · u undo"
+    assert format_failures(outcome) == f"2× {full} 1× No."
+    assert describe_bulk(outcome) == f"1 approved, 3 failed: 2× {full} 1× No. · Ctrl+L lists them · u undo"
 
 
 def test_log_lists_failures_before_skipped_drafts() -> None:

@@ -316,7 +316,7 @@ async def test_undo_skips_posted_draft(tmp_path: Path) -> None:
         await review.press("p", "y")
         await review.press("u")
         assert (
-            "The last change (it was approved) cannot be undone: since then it was sent. "
+            "The last change (it was approved) cannot be undone: it was sent in the meantime. "
             "u undoes the change before it." in review.toasts
         )
         assert await review.get_status(second.id) is Status.APPROVED

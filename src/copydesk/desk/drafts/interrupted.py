@@ -52,7 +52,7 @@ class InterruptedBulks:
         else:
             parts, changed_ids = await self._ctx.read(_remaining_parts, plan)
             outcome = await self._review.resume_bulk(plan.id, Action(plan.action), parts)
-            conflict = ConflictError("Not changed: it was changed since.")
+            conflict = ConflictError("It was changed in the meantime.")
             refused = [BulkFailure.from_error(draft_id, conflict) for draft_id in changed_ids]
             results = outcome.results
             outcome = bulk_response(outcome.action, results.succeeded, (*results.failed, *refused), outcome.stopped_by)

@@ -379,7 +379,8 @@ def _blocking_reason(conn: Transaction, user_id: str, event: EventRow) -> str | 
     history = draft_events.list_by_draft(conn, user_id, event.draft_id)
     if event.rid in draft_events.reverted_rids(history):
         return None
-    return f"Not changed: since then {describe_action(history[-1].action)}."
+    phrase = describe_action(history[-1].action)
+    return f"{phrase[:1].upper()}{phrase[1:]} in the meantime."
 
 
 def _nothing_error(conn: Transaction, user_id: str, kind: EventKind, snapshot: DraftSnapshot) -> ConflictError:
@@ -404,7 +405,7 @@ def _check_newest_change(conn: Transaction, user_id: str, newest: EventRow, even
     )
     if blocking and newest.rid not in draft_events.reverted_rids(history):
         own, later_change = describe_action(newest.action), describe_action(blocking.action)
-        message = f"The last change ({own}) cannot be undone: since then {later_change}."
+        message = f"The last change ({own}) cannot be undone: {later_change} in the meantime."
         raise UndoNotAllowedError(message, newest.rid, hint="Pass a draft id to undo the last change of that draft.")
 
 
