@@ -67,7 +67,7 @@ SECTION_SYNONYMS: Mapping[Section, str] = {
     Section.ACCOUNTS: "login log in sign in password platforms credentials",
     Section.VOICE: "style tone examples hashtags emoji import posts",
     Section.LEARNING: "confidence preference forget reset",
-    Section.WRITER: "model llm ai api key cost price budget spending",
+    Section.WRITERS: "model llm ai api key cost price budget spending",
     Section.RANKING: "interests filters weights score",
     Section.RULES: "block avoid rejections",
     Section.LOCATIONS: "settings configuration proxy database backup doctor check folder",

@@ -50,7 +50,7 @@ async def test_footer_and_palette_dim_keys_of_a_draft_where_there_is_none() -> N
         (("5", "F"), "No posts yet"),
         (("5", "o"), "No posts yet"),
         (("5", "m"), "No posts yet"),
-        (("6", "j", "t"), "Only accounts and writers can be tested: open the section Accounts or Writer."),
+        (("6", "j", "t"), "Only accounts and writers can be tested: open the section Accounts or Writers."),
         (("6", "j", "D"), "There is nothing to remove in this section."),
         (("6", "t"), "No account connected. A connects one."),
         (("6", "D"), "No account connected. A connects one."),

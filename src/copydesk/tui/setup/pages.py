@@ -36,7 +36,7 @@ class Section(StrEnum):
     ACCOUNTS = labels.ACCOUNTS_TITLE
     VOICE = labels.VOICE_TITLE
     LEARNING = labels.LEARNING_TITLE
-    WRITER = labels.WRITER_TITLE
+    WRITERS = labels.WRITERS_TITLE
     ZONE = labels.ZONE_PROMPT
     RANKING = labels.RANKING_TITLE
     RULES = labels.RULES_TITLE

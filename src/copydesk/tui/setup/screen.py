@@ -211,7 +211,7 @@ class SetupScreen(DeskScreen):
     def _show_section(self) -> None:
         """Show the current section; an unchanged one keeps its scroll position."""
         self.accounts.display = self.section is Section.ACCOUNTS
-        self.writers.display = self.section is Section.WRITER
+        self.writers.display = self.section is Section.WRITERS
         title = labels.ACCOUNT_TITLE if self.section is Section.ACCOUNTS else self.section.value
         set_title(self.detail_pane, title)
         if self._setup is None:
@@ -237,9 +237,9 @@ class SetupScreen(DeskScreen):
                 Section.LEARNING: labels.learning_keys(),
                 Section.LOCATIONS: labels.NOTHING_TO_EDIT,
             },
-            "setup.check": dict.fromkeys(set(Section) - {Section.ACCOUNTS, Section.WRITER}, labels.NOTHING_TO_TEST),
+            "setup.check": dict.fromkeys(set(Section) - {Section.ACCOUNTS, Section.WRITERS}, labels.NOTHING_TO_TEST),
             "setup.import": dict.fromkeys(set(Section) - {Section.ACCOUNTS, Section.VOICE}, labels.NOTHING_TO_IMPORT),
-            "setup.use": dict.fromkeys(set(Section) - {Section.WRITER}, labels.NOTHING_TO_USE),
+            "setup.use": dict.fromkeys(set(Section) - {Section.WRITERS}, labels.NOTHING_TO_USE),
             "setup.remove": {
                 **dict.fromkeys((Section.VOICE, Section.ZONE, Section.LOCATIONS), labels.NOTHING_TO_REMOVE),
                 Section.RULES: labels.rules_removed_by(),
@@ -259,12 +259,12 @@ class SetupScreen(DeskScreen):
             "setup.edit": {Section.RULES: "" if has_rules else labels.rules_empty()},
             "setup.check": {
                 Section.ACCOUNTS: no_account,
-                Section.WRITER: labels.offline_writer_tested() if is_offline else "",
+                Section.WRITERS: labels.offline_writer_tested() if is_offline else "",
             },
             "setup.import": {Section.ACCOUNTS: no_account, Section.VOICE: no_account},
             "setup.remove": {
                 Section.ACCOUNTS: no_account,
-                Section.WRITER: labels.offline_writer_removed() if is_offline else "",
+                Section.WRITERS: labels.offline_writer_removed() if is_offline else "",
                 Section.RANKING: not_reset,
             },
         }
@@ -284,7 +284,7 @@ class SetupScreen(DeskScreen):
             Section.ACCOUNTS: lambda: account_page(self.accounts.current, setup.credential_storage, now()),
             Section.VOICE: lambda: voice_page(setup),
             Section.LEARNING: lambda: learning_page(setup.learning, now()) if setup.learning else checking,
-            Section.WRITER: lambda: writer_page(self.writers.current, setup, now()),
+            Section.WRITERS: lambda: writer_page(self.writers.current, setup, now()),
             Section.ZONE: lambda: zone_page(setup),
             Section.RANKING: lambda: ranking_page(setup.ranking),
             Section.RULES: lambda: rules_page(setup.rules, now()),
@@ -307,7 +307,7 @@ class SetupScreen(DeskScreen):
     @property
     def _panes(self) -> list[str]:
         accounts = ["accounts"] if self.section is Section.ACCOUNTS and self.accounts.rows else []
-        writers = ["writers"] if self.section is Section.WRITER and self.writers.rows else []
+        writers = ["writers"] if self.section is Section.WRITERS and self.writers.rows else []
         return ["sections", *accounts, *writers, "about"]
 
     def action_pane(self, by: int) -> None:
@@ -341,7 +341,7 @@ class SetupScreen(DeskScreen):
         """Edit the current section, or notify where that is done."""
         if self._setup is None or self._is_refused("setup.edit"):
             return
-        if self.section in {Section.VOICE, Section.WRITER}:
+        if self.section in {Section.VOICE, Section.WRITERS}:
             self.app.run_desk_task(self._edit_voice, hold_keys=Hold.SCREEN)
         elif self.section is Section.ZONE:
             self._prompt_zone(self._setup.zone)
@@ -436,7 +436,7 @@ class SetupScreen(DeskScreen):
 
     def action_connect(self) -> None:
         """Choose a platform, then open its form; add a language model in the section of writers."""
-        if self.section is Section.WRITER:
+        if self.section is Section.WRITERS:
             WriterActions(self).add()
             return
         if reason := self.app.role_refusal("setup.connect", Scope.PUBLISH):
@@ -504,7 +504,7 @@ class SetupScreen(DeskScreen):
         """Check with its server that the account or the writer works."""
         if self._is_refused("setup.check"):
             return
-        if self.section is Section.WRITER:
+        if self.section is Section.WRITERS:
             WriterActions(self).test(self.writers.current)
         elif account := self._current_account():
             self.app.notify(labels.account_testing(account.details.server))
@@ -554,7 +554,7 @@ class SetupScreen(DeskScreen):
             return
         if self.section in {Section.RANKING, Section.LEARNING}:
             self._forget()
-        elif self.section is Section.WRITER:
+        elif self.section is Section.WRITERS:
             WriterActions(self).remove(self.writers.current)
         elif account := self._current_account():
             question = labels.disconnect_prompt(self._account_names[account.id])
