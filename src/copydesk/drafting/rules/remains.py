@@ -32,7 +32,8 @@ _CALLS = (
 # At the end of a line, as a sentence of its own.
 _READ_ON = re.compile(
     rf"(?:^|(?<=[.!?…\]”\"»)])[ \t]+|(?<=\s)[|·–—][ \t]*)"
-    rf"(?:\[?(?:{_CALLS})\b[^\n:.!?]{{0,60}}[ \t]*(?:→|»|>+|…|\.{{3}}|\.|\]|\[…\])*[ \t]*$)"
+    # One mark at a time: of rows of them, ">>>" could be divided in exponentially many ways.
+    rf"(?:\[?(?:{_CALLS})\b[^\n:.!?]{{0,60}}[ \t]*(?:[→»>….\]]|\[…\])*+[ \t]*$)"
     r"|\bthe post\b[^\n]{1,300}\b(?:appeared|was) first (?:on|published)\b[^\n]*",
     re.IGNORECASE | re.MULTILINE,
 )
