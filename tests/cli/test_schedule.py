@@ -54,6 +54,13 @@ def test_slots_are_set_and_listed(tmp_path):
     assert 'copydesk slot set "mon 09:00"' in result.err
 
 
+def test_slots_that_are_replaced_are_printed(tmp_path):
+    run_ok(tmp_path, "slot", "set", "mon 09:00", "wed 14:30", "fri 9")
+    result = run_in_process(tmp_path, "slot", "set", "mon 09:00")
+
+    assert result.err.splitlines()[-1] == "Removed 2 slots: wed 14:30, fri 09:00"
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -12,6 +12,7 @@ from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import print_table
 from copydesk.model.draft import Status
 from copydesk.model.schedule import SET_SLOTS_COMMAND, Slot
+from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -44,13 +45,21 @@ def list_(context: Context, *, as_json: bool) -> None:
 @json_options(Slot)
 @pass_context
 def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool) -> None:
-    """Replace all weekly slots."""
+    """Replace all weekly slots.
+
+    Slots that you do not pass again are removed, and printed.
+    """
     if bool(times) is clear:
         raise click.UsageError("Pass the weekly slots, or --clear to remove them all.")
 
     async def work(desk: "Desk") -> None:
         slots = [desk.schedule.parse_slot(text, field=f"slots[{index}]") for index, text in enumerate(times)]
-        await _print_slots(context, desk, await desk.schedule.set_slots(slots), as_json=as_json)
+        earlier = await desk.schedule.slots()
+        stored = await desk.schedule.set_slots(slots)
+        await _print_slots(context, desk, stored, as_json=as_json)
+        removed = [desk.schedule.format_slot(entry) for entry in earlier if entry not in stored]
+        if removed and not as_json:
+            click.echo(f"Removed {plural(len(removed), 'slot')}: {', '.join(removed)}", err=True)
 
     context.run(work)
 
