@@ -349,7 +349,11 @@ def test_home_flag_overrides_environment(tmp_path, server):
     "args",
     [
         *(("draft", "list"), ("draft", "show", "1f9c2a"), ("user", "list"), ("backup",), ("account", "check")),
-        *(("draft", "approve", "1f9c2a"), ("rehearse", "--interest", "ferries"), ("user", "remove", "anna", "--yes")),
+        *(
+            ("draft", "approve", "1f9c2a"),
+            ("ranking", "preview", "--interest", "ferries"),
+            ("user", "remove", "anna", "--yes"),
+        ),
         *(("slot", "zone"), ("daemon", "--status")),
     ],
 )

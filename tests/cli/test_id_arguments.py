@@ -56,7 +56,7 @@ def test_every_id_may_be_an_end() -> None:
         words for words, found in walk_parameters() if found.name in ID_NAMES and not isinstance(found.type, IdType)
     }
     # Its --exclude takes words.
-    assert whole == {("rehearse", "rehearse")}
+    assert whole == {("ranking", "preview")}
     metavars = [(words, found) for words, found in walk_parameters() if "ID" in (found.metavar or "").strip("[].")]
     # A token is given by its name, too.
     assert {words for words, found in metavars if not isinstance(found.type, IdType)} == {("token", "revoke")}

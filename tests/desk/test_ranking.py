@@ -1,9 +1,9 @@
-"""Tests for explaining and rehearsing the ranking, with a real desk."""
+"""Tests for explaining and previewing the ranking, with a real desk."""
 
 import pytest
 
 from copydesk.errors import InvalidError, NotFoundError
-from copydesk.model.rehearsal import ItemFate, describe_drafted, describe_reason
+from copydesk.model.ranking_preview import ItemFate, describe_drafted, describe_reason
 from desk_fixtures import (
     URL_ONE,
     URL_TWO,
@@ -153,21 +153,21 @@ async def test_address_is_found_in_any_form(tmp_path):
     assert found.fate is by_id.fate is ItemFate.DRAFTED
 
 
-async def test_rehearsal_changes_nothing(tmp_path):
+async def test_preview_changes_nothing(tmp_path):
     async with open_desk_at(tmp_path, web_with(1, 2, 3)) as desk:
         await create_source(desk)
         await desk.pipeline.run()
         before = dump_tables(tmp_path)
-        await desk.ranking.rehearse({"interests": ["ferries"], "exclude": ["x"], "weights": {"recency": 0}})
+        await desk.ranking.preview({"interests": ["ferries"], "exclude": ["x"], "weights": {"recency": 0}})
         assert dump_tables(tmp_path) == before
 
 
-async def test_rehearsal_lists_what_is_lost_and_gained(tmp_path):
+async def test_preview_lists_what_is_lost_and_gained(tmp_path):
     async with open_desk_at(tmp_path, web_with(1, 2, 3), pipeline__max_drafts="1") as desk:
         await create_source(desk)
         await desk.pipeline.run()
         (first,) = await list_drafts(desk)
-        found = await desk.ranking.rehearse({"exclude": [first.item.title]})
+        found = await desk.ranking.preview({"exclude": [first.item.title]})
     assert (found.drafted_now, found.drafted, found.items) == (1, 1, 3)
     assert [(story.title, story.rank, story.rank_now) for story in found.lost] == [(first.item.title, None, 1)]
     assert describe_reason(found.lost[0]).startswith("has the excluded")
@@ -180,27 +180,27 @@ async def test_reason_of_a_gained_story_is_that_of_the_settings_so_far(tmp_path)
     async with open_desk_at(tmp_path, web_with(1), ranking__interests="nothing of the kind") as desk:
         await create_source(desk)
         await desk.pipeline.run()
-        (gained,) = (await desk.ranking.rehearse({"interests": []})).gained
+        (gained,) = (await desk.ranking.preview({"interests": []})).gained
     assert describe_reason(gained) == "so far: matches none of your interests"
 
 
-async def test_rehearsal_counts_approvals_among_the_top(tmp_path):
+async def test_preview_counts_approvals_among_the_top(tmp_path):
     async with open_desk_at(tmp_path, web_with(1, 2, 3)) as desk:
         await create_source(desk)
         await desk.pipeline.run()
         for draft in await list_drafts(desk):
             await desk.drafts.change(draft.id, {"action": "approve"})
-        found = await desk.ranking.rehearse({"interests": ["nothing of the kind"]})
+        found = await desk.ranking.preview({"interests": ["nothing of the kind"]})
     assert (found.hits_now.hits, found.hits.hits, found.hits_by_recency.hits) == (3, 0, 3)
     assert found.hits.of == 3
     assert found.hits_now.low < 1 == found.hits_now.high
 
 
-async def test_rehearsal_of_a_source(tmp_path):
+async def test_preview_of_a_source(tmp_path):
     async with open_desk_at(tmp_path, web_with(1, 2)) as desk:
         source = await create_source(desk)
         await desk.pipeline.run()
-        found = await desk.ranking.rehearse({"sourceId": source.id, "sourceConfig": {"include": ["no such word"]}})
+        found = await desk.ranking.preview({"sourceId": source.id, "sourceConfig": {"include": ["no such word"]}})
     assert (found.drafted, found.lost_count) == (0, 2)
     assert describe_drafted(found) == "0 of 2 stories would still be drafted."
 
@@ -217,14 +217,14 @@ async def test_rehearsal_of_a_source(tmp_path):
 async def test_invalid_change_is_refused(tmp_path, change, field):
     async with open_desk_at(tmp_path, FakeWeb()) as desk:
         with pytest.raises(InvalidError) as refused:
-            await desk.ranking.rehearse(change)
+            await desk.ranking.preview(change)
     assert field in str(refused.value)
 
 
 async def test_unknown_source_is_refused(tmp_path):
     async with open_desk_at(tmp_path, FakeWeb()) as desk:
         with pytest.raises(NotFoundError):
-            await desk.ranking.rehearse({"sourceId": "x", "sourceConfig": {}})
+            await desk.ranking.preview({"sourceId": "x", "sourceConfig": {}})
 
 
 async def test_disabled_source_is_named(tmp_path):
@@ -292,10 +292,10 @@ async def test_invalid_change_is_not_saved(tmp_path, change, field):
     assert field in str(refused.value)
 
 
-async def test_rehearsal_starts_from_what_is_saved(tmp_path):
+async def test_preview_starts_from_what_is_saved(tmp_path):
     async with open_desk_at(tmp_path, web_with(1, 2)) as desk:
         await create_source(desk)
         await desk.pipeline.run()
         await desk.ranking.change({"interests": ["nothing of the kind"]})
-        found = await desk.ranking.rehearse({"interests": []})
+        found = await desk.ranking.preview({"interests": []})
     assert (found.drafted_now, found.drafted) == (0, 2)

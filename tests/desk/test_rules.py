@@ -3,7 +3,7 @@
 import pytest
 
 from copydesk.errors import ConflictError, InvalidError, NotFoundError
-from copydesk.model.rehearsal import ItemFate
+from copydesk.model.ranking_preview import ItemFate
 from copydesk.model.rule import MAX_RULES, RuleKind
 from desk_fixtures import (
     NOW,

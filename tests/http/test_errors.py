@@ -37,7 +37,7 @@ ACCEPTED = {
     "start_run": {"sourceIds": [UNKNOWN]},
     "schedule_next": {"draftId": UNKNOWN},
     "create_rule": {"kind": "avoid", "term": "one", "draftId": UNKNOWN},
-    "rehearse_ranking": {"sourceId": UNKNOWN, "sourceConfig": {}},
+    "preview_ranking": {"sourceId": UNKNOWN, "sourceConfig": {}},
     "change_draft": {"text": "Other words."},
     "change_experiment": {"action": "archive"},
     "update_source": {"name": "Other"},

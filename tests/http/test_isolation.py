@@ -126,7 +126,7 @@ STEPS = [
     ("PATCH /rules/{rule}", {"enabled": False}, {}),
     ("DELETE /rules/{rule}", None, {}),
     ("GET /ranking/why?url=https://one.example/1", None, {}),
-    ("POST /ranking/rehearse", {"interests": ["ferries"]}, {}),
+    ("POST /ranking/preview", {"interests": ["ferries"]}, {}),
     ("PUT /ranking", {"interests": ["{user}"]}, {}),
     ("GET /ranking", None, {}),
     ("DELETE /ranking", None, {}),

@@ -59,7 +59,7 @@ OPERATION_SCOPES = {
     "PUT /ranking": "review",
     "DELETE /ranking": "review",
     "GET /ranking/why": "read",
-    "POST /ranking/rehearse": "read",
+    "POST /ranking/preview": "read",
     "GET /writers": "read",
     "PUT /writers": "review",
     "GET /drafts/{id}/requests": "read",

@@ -1,7 +1,4 @@
-"""`copydesk why`: why an item has no draft. `copydesk rehearse`: what a change of the ranking would do, and saving it.
-
-`copydesk ranking`: show, reset.
-"""
+"""`copydesk why`: why an item has no draft. `copydesk ranking`: show, preview and save a change, reset."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,12 +12,12 @@ from copydesk.cli.ids import ITEM
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import print_table
 from copydesk.model.ranking import ChangeRanking, RankingProfile
-from copydesk.model.rehearsal import (
+from copydesk.model.ranking_preview import (
     Explanation,
     Hits,
-    Rehearsal,
-    RehearsalRequest,
-    RehearsedStory,
+    PreviewedStory,
+    RankingPreview,
+    RankingPreviewRequest,
     describe_drafted,
     describe_reason,
 )
@@ -55,10 +52,23 @@ def why(context: Context, url: str, *, as_json: bool) -> None:
         print_table([(part.name, f"{part.points:+.3f}", part.why) for part in found.parts], empty="")
 
 
-@command(
+@group()
+def ranking() -> None:
+    """Show, preview, change or reset interests, filters and weights."""
+
+
+@ranking.command(examples=("copydesk ranking show",))
+@json_options(RankingProfile)
+@pass_context
+def show(context: Context, *, as_json: bool) -> None:
+    """Show the interests, filters and weights that runs use."""
+    _print_ranking(context.run(lambda desk: desk.ranking.get()), as_json=as_json)
+
+
+@ranking.command(
     examples=(
-        'copydesk rehearse --interest "electric ferries" --no-interest sqlite',
-        "copydesk rehearse --exclude giveaway --weight recency=0.1 --save",
+        'copydesk ranking preview --interest "electric ferries" --no-interest sqlite',
+        "copydesk ranking preview --exclude giveaway --weight recency=0.1 --save",
     )
 )
 @click.option("--interest", "interests", multiple=True, metavar="TEXT", help="Add an interest; may be repeated.")
@@ -74,11 +84,11 @@ def why(context: Context, url: str, *, as_json: bool) -> None:
 )
 @click.option("--min-score", type=click.FloatRange(0, 1), help="Draft no story with a lower score.")
 @click.option("--max-drafts", type=click.IntRange(1, 1000), help="Drafts a day.")
-@click.option("--save", is_flag=True, help="Save the change after the rehearsal was shown.")
+@click.option("--save", is_flag=True, help="Save the change after the preview was shown.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation before saving.")
-@json_options(Rehearsal)
+@json_options(RankingPreview)
 @pass_context
-def rehearse(context: Context, /, *, save: bool, yes: bool, as_json: bool, **changes: Any) -> None:
+def preview(context: Context, /, *, save: bool, yes: bool, as_json: bool, **changes: Any) -> None:
     """Replay 30 days with other interests, filters or weights.
 
     Nothing is fetched or drafted. The options change the ranking as it is: that of the settings file, or what was saved
@@ -86,13 +96,13 @@ def rehearse(context: Context, /, *, save: bool, yes: bool, as_json: bool, **cha
     """
     change = _to_change(context.run(lambda desk: desk.ranking.get()), changes)
     if change == ChangeRanking():
-        raise click.UsageError("Pass a change to rehearse, such as --interest TEXT.")
-    request = RehearsalRequest(**msgspec.structs.asdict(change))
-    found = context.run(lambda desk: desk.ranking.rehearse(request))
+        raise click.UsageError("Pass a change to preview, such as --interest TEXT.")
+    request = RankingPreviewRequest(**msgspec.structs.asdict(change))
+    found = context.run(lambda desk: desk.ranking.preview(request))
     if as_json:
         print_json(found)
     else:
-        _print_rehearsal(found)
+        _print_preview(found)
     if not save:
         return
     if not yes:
@@ -100,22 +110,6 @@ def rehearse(context: Context, /, *, save: bool, yes: bool, as_json: bool, **cha
     context.run(lambda desk: desk.ranking.change(change))
     if not as_json:
         click.echo("Saved. The next run uses it.")
-
-
-@group()
-def ranking() -> None:
-    """Show or reset interests, filters and weights.
-
-    `copydesk rehearse --save` changes them.
-    """
-
-
-@ranking.command(examples=("copydesk ranking show",))
-@json_options(RankingProfile)
-@pass_context
-def show(context: Context, *, as_json: bool) -> None:
-    """Show the interests, filters and weights that runs use."""
-    _print_ranking(context.run(lambda desk: desk.ranking.get()), as_json=as_json)
 
 
 @ranking.command(examples=("copydesk ranking reset",))
@@ -178,7 +172,7 @@ def _parse_weights(given: Iterable[str]) -> dict[str, float] | None:
     return weights or None
 
 
-def _print_rehearsal(found: Rehearsal) -> None:
+def _print_preview(found: RankingPreview) -> None:
     click.echo(f"{found.days} days, {plural(found.items, 'item')}.")
     click.echo(describe_drafted(found))
     if found.hits.of:
@@ -199,7 +193,7 @@ def _format_hits(hits: Hits) -> str:
     return f"{hits.hits} ({hits.hits / hits.of:.0%}, interval {hits.low:.0%} to {hits.high:.0%})"
 
 
-def _print_stories(heading: str, stories: Sequence[RehearsedStory], count: int) -> None:
+def _print_stories(heading: str, stories: Sequence[PreviewedStory], count: int) -> None:
     if not stories:
         return
     click.echo(f"\n{heading}:")
@@ -212,5 +206,5 @@ def _print_stories(heading: str, stories: Sequence[RehearsedStory], count: int) 
         click.echo(f"and {count - len(stories):,} more")
 
 
-def _format_ranks(story: RehearsedStory) -> str:
+def _format_ranks(story: PreviewedStory) -> str:
     return f"rank {story.rank_now or 'none'} → {story.rank or 'none'}"

@@ -186,7 +186,7 @@ class Desk:
 
     @cached_property
     def ranking(self) -> "Rankings":
-        """The ranking, explained and rehearsed."""
+        """The ranking, explained and previewed."""
         from copydesk.desk.ranking import Rankings  # noqa: PLC0415
 
         return Rankings(self._context)

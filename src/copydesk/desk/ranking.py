@@ -27,20 +27,19 @@ from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import STATUS_LABELS
 from copydesk.model.item import DECLINED_REASON, FAILED_REASON, STORY_DRAFTED_REASON, Item, ItemState
 from copydesk.model.ranking import ChangeRanking, RankingProfile
-from copydesk.model.rehearsal import (
+from copydesk.model.ranking_preview import (
     Explanation,
     InterestRank,
     ItemFate,
-    Rehearsal,
-    RehearsalRequest,
-    RehearsedStory,
+    PreviewedStory,
+    RankingPreview,
+    RankingPreviewRequest,
     StoryDraft,
 )
 from copydesk.model.source import Source
 from copydesk.model.token import Scope
 from copydesk.ranking.canonical_url import canonical_url
-from copydesk.ranking.rank import RankedStory, Ranking, rank
-from copydesk.ranking.rehearsal import (
+from copydesk.ranking.preview import (
     ApprovedStory,
     DayRanking,
     Variant,
@@ -50,6 +49,7 @@ from copydesk.ranking.rehearsal import (
     rank_by_recency,
     rank_days,
 )
+from copydesk.ranking.rank import RankedStory, Ranking, rank
 from copydesk.ranking.score import Interests, ScoringContext
 from copydesk.ranking.stories import Candidate, group_into_stories
 from copydesk.settings import Settings
@@ -58,9 +58,9 @@ from copydesk.store.database import Transaction
 from copydesk.switch_interval import short_switch_interval
 from copydesk.text.formatting import format_relative, plural
 
-REHEARSED_DAYS = 30
+PREVIEW_DAYS = 30
 MAX_ITEMS = 20_000
-"""Newest items that are rehearsed."""
+"""Newest items that are replayed."""
 MAX_APPROVALS = 60
 TOP = 20
 """Ranks that count as a hit."""
@@ -102,19 +102,19 @@ class Rankings:
         return build_profile(self._ctx.settings, ChangeRanking())
 
     @operation
-    async def rehearse(self, request: RehearsalRequest) -> Rehearsal:
+    async def preview(self, request: RankingPreviewRequest) -> RankingPreview:
         """Replay the items of 30 days as the settings are, and with a change.
 
         Raise InvalidError for an invalid change, NotFoundError for an unknown source.
         """
         now = self._ctx.clock()
-        stored, inputs, approved = await self._ctx.read(_load_rehearsal, now - timedelta(days=REHEARSED_DAYS))
+        stored, inputs, approved = await self._ctx.read(_load_preview, now - timedelta(days=PREVIEW_DAYS))
         before = _Options(await load_settings(self._ctx), inputs.sources, inputs.excluded)
         after = _change(before, request)
         rules = [await self._compile(options, stored) for options in (before, after)]
         # Many seconds for many items: give the console's thread its turn more often.
         with short_switch_interval():
-            return await asyncio.to_thread(_rehearse, stored, inputs, approved, (before, after), rules, now)
+            return await asyncio.to_thread(_preview, stored, inputs, approved, (before, after), rules, now)
 
     async def _compile(self, options: "_Options", stored: Sequence[Item]) -> ItemRules:
         rules = await asyncio.to_thread(
@@ -177,7 +177,7 @@ class Rankings:
 
 
 class _Options(NamedTuple):
-    """The settings that a rehearsal compares."""
+    """The settings that a preview compares."""
 
     settings: Settings
     sources: tuple[Source, ...]
@@ -192,14 +192,14 @@ class _FoundItem(NamedTuple):
     drafts: tuple[StoryDraft, ...]
 
 
-def _change(options: _Options, request: RehearsalRequest) -> _Options:
+def _change(options: _Options, request: RankingPreviewRequest) -> _Options:
     """Return the options with the change. Raise InvalidError, or NotFoundError for an unknown source."""
     if (request.source_id is None) is not (request.source_config is None):
         raise InvalidError(FieldError("sourceConfig", "sourceId and sourceConfig belong together"))
     return _Options(apply_change(options.settings, request), _change_source(options.sources, request), options.excluded)
 
 
-def _change_source(all_sources: tuple[Source, ...], request: RehearsalRequest) -> tuple[Source, ...]:
+def _change_source(all_sources: tuple[Source, ...], request: RankingPreviewRequest) -> tuple[Source, ...]:
     if request.source_id is None:
         return all_sources
     if all(source.id != request.source_id for source in all_sources):
@@ -216,7 +216,7 @@ def _save_change(conn: Transaction, user_id: str, change: ChangeRanking) -> Chan
     return saved
 
 
-def _load_rehearsal(
+def _load_preview(
     conn: Transaction, user_id: str, since: datetime
 ) -> tuple[tuple[Item, ...], RankingInputs, tuple[ApprovedStory, ...]]:
     approved = drafts.list_approved_stories(conn, user_id, since, MAX_APPROVALS)
@@ -236,15 +236,15 @@ class _Replay(NamedTuple):
     drafted: Mapping[str, datetime]
 
 
-def _rehearse(
+def _preview(
     stored: Sequence[Item],
     inputs: RankingInputs,
     approved: Collection[ApprovedStory],
     options: tuple[_Options, _Options],
     rules: Sequence[ItemRules],
     now: datetime,
-) -> Rehearsal:
-    days = day_ends(now, REHEARSED_DAYS)
+) -> RankingPreview:
+    days = day_ends(now, PREVIEW_DAYS)
     max_age = timedelta(hours=options[0].settings.pipeline.max_age_hours)
     before, after = (
         _replay(stored, inputs, chosen, compiled, days, now) for chosen, compiled in zip(options, rules, strict=True)
@@ -253,8 +253,8 @@ def _rehearse(
     stories = {story.story_id: story for story in unfiltered.stories}
     gained = [story_id for story_id in after.drafted if story_id not in before.drafted]
     lost = [story_id for story_id in before.drafted if story_id not in after.drafted]
-    return Rehearsal(
-        days=REHEARSED_DAYS,
+    return RankingPreview(
+        days=PREVIEW_DAYS,
         items=len(stored),
         drafted_now=len(before.drafted),
         drafted=len(after.drafted),
@@ -291,15 +291,15 @@ def _replay(
 
 def _list_stories(
     story_ids: Iterable[str], stories: Mapping[str, Candidate], after: _Replay, before: _Replay
-) -> tuple[RehearsedStory, ...]:
+) -> tuple[PreviewedStory, ...]:
     return tuple(_describe(stories[story_id], after, before) for story_id in list(story_ids)[:MAX_LISTED])
 
 
-def _describe(story: Candidate, after: _Replay, before: _Replay) -> RehearsedStory:
+def _describe(story: Candidate, after: _Replay, before: _Replay) -> PreviewedStory:
     day = after.drafted.get(story.story_id) or before.drafted[story.story_id]
     position, reason = _rank_on_day(story, day, after)
     position_now, reason_now = _rank_on_day(story, day, before)
-    return RehearsedStory(
+    return PreviewedStory(
         item_id=story.lead.id,
         title=story.lead.entry.title,
         source=story.lead.source_name,

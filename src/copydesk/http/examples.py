@@ -85,7 +85,7 @@ from copydesk.model.experiment import (
 from copydesk.model.item import ItemState
 from copydesk.model.learning import LearningReport, LearningReset
 from copydesk.model.ranking import RankingProfile
-from copydesk.model.rehearsal import Explanation, Hits, InterestRank, ItemFate, Rehearsal
+from copydesk.model.ranking_preview import Explanation, Hits, InterestRank, ItemFate, RankingPreview
 from copydesk.model.requests import CreatedDraft, CreatedDrafts, CreationMode, bulk_response
 from copydesk.model.rule import Rule, RuleKind, RuleSuggestion
 from copydesk.model.run import ErrorCount, PeriodTotals, Run, RunStatistics, RunStats, RunStatus, Stage
@@ -462,7 +462,7 @@ _VALUES = (
         },
         saved=("interests", "recency"),
     ),
-    Rehearsal(
+    RankingPreview(
         days=30,
         items=2_140,
         drafted_now=298,

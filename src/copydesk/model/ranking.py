@@ -26,7 +26,7 @@ class ChangeRanking(Struct, frozen=True, forbid_unknown_fields=True):
     min_score: Share | None = None
     """In place of `pipeline.min_score`."""
     max_drafts: Annotated[int, Meta(ge=1, le=1000)] | None = None
-    """Drafts of a run, and of a day in a rehearsal, in place of `pipeline.max_drafts`."""
+    """Drafts of a run, and of a day in a preview, in place of `pipeline.max_drafts`."""
     weights: Mapping[str, Share] | None = None
     """Weights of parts of the score by name, such as interest; the others stay."""
 

@@ -43,7 +43,7 @@ class KeyContext(StrEnum):
     COMPOSE = "New draft"
     FIELDS = "Form"
     CONSOLE = "Everywhere"
-    REHEARSAL = "Rehearsal"
+    RANKING_PREVIEW = "Ranking preview"
     POST_IMPORT = "Import of posts"
     HELP = "Help"
     HELP_SEARCH = "Help search"
@@ -193,7 +193,7 @@ KEYS = (
     ),
     Key("source_form.go_on", KeyContext.SOURCE_FORM, "enter", "go_on", "Test the feed, then save", "test, save"),
     Key("source_form.save", KeyContext.SOURCE_FORM, "ctrl+s", "save", "Save without testing", "save untested"),
-    Key("source_form.rehearse", KeyContext.SOURCE_FORM, "ctrl+r", "rehearse", "Rehearse the filters on 30 days"),
+    Key("source_form.preview", KeyContext.SOURCE_FORM, "ctrl+r", "preview", "Preview the filters on 30 days"),
     Key("source_form.next", KeyContext.SOURCE_FORM, "tab,down", "next_field", "Next field", "next"),
     Key("source_form.previous", KeyContext.SOURCE_FORM, "shift+tab,up", "previous_field", "Previous field"),
     Key("source_form.leave", KeyContext.SOURCE_FORM, "escape", "leave", _LEAVE, "cancel"),
@@ -314,8 +314,8 @@ KEYS = (
     Key("fields.previous", KeyContext.FIELDS, "shift+tab,up", "next_field(-1)", "Previous field"),
     Key("fields.leave", KeyContext.FIELDS, "escape", "leave", _LEAVE, "cancel"),
     Key("hold.leave", KeyContext.WAIT, "escape", "leave", "Cancel", "cancel"),
-    Key("rehearsal.save", KeyContext.REHEARSAL, "ctrl+s", "save", "Save the change", "save"),
-    Key("rehearsal.leave", KeyContext.REHEARSAL, "q,escape", "leave", "Go back to the form; nothing is saved", "back"),
+    Key("ranking_preview.save", KeyContext.RANKING_PREVIEW, "ctrl+s", "save", "Save the change", "save"),
+    Key("ranking_preview.leave", KeyContext.RANKING_PREVIEW, "q,escape", "leave", "Go back without saving", "back"),
     Key("import.save", KeyContext.POST_IMPORT, "ctrl+s", "save", "Add the posts to the examples", "add"),
     Key("import.leave", KeyContext.POST_IMPORT, "q,escape", "leave", "Cancel; nothing is added", "cancel"),
     Key("help.close", KeyContext.HELP, "q,escape,?,enter", "close", "Close", "close"),

@@ -2610,15 +2610,16 @@ RANKING_SAVED = "Ranking saved. The next run uses it."
 RANKING_RESET = "Ranking from the settings file"
 RESET_RANKING_PROMPT = "Use the interests, filters and weights of the settings file again?"
 RESET = "reset"
-NOTHING_TO_REHEARSE = "nothing is changed"
-REHEARSAL_TITLE = "Rehearsal"
-REHEARSE = "rehearse"
-REHEARSE_SAVED_SOURCES = "A new source has no items to rehearse with."
-REHEARSAL_HINT = (
+NO_RANKING_CHANGE = "nothing is changed"
+RANKING_FORM_TITLE = "Change ranking"
+RANKING_PREVIEW_TITLE = "Ranking preview"
+PREVIEW_RANKING = "preview"
+PREVIEW_SAVED_SOURCES = "A new source has no items to preview with."
+RANKING_FORM_HINT = (
     "Separate several by commas. The last seven lines are weights, 0 to 1. Enter shows what the change would do;"
     " nothing is saved before."
 )
-NO_APPROVALS_TO_REHEARSE = "No approvals in these days to compare with."
+NO_APPROVALS_TO_COMPARE = "No approvals in these days to compare with."
 WITH_CHANGE, WITHOUT_CHANGE, BY_RECENCY = "with the change", "as it is", "by recency alone"
 GAINED, LOST = "Drafted only with the change", "Not drafted any more"
 
@@ -2645,20 +2646,20 @@ def ranking_hints(*, is_saved: bool) -> str:
     return f"{edit} {key_label('setup.remove')} uses the settings file again." if is_saved else edit
 
 
-def rehearsal_title() -> str:
-    save, leave = key_label("rehearsal.save"), key_label("rehearsal.leave")
-    return f"{REHEARSAL_TITLE} · {save} save · {leave} back"
+def ranking_preview_title() -> str:
+    save, leave = key_label("ranking_preview.save"), key_label("ranking_preview.leave")
+    return f"{RANKING_PREVIEW_TITLE} · {save} save · {leave} back"
 
 
 def number_range(low: int, high: int) -> str:
     return f"takes a number from {low:,} to {high:,}"
 
 
-def rehearsed(days: int, items: int) -> str:
+def preview_days(days: int, items: int) -> str:
     return f"{days} days, {plural(items, 'item')}."
 
 
-def rehearsed_approvals(count: int, top: int) -> str:
+def preview_approvals(count: int, top: int) -> str:
     return f"Of your last {plural(count, 'approval')} among the top {top} of their day:"
 
 

@@ -6,7 +6,14 @@ from datetime import datetime
 from textual.content import Content
 
 from copydesk.model.ranking import RankingProfile
-from copydesk.model.rehearsal import Explanation, Hits, Rehearsal, RehearsedStory, describe_drafted, describe_reason
+from copydesk.model.ranking_preview import (
+    Explanation,
+    Hits,
+    PreviewedStory,
+    RankingPreview,
+    describe_drafted,
+    describe_reason,
+)
 from copydesk.model.rule import Rule
 from copydesk.tui import labels
 from copydesk.tui.layout import Block, Table, paragraph
@@ -34,10 +41,10 @@ def explanation_page(found: Explanation) -> list[Block]:
     return blocks
 
 
-def rehearsal_page(found: Rehearsal) -> list[Block]:
-    """Return the result of a rehearsal."""
+def ranking_preview_page(found: RankingPreview) -> list[Block]:
+    """Return the result of a preview."""
     blocks: list[Block] = [
-        paragraph(labels.rehearsed(found.days, found.items), "dim"),
+        paragraph(labels.preview_days(found.days, found.items), "dim"),
         paragraph(describe_drafted(found), "strong"),
         paragraph(),
     ]
@@ -47,9 +54,9 @@ def rehearsal_page(found: Rehearsal) -> list[Block]:
             _hits_row(labels.WITHOUT_CHANGE, found.hits_now),
             _hits_row(labels.BY_RECENCY, found.hits_by_recency),
         ]
-        blocks += [paragraph(labels.rehearsed_approvals(found.hits.of, found.top)), Table(rows)]
+        blocks += [paragraph(labels.preview_approvals(found.hits.of, found.top)), Table(rows)]
     else:
-        blocks.append(paragraph(labels.NO_APPROVALS_TO_REHEARSE, "dim"))
+        blocks.append(paragraph(labels.NO_APPROVALS_TO_COMPARE, "dim"))
     return [*blocks, *_stories(labels.GAINED, found.gained), *_stories(labels.LOST, found.lost)]
 
 
@@ -57,7 +64,7 @@ def _hits_row(name: str, hits: Hits) -> tuple[Content, ...]:
     return Content(name), Content(labels.hits_with_interval(hits.hits, hits.of, hits.low, hits.high))
 
 
-def _stories(heading: str, stories: Sequence[RehearsedStory]) -> Iterator[Block]:
+def _stories(heading: str, stories: Sequence[PreviewedStory]) -> Iterator[Block]:
     if not stories:
         return
     yield paragraph()

@@ -18,7 +18,7 @@ from copydesk.tui.review.comments import CommentsDialog
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog, PostDialog, TimePrompt
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
 from copydesk.tui.setup.connect_dialogs import NameDialog, SignInDialog
-from copydesk.tui.setup.ranking_dialogs import RehearsalDialog
+from copydesk.tui.setup.ranking_dialogs import RankingPreviewDialog
 from copydesk.tui.setup.voice_dialog import ImportDialog, VoiceDialog
 from copydesk.tui.sources.feed_transfer import FeedImportDialog
 from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
@@ -28,7 +28,7 @@ from setup_driver import add_sample_setup, open_setup, wait_for_text
 FORMS = {AutosavedForm, ComposeDialog, EditDialog, VoiceDialog, FieldsDialog, SourceDialog, prompt.PromptDialog}
 """Dialogs with text that may be lost."""
 WITHOUT_TEXT = {
-    *(prompt.ConfirmDialog, ExitDialog, PageDialog, WaitDialog, PostDialog, PlanDialog, RehearsalDialog),
+    *(prompt.ConfirmDialog, ExitDialog, PageDialog, WaitDialog, PostDialog, PlanDialog, RankingPreviewDialog),
     *(FeedImportDialog, SourceTestDialog, ImportDialog, JumpDialog, CommentsDialog),
     # Words that narrow a list, a time, and an address that the browser still has.
     *(FilterDialog, HelpDialog, PickDialog, PickDraftDialog, NameDialog, ParameterDialog, TimePrompt, SignInDialog),

@@ -26,7 +26,7 @@ from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
 from copydesk.tui.schedule.screen import ScheduleScreen
 from copydesk.tui.setup.connect_dialogs import SignInDialog
-from copydesk.tui.setup.ranking_dialogs import RehearsalDialog
+from copydesk.tui.setup.ranking_dialogs import RankingPreviewDialog
 from copydesk.tui.setup.screen import SetupScreen
 from copydesk.tui.setup.voice_dialog import ImportDialog, VoiceDialog
 from copydesk.tui.sources.feed_transfer import FeedImportDialog
@@ -57,7 +57,7 @@ OWNERS = {
     KeyContext.ENGAGEMENT: EngagementScreen,
     KeyContext.SETUP: SetupScreen,
     KeyContext.VOICE: VoiceDialog,
-    KeyContext.REHEARSAL: RehearsalDialog,
+    KeyContext.RANKING_PREVIEW: RankingPreviewDialog,
     KeyContext.POST_IMPORT: ImportDialog,
     KeyContext.SIGN_IN: SignInDialog,
     KeyContext.COMPOSE: ComposeDialog,

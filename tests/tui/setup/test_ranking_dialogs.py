@@ -29,12 +29,12 @@ def test_form_as_it_opens_changes_nothing() -> None:
     assert parse_change(VALUES, CURRENT) == ChangeRanking()
 
 
-def test_only_changed_lists_are_rehearsed() -> None:
+def test_only_changed_lists_are_previewed() -> None:
     found = parse_change(VALUES | {"interests": "ferries, , rail "}, CURRENT)
     assert found == ChangeRanking(interests=("ferries", "rail"))
 
 
-def test_only_changed_weights_are_rehearsed() -> None:
+def test_only_changed_weights_are_previewed() -> None:
     found = parse_change(VALUES | {"recency": "0.5", "minScore": ".2"}, CURRENT)
     assert found == ChangeRanking(weights={"recency": 0.5}, min_score=0.2)
 

@@ -455,7 +455,7 @@ async def test_learning_is_forgotten_and_restored(tmp_path: Path) -> None:
         assert "All decisions count." in ui.text
 
 
-async def test_change_of_interests_is_rehearsed_then_saved(tmp_path: Path) -> None:
+async def test_change_of_interests_is_previewed_then_saved(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press(*["j"] * 5)
         await wait_for_text(ui, "These are the defaults, with what the settings file changes.")
@@ -470,7 +470,7 @@ async def test_change_of_interests_is_rehearsed_then_saved(tmp_path: Path) -> No
         assert (await desk.ranking.get()).interests == ("no such thing",)
 
 
-async def test_rehearsed_change_that_is_not_saved_returns_to_the_form(tmp_path: Path) -> None:
+async def test_previewed_change_that_is_not_saved_returns_to_the_form(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press(*["j"] * 5, "e")
         await wait_for_text(ui, "Separate several by commas.")

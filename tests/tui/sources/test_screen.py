@@ -549,7 +549,7 @@ def test_footer_fits_80_columns() -> None:
         assert cell_len("  ".join(f"{keys} {label}" for keys, label in labels if label not in optional)) <= 78
 
 
-async def test_filters_of_a_source_are_rehearsed_and_not_saved(tmp_path: Path) -> None:
+async def test_filters_of_a_source_are_previewed_and_not_saved(tmp_path: Path) -> None:
     async with open_sources(tmp_path, add_three_sources) as ui:
         await ui.press("e", "tab", "tab", "tab", "tab")
         await type_text(ui, "no such word")

@@ -15,7 +15,7 @@ from console_driver import NOW, ConsoleDriver, FakeDesk, make_draft, open_consol
 from copydesk.desk.accounts.service import ConnectMethod
 from copydesk.model.activity import DraftActivity, ReviewedDraft
 from copydesk.model.filters import DraftView
-from copydesk.model.rehearsal import Hits, Rehearsal
+from copydesk.model.ranking_preview import Hits, RankingPreview
 from copydesk.model.schedule import AutoSchedule
 from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.dialogs.base import ExitDialog, PageDialog, WaitDialog
@@ -31,7 +31,7 @@ from copydesk.tui.review.comments import CommentsDialog
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog, ParsedTime, PostDialog, PostPlan, TimePrompt
 from copydesk.tui.schedule.actions import PickDraftDialog, PlanDialog
 from copydesk.tui.setup.connect_dialogs import NameDialog, SignInDialog
-from copydesk.tui.setup.ranking_dialogs import RehearsalDialog
+from copydesk.tui.setup.ranking_dialogs import RankingPreviewDialog
 from copydesk.tui.setup.voice_dialog import ImportDialog, VoiceDialog
 from copydesk.tui.sources.feed_transfer import FeedImportDialog
 from copydesk.tui.sources.source_dialogs import SourceDialog, SourceTestDialog
@@ -57,7 +57,7 @@ async def _save(*_: object) -> str:
 
 
 NO_HITS = Hits(0, 0, 0.0, 0.0)
-NO_REHEARSAL = Rehearsal(30, 0, 0, 0, (), 0, (), 0, 20, NO_HITS, NO_HITS, NO_HITS)
+NO_PREVIEW = RankingPreview(30, 0, 0, 0, (), 0, (), 0, 20, NO_HITS, NO_HITS, NO_HITS)
 PICK_KEYS = "j k move  Enter choose  / search  Esc cancel"
 NOT_REVIEWED = ReviewedDraft("anna", DraftActivity(viewers=(), editing=None, unsaved=()))
 DIALOGS: dict[Callable[[], Screen[Any]], str] = {
@@ -86,7 +86,7 @@ DIALOGS: dict[Callable[[], Screen[Any]], str] = {
     lambda: SourceTestDialog(make_source()): "j k scroll  q close",
     VoiceDialog: "Ctrl+S save  Ctrl+T preview  Tab next  Esc cancel",
     lambda: ImportDialog(["A post."], "Add"): "j k scroll  Ctrl+S add  q cancel",
-    lambda: RehearsalDialog(NO_REHEARSAL): "j k scroll  Ctrl+S save  q back",
+    lambda: RankingPreviewDialog(NO_PREVIEW): "j k scroll  Ctrl+S save  q back",
     HelpDialog: "j k move  q close  / search",
     Palette: "",
 }

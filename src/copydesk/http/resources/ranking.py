@@ -1,4 +1,4 @@
-"""The ranking: its interests, filters and weights, rehearsed and saved; and why an item has no draft."""
+"""The ranking: its interests, filters and weights, previewed and saved; and why an item has no draft."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from copydesk.errors import FieldError, InvalidError
 from copydesk.http.call import Call
 from copydesk.http.operations import Operations
 from copydesk.model.ranking import ChangeRanking, RankingProfile
-from copydesk.model.rehearsal import Explanation, Rehearsal, RehearsalRequest
+from copydesk.model.ranking_preview import Explanation, RankingPreview, RankingPreviewRequest
 from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope
 from copydesk.model.validation import WebAddress
@@ -57,13 +57,13 @@ async def explain_item(call: Call) -> Explanation:
 
 @operations.add(
     "POST",
-    "/ranking/rehearse",
+    "/ranking/preview",
     scope=Scope.READ,
-    body=RehearsalRequest,
-    response=Rehearsal,
+    body=RankingPreviewRequest,
+    response=RankingPreview,
     errors=(404,),
     example={"interests": ["electric ferries", "-giveaway"], "weights": {"recency": 0.1}},
 )
-async def rehearse_ranking(call: Call) -> Rehearsal:
+async def preview_ranking(call: Call) -> RankingPreview:
     """Replay the items of 30 days with other interests, filters or weights. Nothing is saved."""
-    return await call.desk.ranking.rehearse(call.body)
+    return await call.desk.ranking.preview(call.body)

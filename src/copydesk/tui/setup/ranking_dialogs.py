@@ -1,4 +1,4 @@
-"""Forms of the setup for the ranking: rehearse and save a change of it, and change a rule."""
+"""Forms of the setup for the ranking: preview and save a change of it, and change a rule."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,13 +10,13 @@ from textual.app import ComposeResult
 
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.model.ranking import ChangeRanking, RankingProfile
-from copydesk.model.rehearsal import Rehearsal, RehearsalRequest
+from copydesk.model.ranking_preview import RankingPreview, RankingPreviewRequest
 from copydesk.model.rule import Rule, RuleKind
 from copydesk.tui import labels
 from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.fields import Field, FieldsDialog
 from copydesk.tui.keys import KeyContext, bindings
-from copydesk.tui.ranking_pages import rehearsal_page
+from copydesk.tui.ranking_pages import ranking_preview_page
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.sources.form_state import join_list, split_list
 from copydesk.tui.themes import stylesheet_path
@@ -32,22 +32,22 @@ MAX_LIST_LENGTH = 5_000
 ON, OFF, DELETE = "on", "off", "delete"
 
 
-class RehearsalDialog(Dialog[bool], inherit_bindings=False):
-    """The result of a rehearsal; return True to save the change, None to go back to the form."""
+class RankingPreviewDialog(Dialog[bool], inherit_bindings=False):
+    """The result of a preview; return True to save the change, None to go back to the form."""
 
     CSS_PATH = stylesheet_path("deciding.tcss")
-    WHERE = (KeyContext.PAGE, KeyContext.REHEARSAL)
-    BINDINGS = bindings(KeyContext.REHEARSAL)
+    WHERE = (KeyContext.PAGE, KeyContext.RANKING_PREVIEW)
+    BINDINGS = bindings(KeyContext.RANKING_PREVIEW)
 
-    def __init__(self, found: Rehearsal) -> None:
+    def __init__(self, found: RankingPreview) -> None:
         super().__init__()
         self._found = found
 
     def compose(self) -> ComposeResult:
-        yield Page(rehearsal_page(self._found), id="reading")
+        yield Page(ranking_preview_page(self._found), id="reading")
 
     def on_mount(self) -> None:
-        set_title(self.query_one(Page), labels.rehearsal_title())
+        set_title(self.query_one(Page), labels.ranking_preview_title())
 
     def action_save(self) -> None:
         """Close, and save the change."""
@@ -58,28 +58,30 @@ class RehearsalDialog(Dialog[bool], inherit_bindings=False):
         self.close()
 
 
-def open_rehearsal(base: "DeskScreen", current: RankingProfile, values: Mapping[str, str] | None = None) -> None:
+def open_ranking_form(base: "DeskScreen", current: RankingProfile, values: Mapping[str, str] | None = None) -> None:
     """Open the form with the ranking as it is, or with values typed before; show what the change would do, then save.
 
-    Nothing is saved unless the rehearsal was shown.
+    Nothing is saved unless the preview was shown.
     """
-    rehearsed: list[tuple[Mapping[str, str], Rehearsal]] = []
+    previewed: list[tuple[Mapping[str, str], RankingPreview]] = []
 
     async def submit(desk: "Desk", values: Mapping[str, str]) -> str:
         request = parse_change(values, current)
         if request == ChangeRanking():
-            raise InvalidError(FieldError("ranking", labels.NOTHING_TO_REHEARSE))
-        rehearsal = await desk.ranking.rehearse(RehearsalRequest(**msgspec.structs.asdict(request)))
-        rehearsed[:] = [(values, rehearsal)]
-        return labels.REHEARSAL_TITLE
+            raise InvalidError(FieldError("ranking", labels.NO_RANKING_CHANGE))
+        preview = await desk.ranking.preview(RankingPreviewRequest(**msgspec.structs.asdict(request)))
+        previewed[:] = [(values, preview)]
+        return labels.RANKING_PREVIEW_TITLE
 
     def show(message: str | None) -> None:
-        if message and rehearsed:
-            typed, rehearsal = rehearsed[0]
-            base.app.push_screen(RehearsalDialog(rehearsal), partial(_save_or_go_back, base, current, typed))
+        if message and previewed:
+            typed, preview = previewed[0]
+            base.app.push_screen(RankingPreviewDialog(preview), partial(_save_or_go_back, base, current, typed))
 
     fields = _change_fields(current, values or {})
-    dialog = FieldsDialog(labels.REHEARSAL_TITLE, fields, submit, hint=labels.REHEARSAL_HINT, effect=labels.REHEARSE)
+    dialog = FieldsDialog(
+        labels.RANKING_FORM_TITLE, fields, submit, hint=labels.RANKING_FORM_HINT, effect=labels.PREVIEW_RANKING
+    )
     base.app.push_if_current(base, dialog, show)
 
 
@@ -90,7 +92,7 @@ def _save_or_go_back(
     save: bool | None,  # noqa: FBT001 - Textual passes it by position
 ) -> None:
     if not save:
-        open_rehearsal(base, current, values)
+        open_ranking_form(base, current, values)
         return
 
     async def write(desk: "Desk") -> None:

@@ -346,14 +346,14 @@ class SetupScreen(DeskScreen):
         elif self.section is Section.ZONE:
             self._prompt_zone(self._setup.zone)
         elif self.section is Section.RANKING:
-            self.app.run_desk_task(self._rehearse, hold_keys=Hold.SCREEN)
+            self.app.run_desk_task(self._edit_ranking, hold_keys=Hold.SCREEN)
         else:
             self.app.run_desk_task(self._edit_rule, hold_keys=Hold.SCREEN)
 
-    async def _rehearse(self, desk: "Desk") -> None:
-        from copydesk.tui.setup.ranking_dialogs import open_rehearsal  # noqa: PLC0415 - not needed for the first paint
+    async def _edit_ranking(self, desk: "Desk") -> None:
+        from copydesk.tui.setup.ranking_dialogs import open_ranking_form  # noqa: PLC0415 - not needed for the first paint
 
-        open_rehearsal(self, await desk.ranking.get())
+        open_ranking_form(self, await desk.ranking.get())
 
     async def _edit_rule(self, desk: "Desk") -> None:
         from copydesk.tui.setup.ranking_dialogs import open_rule_form  # noqa: PLC0415 - as above

@@ -205,11 +205,11 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         self._show_next_step()
         self._test_task = self.app.run_desk_task(lambda desk: self._test(desk, location), on_finished=self._clear_busy)
 
-    def action_rehearse(self) -> None:
+    def action_preview(self) -> None:
         """Show what the entered filters and weight would have done in the last 30 days. Nothing is saved."""
         source = self._source
         if source is None:
-            self.app.notify(labels.REHEARSE_SAVED_SOURCES, severity="warning")
+            self.app.notify(labels.PREVIEW_SAVED_SOURCES, severity="warning")
             return
         try:
             update = build_update(source, self._form, self._form.location.url)
@@ -218,17 +218,17 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
             return
         config = update.get("config") or msgspec.to_builtins(source.config or SourceConfig())
         request = {"sourceId": source.id, "sourceConfig": config}
-        self.app.run_desk_task(lambda desk: self._rehearse(desk, request), hold_keys=Hold.SCREEN)
+        self.app.run_desk_task(lambda desk: self._preview(desk, request), hold_keys=Hold.SCREEN)
 
-    async def _rehearse(self, desk: "Desk", request: Any) -> None:
-        from copydesk.tui.ranking_pages import rehearsal_page  # noqa: PLC0415 - as above
+    async def _preview(self, desk: "Desk", request: Any) -> None:
+        from copydesk.tui.ranking_pages import ranking_preview_page  # noqa: PLC0415 - as above
 
         try:
-            found = await desk.ranking.rehearse(request)
+            found = await desk.ranking.preview(request)
         except CopydeskError as error:
             self._report_error(error)
         else:
-            self.app.push_if_current(self, PageDialog(labels.REHEARSAL_TITLE, rehearsal_page(found)))
+            self.app.push_if_current(self, PageDialog(labels.RANKING_PREVIEW_TITLE, ranking_preview_page(found)))
 
     def _clear_busy(self) -> None:
         self._busy = False

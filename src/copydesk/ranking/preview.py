@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from copydesk.model.rehearsal import Hits
+from copydesk.model.ranking_preview import Hits
 from copydesk.ranking.rank import rank
 from copydesk.ranking.score import ScoringContext
 from copydesk.ranking.stories import Candidate

@@ -1,4 +1,4 @@
-"""Rehearsal of changed interests, filters and weights; and why an item has no draft."""
+"""Preview of changed interests, filters and weights; and why an item has no draft."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -12,8 +12,8 @@ from copydesk.model.validation import Id
 from copydesk.text.formatting import plural
 
 
-class RehearsalRequest(ChangeRanking, frozen=True, forbid_unknown_fields=True):
-    """A change of the settings to rehearse; null leaves a setting as it is."""
+class RankingPreviewRequest(ChangeRanking, frozen=True, forbid_unknown_fields=True):
+    """A change of the settings to preview; null leaves a setting as it is."""
 
     source_id: Id | None = None
     """The source that `source_config` is for."""
@@ -31,7 +31,7 @@ class Hits(Struct, frozen=True):
     high: float
 
 
-class RehearsedStory(Struct, frozen=True):
+class PreviewedStory(Struct, frozen=True):
     """A story that the change would have drafted, or not drafted any more."""
 
     item_id: str
@@ -47,7 +47,7 @@ class RehearsedStory(Struct, frozen=True):
     """Why it is filtered out or dropped in one of the two."""
 
 
-class Rehearsal(Struct, frozen=True):
+class RankingPreview(Struct, frozen=True):
     """The last days, replayed as the settings are and with the change. Nothing was fetched, written or stored.
 
     Each day is ranked at its end. What is learnt from decisions and what was drafted before play no part: they come
@@ -60,10 +60,10 @@ class Rehearsal(Struct, frozen=True):
     """Stories that would have been drafted as the settings are."""
     drafted: int
     """Stories that would have been drafted with the change."""
-    gained: tuple[RehearsedStory, ...]
+    gained: tuple[PreviewedStory, ...]
     """The first stories drafted only with the change, newest day first."""
     gained_count: int
-    lost: tuple[RehearsedStory, ...]
+    lost: tuple[PreviewedStory, ...]
     """The first stories drafted only as the settings are."""
     lost_count: int
     top: int
@@ -76,7 +76,7 @@ class Rehearsal(Struct, frozen=True):
     """The same if the newest came first."""
 
 
-def describe_drafted(found: Rehearsal) -> str:
+def describe_drafted(found: RankingPreview) -> str:
     """Return what the change does to the stories that are drafted: "21 of 22 stories would still be drafted"."""
     others = f", and {plural(found.gained_count, 'other')}" if found.gained_count else ""
     if not found.drafted_now:
@@ -85,7 +85,7 @@ def describe_drafted(found: Rehearsal) -> str:
     return f"{still:,} of {plural(found.drafted_now, 'story')} would still be drafted{others}."
 
 
-def describe_reason(story: RehearsedStory) -> str:
+def describe_reason(story: PreviewedStory) -> str:
     """Return why the story is left out in one of the two: "so far: matches none of your interests" if it is gained."""
     return f"so far: {story.reason}" if story.reason and story.rank is not None else story.reason
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ranking.rehearsal import (
+from copydesk.ranking.preview import (
     ApprovedStory,
     DayRanking,
     Variant,
