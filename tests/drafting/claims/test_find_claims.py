@@ -1,5 +1,7 @@
 """Tests of the claims of a draft: spans, evidence, verdicts, and texts that state nothing."""
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from copydesk.drafting.claims.find_claims import find_claims
 from copydesk.drafting.claims.source_index import Material
 from copydesk.model.draft import Claim, ClaimVerdict, Field
+from cost_growth import assert_linear
 
 SUPPORTED, CONTRADICTS, CANNOT_TELL = ClaimVerdict.SUPPORTED, ClaimVerdict.CONTRADICTS, ClaimVerdict.CANNOT_TELL
 TEXT = (
@@ -192,6 +195,15 @@ def test_verbatim_sentence_of_any_language_is_supported() -> None:
     sentence = "図書館は千二百の道具を貸し出す。"
     (claim,) = find_claims(sentence, (Material(Field.TEXT, f"{sentence}市が家賃を払う。"),))
     assert claim.verdict is SUPPORTED
+
+
+def test_sentence_of_the_same_two_words_takes_linear_time() -> None:
+    def make_input(size: int) -> tuple[str, tuple[Material, ...]]:
+        rng = random.Random(1)
+        first, *others = (f"Zu {' '.join(rng.choices(['zu', 'ka'], k=size // 3))}." for _ in range(5))
+        return first, (Material(Field.TEXT, " ".join(others)),)
+
+    assert_linear(make_input, lambda arguments: find_claims(*arguments), 640)
 
 
 def test_without_source_there_are_no_claims() -> None:

@@ -1,8 +1,10 @@
 """Compare one sentence of a draft with one of its source: words and their polarity, quantities, dates, names, roles."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from copydesk.drafting.claims.people import find_speakers
@@ -20,6 +22,8 @@ from copydesk.text.folding import fold
 
 _NEAR = 5
 """Words on either side of a number or a verb that show what it is about."""
+_MAX_CANDIDATES = 12
+"""Words of the source sentence that one word is compared with; no sentence has a word more often but to cost time."""
 _MULTIPLES = frozenset(["double", "doubled", "doubles", "half", "halved"])
 _NEGATING_PREFIX = re.compile(r"^(?:un|in|im|dis|non|ir|il)(?=\w{4})")
 
@@ -57,11 +61,12 @@ class Comparison:
         ]
 
     def _match(self, token: Token) -> Match | None:
-        candidates = [
+        related = (
             Match(token, other, sign)
             for other in self.theirs.tokens
             if (sign := self._relation(token, other)) is not None
-        ]
+        )
+        candidates = list(islice(related, _MAX_CANDIDATES))
         if not candidates:
             return None
         if len(candidates) == 1:
@@ -92,14 +97,22 @@ class Comparison:
     def _proximity(self, match: Match) -> float:
         """Return how near the words around `match.ours` are to `match.theirs` in the source."""
         total = 0.0
+        place = match.theirs.position
         for neighbour in self._neighbours(match.ours.position):
-            distances = [
-                abs(other.position - match.theirs.position)
-                for other in self.theirs.tokens
-                if other.stem == neighbour.stem and other.position != match.theirs.position
-            ]
+            positions = self._positions.get(neighbour.stem, [])
+            index = bisect_left(positions, place)
+            # The nearest ones on both sides; in between is the matched word itself if it has this stem.
+            distances = [abs(other - place) for other in positions[max(0, index - 1) : index + 2] if other != place]
             total += 1 / (min(distances) * abs(neighbour.position - match.ours.position)) if distances else 0.0
         return total
+
+    @cached_property
+    def _positions(self) -> dict[str, list[int]]:
+        """Stem -> the positions in the source sentence, in order."""
+        positions: dict[str, list[int]] = {}
+        for token in self.theirs.tokens:
+            positions.setdefault(token.stem, []).append(token.position)
+        return positions
 
     def _neighbours(self, index: int) -> list[Token]:
         tokens = self.ours.tokens
