@@ -337,12 +337,12 @@ def test_edit_replaces_text(tmp_path):
     assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "From a pipe."
 
 
-def edit_with_script(home: Path, draft_id: str, script: str) -> CommandResult:
+def edit_with_script(home: Path, draft_id: str, script: str, *args: str) -> CommandResult:
     """Run `draft edit` as on a terminal, with a Python script as the editor."""
     editor = home / "editor.py"
     editor.write_text(f"import sys, pathlib\npath = pathlib.Path(sys.argv[1])\n{script}")
     with patch("copydesk.cli.draft._require_terminal"), patch.object(tempfile, "tempdir", str(home)):
-        return run_in_process(home, "draft", "edit", draft_id, EDITOR=f"{sys.executable} {editor}")
+        return run_in_process(home, "draft", "edit", draft_id, *args, EDITOR=f"{sys.executable} {editor}")
 
 
 def test_edit_opens_editor_on_terminal(tmp_path):
@@ -389,6 +389,36 @@ def test_text_is_saved_when_editor_fails(tmp_path):
     saved.unlink()
 
 
+def test_edit_ends_when_editor_fails(tmp_path):
+    draft_id = create_draft(tmp_path)
+    edit_with_script(tmp_path, draft_id, "sys.exit(1)")
+
+    run_ok(tmp_path, "draft", "edit", draft_id, "--text", "By Anna.", **ANNA)
+
+
+def test_edit_ends_when_editor_cannot_be_started(tmp_path):
+    draft_id = create_draft(tmp_path)
+    with patch("copydesk.cli.draft._require_terminal"):
+        run_in_process(tmp_path, "draft", "edit", draft_id, EDITOR="missing-editor")
+
+    run_ok(tmp_path, "draft", "edit", draft_id, "--text", "By Anna.", **ANNA)
+
+
+def test_edit_ends_when_text_cannot_be_saved(tmp_path):
+    draft_id = create_draft(tmp_path)
+    edit_with_script(tmp_path, draft_id, "path.write_text('x' * 50_001)")
+
+    run_ok(tmp_path, "draft", "edit", draft_id, "--text", "By Anna.", **ANNA)
+
+
+def test_json_error_says_in_its_hint_where_the_text_is(tmp_path):
+    result = edit_with_script(tmp_path, create_draft(tmp_path), "path.write_text('x' * 50_001)", "--json")
+
+    hint = json.loads(result.err)["hint"]
+    saved = Path(hint.removeprefix("Your text is saved in ").rstrip("."))
+    assert saved.read_text() == "x" * 50_001
+
+
 def test_editor_does_not_open_for_rejected_draft(tmp_path):
     draft_id = create_draft(tmp_path)
     run_ok(tmp_path, "draft", "reject", draft_id)
@@ -424,8 +454,8 @@ def write_with_script(home: Path, *args: str, script: str = "") -> CommandResult
 
 def test_text_is_saved_when_the_desk_cannot_be_opened(tmp_path):
     result = write_with_script(tmp_path, script=f"pathlib.Path({str(tmp_path)!r}, 'settings.toml').write_text('x')")
-    _, saved_line = result.err.splitlines()
-    path = Path(saved_line.removeprefix("Your text is saved in ").rstrip("."))
+    assert_one_line_error(result, 2)
+    path = Path(result.err.split("Your text is saved in ")[1].strip().rstrip("."))
     assert (result.code, path.read_text()) == (2, "Many words.")
 
 
@@ -437,10 +467,10 @@ def test_no_file_is_left_of_a_text_that_was_stored(tmp_path):
 def test_text_is_saved_when_draft_is_invalid(tmp_path):
     result = write_with_script(tmp_path, "--tag", "x" * 51)
 
-    error_line, saved_line = result.err.splitlines()
-    path = Path(saved_line.removeprefix("Your text is saved in ").rstrip("."))
+    assert_one_line_error(result, 2)
+    path = Path(result.err.split("Your text is saved in ")[1].strip().rstrip("."))
     assert (result.code, path.read_text()) == (2, "Many words.")
-    assert "--tag takes" in error_line
+    assert "--tag takes" in result.err
     path.unlink()
 
 
@@ -674,19 +704,26 @@ subprocess.run([*command, '--take-over'], env=environment, check=True, stdout=su
 def test_text_saved_in_the_editor_survives_a_takeover(tmp_path, monkeypatch):
     monkeypatch.setattr(draft_module, "RENEWAL_INTERVAL", 0.01)
     draft_id = create_draft(tmp_path)
-    # The editor stays open until the text has been stored with the lease.
+    # The editor stays open until each text has been stored: with the lease, then as one that is not saved.
     script = f"""
-import sqlite3
-path.write_text('Typed, not saved.')
-while True:
-    with sqlite3.connect({str(tmp_path / "copydesk.db")!r}, timeout=30) as database:
-        if database.execute("SELECT text FROM draft_edit").fetchone() == ('Typed, not saved.',):
-            break
+import os, sqlite3, subprocess
+
+def save(text, table):
+    path.write_text(text)
+    while True:
+        with sqlite3.connect({str(tmp_path / "copydesk.db")!r}, timeout=30) as database:
+            if database.execute(f"SELECT text FROM {{table}}").fetchone() == (text,):
+                break
+
+save('Typed.', 'draft_edit')
+command = [sys.executable, '-m', 'copydesk', 'draft', 'edit', {draft_id!r}, '--text', 'By Anna.', '--take-over']
+environment = os.environ | {{'COPYDESK_CONSOLE__REVIEWER': 'anna'}}
+subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+save('Typed, not saved.', 'unsaved_edit')
 sys.exit(1)
 """
-    assert edit_with_script(tmp_path, draft_id, script).code == 1
-
-    run_ok(tmp_path, "draft", "edit", draft_id, "--text", "The harbour opens.", "--take-over", **ANNA)
+    # The takeover is not reported in the middle of the editor.
+    assert_one_line_error(edit_with_script(tmp_path, draft_id, script), 1)
 
     activity = run_ok(tmp_path, "draft", "activity", draft_id)
     assert "not saved, taken over just now:" in activity

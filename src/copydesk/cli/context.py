@@ -68,6 +68,8 @@ class Context:
         self.debug = debug
         self.reports_interrupted = True
         """Print interrupted bulk actions once; not the command that finishes them."""
+        self.failure_hint = ""
+        """A sentence added to every error, such as where the text is that could not be stored."""
         self.adds_sample_history = False
         """Give a new sample desk posts, a schedule and experiments, too: to look around, not for a single command."""
 
@@ -124,9 +126,9 @@ class Context:
         except CopydeskError as error:
             self.fail(error)
         except _TerminatedError:
-            fail("Interrupted.", TERMINATED)
+            fail(self._with_failure_hint("Interrupted."), TERMINATED)
         except (KeyboardInterrupt, asyncio.CancelledError):
-            fail("Interrupted.", INTERRUPTED)
+            fail(self._with_failure_hint("Interrupted."), INTERRUPTED)
 
     async def _run_on_desk(self, work: Callable[["Desk"], Awaitable[T]]) -> T:
         async with self.desk() as desk:
@@ -212,7 +214,7 @@ class Context:
         """Print the error on one line and exit with its code."""
         if self.debug:
             raise error
-        text = _describe_invalid(error) if isinstance(error, InvalidError) else str(error)
+        text = self._with_failure_hint(_describe_invalid(error) if isinstance(error, InvalidError) else str(error))
         code = next((code for error_type, code in EXIT_CODES if isinstance(error, error_type)), FAILED)
         fail(clean(self.with_desk_options(text)), code, self._to_problem(error) if wants_json() else None)
 
@@ -220,8 +222,11 @@ class Context:
         from copydesk.problems import to_problem  # noqa: PLC0415 - only for --json
 
         problem = to_problem(error)
-        texts = {name: self.with_desk_options(getattr(problem, name)) for name in ("detail", "hint")}
-        return msgspec.structs.replace(problem, **texts)
+        detail, hint = self.with_desk_options(problem.detail), self.with_desk_options(problem.hint)
+        return msgspec.structs.replace(problem, detail=detail, hint=self._with_failure_hint(hint))
+
+    def _with_failure_hint(self, text: str) -> str:
+        return f"{text} {self.failure_hint}".strip()
 
 
 def _may_create_desk(running: click.Context | None) -> bool:

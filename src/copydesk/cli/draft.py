@@ -6,7 +6,7 @@ Images of a new draft are given as options: files, URLs, and one made by an imag
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import reduce
 from itertools import zip_longest
@@ -276,7 +276,7 @@ def new(  # noqa: PLR0913 - one argument an option
             creation, drafts = await wait_for_new(desk, creation)
         return creation, drafts, await shorten_drafts(desk, [created.id for created in creation.drafts])
 
-    with _delete_once_stored(editor_file):
+    with _delete_once_stored(context, editor_file):
         creation, drafts, short_ids = context.run(work)
     _print_creation(creation, short_ids, as_json=as_json)
     print_missing_alt(context, creation.drafts[0].images)
@@ -369,17 +369,21 @@ def _write_in_editor() -> tuple[str, Path]:
 
 
 @contextmanager
-def _delete_once_stored(path: Path | None) -> Iterator[None]:
-    """Delete the file with the user's text at the end; if the block fails for any reason, print where the text is."""
+def _delete_once_stored(context: Context, path: Path | None) -> Iterator[None]:
+    """Delete the file with the user's text at the end; if the block fails for any reason, say where the text is."""
+    if path is None:
+        yield
+        return
+    context.failure_hint = f"Your text is saved in {path}."
     try:
         yield
-    except BaseException:
-        if path is not None:
-            with suppress(OSError):
-                click.echo(f"Your text is saved in {path}.", err=True)
+    except Exception:
+        # Not reported by the context, or only as a traceback.
+        click.echo(context.failure_hint, err=True)
         raise
-    if path is not None:
-        path.unlink()
+    finally:
+        context.failure_hint = ""
+    path.unlink()
 
 
 def _open_editor(path: Path, on_pause: Callable[[], object] = lambda: None) -> None:
@@ -433,25 +437,42 @@ def _edit_in_editor(context: Context, draft_id: str, *, take_over: bool) -> tupl
     def renew() -> None:
         # Only what was saved in the editor is seen; without that nobody may be writing.
         nonlocal saved_at
-        # The editor may be replacing the file. Whoever took the edit over is named when the text is saved.
-        with suppress(OSError, SystemExit):
+        with suppress(OSError):  # the editor may be replacing the file
             if path.stat().st_mtime_ns != saved_at:
                 saved_at, typed = path.stat().st_mtime_ns, read_edited_file(path)
-                context.run(lambda desk: desk.drafts.activity.renew_edit(draft_id, lease.id, typed))
-
-    _open_editor(path, renew)
-    text = without_added_newline(read_edited_file(path), original.text)
-    if text == original.text:
-        path.unlink()
-        context.run(lambda desk: desk.drafts.activity.end_edit(draft_id))
-        return None
+                # The editor has the terminal. Whoever took the edit over is named when the text is saved.
+                _run_silently(context, lambda desk: desk.drafts.activity.renew_edit(draft_id, lease.id, typed))
 
     async def save(desk: "Desk") -> tuple[Draft, str]:
         edited = await desk.drafts.edit(draft_id, text, expected_version=original.version)
         return edited, await shorten_draft(desk, draft_id)
 
-    with _delete_once_stored(path):
-        return context.run(save)
+    is_saved = False
+    try:
+        _open_editor(path, renew)
+        text = without_added_newline(read_edited_file(path), original.text)
+        if text == original.text:
+            path.unlink()
+            return None
+        with _delete_once_stored(context, path):
+            saved = context.run(save)
+        is_saved = True
+        return saved
+    finally:
+        # Otherwise other reviewers would wait until the lease expires.
+        if not is_saved:
+            _run_silently(context, lambda desk: desk.drafts.activity.end_edit(draft_id))
+
+
+def _run_silently(context: Context, work: Callable[["Desk"], Awaitable[object]]) -> None:
+    """Run `work` on the desk; ignore its errors."""
+
+    async def run() -> None:
+        with suppress(CopydeskError):
+            async with context.desk() as desk:
+                await work(desk)
+
+    context.run_without_desk(run)
 
 
 def _print_creation(creation: CreatedDrafts, short_ids: Mapping[str, str], *, as_json: bool) -> None:
