@@ -38,11 +38,11 @@ def print_table(rows: Iterable[Sequence[object]], *, empty: str, err: bool = Fal
         # On stderr: a program that reads the output gets no rows, and not a sentence.
         click.echo(empty, err=True)
         return
-    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
+    widths = [max(_cell_width(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
     available = _available_columns(sum(widths) + 2 * len(widths), err=err) if cut else None
     for row in cells:
         # Not strict: the last cell has no width, it takes what is left.
-        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        padded = [cell + " " * (width - _cell_width(cell)) for cell, width in zip(row, widths, strict=False)]
         click.echo("  ".join([*padded, _truncate(row[-1], available)]).rstrip(), err=err)
 
 
@@ -58,12 +58,21 @@ def _available_columns(used: int, *, err: bool) -> int | None:
     return available
 
 
-def _truncate(text: str, available: int | None) -> str:
-    if available is None:
-        return text
-    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 - only on a terminal
+def _cell_width(text: str) -> int:
+    """Return the columns that a terminal draws the text in."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415 - most tables are ASCII
 
-    return text if cell_len(text) <= available else set_cell_size(text, available - 1) + "…"
+    return cell_len(text)
+
+
+def _truncate(text: str, available: int | None) -> str:
+    if available is None or _cell_width(text) <= available:
+        return text
+    from rich.cells import set_cell_size  # noqa: PLC0415 - only for what is cut
+
+    return set_cell_size(text, available - 1) + "…"
 
 
 def print_exported(content: str, file: IO[str]) -> None:
