@@ -61,6 +61,12 @@ def test_unfinished_post_points_to_daemon(tmp_path, approved, monkeypatch):
     assert f"`copydesk --sample delivery list {approved}`" in result.err
 
 
+def test_unfinished_post_points_to_daemon_only_if_consoles_do_not_post(tmp_path, approved, monkeypatch):
+    fail_sending(monkeypatch, NotSentError("No connection.", retry_after=datetime.now(UTC) + timedelta(minutes=10)))
+    result = run_in_process(tmp_path, "--sample", "draft", "post", approved, COPYDESK_JOBS__POSTING="daemon")
+    assert "while `copydesk --sample daemon` runs. To follow them" in result.err
+
+
 def test_post_that_waits_for_a_login_does_not_point_to_daemon(tmp_path, approved, monkeypatch):
     fail_sending(monkeypatch, LoginError("Revoked.", hint="Sign in again."))
     result = run_in_process(tmp_path, "--sample", "draft", "post", approved)
@@ -206,6 +212,6 @@ def test_repeated_post_says_what_continues_it(tmp_path, approved, monkeypatch):
         result = run_in_process(tmp_path, "--sample", "draft", "post", approved)
     assert result.code == 4
     assert result.err == (
-        "Error: Already posting. Unfinished deliveries continue while `copydesk --sample daemon` runs "
-        "or the console is open. See: copydesk --sample delivery list\n"
+        "Error: Already posting. Unfinished deliveries continue while `copydesk --sample daemon` runs. "
+        "See: copydesk --sample delivery list\n"
     )

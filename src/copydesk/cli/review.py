@@ -64,15 +64,14 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
 
     Posts to the draft's target platforms or, if it has none, to every account where it is not live yet.
 
-    Waits up to 30 seconds; `copydesk daemon` or the open console continues unfinished deliveries. Exit code 1 if the
-    draft is not live everywhere.
+    Waits up to 30 seconds; `copydesk daemon`, and an open console unless the setting jobs.posting is "daemon", continue
+    unfinished deliveries. Exit code 1 if the draft is not live everywhere.
     """
 
     list_command = context.with_desk_options(f"`copydesk delivery list {clean(draft_id)}`")
     daemon_command = context.with_desk_options("`copydesk daemon`")
-    continued = (
-        f"Deliveries continue while {daemon_command} runs or the console is open. To follow them: {list_command}."
-    )
+    console = " or the console is open" if context.settings().jobs.posting == "always" else ""
+    continued = f"Deliveries continue while {daemon_command} runs{console}. To follow them: {list_command}."
 
     async def work(desk: "Desk") -> tuple[PostResult, tuple[DeliveryReport, ...]]:
         try:

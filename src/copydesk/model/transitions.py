@@ -37,9 +37,7 @@ EDIT_STATUSES: Mapping[Status, Status] = {
 }
 """Statuses in which the text may be edited -> the status after the edit."""
 
-POSTING_HINT = (
-    "Unfinished deliveries continue while `copydesk daemon` runs or the console is open. See: copydesk delivery list"
-)
+POSTING_HINT = "Unfinished deliveries continue while `copydesk daemon` runs. See: copydesk delivery list"
 _WAIT = {
     _S.PENDING_GENERATION: "Wait until its text is generated.",
     _S.PENDING_REGENERATION: "Wait until its new version is generated.",
