@@ -2,12 +2,16 @@
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from copydesk.desk import Desk
 from copydesk.desk.pipeline import fetch_sources
-from copydesk.desk.pipeline.fetch_sources import match_entries, store_fetch
+from copydesk.desk.pipeline.fetch_sources import match_entries, store_fetches
 from copydesk.desk.pipeline.progress import RunProgress
 from copydesk.ingest.fetch_context import FetchResult
 from copydesk.model.item import Entry
@@ -95,7 +99,7 @@ async def test_slow_storing_pauses_fetching(tmp_path, monkeypatch):
         write = desk._context.write
 
         async def slow_write(work, *args):
-            if work is store_fetch and not counts:
+            if work is store_fetches and not counts:
                 for _ in range(1_000):
                     await asyncio.sleep(0)
                 counts.append(len(web.requests))
@@ -108,35 +112,66 @@ async def test_slow_storing_pauses_fetching(tmp_path, monkeypatch):
     assert run.stats.sources_fetched == 40
 
 
-@pytest.mark.parametrize(("attended", "limit"), [(False, 2), (True, 1)])
-async def test_console_limits_concurrent_storing(tmp_path, monkeypatch, attended, limit):
-    """With the next source queued, the storing thread works without a gap and a key press waits longer."""
-    monkeypatch.setattr(fetch_sources, "MAX_QUEUED_WRITES", 2)
-    web, active, limit_reached = FakeWeb(), [], asyncio.Event()
+@asynccontextmanager
+async def desk_with_slow_first_write(home: Path, stored_together: list[int], *, attended: bool) -> AsyncIterator[Desk]:
+    """Open a desk whose first fetched source is stored once all are fetched; record the sizes of the groups."""
+    web = FakeWeb()
     for number, url in enumerate((URL_ONE, URL_TWO, URL_THREE)):
         web.put(url, feed(entry(number)))
-    async with open_desk_at(tmp_path, web, Watch()) as desk:
+    async with open_desk_at(home, web, Watch()) as desk:
         for url in (URL_ONE, URL_TWO, URL_THREE):
             await create_source(desk, url)
         write = desk._context.write
 
-        async def tracked_write(work, *args):
-            if work is not store_fetch:
-                return await write(work, *args)
-            active.append(work)
-            if len(active) == limit:
-                limit_reached.set()
-            await asyncio.wait_for(limit_reached.wait(), 60)
-            try:
-                return await write(work, *args)
-            finally:
-                active.remove(work)
-                assert len(active) < limit
+        async def record_write(work, *args):
+            if work is store_fetches:
+                if not stored_together:
+                    for _ in range(1_000):
+                        await asyncio.sleep(0)
+                    assert len(web.requests) == 3
+                stored_together.append(len(args[1]))
+            return await write(work, *args)
 
-        desk._context.is_interactive, desk._context.write = attended, tracked_write
+        desk._context.is_interactive, desk._context.write = attended, record_write
+        yield desk
+
+
+@pytest.mark.parametrize(("attended", "groups"), [(False, [1, 2]), (True, [1, 1, 1])])
+async def test_waiting_sources_are_stored_together_unless_console_is_open(tmp_path, attended, groups):
+    """A key press waits for the transaction that has begun."""
+    stored_together = []
+    async with desk_with_slow_first_write(tmp_path, stored_together, attended=attended) as desk:
         run = await desk.pipeline.run()
-
+    assert stored_together == groups
     assert run.stats.items_new == 3
+
+
+async def test_transaction_of_waiting_sources_is_limited(tmp_path, monkeypatch):
+    monkeypatch.setattr(fetch_sources, "MAX_GROUPED_ENTRIES", 1)
+    stored_together = []
+    async with desk_with_slow_first_write(tmp_path, stored_together, attended=False) as desk:
+        await desk.pipeline.run()
+    assert stored_together == [1, 1, 1]
+
+
+async def test_source_that_cannot_be_stored_costs_no_other(tmp_path, monkeypatch):
+    store_fetch = fetch_sources.store_fetch
+
+    def fail_for_two(conn, user_id, ctx, stored, result, now):
+        new = store_fetch(conn, user_id, ctx, stored, result, now)
+        if stored.source.url == URL_TWO:
+            raise ValueError("not to be stored")
+        return new
+
+    monkeypatch.setattr(fetch_sources, "store_fetch", fail_for_two)
+    stored_together = []
+    async with desk_with_slow_first_write(tmp_path, stored_together, attended=False) as desk:
+        run = await desk.pipeline.run()
+        listed = await desk.sources.list()
+    assert stored_together[:2] == [1, 2]
+    assert (run.stats.items_new, run.stats.sources_fetched, run.stats.sources_failed) == (2, 2, 1)
+    assert {source.url: source.item_count for source in listed} == {URL_ONE: 1, URL_TWO: 0, URL_THREE: 1}
+    assert query_db(tmp_path, "SELECT count(*) FROM item") == [(2,)]
 
 
 async def test_unchanged_feed_is_not_parsed(tmp_path, monkeypatch):

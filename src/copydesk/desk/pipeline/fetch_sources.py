@@ -1,7 +1,7 @@
 """First stage of a run: fetch every source; store its new and changed items and its new state.
 
-Each source's items are one transaction, so a kill loses at most one fetch; so is each failure. Fetches that found
-nothing new are saved in batches, once a second.
+These are stored in one transaction, together with those of other sources that wait for the database: a kill loses what
+was waiting. Each failure is stored at once. Fetches that found nothing new are saved in batches, once a second.
 """
 
 import asyncio
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 SILENCE_THRESHOLD = timedelta(days=14)
 """A source may be silent this long before its health is questioned."""
 log = logging.getLogger(__name__)
-MAX_QUEUED_WRITES = 16
-"""Sources queued for the database thread at once: any other write waits for all of them."""
+MAX_GROUPED_ENTRIES = 250
+"""Entries in one transaction: a source that brings more is the last one in it. Any other write waits for its end."""
 MAX_UNSTORED_RESULTS = 16
 """Fetched sources that wait to be stored. No request is sent meanwhile: their entries would fill the memory."""
 MAX_GROUP = 20
@@ -89,7 +89,7 @@ class NewItems(NamedTuple):
 def store_fetch(
     conn: Transaction, user_id: str, ctx: DeskContext, stored: StoredSource, result: "FetchResult", now: datetime
 ) -> NewItems:
-    """Store a source's entries in one transaction; return the new items."""
+    """Store a source's entries and its state; return the new items."""
     # Do not infer this from the state: it is empty after a change of URL, while the items are still there.
     first_fetch = stored.source.item_count == 0
     stored_items = () if first_fetch else items.find_existing(conn, user_id, stored.source.id, result.entries)
@@ -108,6 +108,17 @@ def store_fetch(
         conn, user_id, [(item_id, entry, canonical_url(entry.url or "")) for item_id, entry in changed]
     )
     return new_items
+
+
+def store_fetches(
+    conn: Transaction,
+    user_id: str,
+    ctx: DeskContext,
+    fetched: Sequence[tuple[StoredSource, "FetchResult"]],
+    now: datetime,
+) -> list[NewItems]:
+    """Store the entries of several sources in one transaction; return the new items of each."""
+    return [store_fetch(conn, user_id, ctx, stored, result, now) for stored, result in fetched]
 
 
 def _new_items(ctx: DeskContext, stored: StoredSource, entries: Sequence[Entry], now: datetime) -> NewItems:
@@ -313,6 +324,22 @@ async def _fetch_all(
     return stage
 
 
+class _Group:
+    """Fetched sources that are stored in one transaction."""
+
+    def __init__(self) -> None:
+        self.fetched: list[tuple[StoredSource, FetchResult]] = []
+        self.entry_count = 0
+        self.stored: list[NewItems | Exception] = []
+        """The new items of each source, or why it could not be stored; empty before the transaction."""
+
+    def add(self, stored: StoredSource, result: "FetchResult") -> int:
+        """Add a source; return its position."""
+        self.fetched.append((stored, result))
+        self.entry_count += len(result.entries)
+        return len(self.fetched) - 1
+
+
 class _FetchStage:
     """One fetch stage: the HTTP client, the progress and the outcomes so far."""
 
@@ -324,9 +351,11 @@ class _FetchStage:
         """Sources without new items whose fetch is not saved yet."""
         self._failed: list[tuple[StoredSource, FetchError]] = []
         self._reached: list[StoredSource] = []
-        # A full queue keeps the database thread busy. With a user at the console queue one at a time, so that key
-        # presses do not wait.
-        self._write_slots = asyncio.Semaphore(1 if ctx.is_interactive else MAX_QUEUED_WRITES)
+        # With a user at the console each source has a transaction of its own, so that key presses do not wait.
+        self._max_entries = 0 if ctx.is_interactive else MAX_GROUPED_ENTRIES
+        self._group = _Group()
+        """The group that the next fetched source joins."""
+        self._write_lock = asyncio.Lock()
         self._unstored = 0
         """Fetched sources that wait to be stored, or are being stored."""
         self.new_item_ids: set[str] = set()
@@ -353,16 +382,38 @@ class _FetchStage:
         self._progress.advance(stored.source.name)
 
     async def _store(self, stored: StoredSource, result: "FetchResult") -> None:
-        """Store a source's items in one transaction."""
+        """Store a source's items, together with those of the sources that wait for the database, too."""
+        group = self._group
+        position = group.add(stored, result)
+        if group.entry_count >= self._max_entries:
+            self._group = _Group()
         self._count_unstored(+1)
         try:
-            async with self._write_slots:
-                now = self._ctx.clock()
-                fresh = await self._ctx.write(store_fetch, self._ctx, stored, result, now)
+            async with self._write_lock:
+                # The first one to get here stores the whole group.
+                if not group.stored:
+                    if group is self._group:
+                        self._group = _Group()
+                    group.stored = await self._store_fetched(group.fetched)
         finally:
             self._count_unstored(-1)
-        self._progress.increment(items_too_old=fresh.too_old, **dict.fromkeys(_ITEM_COUNTERS, len(fresh.items)))
-        self.new_item_ids.update(item.id for item in fresh.items)
+        new = group.stored[position]
+        if isinstance(new, Exception):
+            raise new
+        self._progress.increment(items_too_old=new.too_old, **dict.fromkeys(_ITEM_COUNTERS, len(new.items)))
+        self.new_item_ids.update(item.id for item in new.items)
+
+    async def _store_fetched(self, fetched: Sequence[tuple[StoredSource, "FetchResult"]]) -> list[NewItems | Exception]:
+        """Store sources in one transaction; return the new items of each, or why it could not be stored."""
+        try:
+            return [*await self._ctx.write(store_fetches, self._ctx, fetched, self._ctx.clock())]
+        except StoreError:
+            raise
+        except Exception as error:
+            if len(fetched) == 1:
+                return [error]
+        # It may be the fault of a single one.
+        return [(await self._store_fetched([one]))[0] for one in fetched]
 
     def _count_unstored(self, change: int) -> None:
         """Count sources that wait to be stored; pause the client while there are too many."""
