@@ -316,6 +316,19 @@ async def test_interrupted_history_is_completed(tmp_path: Path, monkeypatch: pyt
         assert (await desk.drafts.counts()).by_status[Status.PENDING_REVIEW] >= 6
 
 
+async def test_history_is_completed_after_an_interrupted_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupt(*_: object) -> None:
+        raise KeyError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("copydesk.desk.pipeline.service._import_stages", lambda: interrupt)
+        with pytest.raises(KeyError):
+            async with open_with_history(tmp_path):
+                pass
+    async with open_with_history(tmp_path) as desk:
+        assert (await desk.drafts.counts()).by_status[Status.SCHEDULED] == 6
+
+
 async def test_undo_finds_a_change_made_before_the_history(tmp_path: Path) -> None:
     settings = load({}, tmp_path)
     async with open_sample(settings) as desk:

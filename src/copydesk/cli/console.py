@@ -57,8 +57,11 @@ def run_console(context: Context) -> None:
     )
     app.desk_environment = context.desk_environment
     app.notice = labels.SAMPLE_NOTICE if context.sample else ""
-    if context.sample and not settings.has_database:
-        app.opening_text = labels.CREATING_SAMPLE
+    if context.sample:
+        from copydesk.sample.desk import is_created  # noqa: PLC0415 - loaded already, by the settings
+
+        if not is_created(settings):
+            app.opening_text = labels.CREATING_SAMPLE
     sys.exit(app.run() or 0)
 
 

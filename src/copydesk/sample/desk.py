@@ -18,6 +18,15 @@ PLATFORM, LATENCY = "fake", 0.3
 """Platform to which the sample desk posts, and its simulated latency in seconds."""
 
 
+_CREATED_FILE = "created"
+"""Empty file beside the database of a sample desk with history, once all of it was stored."""
+
+
+def is_created(settings: Settings) -> bool:
+    """Return False if opening the sample desk with history creates it, or ends a creation that was interrupted."""
+    return settings.has_database and (settings.data_home / _CREATED_FILE).exists()
+
+
 def sample_settings(settings: Settings) -> Settings:
     """Return the settings with defaults for what the sample desk needs."""
     ranking, twitter = settings.ranking, settings.twitter
@@ -66,6 +75,7 @@ async def open_sample_desks(
             from copydesk.sample.history import add_history  # noqa: PLC0415 - not for commands
 
             await add_history(desk, time)
+            (settings.data_home / _CREATED_FILE).touch()
         # The user sees a platform that takes as long as a real one; a new desk is opened without waiting for it.
         platform.latency = LATENCY
         yield desks

@@ -15,7 +15,7 @@ from copydesk.desk.assignments import claim_assignment, next_assignment
 from copydesk.model.draft import Draft, Format, Status
 from copydesk.model.engagement import INTERACTION_METRICS, METRICS, EngagementRecord, RecordStatus
 from copydesk.model.item import Entry, ItemState
-from copydesk.model.run import RunRequest
+from copydesk.model.run import RunRequest, RunStatus
 from copydesk.model.serialization import Json, Struct
 from copydesk.model.transitions import EventKind
 from copydesk.store import drafts, engagement, items
@@ -95,7 +95,8 @@ def load_posts() -> tuple[PastPost, ...]:
 
 async def add_history(desk: "Desk", clock: "SampleClock") -> None:
     """Give a new sample desk a past, unless a run shows that it has one. `clock` is the one of the desk."""
-    if (await desk.pipeline.list()).items:
+    # A run that did not succeed was interrupted by the end of an earlier start.
+    if any(run.status is RunStatus.SUCCEEDED for run in (await desk.pipeline.list()).items):
         return
     await desk.schedule.set_slots([desk.schedule.parse_slot(slot) for slot in SLOTS])
     if not await desk.engagement.top_posts():

@@ -60,11 +60,19 @@ async def test_first_start_says_that_desk_is_created(tmp_path: Path, monkeypatch
         assert app.opening_text == "Loading…"
 
 
-def test_later_start_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    database_file = Context(home=tmp_path, sample=True, debug=False).settings().database_file
-    database_file.parent.mkdir()
-    database_file.touch()
+async def test_later_start_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_sample(Context(home=tmp_path, sample=True, debug=False).settings(), with_history=True):
+        pass
     assert start_console(tmp_path, monkeypatch).opening_text == "Loading…"
+
+
+async def test_start_after_an_interrupted_creation_says_that_desk_is_created(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As a first start does before it adds the history.
+    async with open_sample(Context(home=tmp_path, sample=True, debug=False).settings()):
+        pass
+    assert start_console(tmp_path, monkeypatch).opening_text == "Creating the sample desk (first time only)…"
 
 
 async def test_run_creates_drafts_on_screen(tmp_path: Path) -> None:
