@@ -206,6 +206,14 @@ def test_sentence_of_the_same_two_words_takes_linear_time() -> None:
     assert_linear(make_input, lambda arguments: find_claims(*arguments), 640)
 
 
+def test_spaces_in_a_credit_take_linear_time() -> None:
+    assert_linear(
+        lambda size: f"The library lends tools — {' ' * size}— x",
+        lambda text: find_claims(text, MATERIALS, ("Lyon Herald",)),
+        16_000,
+    )
+
+
 def test_without_source_there_are_no_claims() -> None:
     assert find_claims("The library lends tools.", ()) == ()
 

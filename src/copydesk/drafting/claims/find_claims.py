@@ -31,7 +31,7 @@ _QUESTION = re.compile(r"[?？]\s*[\"”’»)]*\s*$")
 _CREDIT_WORDS = re.compile(r"\b(?:and|by|from|reported|source|via)\b", re.IGNORECASE)
 _ROUNDUP_TITLE = re.compile(r"[# ] \S.*: (?:three|four|five|six|seven) links(?: from .+)?")
 """The title of a round-up, which counts its own entries and names their days; its mark may be a space already."""
-_CREDIT_HEAD, _CREDIT_TAIL = re.compile(r"[^:：]+[:：]\s*"), re.compile(r"\s(?:— [^—]+|\([^()]+\))\s*$")
+_CREDIT_HEAD, _CREDIT_TAIL = re.compile(r"[^:：]+[:：]\s*"), re.compile(r"\s(?:— [^—]++|\([^()]++\)\s*+)$")
 """The beginning and the end of a line that may credit somebody for it."""
 _CREDIT_MARKS = " —(),:："
 _WORD = re.compile(r"[^\W_]+")
