@@ -7,6 +7,7 @@ from copydesk.drafting.extract.attribution import get_author, get_language, get_
 from copydesk.drafting.extract.passages import extract_passages, make_readable
 from copydesk.drafting.extract.templates import rotate_templates
 from copydesk.drafting.writer import Field
+from cost_growth import assert_linear
 from drafting_fixtures import make_brief
 
 
@@ -71,6 +72,14 @@ def test_readable_text_is_one_line_with_joiners() -> None:
     assert make_readable("a\n\n b\t c") == "a b c"
     assert make_readable("می\u200cخواهم 👨‍👩‍👧") == "می\u200cخواهم 👨‍👩‍👧"
     assert make_readable("5 < 6 and <dialog> 2 * 3") == "5 < 6 and <dialog> 2 * 3"
+
+
+def test_link_in_brackets_is_left_out_with_the_space_before_it() -> None:
+    assert make_readable("The bridge \u2003(https://a.example/b) opens") == "The bridge opens"
+
+
+def test_wide_spaces_take_linear_time() -> None:
+    assert_linear(lambda size: "a" + "\u2003" * size + "b https://a.example", make_readable, 16_000)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,8 @@ _TAG = re.compile(
     r"(?=[\s/>-])[^<>]{0,500}>",
     re.IGNORECASE,
 )
-_BRACKETED_LINK = re.compile(r"\s*[(\[]\s*https?://[^\s()\[\]]{1,2000}\s*[)\]]")
+# The lookbehind keeps a long row of spaces from being read again from each of them, which would be quadratic.
+_BRACKETED_LINK = re.compile(r"(?<!\s)\s*+[(\[]\s*https?://[^\s()\[\]]{1,2000}\s*[)\]]")
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])")
 # Joiners are legitimate inside emoji and words of some scripts; next to anything else they hide something.
 _STRAY_JOINER = regex.compile(r"(?<=^|[\s\x21-\u024f])[\u200c\u200d]+|[\u200c\u200d]+(?=[\s\x21-\u024f]|$)")
