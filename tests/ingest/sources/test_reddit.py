@@ -1,5 +1,6 @@
 """Tests for subreddit sources: the public feed, and the API where credentials are set."""
 
+import asyncio
 import base64
 import html
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ import pytest
 from copydesk.errors import LoginRequiredError, NotAFeedError, PageNotFoundError, RateLimitedError
 from copydesk.ingest.fetch_context import ACCEPT_FEEDS, FetchResult
 from copydesk.model.source import FetchState, SourceSpec
+from cost_growth import assert_linear
 from fake_fetcher import HOSTILE_TITLE, NOW, FakeFetcher, make_spec, next_state
 
 SITE = "https://www.reddit.com"
@@ -328,6 +330,15 @@ async def test_hostile_values_are_sanitized() -> None:
     assert post.url == post.discussion == f"{SITE}/comments/1abcde/"
     assert (post.points, post.comments, post.author, post.published) == (312, 1_000_000_000, None, None)
     assert (post.text, post.tags) == ("", ())
+
+
+def test_wide_spaces_take_linear_time() -> None:
+    def build_web(size: int) -> FakeFetcher:
+        web = FakeFetcher()
+        web.put(FEED_URL, feed(entry(text="a" + "\u2003" * size + "b")))
+        return web
+
+    assert_linear(build_web, lambda web: asyncio.run(web.read(source())), 64_000)
 
 
 async def test_hostile_feed_is_parsed() -> None:

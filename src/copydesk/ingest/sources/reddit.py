@@ -70,8 +70,10 @@ _CREDENTIALS_HINT = (
     " COPYDESK_REDDIT__CLIENT_SECRET Copydesk uses its API."
 )
 
-# Its links may have been removed as boilerplate.
-_SUBMISSION_LINE = re.compile(r"\s*submitted by\s+/?u/\S+(?:\s+to\s+/?r/\S+)?(?:\s*\[link\])?(?:\s*\[comments\])?\s*$")
+# Its links may have been removed as boilerplate. The lookbehind keeps a long row of spaces from being read from each.
+_SUBMISSION_LINE = re.compile(
+    r"(?<!\s)\s*+submitted by\s+/?u/\S+(?:\s+to\s+/?r/\S+)?(?:\s*\[link\])?(?:\s*\[comments\])?\s*$"
+)
 
 
 class _Token(NamedTuple):
