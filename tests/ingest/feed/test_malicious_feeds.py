@@ -97,6 +97,13 @@ def test_too_many_attributes_reach_no_parser(value: str) -> None:
     assert_linear(build_feed, refuse, 20_000)
 
 
+def test_base_that_grows_with_each_element_takes_linear_time() -> None:
+    def build_feed(size: int) -> str:
+        return rss('<title xml:base="a/">T</title>' * (size // 30))
+
+    assert_linear(build_feed, parse_sample, 400_000)
+
+
 def test_long_text_with_equals_signs_is_no_tag() -> None:
     assert parse_sample(rss(f"<title>T</title><description>{'a=b ' * 50_000}</description>")).parser == "expat"
 

@@ -12,7 +12,7 @@ from xml.parsers import expat
 
 from copydesk.errors import NotAFeedError
 from copydesk.ingest.feed.raw_feed import RawEntry, RawFeed, StrictParseError, offer_image
-from copydesk.ingest.urls import join_url
+from copydesk.ingest.urls import MAX_URL_LENGTH, join_url
 
 # Names of elements and attributes as expat reports them: namespace, space, name.
 ATOM: Final = "http://www.w3.org/2005/Atom "
@@ -280,7 +280,7 @@ class _FeedHandler:
         elif field == "link" and "href" in attributes:
             self._add_link(attributes)
         if XML_BASE in attributes:
-            self.current.base_url = join_url(self.current.base_url, attributes[XML_BASE])
+            self._apply_base(attributes[XML_BASE])
 
     def _set_content_type(self, media_type: str, mode: str) -> None:
         """Record whether the text is HTML; raise StrictParseError for types that are neither text nor HTML."""
@@ -387,11 +387,17 @@ class _FeedHandler:
     def _apply_xml_attributes(self, attributes: dict[str, str]) -> None:
         """Apply xml:base, xml:lang and rdf:about of the feed or of an entry."""
         if XML_BASE in attributes:
-            self.current.base_url = join_url(self.current.base_url, attributes[XML_BASE])
+            self._apply_base(attributes[XML_BASE])
         if XML_LANG in attributes:
             self.texts["language"] = attributes[XML_LANG]
         if RDF_ABOUT in attributes:
             self.texts["about"] = attributes[RDF_ABOUT].strip()
+
+    def _apply_base(self, url: str) -> None:
+        """Resolve what follows against `url`. Too long a base stays as it is: each element could lengthen it."""
+        base = join_url(self.current.base_url, url)
+        if len(base) <= MAX_URL_LENGTH:
+            self.current.base_url = base
 
     def _close_entry(self) -> None:
         self.entries.append(self.current)
