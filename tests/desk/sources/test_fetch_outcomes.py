@@ -171,6 +171,21 @@ async def test_enabling_tries_a_gone_source_once(tmp_path):
         assert web.requested_urls == [URL_ONE] * 2
 
 
+async def test_enabling_keeps_what_a_fetch_has_stored_meanwhile(tmp_path, monkeypatch):
+    async with desk_with_gone_source(tmp_path, FakeWeb(), Watch()) as (desk, source):
+        await desk.sources.update(source.id, {"enabled": False})
+        write = desk._context.write_durable
+
+        async def fetch_and_write(*args):
+            await desk.pipeline.run({"sourceIds": [source.id]})
+            return await write(*args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(desk._context, "write_durable", fetch_and_write)
+            await desk.sources.update(source.id, {"enabled": True})
+    assert query_db(tmp_path, "SELECT fetch ->> 'lastOk' IS NULL FROM source") == [(0,)]
+
+
 @pytest.mark.parametrize("test", [True, False])
 async def test_saving_the_address_revives_a_gone_source(tmp_path, test):
     async with desk_with_gone_source(tmp_path, FakeWeb(), Watch()) as (desk, source):

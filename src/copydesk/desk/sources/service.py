@@ -151,8 +151,6 @@ class Sources:
             values |= {"name": parse_line("name", changes["name"], 1, MAX_NAME_LENGTH), "named_by_user": True}
         if "enabled" in changes:
             values["enabled"] = convert("enabled", changes["enabled"], bool)
-            if values["enabled"] and not before.enabled:
-                values |= await self._reset_gone(source_id)
         if changes.keys() & {"type", "url", "config"}:
             values |= await self._relocate(before, changes, test=test)
         await self._ctx.write_durable(_update, source_id, values)
@@ -169,19 +167,17 @@ class Sources:
         values = {name: value for name, value in requested.items() if name in changes}
         is_same = preview_fetch.source_identity(spec) == preview_fetch.source_identity(_spec(before))
         # Saving the address of a source that answered 410 means that it is worth another try.
-        if is_same and not ("url" in changes and await self._reset_gone(before.id)):
+        if is_same and not ("url" in changes and await self._is_gone(before.id)):
             return values
         fetched = await preview_fetch.preview_fetch(self._ctx, spec) if test else None
         feed_url = (fetched.discovered_url or spec.url) if fetched else spec.url
         # Cache validators and failure counts belong to the old location.
         return values | {"type": spec.type, "url": feed_url} | _FETCH_RESET
 
-    async def _reset_gone(self, source_id: str) -> dict[str, object]:
-        """Return the changes that let the scheduler try the source once if it answered 410, else none."""
+    async def _is_gone(self, source_id: str) -> bool:
+        """Return True if the source answered 410, so that it is not fetched any more."""
         stored = await self._ctx.read(sources.list_to_fetch, [source_id])
-        return (
-            {"fetch": msgspec.structs.replace(stored[0].state, gone=False)} if stored and stored[0].state.gone else {}
-        )
+        return bool(stored) and stored[0].state.gone
 
     @needs(Scope.REVIEW)
     @operation
@@ -203,7 +199,7 @@ class Sources:
             fetched = await preview_fetch.preview_fetch(self._ctx, _spec(source))
         except CopydeskError as error:
             return FetchTest(ok=False, error=str(error))
-        if await self._reset_gone(source_id):
+        if await self._is_gone(source_id):
             await self._ctx.write(sources.update_source, source_id, _FETCH_RESET)
         return FetchTest(ok=True, items=_preview_entries(fetched))
 
@@ -353,6 +349,11 @@ def _update(conn: Transaction, user_id: str, source_id: str, values: Mapping[str
     after = msgspec.structs.replace(before, **location)
     if _identity(after) != _identity(before):
         _check_unique(sources.list_all(conn, user_id), _identity(after))
+    if values.get("enabled") and not before.enabled and "fetch" not in values:
+        # One that answered 410 is tried once more. Read here: a fetch may have changed its state meanwhile.
+        state = sources.list_to_fetch(conn, user_id, [source_id])[0].state
+        if state.gone:
+            values = {**values, "fetch": msgspec.structs.replace(state, gone=False)}
     sources.update_source(conn, user_id, source_id, values)
 
 
