@@ -243,6 +243,16 @@ async def test_form_can_be_cleared(tmp_path: Path) -> None:
         await wait_until_absent(ui, "New draft")
 
 
+async def test_text_can_be_typed_after_the_prompt_was_cleared(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        await ui.press("shift+tab", "right", "tab")
+        await type_text(ui, "https://ferry.example/")
+        await ui.press("ctrl+n", "y")
+        await type_text(ui, TEXT)
+        await wait_for_text(ui, TEXT)
+
+
 async def test_pasted_escape_sequences_are_removed(tmp_path: Path) -> None:
     async with open_setup(tmp_path) as ui:
         await open_form(ui)

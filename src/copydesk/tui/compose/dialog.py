@@ -334,14 +334,15 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
         self._fill(request.initial)
         self._loaded = self.composed
         self.show_notice(request.notice)
-        self.query_one("#text" if request.initial.way == TEXT else "#url").focus(scroll_visible=False)
+
+    def _fill(self, composed: ComposeState) -> None:
+        """Set all fields, and focus the first one of the mode: the one that had the focus may be hidden now."""
+        self.form.fill(composed)
+        self._update_preview()
+        self.query_one("#text" if composed.way == TEXT else "#url").focus(scroll_visible=False)
         # Scroll to the top after layout: focusing a widget that has no layout yet makes Textual scroll the first line
         # away.
         self.call_after_refresh(self.form.scroll_home, animate=False)
-
-    def _fill(self, composed: ComposeState) -> None:
-        self.form.fill(composed)
-        self._update_preview()
 
     @property
     def composed(self) -> ComposeState:
