@@ -100,7 +100,7 @@ class DraftActions:
 
         `verb` completes the sentence "No draft to … here".
         """
-        draft = self._pane.entry.draft if self._pane.entry else None
+        draft = self._pane.draft
         if draft is None:
             self._app.notify_latest(labels.no_draft_here(verb))
         elif draft.status not in _MOVABLE:
@@ -142,7 +142,7 @@ class DraftActions:
 
     def open(self) -> None:
         """Show the draft under the cursor on the review screen."""
-        draft = self._pane.entry.draft if self._pane.entry else None
+        draft = self._pane.draft
         if draft is None:
             self._app.notify_latest(labels.no_draft_here("open"))
             return

@@ -110,8 +110,8 @@ class ScheduleScreen(DeskScreen):
 
     def selected_draft_id(self) -> str | None:
         """Return the id of the draft under the cursor."""
-        entry = self.week_pane.entry
-        return entry.draft.id if entry is not None and entry.draft is not None else None
+        draft = self.week_pane.draft
+        return draft.id if draft is not None else None
 
     # The time zone and the clock
 

@@ -41,7 +41,7 @@ from copydesk.tui.widgets.lines import MessageLines, set_title
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.job import ClockWarning
-    from copydesk.model.schedule import Week
+    from copydesk.model.schedule import Week, WeekDraft
     from copydesk.tui.desk_screen import DeskScreen
 
 CLOCK_REFRESH_INTERVAL = 20.0
@@ -116,6 +116,14 @@ class WeekPane(Vertical):
     def entry(self) -> CalendarEntry | None:
         """Return the entry that keys act on."""
         return self.grid.entry
+
+    @property
+    def draft(self) -> "WeekDraft | None":
+        """Return the draft that keys act on: the selected one, or the one that the cursor is about to follow."""
+        # The grid shows where it was until the other week is loaded.
+        target = self._target[1] if self._target else ""
+        followed = (draft for draft in (self.week.drafts if self.week else ()) if draft.id == target)
+        return next(followed, self.entry.draft if self.entry else None)
 
     def now(self) -> datetime:
         return self.app.clock()
