@@ -30,17 +30,19 @@ VOICES = st.builds(
     examples=st.lists(LINES, max_size=3, unique=True).map(tuple),
     formats=st.dictionaries(st.sampled_from(Format), SETTINGS, max_size=3),
 )
+
+
 EMPTY = voice_fields(Voice())
 
 
 @given(VOICES)
 def test_untouched_fields_are_not_changed(voice: Voice) -> None:
-    assert build_voice_update(voice_fields(voice), voice_fields(voice)) == {}
+    assert build_voice_update(voice, voice_fields(voice)) == {}
 
 
 @given(VOICES)
 def test_retyped_voice_is_equal(voice: Voice) -> None:
-    changes = validate_voice_change(build_voice_update(EMPTY, voice_fields(voice)))
+    changes = validate_voice_change(build_voice_update(Voice(), voice_fields(voice)))
     parsed = Voice(
         style=changes.style or "",
         avoid=changes.avoid or (),
@@ -57,12 +59,24 @@ def test_hidden_characters_survive_if_untouched() -> None:
     voice = Voice(style="a\u202eb", avoid=("x",))
     initial = voice_fields(voice)
     assert "\u202e" not in initial.style
-    assert build_voice_update(initial, initial._replace(avoid="x\n\n y \n")) == {"avoid": ["x", "y"]}
+    assert build_voice_update(voice, initial._replace(avoid="x\n\n y \n")) == {"avoid": ["x", "y"]}
+
+
+def test_instructions_of_several_lines_survive_if_untouched() -> None:
+    voice = Voice(formats={Format.THREAD: FormatVoice(instructions="Ask first.\nThen answer.", max_parts=4)})
+    fields = voice_fields(voice)
+    thread = {**fields.formats[Format.THREAD], "maxParts": "5"}
+    request = build_voice_update(voice, fields._replace(formats={**fields.formats, Format.THREAD: thread}))
+    assert validate_voice_change(request).formats == {
+        Format.SHORT: FormatVoice(),
+        Format.THREAD: FormatVoice(instructions="Ask first.\nThen answer.", max_parts=5),
+        Format.BLOG: FormatVoice(),
+    }
 
 
 def test_cleared_fields_are_emptied() -> None:
-    initial = voice_fields(Voice(style="a", avoid=("x",), examples=("e",)))
-    changes = build_voice_update(initial, initial._replace(style="", avoid="", examples="\n---\n"))
+    voice = Voice(style="a", avoid=("x",), examples=("e",))
+    changes = build_voice_update(voice, voice_fields(voice)._replace(style="", avoid="", examples="\n---\n"))
     assert changes == {"style": "", "avoid": [], "examples": []}
 
 

@@ -127,10 +127,11 @@ def voice_fields(voice: Voice) -> VoiceFields:
     )
 
 
-def build_voice_update(initial: VoiceFields, fields: VoiceFields) -> dict[str, object]:
-    """Return the update request as JSON values; it contains only fields that were edited."""
+def build_voice_update(voice: Voice, fields: VoiceFields) -> dict[str, object]:
+    """Return the request that updates `voice` as JSON values; it contains only fields that were edited."""
     request: dict[str, object] = {}
-    # Compare with the initial form, not with the voice: cleaning a text for display is not an edit.
+    # Compare with the form before, not with the voice: cleaning a text for display is not an edit.
+    initial = voice_fields(voice)
     if fields.style.strip() != initial.style.strip():
         request["style"] = fields.style.strip()
     if fields.avoid != initial.avoid:
@@ -142,19 +143,30 @@ def build_voice_update(initial: VoiceFields, fields: VoiceFields) -> dict[str, o
         request["examples"] = [piece.strip() for piece in pieces if piece.strip()]
     if fields.formats != initial.formats:
         request["formats"] = {
-            draft_format.value: _non_empty(settings) for draft_format, settings in fields.formats.items()
+            kind.value: _edited_settings(_stored_settings(voice, kind), initial.formats[kind], settings)
+            for kind, settings in fields.formats.items()
         }
     return request
 
 
-def _settings(voice: Voice, draft_format: Format) -> FormatSettings:
+def _stored_settings(voice: Voice, draft_format: Format) -> Mapping[str, object]:
     wire = to_json_value(voice.format_settings(draft_format))
     assert isinstance(wire, Mapping)
+    return wire
+
+
+def _settings(voice: Voice, draft_format: Format) -> FormatSettings:
+    wire = _stored_settings(voice, draft_format)
     return {name: clean(str(wire[name])) if name in wire else "" for name in SETTINGS}
 
 
-def _non_empty(settings: FormatSettings) -> dict[str, object]:
-    return {name: int(value) if name in NUMBERS else value.strip() for name, value in settings.items() if value.strip()}
+def _edited_settings(
+    stored: Mapping[str, object], initial: FormatSettings, settings: FormatSettings
+) -> dict[str, object]:
+    """Return the settings of a format as JSON values, those that were not edited as stored."""
+    unchanged = {name: value for name, value in stored.items() if settings[name] == initial[name]}
+    edited = {name: value.strip() for name, value in settings.items() if value != initial[name] and value.strip()}
+    return unchanged | {name: int(value) if name in NUMBERS else value for name, value in edited.items()}
 
 
 SAMPLE_DELAY = 0.6
@@ -213,8 +225,9 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         super().__init__()
         self._request: VoiceSession | None = None
         self._edit_id = 0
-        self._saved_values = voice_fields(Voice())
-        self._formats = {kind: dict(settings) for kind, settings in self._saved_values.formats.items()}
+        self._voice = Voice()
+        """The voice as saved."""
+        self._formats = {kind: dict(settings) for kind, settings in voice_fields(self._voice).formats.items()}
         self._format = Format.SHORT
         self._sample_timer: Timer | None = None
         self._samples = Coalescer(self._write_sample)
@@ -263,8 +276,8 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
 
     def _load(self, request: VoiceSession) -> None:
         self.set_editable(editable=True)
-        self._saved_values = voice_fields(request.voice)
-        values = request.restored or self._saved_values
+        self._voice = request.voice
+        values = request.restored or voice_fields(request.voice)
         for name in labels.VOICE_FIELDS:
             self.query_one(f"#{name}", SafeTextArea).load_text(getattr(values, name))
         self._formats = {kind: dict(settings) for kind, settings in values.formats.items()}
@@ -293,7 +306,7 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
 
     @property
     def _changes(self) -> dict[str, object]:
-        return build_voice_update(self._saved_values, self.entered)
+        return build_voice_update(self._voice, self.entered)
 
     @property
     def has_changes(self) -> bool:
