@@ -304,7 +304,7 @@ def _merge_neighbours(values: Sequence[float | None], count: int) -> list[float 
 
 
 def _level(value: float, largest: float, levels: int) -> int:
-    """Return the level of `value`, from 1 to `levels`, on a scale from 0 to `most`."""
+    """Return the level of `value`, from 1 to `levels`, on a scale from 0 to `largest`."""
     if largest <= 0:
         return 1
     return min(max(-int(-(value / largest * levels) // 1), 1), levels)

@@ -4,17 +4,16 @@ import pytest
 
 from console_driver import NOW, FakeDesk, make_draft, open_console
 from copydesk.tui import labels
-from copydesk.tui.help.screen import HelpDialog, help_page, key_contexts
+from copydesk.tui.help.screen import HelpDialog, help_rows, key_contexts
 from copydesk.tui.keys import KEYS, KeyContext, format_keys
 from copydesk.tui.labels import FORMAT
-from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.review.draft_row import draft_row
 from copydesk.tui.review.row_style import RowStyle
 
 
 def help_lines(*scopes: KeyContext) -> list[str]:
     """Return the help's lines for these scopes."""
-    return [line.plain for line in lay_out_blocks(help_page(scopes), 64)]
+    return [row.line.plain for row in help_rows(scopes, KEYS, (), 64)]
 
 
 async def test_help_orders_screen_list_and_global_keys() -> None:

@@ -12,11 +12,10 @@ from copydesk.tui.dialogs.fields import FieldsDialog
 from copydesk.tui.dialogs.prompt import ConfirmDialog, PromptDialog
 from copydesk.tui.engagement.screen import EngagementScreen
 from copydesk.tui.experiments.screen import ExperimentsScreen
-from copydesk.tui.help.screen import HelpDialog, help_page
+from copydesk.tui.help.screen import HelpDialog, help_rows
 from copydesk.tui.jump import JumpDialog
 from copydesk.tui.keymap import SCREEN_CONTEXTS, find_conflicts
 from copydesk.tui.keys import KEYS, MOVE, Key, KeyContext, bindings, footer_entries, format_keys
-from copydesk.tui.layout import lay_out_blocks
 from copydesk.tui.review.comments import CommentsDialog
 from copydesk.tui.review.dialogs import EditDialog, FilterDialog
 from copydesk.tui.review.draft_queue import DraftQueue
@@ -179,7 +178,7 @@ def test_review_footer_fits_80_columns(where: KeyContext) -> None:
 
 def test_help_lists_all_keys() -> None:
     for key in KEYS:
-        lines = [line.plain for line in lay_out_blocks(help_page([key.context]), 64)]
+        lines = [row.line.plain for row in help_rows([key.context], KEYS, (), 64)]
         assert any(format_keys(key)[0] in line and key.description in line for line in lines), key.id
 
 

@@ -33,19 +33,6 @@ _SAMPLE_CONFIDENCE = "70%"
 """The confidence in the legend."""
 
 
-def help_page(contexts: Iterable[KeyContext], keys: Iterable[Key] = KEYS) -> list[Block]:
-    """Return the keys of `contexts`, in that order, then the letters used there."""
-    contexts, keys = list(contexts), list(keys)
-    blocks: list[Block] = []
-    for context in contexts:
-        active_keys = (_without_overridden(key, keys, contexts) for key in keys if key.context is context)
-        rows = [(_key_cell(" ".join(format_keys(key))), Content(key.description)) for key in active_keys if key.keys]
-        blocks += [paragraph(context.value, "strong"), Table(rows), paragraph()]
-    if letters := list(_letter_rows(contexts)):
-        blocks += [paragraph(labels.LETTERS, "strong"), Table(letters)]
-    return blocks
-
-
 def _without_overridden(key: Key, keys: Iterable[Key], contexts: Iterable[KeyContext]) -> Key:
     """Return a console-wide key without the bindings that the screen uses for something else; other keys unchanged."""
     if key.context is not KeyContext.CONSOLE:

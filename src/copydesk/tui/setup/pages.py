@@ -27,8 +27,6 @@ from copydesk.tui.terminal.cells import fit, safe_line
 if TYPE_CHECKING:
     from copydesk.model.check_finding import CheckFinding
 
-THREAD_SEPARATOR = "\n---\n"
-
 
 class Section(StrEnum):
     """Sections of the setup; the value is the label on the screen."""
