@@ -4,6 +4,7 @@ A draft's text is written to a file while it is edited, so that a crash of the e
 nothing.
 """
 
+import hashlib
 import os
 import re
 import shlex
@@ -15,9 +16,12 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.errors import ConflictError
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
 
 FALLBACK_EDITORS = ("sensible-editor", "vim", "nano", "vi")
 """Fallbacks, in order, where neither VISUAL nor EDITOR is set."""
@@ -131,6 +135,17 @@ class Autosave:
             if unsaved.draft_id == draft_id:
                 with suppress(OSError):
                     unsaved.path.unlink()
+
+
+def user_autosave(desk: "Desk", name: str) -> Autosave:
+    """Return the autosave files of one kind of text, of the desk's user and reviewer only.
+
+    Others may use the same data folder: none may be offered, overwrite or delete what another one typed.
+    """
+    user = "" if desk.user.is_owner else desk.user.id
+    typist = f"{user}{desk.settings.console.reviewer}"
+    suffix = f"-{hashlib.blake2s(typist.encode(), digest_size=6).hexdigest()}" if typist else ""
+    return Autosave(desk.settings.data_home / f"{name}{suffix}")
 
 
 def _open_private(name: str, flags: int) -> int:

@@ -4,16 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from console_driver import ConsoleDriver, type_text
-from copydesk.desk import Desk
+from console_driver import ConsoleDriver, type_text, wait_until_idle
+from copydesk.desk import Desk, open_desk
 from copydesk.editor import Autosave
 from copydesk.model.draft import Format, Status
+from copydesk.tui.app import Console
 from copydesk.tui.compose import dialog
-from copydesk.tui.compose.dialog import ComposeState, ImageInput
-from copydesk.tui.compose.unsaved import COMPOSE_FOLDER
+from copydesk.tui.compose.dialog import ComposeState, ImageInput, dump_state
+from copydesk.tui.compose.unsaved import COMPOSE_FOLDER, NEW_DRAFT_NAME, composed_texts
 from copydesk.tui.labels import COMPOSE_PLACEHOLDERS
 from copydesk.tui.review.screen import ReviewScreen
 from delayed_responses import wait_until
+from desk_fixtures import settings_at
 from image_samples import photo
 from posting_fixtures import connect_account
 from setup_driver import add_sample_setup, open_setup, open_setup_desk, wait_for_text, wait_until_absent
@@ -231,6 +233,19 @@ async def test_unsaved_text_is_restored_after_crash(tmp_path: Path) -> None:
         await open_form(ui)
         assert TEXT not in ui.text
     assert Autosave(tmp_path / COMPOSE_FOLDER).list_all() == []
+
+
+@pytest.mark.parametrize(("user", "reviewer"), [("anna", ""), (None, "anna")])
+async def test_unsaved_text_of_somebody_else_is_not_offered(tmp_path: Path, user: str | None, reviewer: str) -> None:
+    async with open_setup_desk(tmp_path) as desk:
+        composed_texts(desk).save(NEW_DRAFT_NAME, 0, dump_state(ComposeState(text=TEXT)))
+    app = Console(lambda: open_desk(settings_at(tmp_path, console__reviewer=reviewer), user=user))
+    async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
+        await open_form(ui)
+        assert TEXT not in ui.text
+        assert not any("Unsaved" in toast for toast in ui.toasts)
 
 
 async def test_form_can_be_cleared(tmp_path: Path) -> None:

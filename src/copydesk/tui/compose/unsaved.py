@@ -6,7 +6,7 @@ Apart from the form, whose text area is not to be imported at start.
 import asyncio
 from typing import TYPE_CHECKING
 
-from copydesk.editor import Autosave
+from copydesk.editor import Autosave, user_autosave
 from copydesk.tui import labels
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ NEW_DRAFT_NAME = "new"
 
 def composed_texts(desk: "Desk") -> Autosave:
     """Return the autosave files of new drafts."""
-    return Autosave(desk.settings.data_home / COMPOSE_FOLDER)
+    return user_autosave(desk, COMPOSE_FOLDER)
 
 
 async def offer_unsaved(app: "DeskApp", desk: "Desk") -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from copydesk.editor import Autosave
+from copydesk.editor import Autosave, user_autosave
 from copydesk.errors import ConflictError
 from copydesk.model.draft import Action, ImageSource, Status
 from copydesk.model.requests import ChangeDraft
@@ -50,7 +50,7 @@ class PromptAutosave:
 
     def attach(self, desk: "Desk") -> None:
         """Set the folder, which a prompt needs even before `load` has found anything."""
-        self._autosave = self._autosave or Autosave(desk.settings.data_home / PROMPT_FOLDER)
+        self._autosave = self._autosave or user_autosave(desk, PROMPT_FOLDER)
 
     async def load(self, desk: "Desk") -> Sequence[str]:
         """Load the lines of earlier sessions; return the names of their prompts."""

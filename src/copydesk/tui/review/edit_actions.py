@@ -1,7 +1,6 @@
 """Edit a draft's text, here or in the user's editor. Typed text is autosaved until it is stored in the draft."""
 
 import asyncio
-import hashlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
-from copydesk.editor import Autosave, UnsavedText, get_editor_command, read_edited_file, without_added_newline
+from copydesk.editor import (
+    Autosave,
+    UnsavedText,
+    get_editor_command,
+    read_edited_file,
+    user_autosave,
+    without_added_newline,
+)
 from copydesk.errors import ConflictError, CopydeskError, EditedByOtherError
 from copydesk.model.transitions import status_after_edit
 from copydesk.text import clean_lines
@@ -150,11 +156,8 @@ class EditActions:
         """The draft whose edit was taken over from another reviewer, until their text is shown."""
 
     def texts(self, desk: "Desk") -> Autosave:
-        """Return the autosave files of edits; those of a reviewer with a name of their own are kept apart."""
-        # Consoles of several reviewers may share the folder: none may offer what another one typed.
-        reviewer = desk.settings.console.reviewer
-        suffix = f"-{hashlib.blake2s(reviewer.encode(), digest_size=6).hexdigest()}" if reviewer else ""
-        return Autosave(desk.settings.data_home / f"{AUTOSAVE_FOLDER}{suffix}")
+        """Return the autosave files of edits."""
+        return user_autosave(desk, AUTOSAVE_FOLDER)
 
     def offer_autosaved(self) -> None:
         """Notify about texts that were typed in an earlier session and not saved."""

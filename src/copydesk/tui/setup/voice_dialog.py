@@ -19,7 +19,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
-from copydesk.editor import Autosave
+from copydesk.editor import user_autosave
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import Format
 from copydesk.model.serialization import to_json_value
@@ -479,7 +479,7 @@ async def edit_voice(
     base: "DeskScreen", desk: "Desk", voice: "Voice", callback: "Callable[[bool | None], None]"
 ) -> None:
     """Open the voice form, or continue with what was typed and not saved."""
-    app, autosave = base.app, AutosavedText(Autosave(desk.settings.data_home / VOICE), VOICE)
+    app, autosave = base.app, AutosavedText(user_autosave(desk, VOICE), VOICE)
     saved, writer = await autosave.load(), (await desk.writers.list()).writers[0].name
     typed = parse_fields(saved.text) if saved else None
 
