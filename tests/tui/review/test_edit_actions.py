@@ -7,8 +7,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.timer import Timer
 
 from copydesk.desk import Desk
 from copydesk.editor import Autosave
@@ -294,7 +296,16 @@ async def test_takeover_is_reported_while_typing(tmp_path: Path, monkeypatch: py
         assert kept.text == f"{first.text}yz"
 
 
-async def test_last_letters_are_stored_with_the_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("early", [0, 0.2])
+async def test_last_letters_are_stored_with_the_lease(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, early: float
+) -> None:
+    set_timer = Console.set_timer
+
+    def set_early_timer(console: Console, delay: float, *args: Any, **options: Any) -> Timer:
+        return set_timer(console, delay * (1 - early), *args, **options)
+
+    monkeypatch.setattr(Console, "set_timer", set_early_timer)
     monkeypatch.setattr(autosaved_form, "AUTOSAVE_DELAY", 0.01)
     monkeypatch.setattr(presence, "EDIT_RENEWAL", 0.5)
     async with open_review(tmp_path) as review, open_desk_at(tmp_path, console__reviewer="ben") as ben:

@@ -88,17 +88,20 @@ class _EditSession:
         async with self._write_lock:
             await asyncio.to_thread(self._autosave.save, self._draft.id, self._version, text)
         self._typed_text = text
-        delay = self._lease.renewal_delay
-        if delay == 0:
+        if self._renewal is None:
             self._renew_lease()
-        elif self._renewal is None and delay < math.inf:
-            # The text that is typed until then comes with it: the last letters must not be missing.
-            self._renewal = self._app.set_timer(delay, self._renew_lease)
 
     def _renew_lease(self) -> None:
+        """Renew the lease, now or as soon as it may be renewed."""
         self._renewal = None
-        # In the background: the text is safe in its file, and the form must not wait for the database as well.
-        self._app.run_desk_task(lambda _: self._lease.renew(self._typed_text))
+        delay = self._lease.renewal_delay
+        if delay == 0:
+            # In the background: the text is safe in its file, and the form must not wait for the database as well.
+            self._app.run_desk_task(lambda _: self._lease.renew(self._typed_text))
+        elif delay < math.inf:
+            # The text that is typed until then comes with it: the last letters must not be missing. Textual's timers
+            # may fire a little early, and then this is called too soon.
+            self._renewal = self._app.set_timer(delay, self._renew_lease)
 
     async def _forget(self) -> None:
         async with self._write_lock:
