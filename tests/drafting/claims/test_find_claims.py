@@ -206,6 +206,21 @@ def test_sentence_of_the_same_two_words_takes_linear_time() -> None:
     assert_linear(make_input, lambda arguments: find_claims(*arguments), 640)
 
 
+def test_backslashes_in_a_name_take_linear_time() -> None:
+    def make_input(size: int) -> tuple[str, tuple[str, ...]]:
+        row = "\\" * size
+        return f"Via {row}Salt.", (f"{row}Marl",)
+
+    assert_linear(make_input, lambda arguments: find_claims(arguments[0], MATERIALS, arguments[1]), 160)
+
+
+@pytest.mark.parametrize("credit", [r"¯\_(ツ)_/¯ Lyon", r"¯\\\_(ツ)\_/¯ Lyon"])
+def test_name_with_a_backslash_is_credited(credit: str) -> None:
+    sentence = "The library in Lyon lends 1,200 tools"
+    claim = judge(f"{sentence} — {credit}", r"¯\_(ツ)_/¯ Lyon")
+    assert (claim.verdict, claim.end) == (SUPPORTED, len(sentence))
+
+
 def test_spaces_in_a_credit_take_linear_time() -> None:
     assert_linear(
         lambda size: f"The library lends tools — {' ' * size}— x",

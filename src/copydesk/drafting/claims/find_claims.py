@@ -35,6 +35,7 @@ _CREDIT_HEAD, _CREDIT_TAIL = re.compile(r"[^:：]+[:：]\s*"), re.compile(r"\s(?
 """The beginning and the end of a line that may credit somebody for it."""
 _CREDIT_MARKS = " —(),:："
 _WORD = re.compile(r"[^\W_]+")
+_BACKSLASHES_OR_CHARACTER = re.compile(r"\\+|.", re.DOTALL)
 
 
 # Cached, because two rules and the draft itself ask for the same claims.
@@ -94,11 +95,19 @@ def _is_credit(line: str, credited: re.Pattern[str]) -> bool:
 
 @lru_cache(maxsize=32)
 def _credits_pattern(names: tuple[str, ...], days: tuple[str, ...]) -> re.Pattern[str] | None:
-    # The longest first: "Salt" would leave "& Marl". Markdown puts backslashes before marks.
+    # The longest first: "Salt" would leave "& Marl".
     credited = sorted({*names, *days}, key=len, reverse=True)
-    patterns = (r"\\?".join(re.escape(char) for char in name) for name in credited if _WORD.search(name))
-    joined = "|".join(rf"\\?{pattern}" for pattern in patterns)
+    joined = "|".join(_credit_pattern(name) for name in credited if _WORD.search(name))
     return re.compile(rf"(?<!\w)(?:{joined})(?!\w)", re.IGNORECASE) if joined else None
+
+
+def _credit_pattern(name: str) -> str:
+    """Return a pattern for a name, also as Markdown has it: with a backslash before each mark."""
+    # Possessive: a row of backslashes could be divided in exponentially many ways.
+    return "".join(
+        rf"\\{{{len(piece)},{2 * len(piece)}}}+" if piece[0] == "\\" else rf"\\?+{re.escape(piece)}"
+        for piece in _BACKSLASHES_OR_CHARACTER.findall(name)
+    )
 
 
 def _claim_spans(text: str) -> Iterator[tuple[int, int]]:
