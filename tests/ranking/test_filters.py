@@ -49,6 +49,11 @@ def test_match_ignores_case_and_accents(word: str, title: str) -> None:
     assert rejection_reason(make_item(title), compile_rules((), [word]), NOW) is not None
 
 
+@pytest.mark.parametrize("accent", ["´", "\u0301", "¨"])
+def test_accent_without_a_letter_is_no_phrase(accent: str) -> None:
+    assert Phrases([accent, "Lyon"]).find(fold("The bridge of Lyon")) == ["Lyon"]
+
+
 @pytest.mark.parametrize(
     ("word", "title"), [("art", "The party starts"), ("rust", "Trust me"), ("c", "C# and cc"), ("ai", "Said again")]
 )

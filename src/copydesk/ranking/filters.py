@@ -50,12 +50,12 @@ class _Phrase(NamedTuple):
 
 
 class Phrases:
-    """Words and phrases compiled for searching. Blank ones are ignored."""
+    """Words and phrases compiled for searching. Blank ones are ignored, such as an accent without a letter."""
 
     __slots__ = ("_phrases",)
 
     def __init__(self, phrases: Iterable[str]) -> None:
-        by_folded = {_normalize(phrase): phrase.strip() for phrase in phrases if phrase.strip()}
+        by_folded = {folded: phrase.strip() for phrase in phrases if (folded := _normalize(phrase))}
         self._phrases = [
             _Phrase(
                 given, max(_without_plural(folded).split(" "), key=len), _word_boundary_pattern(_without_plural(folded))
