@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from copydesk.text import links
 from copydesk.text.length import byte_length, count_emoji, graphemes, remove_emoji, shorten_link
+from cost_growth import assert_linear
 from platform_lengths import BYTE_LIMITS, LIMITS, fits, length
 
 FAMILY = "👨‍👩‍👧‍👦"
@@ -125,6 +126,10 @@ def test_emoji_are_counted_and_removed() -> None:
 def test_grapheme_fast_path_agrees_with_regex(text: str) -> None:
     assert "".join(graphemes(text)) == text
     assert length(text, "bluesky") == len(regex.findall(r"\X", text))
+
+
+def test_row_of_flags_takes_linear_time() -> None:
+    assert_linear(lambda size: "🇩" * size, graphemes, 16_000)
 
 
 @pytest.mark.parametrize(

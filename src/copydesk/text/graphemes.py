@@ -6,7 +6,8 @@ first screen of drafts.
 
 import regex
 
-_CLUSTER = regex.compile(r"\X")
+# Flags first: `\X` counts the letters before each letter of a flag, which takes quadratic time for a row of them.
+_CLUSTER = regex.compile(r"\p{RI}{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+|\X")
 _EMOJI = regex.compile(
     r"[\p{Emoji_Presentation}\p{RI}\U0001F000-\U0001FAFF]|\p{Extended_Pictographic}\uFE0F|[0-9#*]\uFE0F?\u20E3"
 )
