@@ -132,6 +132,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ("number", "41%", "40 percent of 2.5m", {}),
     ("number", "13 towns", "12 towns", {}),
     ("number", "In 2020", "In 2019 (1/3)", {}),
+    ("number", "a 250km ride", "a 200km ride", {"source": "It is 200 km long."}),
+    ("number", "since the 1990s", "on 17 May, in the 20th century", {"source": "On May 17th, the twentieth century"}),
     ("contradiction", "The library keeps 1,300 objects.", "The library keeps 1,200 objects.", {}),
     ("unsupported", "Scientists discovered moons around Saturn.", "Would you visit Saturn? Worth a read.", {}),
     ("quote", "“We lend what people use every year,” she said", "“We lend what people use once a year,” she said", {}),

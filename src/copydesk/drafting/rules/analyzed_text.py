@@ -15,9 +15,8 @@ from copydesk.text import clean_lines, links
 from copydesk.text.thread import SEPARATOR_LINE
 
 _NUMBER = re.compile(
-    r"(?<![\w.,])(\d+(?:[.,]\d+)*)"
-    r"(?:[ \u00a0-]?(%|percent\b|per cent\b|k\b|m\b|bn\b|tn\b|thousand\b|million\b|billion\b|trillion\b|x\b|times\b))?"
-    r"(?![^\W\d_])",
+    r"(?<![\w.,])(\d++(?:[.,]\d++)*+)"
+    r"(?:[ \u00a0-]?(%|percent\b|per cent\b|k\b|m\b|bn\b|tn\b|thousand\b|million\b|billion\b|trillion\b|x\b|times\b))?",
     re.IGNORECASE,
 )
 _SCALE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9, "tn": 1e12, "trillion": 1e12}
@@ -77,11 +76,13 @@ class Amounts(NamedTuple):
 
 
 def find_numbers(text: str) -> Iterator[Amount]:
-    """Yield the numbers of `text`, except for the counters of thread posts and list items."""
+    """Yield the numbers of `text`, except for the counters of thread posts and list items, and those such as 20th."""
     # The 2 of "2/5" and of "2. Second item" are the draft's own numbering.
     counter_positions = {position for match in _POST_COUNTER.finditer(text) for position in range(*match.span())}
     for match in _NUMBER.finditer(text):
-        if match.start() in counter_positions:
+        # Sources write 20th, 90s and 11am in other ways.
+        is_part_of_word = len(match[1]) <= 2 and not match[2] and text[match.end() : match.end() + 1].isalpha()
+        if match.start() in counter_positions or is_part_of_word:
             continue
         unit = (match[2] or "").lower()
         value = _value(match[1])
