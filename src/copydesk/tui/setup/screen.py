@@ -212,8 +212,9 @@ class SetupScreen(DeskScreen):
         """Show the current section; an unchanged one keeps its scroll position."""
         self.accounts.display = self.section is Section.ACCOUNTS
         self.writers.display = self.section is Section.WRITERS
-        title = labels.ACCOUNT_TITLE if self.section is Section.ACCOUNTS else self.section.value
-        set_title(self.detail_pane, title)
+        # Below a list it shows one of its rows.
+        titles = {Section.ACCOUNTS: labels.ACCOUNT_TITLE, Section.WRITERS: labels.WRITER_TITLE}
+        set_title(self.detail_pane, titles.get(self.section, self.section.value))
         if self._setup is None:
             return
         show = self.detail_pane.show_more if self._displayed_section is self.section else self.detail_pane.show
