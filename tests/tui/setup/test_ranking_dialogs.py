@@ -4,7 +4,7 @@ import pytest
 
 from copydesk.errors import InvalidError
 from copydesk.model.ranking import ChangeRanking, RankingProfile
-from copydesk.tui.setup.ranking_dialogs import parse_change
+from copydesk.tui.setup.ranking_dialogs import change_fields, parse_change
 
 CURRENT = RankingProfile(
     interests=("ferries",),
@@ -45,3 +45,8 @@ def test_only_changed_weights_are_previewed() -> None:
 def test_value_out_of_range_is_refused(field: str, value: str) -> None:
     with pytest.raises(InvalidError, match="takes a number from"):
         parse_change(VALUES | {field: value}, CURRENT)
+
+
+def test_labels_fit_into_their_column() -> None:
+    column = 14  # in fields.tcss
+    assert [field.label for field in change_fields(CURRENT, {}) if len(field.label) >= column] == []

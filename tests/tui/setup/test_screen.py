@@ -496,6 +496,25 @@ async def test_saved_ranking_is_reset(tmp_path: Path) -> None:
         assert ui.toasts[-1] == "Nothing to reset: the ranking was not changed. e changes it."
 
 
+async def test_rule_whose_term_is_changed_stays_off(tmp_path: Path) -> None:
+    async def add_rules(desk: Desk) -> None:
+        older = await desk.rules.add({"kind": "avoid", "term": "synergy"})
+        await desk.rules.change(older.id, {"enabled": False})
+        await desk.rules.add({"kind": "avoid", "term": "leverage"})
+
+    async with open_setup(tmp_path, add_rules) as ui:
+        await ui.press(*["j"] * 6)
+        await wait_for_text(ui, "keeps out of drafts")
+        await ui.press("e", *["backspace"] * len("leverage"))
+        await type_text(ui, "synergy")
+        await ui.press("tab")
+        await type_text(ui, "synergies\n")
+        await wait_for_text(ui, "synergies")
+        async with open_setup_desk(tmp_path) as desk:
+            rules = {rule.term: rule.enabled for rule in await desk.rules.list()}
+    assert rules == {"synergies": False, "leverage": True}
+
+
 async def test_rule_is_switched_off(tmp_path: Path) -> None:
     async def add_rule(desk: Desk) -> None:
         await desk.rules.add({"kind": "avoid", "term": "synergy"})
@@ -504,7 +523,7 @@ async def test_rule_is_switched_off(tmp_path: Path) -> None:
         await ui.press(*["j"] * 6)
         await wait_for_text(ui, "keeps out of drafts")
         await ui.press("e")
-        await ui.press("tab", "tab", "tab", "backspace", "backspace")
+        await ui.press("tab", "tab", "tab")
         await type_text(ui, "off\n")
         await wait_for_text(ui, "switched off")
         async with open_setup_desk(tmp_path) as desk:

@@ -78,7 +78,7 @@ def open_ranking_form(base: "DeskScreen", current: RankingProfile, values: Mappi
             typed, preview = previewed[0]
             base.app.push_screen(RankingPreviewDialog(preview), partial(_save_or_go_back, base, current, typed))
 
-    fields = _change_fields(current, values or {})
+    fields = change_fields(current, values or {})
     dialog = FieldsDialog(
         labels.RANKING_FORM_TITLE, fields, submit, hint=labels.RANKING_FORM_HINT, effect=labels.PREVIEW_RANKING
     )
@@ -103,7 +103,8 @@ def _save_or_go_back(
     base.app.enqueue_write(write, hold_keys=Hold.RESULT)
 
 
-def _change_fields(current: RankingProfile, typed: Mapping[str, str]) -> Iterator[Field]:
+def change_fields(current: RankingProfile, typed: Mapping[str, str]) -> Iterator[Field]:
+    """Yield the lines of the form, with the values typed before where there are some."""
     lists = (
         ("interests", labels.FIELD_INTERESTS, current.interests),
         ("include", labels.FIELD_INCLUDE, current.include),
@@ -152,14 +153,17 @@ def _changed_share(name: str, text: str, current: float) -> float | None:
 
 
 def open_rule_form(base: "DeskScreen", rules: Sequence[Rule], callback: Callable[[str | None], None]) -> None:
-    """Open the form to change one of the rules, the newest one unless another is named."""
+    """Open the form to change one of the rules, the newest one unless another is named.
+
+    An empty line leaves its part of the rule as it is.
+    """
     newest = rules[0]
 
     async def submit(desk: "Desk", values: Mapping[str, str]) -> str:
         rule = next((rule for rule in rules if rule.term == values["rule"]), None)
         if rule is None:
             raise NotFoundError(f"No rule for {values['rule']!r}.")
-        state = values["state"]
+        state = values["state"] or (ON if rule.enabled else OFF)
         if state not in {ON, OFF, DELETE}:
             raise InvalidError(FieldError("state", labels.RULE_STATE_HINT))
         if state == DELETE:
@@ -172,7 +176,7 @@ def open_rule_form(base: "DeskScreen", rules: Sequence[Rule], callback: Callable
         Field("rule", labels.FIELD_RULE, value=newest.term, suggestions=[rule.term for rule in rules]),
         Field("term", labels.FIELD_TERM, placeholder=newest.term),
         Field("kind", labels.FIELD_KIND, placeholder=newest.kind, suggestions=list(RuleKind)),
-        Field("state", labels.FIELD_STATE, value=ON if newest.enabled else OFF, suggestions=(ON, OFF, DELETE)),
+        Field("state", labels.FIELD_STATE, placeholder=ON if newest.enabled else OFF, suggestions=(ON, OFF, DELETE)),
     )
     hint = f"{labels.RULE_STATE_HINT} {labels.RULE_KIND_HINT}"
     base.app.push_if_current(base, FieldsDialog(labels.RULE_FORM, fields, submit, hint=hint), callback)
