@@ -32,6 +32,7 @@ def test_preview_as_json(tmp_path):
         (("--no-interest", "sqlite"), "is not set"),
         (("--weight", "recency"), "is not PART=WEIGHT"),
         (("--weight", "luck=0.1"), "is no part of the score"),
+        (("--weight", "recency=7"), "--weight takes a number of at most 1"),
     ],
 )
 def test_wrong_change_is_refused(tmp_path, args, message):

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, get_args, get_origin
 
+import msgspec
+
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.validation import convert
+from copydesk.model.validation import convert, wire_fields
 
 P = ParamSpec("P")
 R = TypeVar("R", bound="Resource")
@@ -125,10 +127,19 @@ def _convert(name: str, value: object, declared: Any) -> object:
     # msgspec would take a text for base64.
     if declared is bytes and not isinstance(value, bytes):
         raise InvalidError(FieldError(name, "takes bytes"))
+    is_struct = isinstance(declared, type) and issubclass(declared, msgspec.Struct)
+    # msgspec takes a struct as it is, whatever its fields contain.
+    given = wire_fields(value) if is_struct and isinstance(value, declared) else value
     try:
-        return convert(name, value, declared)
+        return convert(name, given, declared)
     except InvalidError as error:
-        raise InvalidError(*(_reword(problem, declared) for problem in error.errors)) from None
+        problems = (_reword(problem, declared) for problem in error.errors)
+        raise InvalidError(*(_of_request(problem) if is_struct else problem for problem in problems)) from None
+
+
+def _of_request(problem: FieldError) -> FieldError:
+    """Return the problem named as in the request, which over HTTP is the whole body."""
+    return FieldError(problem.field.removeprefix("request."), problem.message)
 
 
 def _reword(problem: FieldError, declared: Any) -> FieldError:

@@ -371,7 +371,8 @@ def convert(field: str, value: object, target: type[T]) -> T:
     except msgspec.ValidationError as error:
         # msgspec words it "Expected `int`, got `str` - at `$.a[0]`": the path belongs to the field, not the message.
         problem, _, where = str(error).partition(" - at `$")
-        path = where.rstrip("`").lstrip(".")
+        # It does not name the key of a mapping: `$.weights[...]`.
+        path = where.rstrip("`").lstrip(".").replace("[...]", "")
         raise InvalidError(
             FieldError(f"{field}.{path}".replace(".[", "[") if path else field, describe_type_problem(problem))
         ) from None
