@@ -62,6 +62,15 @@ async def test_unknown_fields_are_ignored(service):
     assert response.status_code == 201
 
 
+@pytest.mark.parametrize("take_over", ["false", 1, [], {}])
+async def test_takeover_is_true_or_false(service, take_over):
+    writer, other = await service.client(), await service.client()
+    draft_id = (await writer.post("/drafts", json={"text": "Mine."})).json()["drafts"][0]["id"]
+    await writer.post(f"/drafts/{draft_id}/edit")
+    response = await other.post(f"/drafts/{draft_id}/edit", json={"takeOver": take_over})
+    assert (response.status_code, response.json()["errors"][0]["field"]) == (422, "takeOver")
+
+
 def test_unknown_fields_are_removed_at_every_depth():
     body = {"text": "a", "x": 1, "images": [{"url": "u", "y": 2}, 3], "tags": "sea"}
     assert without_unknown_fields(body, CreateDraft) == {"text": "a", "images": [{"url": "u"}, 3], "tags": "sea"}

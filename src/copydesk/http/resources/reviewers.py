@@ -102,7 +102,8 @@ async def start_edit(call: Call) -> EditLease:
     Saving the text (`PATCH /drafts/{id}`) ends the edit. Decisions on the draft do not wait for it. To take over the
     edit of another reviewer needs the scope `review`.
     """
-    return await call.desk.drafts.activity.start_edit(call.id, take_over=bool(call.body.get("takeOver")))
+    take_over = call.body.get("takeOver")
+    return await call.desk.drafts.activity.start_edit(call.id, take_over=False if take_over is None else take_over)
 
 
 @operations.add(
