@@ -57,14 +57,16 @@ def ranking_preview_page(found: RankingPreview) -> list[Block]:
         blocks += [paragraph(labels.preview_approvals(found.hits.of, found.top)), Table(rows)]
     else:
         blocks.append(paragraph(labels.NO_APPROVALS_TO_COMPARE, "dim"))
-    return [*blocks, *_stories(labels.GAINED, found.gained), *_stories(labels.LOST, found.lost)]
+    gained = _stories(labels.GAINED, found.gained, found.gained_count)
+    return [*blocks, *gained, *_stories(labels.LOST, found.lost, found.lost_count)]
 
 
 def _hits_row(name: str, hits: Hits) -> tuple[Content, ...]:
     return Content(name), Content(labels.hits_with_interval(hits.hits, hits.of, hits.low, hits.high))
 
 
-def _stories(heading: str, stories: Sequence[PreviewedStory]) -> Iterator[Block]:
+def _stories(heading: str, stories: Sequence[PreviewedStory], count: int) -> Iterator[Block]:
+    """Yield the first of `count` stories."""
     if not stories:
         return
     yield paragraph()
@@ -74,12 +76,14 @@ def _stories(heading: str, stories: Sequence[PreviewedStory]) -> Iterator[Block]
             (
                 Content.styled(f"{story.day:%d %b}", "dim"),
                 Content(labels.rank_change(story.rank, story.rank_now)),
-                Content(safe_line(story.title)),
-                Content.styled(safe_line(describe_reason(story)), "dim"),
+                # In one column, which is wrapped: no title is cut.
+                Content.assemble(safe_line(story.title), *_details(describe_reason(story))),
             )
             for story in stories
         ]
     )
+    if rest := labels.and_more(count - len(stories)).strip():
+        yield paragraph(rest, "dim")
 
 
 def rules_page(rules: Sequence[Rule], now: datetime) -> list[Block]:
@@ -89,13 +93,23 @@ def rules_page(rules: Sequence[Rule], now: datetime) -> list[Block]:
     rows = [
         (
             Content.styled(labels.RULE_EFFECTS[rule.kind], "accent" if rule.enabled else "dim"),
-            Content(safe_line(rule.term)),
-            Content.styled(labels.format_date_time(rule.created_at, now), "dim"),
-            Content.styled(safe_line(rule.reason) if rule.enabled else labels.RULE_OFF, "dim"),
+            Content.assemble(
+                safe_line(rule.term),
+                *_details(
+                    "" if rule.enabled else labels.RULE_OFF,
+                    labels.format_date_time(rule.created_at, now),
+                    rule.reason,
+                ),
+            ),
         )
         for rule in rules
     ]
     return [Table(rows)]
+
+
+def _details(*texts: str) -> Iterator[tuple[str, str]]:
+    """Yield what follows a name on its line, in pieces; empty texts are left out."""
+    return ((f" · {safe_line(text)}", "dim") for text in texts if text)
 
 
 def ranking_page(ranking: RankingProfile) -> list[Block]:
