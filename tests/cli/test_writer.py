@@ -47,6 +47,12 @@ def test_added_writer_is_tested_used_and_removed(run: Run, server: FakeChatCompl
     assert run("writer", "list").out.split()[:2] == ["1.", "offline"]
 
 
+def test_server_without_key_does_not_get_that_of_the_environment(run: Run, server: FakeChatCompletions) -> None:
+    run(*ADD, "--no-key", COPYDESK_WRITER_KEY="sk-0123456789")
+    run("writer", "test", "gpt")
+    assert "authorization" not in server.requests[0].headers
+
+
 @pytest.mark.parametrize(
     ("protocol", "url"), [("openai", "https://api.openai.com/v1"), ("anthropic", "https://api.anthropic.com/v1")]
 )

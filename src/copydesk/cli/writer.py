@@ -88,7 +88,9 @@ def list_(context: Context, *, as_json: bool) -> None:
 @click.option(
     "--max-tokens", type=int, default=DEFAULT_MAX_TOKENS, show_default=True, help="Maximum tokens of one answer."
 )
-@click.option("--no-key", is_flag=True, help="The server needs no key; do not ask for one.")
+@click.option(
+    "--no-key", is_flag=True, help="The server needs no key; do not ask for one, nor use COPYDESK_WRITER_KEY."
+)
 @click.option("--plain", is_flag=True, help="Allow storing the key unencrypted, in a file only you can read.")
 @json_options(WriterInfo)
 @pass_context
@@ -102,12 +104,12 @@ def add(context: Context, /, *, name: str, no_key: bool, plain: bool, as_json: b
     async def work(desk: "Desk") -> WriterInfo:
         if plain:
             desk.accounts.allow_plaintext_vault()
-        key = os.environ.get(KEY_VARIABLE)
-        if key is None and not no_key:
+        key = "" if no_key else os.environ.get(KEY_VARIABLE)
+        if key is None:
             # The prompt blocks the event loop, which would handle the signal.
             with exit_on_sigterm():
                 key = prompt_secret("API key, empty if the server needs none", KEY_VARIABLE, optional=True)
-        return await desk.writers.add(request, key or "")
+        return await desk.writers.add(request, key)
 
     added = context.run(work)
     if as_json:
