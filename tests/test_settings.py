@@ -100,6 +100,12 @@ def test_large_number_is_accepted(tmp_path, section, name):
     assert getattr(getattr(load(environ, path), section), name) == 10**9
 
 
+@pytest.mark.parametrize("name", ["first_fetch_hours", "max_age_hours"])
+def test_age_before_the_calendar_begins_is_refused(tmp_path, name):
+    message = problem(tmp_path, f"[pipeline]\n{name} = 100_000_000\n")
+    assert f"pipeline.{name} takes a whole number of at most 876000" in message
+
+
 def test_invalid_regex_is_refused_on_load(tmp_path):
     message = problem(tmp_path, "[pipeline]\nexclude = ['fine', '/(/']\n")
     assert "line 2" in message

@@ -33,7 +33,6 @@ COMMANDS_SECTION = "commands"
 FREE_SECTIONS = (KEYS_SECTION, PRICES_SECTION, TABS_SECTION, COMMANDS_SECTION)
 MAX_NUMBER = 1e12
 """Above any real setting: refuses `inf`, which TOML has."""
-Positive = Annotated[int, msgspec.Meta(ge=1)]
 Dollars = Annotated[float, msgspec.Meta(ge=0)]
 UnitFraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Named = TypeVar("Named", bound=msgspec.Struct)
@@ -44,6 +43,8 @@ QueueColumn = Literal[
 """A fact about a draft in its row."""
 
 Days = Annotated[int, msgspec.Meta(ge=0, le=36_500)]
+Hours = Annotated[int, msgspec.Meta(ge=1, le=876_000)]
+"""Up to a hundred years: a date before the year 1 would be an error."""
 
 
 class Secret(str):
@@ -83,9 +84,9 @@ class Pipeline(_Section, frozen=True, kw_only=True):
     """New drafts of one run, at most."""
     formats: Annotated[tuple[Literal["SHORT", "THREAD", "BLOG"], ...], msgspec.Meta(min_length=1)] = ("SHORT",)
     """Formats to draft for each story: SHORT, THREAD, BLOG; at least one."""
-    first_fetch_hours: Positive = 48
+    first_fetch_hours: Hours = 48
     """Maximum age in hours of the entries drafted from a source's first fetch; older ones are stored as history."""
-    max_age_hours: Positive = 72
+    max_age_hours: Hours = 72
     """Do not draft items older than this."""
     language: Annotated[str, msgspec.Meta(pattern=r"\A([a-z]{2,3})?\Z")] = ""
     """A language code such as `en`: exclude items in another known language. Empty allows all."""
