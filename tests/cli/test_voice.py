@@ -122,7 +122,9 @@ def test_posts_are_imported(tmp_path):
 
 def test_file_without_posts_is_refused(tmp_path):
     (tmp_path / "posts.txt").write_text("short")
-    assert_one_line_error(run_in_process(tmp_path, "voice", "import", str(tmp_path / "posts.txt")), 2)
+    refused = run_in_process(tmp_path, "voice", "import", str(tmp_path / "posts.txt"))
+    assert_one_line_error(refused, 2)
+    assert "FILE: has no post" in refused.err
 
 
 def test_preview_without_items_is_refused_and_saves_nothing(tmp_path):

@@ -47,7 +47,7 @@ def test_posts_of_bluesky() -> None:
 
 @pytest.mark.parametrize("content", ["", "short", "{", '{"a": 1}', "[1, 2]", "[" * 5_000])
 def test_file_without_posts_is_refused(content: str) -> None:
-    with pytest.raises(InvalidError, match="file"):
+    with pytest.raises(InvalidError, match="content"):
         parse_posts(content)
 
 

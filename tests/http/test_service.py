@@ -55,6 +55,12 @@ async def test_every_invalid_field_is_named(service):
     assert [error["field"] for error in response.json()["errors"]] == ["text", "format", "tags[0]"]
 
 
+async def test_content_without_posts_is_named(service):
+    client = await service.client()
+    response = await client.post("/voice/examples", json={"content": "short"})
+    assert [problem["field"] for problem in response.json()["errors"]] == ["content"]
+
+
 async def test_unknown_fields_are_ignored(service):
     client = await service.client()
     images = [{"url": "https://example.org/a.png", "source": "OG", "width": 3}]

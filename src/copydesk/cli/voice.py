@@ -164,7 +164,14 @@ def import_(context: Context, *, file: BinaryIO | None, account: str | None, yes
     if (file is None) is (account is None):
         raise click.UsageError("Pass either FILE or --account.")
     content = _read_account(context, account, yes=yes) if account is not None else _read_posts(file)
-    imported = context.run(lambda desk: desk.voice.import_posts(content))
+
+    async def work(desk: "Desk") -> ImportedPosts:
+        try:
+            return await desk.voice.import_posts(content)
+        except InvalidError as error:
+            raise rename_fields(error, {"content": "FILE"}) from None
+
+    imported = context.run(work)
     if as_json:
         print_json(imported)
         return

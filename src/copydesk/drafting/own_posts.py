@@ -34,12 +34,12 @@ def parse_posts(content: str) -> tuple[str, ...]:
         try:
             texts = list(_find_texts(msgspec.json.decode(body), MAX_DEPTH))
         except (msgspec.DecodeError, RecursionError):
-            raise InvalidError(FieldError("file", "is not valid JSON")) from None
+            raise InvalidError(FieldError("content", "is not valid JSON")) from None
     else:
         texts = _SEPARATOR.split(body)
     posts = select_examples(texts)
     if not posts:
-        raise InvalidError(FieldError("file", "has no post that can be an example"))
+        raise InvalidError(FieldError("content", "has no post that can be an example"))
     return posts
 
 
