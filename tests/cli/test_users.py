@@ -66,6 +66,7 @@ def test_mistyped_user_is_refused_before_the_question(tmp_path):
         (("user", "add", "Owner"), 4, "There is already a user “Owner”"),
         (("user", "add", " "), 2, "NAME takes 1 to 100 characters"),
         (("--user", "anna", "draft", "list"), 3, "No user 'anna'. List all users: `copydesk user list`."),
+        (("--user", "", "draft", "list"), 3, "No user ''. List all users: `copydesk user list`."),
         (("--user", "ownr", "--run-pipeline"), 3, "No user 'ownr'. Did you mean owner?"),
         (("token", "list", "--user", "anna"), 3, "No user 'anna'"),
         (("token", "revoke", "agent"), 3, "No token 'agent'"),
