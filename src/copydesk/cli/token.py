@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from copydesk.cli.command import group
-from copydesk.cli.context import Context, confirm, pass_context
+from copydesk.cli.context import Context, confirm, pass_context, rename_fields
 from copydesk.cli.ids import complete_names
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import format_ago, format_time, print_table
 from copydesk.cli.user import complete_users
+from copydesk.errors import InvalidError
 from copydesk.model.serialization import Struct
 from copydesk.model.token import Scope, Token
 from copydesk.text import clean
@@ -98,7 +99,10 @@ def create(context: Context, *, name: str, scope: str, expires: timedelta | None
 
     async def work(desk: "Desk") -> NewToken:
         expires_at = desk.clock() + expires if expires is not None else None
-        created = await desk.tokens.create(name, Scope(scope), expires_at)
+        try:
+            created = await desk.tokens.create(name, Scope(scope), expires_at)
+        except InvalidError as error:
+            raise rename_fields(error, {"expiresAt": "--expires"}) from None
         return NewToken(
             token=created.secret,
             id=created.id,
