@@ -1727,6 +1727,8 @@ def slot_advice() -> str:
 
 def drafts_scheduled(count: int, changed: int, skipped: int, reason: str) -> str:
     """Return the result of automatic scheduling; `changed` got another time than the preview showed."""
+    if not count:
+        return drafts_not_scheduled(skipped, reason)
     text = f"Scheduled {plural(count, 'draft')}"
     text += f" ({changed:,} at another time than previewed)" if changed else ""
     text += f", {skipped:,} not scheduled: {reason}" if skipped else ""
@@ -2580,7 +2582,7 @@ WRITERS_TITLE = "Writers"
 NOTHING_TO_TEST = "Only accounts and writers can be tested: open the section Accounts or Writers."
 NOTHING_TO_REMOVE = "There is nothing to remove in this section."
 NOTHING_TO_IMPORT = "Posts are imported in the sections Accounts and Voice."
-NOTHING_TO_USE = "Only writers can be chosen: open the section Writer."
+NOTHING_TO_USE = "Only writers can be chosen: open the section Writers."
 TEXT_ARRIVING = "The text as it arrives; it is checked once it is complete."
 PROMPT_TITLE = "Prompt"
 PROMPT_EMPTY = "No language model was used for this draft."
