@@ -77,6 +77,15 @@ async def test_slot_deletion_is_undone_and_redone(tmp_path: Path) -> None:
         assert await ui.desk.schedule.slots() == both[:1]
 
 
+async def test_slot_deleted_elsewhere_is_not_deleted_again(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, slots=[make_slot(MON, 9), make_slot(WED, 11)])
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("j", "D")
+        await ui.desk.schedule.set_slots([make_slot(MON, 9)])
+        await ui.press("y")
+        assert ui.toasts[-1] == "No slot here to delete. A adds one."
+
+
 async def test_deleting_slot_keeps_its_draft(tmp_path: Path) -> None:
     (draft,) = await fill_schedule(tmp_path, slots=[make_slot(WED, 11, 30)], at=[NOW + HOUR])
     async with open_schedule(tmp_path) as ui:

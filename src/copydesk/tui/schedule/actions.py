@@ -374,6 +374,10 @@ class SlotActions:
         async def delete(desk: "Desk") -> None:
             old = await desk.schedule.slots()
             new = tuple(other for other in old if other != slot)
+            if new == old:
+                # Deleted elsewhere while the question was open.
+                self._pane.app.notify_latest(labels.no_slot_here())
+                return
             await self._replace(desk, old, new, labels.slot_deletion(format_slot(slot)))
             self._pane.app.notify_latest(labels.slot_deleted(format_slot(slot)))
 
