@@ -132,6 +132,15 @@ def test_preview_without_items_is_refused_and_saves_nothing(tmp_path):
     assert run_json(tmp_path, "show")["avoid"] == []
 
 
+@pytest.mark.parametrize(
+    ("options", "unknown", "known"), [((), "before", "style"), (("--preview",), "style", "title, itemId, before")]
+)
+def test_fields_are_those_of_what_is_printed(tmp_path, options, unknown, known):
+    refused = run_in_process(tmp_path, "voice", "set", "--avoid", "x", *options, "--json", unknown)
+    assert refused.code == 2
+    assert f"there is no field '{unknown}'. There are: {known}" in refused.err
+
+
 def test_no_edited_texts_to_suggest(tmp_path):
     assert "No edited texts" in run_in_process(tmp_path, "voice", "examples").err
 

@@ -10,7 +10,7 @@ import msgspec
 from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, pass_context, read_limited, rename_fields
 from copydesk.cli.ids import DRAFT
-from copydesk.cli.json_output import json_options, print_json
+from copydesk.cli.json_output import json_options, print_json, require_fields
 from copydesk.cli.output import first_line, format_time, print_table
 from copydesk.errors import InvalidError
 from copydesk.model.confidence import ConfidenceBin, ConfidenceReport
@@ -80,7 +80,7 @@ def show(context: Context, *, as_json: bool) -> None:
 @click.option("--clear", multiple=True, type=click.Choice(list(EMPTY)), help="Clear this field first; may be repeated.")
 @click.option("--json-file", type=click.File("rb"), help="Read the fields from a JSON file; - for standard input.")
 @click.option("--preview", is_flag=True, help="Show what the change does to three recent items; save nothing.")
-@json_options(VoiceProfile)
+@json_options(VoiceProfile, VoiceComparison)
 @pass_context
 def set_(
     context: Context,
@@ -101,6 +101,7 @@ def set_(
     --avoid, --hashtag and --example replace the whole list, --format changes one setting. A format is SHORT, THREAD or
     BLOG; its settings are maxLength, maxParts, targetWords, hashtags, emoji, link and instructions.
     """
+    require_fields(VoiceComparison if preview else VoiceProfile)
     fields = {
         "style": style,
         "avoid": list(lists["avoid"]) or None,
