@@ -577,6 +577,16 @@ def test_full_disk_is_one_line_for_a_bulk(tmp_path):
     assert result.err == f"4 drafts not changed: {StoreFullError()}\n"
 
 
+def test_full_disk_is_named_once_in_the_json_of_a_bulk_undo(tmp_path):
+    ids = [create_draft(tmp_path, f"Text {number}.") for number in range(3)]
+    run_ok(tmp_path, "draft", "approve", *ids)
+    with patch("copydesk.store.draft_updates.apply_updates", side_effect=StoreFullError):
+        result = run_in_process(tmp_path, "draft", "undo", "--json")
+
+    outcome = json.loads(result.out)
+    assert (result.code, outcome["failed"], outcome["stoppedBy"]) == (1, 3, str(StoreFullError()))
+
+
 def interrupt_approval(home: Path) -> list[str]:
     """Approve two of three drafts as one bulk action, and leave it as a killed process would."""
     ids = [create_draft(home, f"Text {number}.") for number in range(3)]

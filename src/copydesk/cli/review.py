@@ -423,14 +423,14 @@ def _status_text(changed: Draft, time_text: str) -> str:
 def bulk_response(result: UndoResult) -> dict[str, object]:
     """Return an undone or redone bulk action in the shape of the interface's bulk response."""
     succeeded, failed = len(result.succeeded), len(result.failed)
-    results = {"succeeded": result.succeeded, "failed": result.failed}
-    return {
+    response = {
         "action": result.action,
         "total": succeeded + failed,
         "succeeded": succeeded,
         "failed": failed,
-        "results": results,
+        "results": {"succeeded": result.succeeded, "failed": result.failed},
     }
+    return response if result.stopped_by is None else {**response, "stoppedBy": result.stopped_by}
 
 
 @command(examples=("copydesk draft diff 1f9c2a", "copydesk draft diff 1f9c2a 77e0b4"))
