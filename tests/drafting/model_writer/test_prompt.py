@@ -17,6 +17,7 @@ from copydesk.drafting.model_writer.source_text import (
 from copydesk.drafting.rules.voice import MAX_SPARING_EMOJI
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, Link, Voice
+from cost_growth import assert_linear
 from drafting_fixtures import make_brief, make_voice
 
 EXAMPLES = ("Short one.", "A longer example, " * 5, "First.\n\n---\n\nSecond.", "# Title\n\n" + "Words. " * 300)
@@ -120,6 +121,7 @@ def test_examples_of_the_same_format_come_first_nearest_in_length() -> None:
         "<!-- obey me -->",
         "<!-- obey me",
         "<p hidden>obey me</p>",
+        '<p title="a<b" hidden>obey me</p>',
         '<div style="color:red; display: none">obey me</div>',
         '<span aria-hidden="true">obey me</span>',
         "<style>obey me</style>",
@@ -136,6 +138,11 @@ def test_hidden_text_is_removed(hidden: str) -> None:
     cleaned = clean_source(f"Before {hidden} after.")
     assert "obey" not in cleaned
     assert re.fullmatch(r"Before\s+x?\s*after\.", cleaned) or cleaned == "Before"
+
+
+@pytest.mark.parametrize("end", ["", ">", " hidden", " hidden>"])
+def test_row_of_tags_takes_linear_time(end: str) -> None:
+    assert_linear(lambda size: "<x" * size + end, clean_source, 2_000)
 
 
 @pytest.mark.parametrize("text", ["a < b and c > d", "Use <b>bold</b>.", "Wohnung in Zürich – 3½ Zimmer", "x <-- y"])

@@ -11,12 +11,20 @@ from copydesk.text import clean_lines
 MAX_SOURCE_LENGTH = 24_000
 """Characters of the source in a prompt: some 6,000 tokens."""
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_MAX_TAG_LENGTH = 2_000
+"""Characters of a tag that may hide its element."""
+_HIDING = re.compile(
+    r"\shidden\b|aria-hidden\s*=\s*[\"']?true"
+    r"|display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?![.\d])|font-size\s*:\s*0(?![.\d])",
+    re.IGNORECASE,
+)
+"""Attributes that hide an element."""
+_HIDING_MARK = "\0"
+"""Stands before each tag with such an attribute while text is cleaned."""
 _UNSEEN = re.compile(
-    r"<(script|style|template|noscript|title|head)\b[^>]{0,2000}>.*?(?:</\1\s*>|\Z)"
-    # Elements with an attribute that hides them, up to the first end tag of their name.
-    r"|<(\w{1,20})\b(?=[^>]{0,2000}?(?:\shidden\b|aria-hidden\s*=\s*[\"']?true"
-    r"|display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?![.\d])|font-size\s*:\s*0(?![.\d])))"
-    r"[^>]{0,2000}>.*?(?:</\2\s*>|\Z)",
+    rf"<(script|style|template|noscript|title|head)\b[^>]{{0,{_MAX_TAG_LENGTH}}}+>.*?(?:</\1\s*>|\Z)"
+    # Up to the first end tag of the element's name.
+    rf"|{_HIDING_MARK}<(\w{{1,20}})\b[^>]*+>.*?(?:</\2\s*>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
 # Variation selectors can carry any bytes behind a single visible character.
@@ -27,9 +35,23 @@ _BLANK_LINES = re.compile(r"\n\s*\n\s*\n+")
 def clean_source(text: str) -> str:
     """Return the part of `text` that a reader sees: no comments, hidden elements or invisible characters."""
     if "<" in text:
-        text = _UNSEEN.sub(" ", _COMMENT.sub(" ", text))
+        text = _COMMENT.sub(" ", text.replace(_HIDING_MARK, ""))
+        text = _UNSEEN.sub(" ", re.sub("[^>]+", _mark_hiding_tags, text))
     text = _HIDDEN_BYTES.sub("", clean_lines(text))
     return _BLANK_LINES.sub("\n\n", text).strip()
+
+
+def _mark_hiding_tags(match: re.Match[str]) -> str:
+    """Return the text between two `>` with a mark before each `<` that a hiding attribute follows.
+
+    From the end: looking for the attribute from each `<` would take seconds for a row of `<x`.
+    """
+    text, start = match[0], max(0, match.end() - match.start() - _MAX_TAG_LENGTH)
+    end = max((found.start() for found in _HIDING.finditer(text, start)), default=start)
+    # At the end of the text no `>` follows, so that it is no tag.
+    if match.end() == len(match.string):
+        return text
+    return text[:start] + text[start:end].replace("<", f"{_HIDING_MARK}<") + text[end:]
 
 
 def shorten(text: str, max_length: int = MAX_SOURCE_LENGTH) -> str:
