@@ -50,6 +50,15 @@ async def test_language_model_is_added_and_tried(tmp_path: Path) -> None:
     assert await list_names(tmp_path) == [("offline", 1), ("gpt", None)]
 
 
+async def test_added_model_is_chosen_by_the_key_that_the_result_names(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, transport=FakeChatCompletions(draft_answer(POST))) as ui:
+        await open_writers(ui)
+        await fill_form(ui)
+        await wait_for_text(ui, "Space lets it write drafts.")
+        await ui.press("space")
+        await wait_for_text(ui, "Drafts are written by gpt, else offline.")
+
+
 async def test_enter_goes_on_to_the_model(tmp_path: Path) -> None:
     async with open_setup(tmp_path, transport=FakeChatCompletions(draft_answer(POST))) as ui:
         await open_writers(ui)

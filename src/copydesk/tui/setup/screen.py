@@ -161,24 +161,17 @@ class SetupScreen(DeskScreen):
 
     @on(Loaded)
     def _show_setup(self, message: Loaded) -> None:
-        """Show the configuration; the cursors stay where they are, but for a new account."""
-        known = {account.id for account in self._setup.accounts} if self._setup is not None else None
-        self._setup, self.is_loaded = message.setup, True
-        current = self.accounts.current
-        positions = {account.id: index for index, account in enumerate(message.setup.accounts)}
-        if message.setup.accounts:
-            self._account_names = name_accounts(message.setup.accounts)
-            index = positions.get(current.id, min(self.accounts.cursor, len(positions) - 1)) if current else 0
-            # One that was connected just now is what the user looks for.
-            new = [at for account_id, at in positions.items() if known is not None and account_id not in known]
-            index = new[0] if len(new) == 1 else index
-            self.accounts.show(message.setup.accounts, index)
+        """Show the configuration; the cursors stay where they are, but for a new account or writer."""
+        before, self._setup, self.is_loaded = self._setup, message.setup, True
+        accounts, writers = message.setup.accounts, message.setup.writers.writers
+        if accounts:
+            self._account_names = name_accounts(accounts)
+            known = [account.id for account in before.accounts] if before is not None else None
+            self.accounts.show(accounts, _new_cursor(self.accounts.cursor, known, [account.id for account in accounts]))
         else:
             self.accounts.show_note([paragraph(labels.EMPTY_ACCOUNTS, "dim")])
-        writers = message.setup.writers.writers
-        writer = self.writers.current
-        names = [info.name for info in writers]
-        self.writers.show(writers, names.index(writer.name) if writer and writer.name in names else 0)
+        known = [writer.name for writer in before.writers.writers] if before is not None else None
+        self.writers.show(writers, _new_cursor(self.writers.cursor, known, [writer.name for writer in writers]))
         self._show_section()
 
     @on(ChecksCompleted)
@@ -575,6 +568,17 @@ class SetupScreen(DeskScreen):
         if self.accounts.current is None:
             self.app.notify(labels.account_missing(), severity="warning")
         return self.accounts.current
+
+
+def _new_cursor(cursor: int, known: Sequence[str] | None, keys: Sequence[str]) -> int:
+    """Return the cursor in a list with these `keys` that replaces one with `known` ones; None before the first."""
+    if known is None:
+        return 0
+    # One that was added just now is what the user looks for.
+    new = [index for index, key in enumerate(keys) if key not in known]
+    if len(new) == 1:
+        return new[0]
+    return keys.index(known[cursor]) if cursor < len(known) and known[cursor] in keys else min(cursor, len(keys) - 1)
 
 
 def _without_distance(formatted: str) -> str:
