@@ -711,6 +711,13 @@ subprocess.run([*command, '--take-over'], env=environment, check=True, stdout=su
     assert run_json(tmp_path, "draft", "show", draft_id)["text"] == "By Ben."
 
 
+def test_takeover_with_a_refused_text_does_not_hold_up_others(tmp_path):
+    edit = ("draft", "edit", create_draft(tmp_path), "--text")
+    refused = run_in_process(tmp_path, *edit, "", "--take-over", copydesk_console__reviewer="ben")
+    saved = run_in_process(tmp_path, *edit, "By Anna.", copydesk_console__reviewer="anna")
+    assert (refused.code, saved.code) == (2, 0)
+
+
 def test_text_saved_in_the_editor_survives_a_takeover(tmp_path, monkeypatch):
     monkeypatch.setattr(draft_module, "RENEWAL_INTERVAL", 0.01)
     draft_id = create_draft(tmp_path)

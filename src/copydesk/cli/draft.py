@@ -301,7 +301,13 @@ def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, ta
     async def save(desk: "Desk") -> tuple[Draft, str]:
         if take_over:
             await desk.drafts.activity.start_edit(id, take_over=True)
-        return await desk.drafts.edit(id, own_text or ""), await shorten_draft(desk, id)
+        try:
+            return await desk.drafts.edit(id, own_text or ""), await shorten_draft(desk, id)
+        except CopydeskError:
+            # Otherwise other reviewers would wait until the lease expires.
+            if take_over:
+                await desk.drafts.activity.end_edit(id)
+            raise
 
     if own_text is not None:
         changed, short_id = context.run(save)
