@@ -172,7 +172,7 @@ async def test_odd_id(server, path, odd_id):
 @pytest.mark.parametrize(
     "cursor", ["", "a" * 10_000, "%00", "%2F..%2F", "AAAA", "%ff", "gqFhoWI", "null", "%F0%9F%92%A5", "=" * 100]
 )
-@pytest.mark.parametrize("path", ["/drafts", "/pipeline/runs"])
+@pytest.mark.parametrize("path", ["/drafts", "/pipeline/runs", "/engagement/posts"])
 async def test_odd_cursor(server, path, cursor):
     check(await server.send(server.head(f"GET {path}?cursor={cursor}")), 400)
 

@@ -271,7 +271,7 @@ def _load_page(
     conn: Transaction, user_id: str, limit: int, cursor: str | None, days: int, now: datetime
 ) -> Page[LivePost]:
     scope = ("engagement", user_id, days)
-    before = decode_cursor(cursor, *scope) if cursor else None
+    before = decode_cursor(cursor, *scope) if cursor is not None else None
     found = engagement.list_page(conn, user_id, _period_start(conn, user_id, days, now), before, limit + 1)
     items = found[:limit]
     return Page(items=items, next_cursor=encode_cursor(items[-1].id, *scope) if len(found) > limit else None)
