@@ -122,6 +122,13 @@ async def test_id_stays_one_segment_of_the_path(service, draft_id):
         assert (failed, problem["status"]) == (True, 404)
 
 
+@pytest.mark.parametrize("arguments", [{}, {"id": None}, {"id": ""}])
+async def test_missing_id_is_named(service, arguments):
+    async with agent(service) as client:
+        with pytest.raises(MCPError, match="The argument id is missing"):
+            await client.call_tool("get_draft", arguments)
+
+
 async def test_resources(service):
     async with agent(service) as client:
         _, created = await call(client, "create_drafts", text="Read me.")

@@ -97,7 +97,10 @@ class _Handlers:
         arguments = dict(params.arguments or {})
         if params.name == "create_drafts":
             arguments["agent"] = _agent(ctx, arguments.get("agent"))
-        request = self._tools.request(params.name, arguments)
+        try:
+            request = self._tools.request(params.name, arguments)
+        except ValueError as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error)) from None
         if request is None:
             raise MCPError(code=INVALID_PARAMS, message=f"No tool {params.name!r}.")
         response = await connection.send(

@@ -57,7 +57,7 @@ class ToolTable:
         ]
 
     def request(self, name: str, arguments: Mapping[str, Any]) -> ToolRequest | None:
-        """Return the request for a tool call, or None if there is no such tool."""
+        """Return the request for a tool call, None if there is no such tool. Raise ValueError if its id is missing."""
         operation = self._operations.get(name)
         if operation is None:
             return None
@@ -69,7 +69,10 @@ class ToolTable:
         # The id is quoted, dots too: it stays one segment of the path, whatever it contains.
         path = operation.path
         if "{id}" in path:
-            path = path.replace("{id}", quote(str(rest.pop("id", "")), safe="").replace(".", "%2E"))
+            given_id = rest.pop("id", None)
+            if given_id in (None, ""):
+                raise ValueError("The argument id is missing.")
+            path = path.replace("{id}", quote(str(given_id), safe="").replace(".", "%2E"))
         if operation.body is None:
             # As in a body, null is the same as leaving it out: many agents send every argument.
             query = {name: value for name, value in rest.items() if value is not None}
