@@ -193,6 +193,13 @@ def test_engagement_is_compared_as_a_rate():
     assert results.arms[1].estimate.low < 0.06 < results.arms[1].estimate.high
 
 
+def test_post_measured_later_does_not_change_the_unit_of_the_comparison():
+    posts = publish_both(20, {"a": 8, "b": 24})
+    taken = evaluate(posts, metric=Metric.ENGAGEMENT)
+    again = evaluate([*posts, posted("a", 500, 9, None)], metric=Metric.ENGAGEMENT)
+    assert (again.metric, again.sentence, again.warnings) == (taken.metric, taken.sentence, taken.warnings)
+
+
 def test_interactions_are_compared_without_impressions():
     results = evaluate(publish_both(20, {"a": 8, "b": 24}, impressions=None), metric=Metric.ENGAGEMENT)
     assert results.metric.denominator == "none"

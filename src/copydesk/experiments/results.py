@@ -173,10 +173,12 @@ def build_results(
     analysis = run_comparisons(plan.metric, arms, comparisons, experiment_id)
     estimates = _list_estimates(analysis) if analysis is not None else [None] * len(variants)
     verdict, largest_share = _conclude(plan, comparisons, arms, analysis, variants), _largest_share(posts)
+    # What is measured after the comparison does not change its unit.
+    compared = [post for arm in _first(arms, analysis.comparison) for post in arm] if analysis else posts
     random = Random(experiment_id)  # noqa: S311 - nothing secret
     results = ExperimentResults(
         parameter=parameter,
-        metric=_define_metric(plan.metric, posts),
+        metric=_define_metric(plan.metric, compared),
         strata=tuple(sorted({draft.stratum for draft in participants})),
         data_as_of=now,
         plan=plan,
@@ -188,7 +190,7 @@ def build_results(
         ),
         between_post_cv=between_post_cv(posts),
         largest_post_share=largest_share,
-        warnings=tuple(_find_warnings(plan.metric, verdict, largest_share, drafts, posts, random)),
+        warnings=tuple(_find_warnings(plan.metric, verdict, largest_share, drafts, compared, random)),
         verdict=verdict,
         sentence="",
     )
@@ -318,7 +320,7 @@ def _find_warnings(
     posts: Sequence[Observation],
     random: Random,
 ) -> Iterator[ResultWarning]:
-    """Yield the warnings; `arms` are the drafts of each variant, `posts` those with metrics."""
+    """Yield the warnings; `arms` are the drafts of each variant, `posts` those that are compared."""
     yield from _assignment_warnings(arms, random)
     if metric is Metric.ENGAGEMENT:
         yield from _review_warnings(arms, random)
