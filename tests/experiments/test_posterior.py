@@ -87,3 +87,7 @@ def test_comparison_names_the_best():
     assert worse.expected_loss == pytest.approx(2 / 3)
     assert better.expected_loss == pytest.approx(0.5 / 3)
     assert compare([[1.0], [2.0]], lower_is_better=True)[0].p_best == 1
+
+
+def test_variants_that_share_the_best_value_have_even_chances():
+    assert [estimate.p_best for estimate in compare([[0.0, 2.0], [0.0, 1.0]])] == [0.75, 0.25]

@@ -87,11 +87,12 @@ def _sample_mean(values: Sequence[float], random: Random) -> list[float]:
 def compare(samples: Sequence[Sequence[float]], *, lower_is_better: bool = False) -> list[MeanEstimate]:
     """Return the estimates from the draws of all variants; the first is the control."""
     control, best_of = samples[0], min if lower_is_better else max
-    best = [best_of(values) for values in zip(*samples, strict=True)]
+    best = [(top := best_of(values), values.count(top)) for values in zip(*samples, strict=True)]
     return [_estimate(draws, control, best) for draws in samples]
 
 
-def _estimate(draws: Sequence[float], control: Sequence[float], best: Sequence[float]) -> MeanEstimate:
+def _estimate(draws: Sequence[float], control: Sequence[float], best: Sequence[tuple[float, int]]) -> MeanEstimate:
+    """Return the estimate from a variant's draws; `best` has the best value of each draw, and how many have it."""
     low, high = credible_interval(draws)
     # Draw by draw: the interval of a ratio does not follow from the intervals of both means.
     lifts = [value / max(base, 1e-9) - 1 for value, base in zip(draws, control, strict=True)]
@@ -102,8 +103,9 @@ def _estimate(draws: Sequence[float], control: Sequence[float], best: Sequence[f
         high=high,
         lift_low=lift_low,
         lift_high=lift_high,
-        p_best=sum(value == top for value, top in zip(draws, best, strict=True)) / len(draws),
-        expected_loss=sum(abs(top - value) for value, top in zip(draws, best, strict=True)) / len(draws),
+        # Of variants that share the best value none is more likely than the others.
+        p_best=sum((value == top) / count for value, (top, count) in zip(draws, best, strict=True)) / len(draws),
+        expected_loss=sum(abs(top - value) for value, (top, _) in zip(draws, best, strict=True)) / len(draws),
     )
 
 
