@@ -1452,6 +1452,9 @@ COMPOSE_LABELS = {
     "then": "After saving",
 }
 """Labels of the fields by the name of the field."""
+COMPOSE_ENTRIES = {"images": "image", "tags": "tag", "targetPlatforms": "platform"}
+COMPOSE_LISTS = {"targetPlatforms": "platforms"}
+"""What errors call the fields of a request, and what one of several is called."""
 COMPOSE_PLACEHOLDERS = {
     "url": "page to write about",
     "prompt": "what to write, and how",
@@ -2534,6 +2537,9 @@ VOICE_FIELDS = {
     "examples": "Your posts, separated by ---",
     "hashtag_list": "Your hashtags, one per line",
 }
+VOICE_ENTRIES = {"avoid": "phrase to avoid", "examples": "post", "hashtagList": "hashtag"}
+VOICE_LISTS = {"examples": "posts", "hashtagList": "hashtags"}
+"""What errors call the fields of a request, and what one of several is called."""
 VOICE_FORMATS = "Formats"
 VOICE_KEYS = {"save": "save", "next": "next", "try": "preview now", "leave": "cancel"}
 VOICE_PLACEHOLDERS = {

@@ -235,6 +235,18 @@ async def test_unsaved_text_is_restored_after_crash(tmp_path: Path) -> None:
     assert Autosave(tmp_path / COMPOSE_FOLDER).list_all() == []
 
 
+async def test_refusal_names_fields_as_the_form_does(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        await type_text(ui, TEXT)
+        await ui.press("tab", "tab")
+        await type_text(ui, f"ferry, {'x' * 51}")
+        await ui.press("tab", "tab")
+        await type_text(ui, "https://ferry.example/a b")
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "image 1 contains a space or a control character; tag 2 takes 1 to 50")
+
+
 @pytest.mark.parametrize(("user", "reviewer"), [("anna", ""), (None, "anna")])
 async def test_unsaved_text_of_somebody_else_is_not_offered(tmp_path: Path, user: str | None, reviewer: str) -> None:
     async with open_setup_desk(tmp_path) as desk:

@@ -381,7 +381,8 @@ async def test_refused_voice_stays_in_form(tmp_path: Path) -> None:
         await ui.press("j", "e", *["tab"] * 8)
         await type_text(ui, "9")
         await ui.press("ctrl+s")
-        await wait_for_text(ui, "formats.SHORT.hashtags")
+        await wait_for_text(ui, "short, hashtags takes a whole number from 0 to 5")
+        assert "formats.SHORT" not in ui.text
         assert "Ctrl+S save" in ui.text
 
 

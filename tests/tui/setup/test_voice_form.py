@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, FormatVoice, Link, Voice, validate_voice_change
 from copydesk.text import clean
-from copydesk.tui.setup.voice_dialog import build_voice_update, dump_fields, parse_fields, voice_fields
+from copydesk.tui.setup.voice_dialog import VoiceDialog, build_voice_update, dump_fields, parse_fields, voice_fields
 
 # The form drops what cannot be seen, such as a lone variation selector.
 PHRASES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20).filter(
@@ -94,3 +94,17 @@ def test_unknown_autosave_file_is_ignored(text: str) -> None:
 def test_autosave_is_limited_to_typable_text() -> None:
     entered = EMPTY._replace(style="a\x1b[2Jb", formats={Format.SHORT: {"hashtags": "x", "emoji": "[red]", "more": ""}})
     assert parse_fields(dump_fields(entered)) == EMPTY._replace(style="ab")
+
+
+@pytest.mark.parametrize(
+    ("field", "label"),
+    [
+        ("style", "style"),
+        ("hashtagList", "hashtags"),
+        ("avoid[0]", "phrase to avoid 1"),
+        ("examples[2]", "post 3"),
+        ("formats.THREAD.maxParts", "thread, max posts"),
+    ],
+)
+def test_errors_name_fields_as_the_form_does(field: str, label: str) -> None:
+    assert VoiceDialog().label_of(field) == label

@@ -11,12 +11,13 @@ from copydesk.tui import labels
 from copydesk.tui.sources.form_state import (
     SourceLocation,
     build_update,
-    describe_refusal,
+    field_label,
     fields_of,
     join_list,
     location_of,
     split_list,
 )
+from copydesk.tui.widgets.inputs import describe_refusal
 from sources_driver import make_source
 
 
@@ -101,10 +102,13 @@ def test_invalid_number_names_its_field(field: str, text: str) -> None:
 
 def test_refusal_names_fields_as_the_form_does() -> None:
     missing = FieldError("config.query", "is missing; enter search words")
-    assert describe_refusal(InvalidError(missing)) == "search is missing; enter search words"
+    assert describe_refusal(InvalidError(missing), field_label) == "search is missing; enter search words"
     broken = FieldError("url", "is not Google News")
-    assert describe_refusal(InvalidError(broken, hint="Try another.")) == "URL is not Google News. Try another."
-    assert describe_refusal(ConflictError("Already added.")) == "Already added."
+    assert (
+        describe_refusal(InvalidError(broken, hint="Try another."), field_label)
+        == "URL is not Google News. Try another."
+    )
+    assert describe_refusal(ConflictError("Already added."), field_label) == "Already added."
 
 
 @pytest.mark.parametrize(

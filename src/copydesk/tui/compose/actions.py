@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 
 from copydesk.editor import UnsavedText
-from copydesk.errors import CopydeskError
 from copydesk.model.draft import ImageSource, Status
 from copydesk.model.requests import CreatedDrafts, CreationMode
 from copydesk.text.formatting import format_relative
@@ -70,21 +69,17 @@ def _session(
     )
 
 
-async def _create(app: "DeskApp", desk: "Desk", composed: ComposeState) -> str:
-    """Create the draft; return an error message, or an empty string."""
-    try:
-        # Files are stored first: a draft must not refer to an image that could not be read.
-        images = [await _store_image(desk, image) for image in parse_images(composed)]
-        created = await desk.drafts.create({**build_request(composed), "images": images})
-    except CopydeskError as error:
-        return str(error)
+async def _create(app: "DeskApp", desk: "Desk", composed: ComposeState) -> None:
+    """Create the draft. Raise CopydeskError."""
+    # Files are stored first: a draft must not refer to an image that could not be read.
+    images = [await _store_image(desk, image) for image in parse_images(composed)]
+    created = await desk.drafts.create({**build_request(composed), "images": images})
     if created.mode is CreationMode.GENERATE:
         app.notify(labels.drafts_generating(len(created.drafts)))
         # Generating takes long: the dialog closes, and keys are not held.
         app.run_desk_task(partial(_generate, app, created))
     else:
         app.run_desk_task(partial(_apply_next_step, app, created.drafts[0].id, composed.then), hold_keys=Hold.RESULT)
-    return ""
 
 
 async def _store_image(desk: "Desk", image: ImageInput) -> dict[str, object]:

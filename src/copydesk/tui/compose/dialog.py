@@ -87,8 +87,8 @@ class ComposeSession(NamedTuple):
     initial: ComposeState
     save: Callable[[ComposeState], Awaitable[None]]
     """Autosaves the form; raises OSError."""
-    create: Callable[[ComposeState], Awaitable[str]]
-    """Creates the draft; returns an error message, or an empty string."""
+    create: Callable[[ComposeState], Awaitable[None]]
+    """Creates the draft; raises CopydeskError."""
     discard: Callable[[], Awaitable[None]]
     """Deletes the autosaved form."""
     notice: str = ""
@@ -402,8 +402,17 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
         self.preview.show_more([*preview_page(message.previews, message.images), *typed_findings(message.checks)])
 
     async def save(self) -> str:
-        """Create the draft. Return why it was refused, or an empty string."""
-        return await self._request.create(self.composed) if self._request is not None else ""
+        """Create the draft. Return an empty string; the desk's errors are raised."""
+        if self._request is not None:
+            await self._request.create(self.composed)
+        return ""
+
+    def label_of(self, field: str) -> str:
+        """Return the label of a field: `tag 2` for `tags[1]`, `image 1` for `images[0].url`."""
+        name, _, index = field.partition("[")
+        number, _, part = index.partition("]")
+        entry = f"{labels.COMPOSE_ENTRIES[name]} {int(number) + 1}" if number else ""
+        return f"{entry}: alt text" if part == ".alt" else entry or labels.COMPOSE_LISTS.get(name, name)
 
     def action_clear(self) -> None:
         """Ask for confirmation, then empty the form."""

@@ -22,6 +22,7 @@ from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.dialogs.prompt import discard_with_consent
 from copydesk.tui.runtime.desk_tasks import to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
+from copydesk.tui.widgets.inputs import describe_refusal
 
 AUTOSAVE_DELAY = 0.3
 """Seconds between a keystroke and the autosave: at most this much is lost in a crash."""
@@ -85,6 +86,10 @@ class AutosavedForm(Dialog[bool], inherit_bindings=False):
         """Save the fields. Return why they were refused, or an empty string."""
         raise NotImplementedError
 
+    def label_of(self, field: str) -> str:
+        """Return what the form calls a field of a request."""
+        return field
+
     def show_notice(self, text: str) -> None:
         """Show `text` in the form, or hide the line if it is empty."""
         line = self.query_one(self.NOTICE_SELECTOR, Static)
@@ -147,7 +152,7 @@ class AutosavedForm(Dialog[bool], inherit_bindings=False):
         try:
             refusal = await self.save()
         except Exception as error:  # any error is shown in the form, and saving can be retried
-            refusal = str(to_copydesk_error(error))
+            refusal = describe_refusal(to_copydesk_error(error), self.label_of)
         if not refusal:
             await self.finish(saved=True)
         elif self.is_attached:

@@ -24,7 +24,7 @@ from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.desk_tasks import DeskTask, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.inputs import Choice, focus_refused
+from copydesk.tui.widgets.inputs import Choice, describe_refusal, focus_refused
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -181,18 +181,11 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
     @on(Refused)
     def _show_error(self, message: Refused) -> None:
         self._is_submitting = False
-        self._error = clean(self._describe(message.error))
+        names = {field.name: field.label for field in self._fields}
+        self._error = clean(describe_refusal(message.error, lambda name: names.get(name, name)))
         self._show_note()
         wrong = {name for name, _ in message.error.errors} if isinstance(message.error, InvalidError) else set()
         focus_refused([line for field, line in zip(self._fields, self.inputs, strict=True) if field.name in wrong])
-
-    def _describe(self, error: CopydeskError) -> str:
-        """Return the error with its fields called as the form labels them: `handle is missing`."""
-        if not isinstance(error, InvalidError):
-            return str(error)
-        names = {field.name: field.label for field in self._fields}
-        problems = "; ".join(f"{names.get(field, field)} {problem}".strip() for field, problem in error.errors)
-        return f"{problems}. {error.hint}" if error.hint else problems
 
     def action_next_field(self, by: int) -> None:
         """Focus the next input (`by` 1) or the previous one (-1), wrapping around."""

@@ -35,7 +35,7 @@ from copydesk.tui.runtime.coalescer import Coalescer
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.setup.pages import import_page, voice_comparison_page, voice_sample_page
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, with_label
+from copydesk.tui.widgets.inputs import Choice, SafeInput, SafeTextArea, describe_refusal, with_label
 from copydesk.tui.widgets.key_hints import KeyHints
 from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
@@ -51,6 +51,8 @@ SETTINGS = (*NUMBERS, "emoji", "link", "instructions")
 EXAMPLE_SEPARATOR = "\n---\n"
 # Three or more hyphens alone on a line.
 _SEPARATOR_LINE = re.compile(r"(?:^|\n)[^\S\n]*-{3,}[^\S\n]*(?=\n|\Z)")
+
+_SETTING_FIELD = re.compile(r"formats\.(\w+)\.(\w+)")
 
 FormatSettings = Mapping[str, str]
 """The settings of one format by name; an empty text means the default."""
@@ -379,7 +381,7 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         else:
             # The title may still name the format of an earlier sample.
             set_title(self.sample_pane, labels.VOICE_PREVIEW)
-            self.sample_pane.show([paragraph(clean(str(message.error)), "warn")])
+            self.sample_pane.show([paragraph(clean(describe_refusal(message.error, self.label_of)), "warn")])
 
     def _sample_blocks(self, message: SampleReady) -> list[Block]:
         blocks = voice_sample_page(message.sample) if message.sample else []
@@ -414,6 +416,13 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         if self.app.desk is not None:
             await self.app.desk.voice.update(self._changes)
         return ""
+
+    def label_of(self, field: str) -> str:
+        """Return the label of a field: `hashtag 2` for `hashtagList[1]`, `thread, max posts` for a setting."""
+        if setting := _SETTING_FIELD.fullmatch(field):
+            return f"{labels.FORMAT_NAMES[Format(setting[1])]}, {labels.VOICE_SETTINGS.get(setting[2], setting[2])}"
+        name, _, index = field.rstrip("]").partition("[")
+        return f"{labels.VOICE_ENTRIES[name]} {int(index) + 1}" if index else labels.VOICE_LISTS.get(name, name)
 
     async def discard_autosave(self) -> None:
         """Delete the autosave file and drop the request. Raise OSError if the file cannot be deleted."""

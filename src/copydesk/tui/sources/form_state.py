@@ -161,14 +161,6 @@ def _number(field: str, text: str, number_type: type[int] | type[float]) -> floa
         raise InvalidError(FieldError(field, labels.source_number_expected(field, text.strip()[:40]))) from None
 
 
-def describe_refusal(error: CopydeskError) -> str:
-    """Return the error for the form, with its fields called as the form labels them: `search is missing`."""
-    if not isinstance(error, InvalidError):
-        return str(error)
-    problems = "; ".join(f"{_field_label(field)} {message}" for field, message in error.errors)
-    return f"{problems}. {error.hint}" if error.hint else problems
-
-
 def refused_fields(error: CopydeskError) -> tuple[str, ...]:
     """Return the names of the fields in the form that the error is about."""
     return tuple(_field_name(field) for field, _ in error.errors) if isinstance(error, InvalidError) else ()
@@ -178,7 +170,8 @@ def _field_name(field: str) -> str:
     return field.removeprefix("config.").removeprefix("options.")
 
 
-def _field_label(field: str) -> str:
+def field_label(field: str) -> str:
+    """Return what the form calls a field of a request."""
     name = _field_name(field)
     type_labels = {config.name: config.label for info in SOURCE_TYPES.values() for config in info.form_fields}
     return type_labels.get(name) or labels.SOURCE_FIELDS.get(name, field)

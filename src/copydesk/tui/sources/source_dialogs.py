@@ -30,7 +30,7 @@ from copydesk.tui.sources.form_state import (
     SourceFields,
     SourceLocation,
     build_update,
-    describe_refusal,
+    field_label,
     fields_of,
     refused_fields,
     select_settings,
@@ -39,7 +39,7 @@ from copydesk.tui.sources.messages import LocationTested, SourceRefused, SourceS
 from copydesk.tui.sources.pages import test_fetch_page
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.inputs import Choice, SafeInput, focus_refused
+from copydesk.tui.widgets.inputs import Choice, SafeInput, describe_refusal, focus_refused
 from copydesk.tui.widgets.key_hints import KeyHintText, key_hint
 from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
@@ -247,7 +247,7 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
         if not isinstance(error, CopydeskError):
             self.post_message(SourceRefused(labels.UNEXPECTED_ERROR))
             raise error
-        self.post_message(SourceRefused(describe_refusal(error), refused_fields(error)))
+        self.post_message(SourceRefused(describe_refusal(error, field_label), refused_fields(error)))
 
     @on(LocationTested)
     def _show_tested(self, message: LocationTested) -> None:

@@ -3,7 +3,7 @@
 Control characters that a terminal would interpret are removed from what is pasted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 from textual.widgets.text_area import Edit, EditResult
 
+from copydesk.errors import CopydeskError, InvalidError
 from copydesk.text import clean, clean_lines
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.widgets.line_list import CURSOR
@@ -111,6 +112,14 @@ class SafeInput(Input):
 def with_label(label: str, field: Widget) -> Horizontal:
     """Return a field preceded by its label."""
     return Horizontal(Static(Content(label), classes="-label"), field, classes="-line", id=f"{field.id}-line")
+
+
+def describe_refusal(error: CopydeskError, label_of: Callable[[str], str]) -> str:
+    """Return the error with its fields called as the form labels them: `handle is missing`."""
+    if not isinstance(error, InvalidError):
+        return str(error)
+    problems = "; ".join(f"{label_of(field)} {message}".strip() for field, message in error.errors)
+    return f"{problems}. {error.hint}" if error.hint else problems
 
 
 def focus_refused(fields: Sequence[Widget]) -> None:
