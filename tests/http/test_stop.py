@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sqlite3
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -103,6 +104,30 @@ async def test_error_of_one_user_leaves_no_texts_of_the_others_waiting(
         assert [running.desks.find_open(user.id) is not None for user in users] == [False, True, False]
     statuses = query_db(tmp_path, 'SELECT "user".name, status FROM draft JOIN "user" ON "user".id = user_id ORDER BY 1')
     assert statuses == [("anna", "pending_review"), ("owner", "pending_generation")]
+
+
+async def test_texts_are_written_once_the_database_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with run_service(tmp_path) as last:
+        await (await last.desks.get(last.desks.owner)).drafts.create({"prompt": "Why the harbour is open again."})
+
+    monkeypatch.setattr("copydesk.http.service.RETRY_INTERVAL", 0)
+    async with run_service(tmp_path) as running:
+        monkeypatch.setattr(running.desks, "list_users_with_texts", fail_first(running.desks.list_users_with_texts))
+        async with running.app.router.lifespan_context(running.app):
+            await asyncio.gather(*running.service._tasks)
+
+    assert query_db(tmp_path, "SELECT status FROM draft") == [("pending_review",)]
+
+
+def fail_first(read: Callable[[], Awaitable[tuple[str, ...]]]) -> Callable[[], Awaitable[tuple[str, ...]]]:
+    errors = [StoreBusyError()]
+
+    async def read_or_fail() -> tuple[str, ...]:
+        if errors:
+            raise errors.pop()
+        return await read()
+
+    return read_or_fail
 
 
 async def test_texts_that_another_process_holds_are_written_once_its_claim_has_expired(

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from copydesk.desk.authentication import Authentication, InvalidTokenError, confirm_with_first_unit
 from copydesk.desk.idempotency import Outcome
-from copydesk.errors import CopydeskError, NotFoundError
+from copydesk.errors import CopydeskError, NotFoundError, StoreError
 from copydesk.http import errors, idempotency
 from copydesk.http.call import Call
 from copydesk.http.event_stream import OpenStreams
@@ -184,12 +184,17 @@ class Service:
             is_left = await self._write_waiting_texts()
 
     async def _write_waiting_texts(self) -> bool:
-        """Write the texts that nobody holds. Return True if some are left."""
-        users = await self.desks.list_users_with_texts()
-        for user_id in users:
-            # The failure of one user must not end it for those after them.
-            await _log_failure(partial(self._write_texts_of, user_id))
-        return bool(users and await self.desks.list_users_with_texts())
+        """Write the texts that nobody holds. Return True if some are left, or may be."""
+        try:
+            users = await self.desks.list_users_with_texts()
+            for user_id in users:
+                # The failure of one user must not end it for those after them.
+                await _log_failure(partial(self._write_texts_of, user_id))
+            return bool(users and await self.desks.list_users_with_texts())
+        except StoreError as error:
+            # Nothing else would try again: the server of the database may be restarting.
+            log.warning("Work in the background failed: %s", error)
+            return True
 
     async def _write_texts_of(self, user_id: str) -> None:
         desk = await self.desks.get(user_id)
