@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from cli_runner import assert_one_line_error, run_in_process
+from copydesk.cli.schedule import Plan
+from copydesk.cli.schedule import _run_auto as run_auto
 from copydesk.desk import Desk, open_desk
 from desk_fixtures import settings_at
 from schedule_fixtures import draft_status, insert_draft, insert_drafts, insert_scheduled
@@ -147,6 +149,20 @@ def test_draft_approved_after_the_plan_is_not_scheduled_with_it(tmp_path, monkey
     assert run_in_process(tmp_path, "schedule", "auto").code == 0
     statuses = [run_on_desk(tmp_path, partial(draft_status, draft_id=draft_id)) for draft_id in (planned, *later)]
     assert statuses == ["scheduled", "approved"]
+
+
+def test_draft_approved_after_an_empty_plan_is_not_scheduled_unasked(tmp_path, monkeypatch):
+    run_ok(tmp_path, "slot", "set", "mon 09:00")
+    later: list[str] = []
+
+    async def plan(desk: Desk, ids: tuple[str, ...], *, dry_run: bool) -> Plan:
+        planned = await run_auto(desk, ids, dry_run=dry_run)
+        later.append(await insert_draft(desk))
+        return planned
+
+    monkeypatch.setattr("copydesk.cli.schedule._run_auto", plan)
+    assert run_in_process(tmp_path, "schedule", "auto").code == 0
+    assert run_on_desk(tmp_path, partial(draft_status, draft_id=later[0])) == "approved"
 
 
 def test_confirmed_plan_is_not_printed_twice(tmp_path, monkeypatch):

@@ -65,7 +65,11 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
             confirm(f"Schedule {plural(len(planned.result.scheduled), 'draft')}?", declined="Nothing changed.")
             # Not what was approved while the question was open: it was not in the plan.
             ids = tuple(placement.draft_id for placement in planned.result.scheduled)
-    final = context.run(lambda desk: _run_auto(desk, ids, dry_run=dry_run))
+    if planned is not None and not planned.result.scheduled:
+        # Nothing was confirmed: a draft that was approved since must not be scheduled.
+        final = planned
+    else:
+        final = context.run(lambda desk: _run_auto(desk, ids, dry_run=dry_run))
     # Another process may have changed the schedule while the question was open: print the plan again if it differs.
     is_same = planned is not None and planned.result.scheduled == final.result.scheduled
     _print_plan(context, final, dry_run=dry_run, as_json=as_json, already_printed=is_same and is_interactive())
