@@ -216,6 +216,12 @@ def test_finding_position_refers_to_whole_thread() -> None:
     assert finding.message.startswith("Part 2 is")
 
 
+def test_finding_of_an_unfinished_part_leaves_out_its_counter() -> None:
+    text = join_parts(["It lends drills.\nAnd it began with the 1/2", "Library. 2/2"])
+    (finding,) = findings_of("thread-endings", text, make_context(Format.THREAD))
+    assert text[finding.start : finding.end] == "And it began with the"
+
+
 BLOG_CASES = [
     ("blog-words", "# Title\n\nFew words.", "# Title\n\n" + "Some words here. " * 33),
     ("blog-headings", "Text without a title.", "# Title\n\n## Part\n\n```\n# no heading\n```"),

@@ -34,10 +34,11 @@ def _thread_endings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMat
     for number, (start, part) in enumerate(analyzed.parts, 1):
         following = analyzed.parts[number][1] if number < len(analyzed.parts) else ""
         # Ignore a counter such as 2/5 at the end.
-        last_line = _COUNTER.sub("", part).rsplit("\n", 1)[-1].rstrip()
+        text = _COUNTER.sub("", part).rstrip()
+        last_line = text.rsplit("\n", 1)[-1]
         continues = last_line[-1:].isalnum() and following[:1].islower() and "://" not in last_line
         if is_truncated(last_line) or continues:
-            end = start + len(part)
+            end = start + len(text)
             yield RuleMatch(WARNING, f"Part {number} stops in the middle of a sentence.", end - len(last_line), end)
 
 
