@@ -225,7 +225,11 @@ def warning_codes(results: ExperimentResults) -> set[str]:
 
 def test_unequal_split_is_warned_of():
     drafts = [reviewed("a", number) for number in range(18)] + [reviewed("b", number) for number in range(2)]
-    assert warning_codes(evaluate(drafts)) == {"assignment_ratio"}
+    (warning,) = evaluate(drafts).warnings
+    assert (warning.code, warning.message) == (
+        "assignment_ratio",
+        "The drafts are split 18 : 2, which is unlikely by chance (p = 0.0004): the comparison may not be fair.",
+    )
     assert warning_codes(evaluate(review_both(10, {"a": 5, "b": 5}))) == set()
 
 

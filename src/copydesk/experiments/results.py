@@ -337,7 +337,7 @@ def _assignment_warnings(arms: Sequence[Sequence[Participant]], random: Random) 
         split = " : ".join(f"{count:,}" for count in counts)
         yield ResultWarning(
             "assignment_ratio",
-            f"The drafts are split {split}, which does not happen by chance (p = {p:.2g}): the comparison is not fair.",
+            f"The drafts are split {split}, which is unlikely by chance (p = {p:.2g}): the comparison may not be fair.",
         )
 
 
