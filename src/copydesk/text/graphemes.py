@@ -14,7 +14,7 @@ _EMOJI = regex.compile(
 # Unlike re's, this \w includes combining marks and joiners, which many words of Hindi, Thai, Arabic and Persian have.
 HASHTAG = regex.compile(r"(?<![\w&/#])[#＃](?=\d*[^\W\d\p{M}\u200c\u200d])\w+(?<![\u200c\u200d])")
 """A hashtag: a word that does not end with a joiner. It needs a letter: `#12` is none."""
-_STACKED = regex.compile(r"(\p{Mn}{2})\p{Mn}+")
+_STACKED = regex.compile(r"([\p{Mn}\p{Me}]{2})[\p{Mn}\p{Me}]+")
 
 
 def split_graphemes(text: str) -> list[str]:
