@@ -18,6 +18,7 @@ HIDDEN_CHARACTERS = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but for tab and line feed, DEL, C1
     "\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # bidi, zero width, interlinear
     "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # soft hyphen and blank letters
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # controls of shorthand and of musical notation
     "\U000e0000-\U000e0fff\ud800-\udfff]"  # tag characters, lone surrogates
 )
 """A pattern of characters that are invisible and may move the cursor, reorder text or hide it."""
