@@ -2499,6 +2499,7 @@ ADVICE_BADGES = {"ok": ("ok", "good"), "warning": ("warning", "warn"), "error": 
 CHECKING = "Checking…"
 CREDENTIAL_REQUIRED = "is missing"
 CONNECT = "connect"
+ADD = "add"
 DISCONNECT = "disconnect"
 EMPTY_ACCOUNTS = "No accounts"
 EMPTY_ACCOUNTS_HINT = "You can write and review drafts without one. Connect an account to post them."
@@ -2714,7 +2715,7 @@ def rule_without_reason() -> str:
 CONFIDENCE_TITLE = "Confidence"
 CONFIDENCE_NOTE = "The chance that you approve a draft without editing it, learnt from your decisions."
 RELIABILITY_COLUMNS = ("confidence", "drafts", "predicted", "approved unedited")
-FORGET = "Forget"
+FORGET, RESTORE_LEARNING = "forget", "restore"
 FORGET_PROMPT = "Forget what is learnt from your decisions? Only later ones will count; drafts and voice stay."
 LEARNING_RESET = "Only decisions from now on count."
 LEARNING_RESTORED = "All your decisions count again."

@@ -529,3 +529,19 @@ async def test_rule_is_switched_off(tmp_path: Path) -> None:
         await wait_for_text(ui, "switched off")
         async with open_setup_desk(tmp_path) as desk:
             assert [rule.enabled for rule in await desk.rules.list()] == [False]
+
+
+async def test_footer_names_what_keys_do_in_the_section(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        footers = []
+        for _ in range(3):
+            await ui.press("j")
+            footers.append(ui.text.splitlines()[-1])
+        await ui.press("j", "j")
+        footers.append(ui.text.splitlines()[-1])
+    voice, learning, writers, ranking = footers
+    assert "A connect" in voice
+    assert "D forget" in learning
+    assert "A add" in writers
+    assert "D remove" in writers
+    assert "D reset" in ranking

@@ -223,6 +223,18 @@ class SetupScreen(DeskScreen):
         """Leave out of the footer what the section never has."""
         return not self._section_refusal(key_id)
 
+    @property
+    def key_words(self) -> Mapping[str, str]:
+        """Words of the footer for what keys do in the section under the cursor."""
+        learning = self._setup.learning if self._setup is not None else None
+        forget = labels.RESTORE_LEARNING if learning is not None and learning.reset_at else labels.FORGET
+        words: Mapping[Section, Mapping[str, str]] = {
+            Section.WRITERS: {labels.CONNECT: labels.ADD},
+            Section.LEARNING: {labels.REMOVE: forget},
+            Section.RANKING: {labels.REMOVE: labels.RESET},
+        }
+        return words.get(self.section, {})
+
     def _section_refusal(self, key_id: str) -> str:
         """Return why a key does nothing in the section under the cursor, whatever it contains."""
         refusals: Mapping[str, Mapping[Section, str]] = {

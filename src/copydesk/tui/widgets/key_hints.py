@@ -105,12 +105,18 @@ class KeyLine(StaticLines):
     def _words(self) -> list[tuple[str, str]]:
         """Return the keys with their words as they apply to what is shown."""
         entries = footer_entries(self._active_contexts, self._keys(), typing=self._is_typing)
-        words = [(keys, self._dialog_words.get(word, word)) for keys, word in entries]
+        own_words = self._own_words
+        words = [(keys, own_words.get(word, word)) for keys, word in entries]
         # A screen that is being closed has lost its panes already.
         with suppress(NoMatches):
             if self._dialog_contexts is None and getattr(self.screen, "can_go_back", False):
                 return [(keys, labels.BACK if word == labels.QUIT else word) for keys, word in words]
         return words
+
+    @property
+    def _own_words(self) -> Mapping[str, str]:
+        """Words of the dialog or the screen for what its keys do, by the words of the table of keys."""
+        return getattr(self.screen, "key_words", {}) if self._dialog_contexts is None else self._dialog_words
 
     def _keys(self) -> list[Key]:
         """Return the keys that may be in the line."""
@@ -128,7 +134,8 @@ class KeyLine(StaticLines):
         by_word: dict[str, list[str]] = {}
         for key in self._keys():
             by_word.setdefault(key.footer, []).append(key.id)
-        return {word for word, key_ids in by_word.items() if all(map(refusal, key_ids))}
+        own_words = self._own_words
+        return {own_words.get(word, word) for word, key_ids in by_word.items() if all(map(refusal, key_ids))}
 
     def on_click(self, event: events.Click) -> None:
         """Press the clicked key; a click on the word presses its first key."""
@@ -153,7 +160,7 @@ class KeyLine(StaticLines):
 
     def _keys_of(self, word: str) -> list[str]:
         """Return the first key of each action with this word."""
-        word = next((own for own, shown in self._dialog_words.items() if shown == word), word)
+        word = next((original for original, shown in self._own_words.items() if shown == word), word)
         return [
             name for key in self._keys() if key.footer == word and (name := footer_key(key, typing=self._is_typing))
         ]
