@@ -195,3 +195,7 @@ def test_schedule_prints_short_ids(tmp_path: Path) -> None:
     conflicts = ("schedule", "conflicts", "--at", "in 50 hours")
     assert run_ok(tmp_path, *conflicts).out.startswith(f"{draft_id[-6:]}  ")
     assert run_ok(tmp_path, *conflicts, "--exclude", draft_id[-6:]).out == ""
+
+
+def test_empty_id_is_no_missing_one(tmp_path):
+    assert run_in_process(tmp_path, "delivery", "list", "").err.startswith("Error: No draft ''.")

@@ -48,7 +48,7 @@ def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
     """
 
     async def work(desk: "Desk") -> tuple[tuple[DeliveryReport, ...], dict[str, str], dict[str, str]]:
-        if draft_id:
+        if draft_id is not None:
             reports, draft_ids = await desk.posting.list_deliveries(draft_id), []
         else:
             reports = await desk.posting.list_unsettled()
@@ -72,7 +72,7 @@ def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
         )
         for report in reports
     ]
-    print_table(rows, empty="No deliveries." if draft_id else "No pending or recently failed deliveries.")
+    print_table(rows, empty="No pending or recently failed deliveries." if draft_id is None else "No deliveries.")
 
 
 @delivery.command(examples=("copydesk delivery show 5b03d8",))
