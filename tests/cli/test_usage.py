@@ -70,6 +70,7 @@ def test_unknown_id_is_one_line(tmp_path, args, options, start):
         (["--max-drafts", "3"], "--source, --format, --max-drafts, --due and --json need --run-pipeline."),
         (["--json"], "--source, --format, --max-drafts, --due and --json need --run-pipeline."),
         (["--user", "anna", "serve"], "The service is for all users; a token says which. Leave out --user."),
+        (["--user", "anna", "restore", "desk.db"], "A backup has the desks of all users. Leave out --user."),
         (["--run-pipeline", "doctor"], "cannot be used with `doctor`."),
         ([], "The console needs a terminal. Use --run-pipeline or a command instead."),
         (["source", "import", "/nonexistent/file"], "No such file or directory."),
@@ -162,6 +163,17 @@ def test_advice_keeps_user_that_it_names():
     advice = Context(home=None, user="anna", sample=True, debug=False).with_desk_options
     assert advice("copydesk draft list") == "copydesk --sample --user anna draft list"
     assert advice("copydesk --user bert draft list") == "copydesk --sample --user bert draft list"
+
+
+@pytest.mark.parametrize("command", ["worker", "restore FILE", "serve --port 8471"])
+def test_advice_names_no_user_where_that_is_refused(command):
+    advice = Context(home=None, user="anna", sample=True, debug=False).with_desk_options
+    assert advice(f"copydesk {command}") == f"copydesk --sample {command}"
+
+
+@pytest.mark.parametrize("command", [("worker",), ("restore", "desk.db"), ("serve",)])
+def test_user_of_the_environment_is_named_where_it_is_refused(tmp_path, command):
+    assert "Unset COPYDESK_USER." in run_in_process(tmp_path, *command, copydesk_user="anna").err
 
 
 def test_process_ends_without_collecting_garbage(tmp_path, monkeypatch):

@@ -64,6 +64,7 @@ def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
     """
     from copydesk.desk.backups import check_backup, restore_desk  # noqa: PLC0415 - `copydesk backup --help` needs none of it
 
+    context.refuse_user("A backup has the desks of all users.")
     try:
         settings = context.settings()
     except CopydeskError as error:

@@ -46,6 +46,8 @@ _COMMAND_PATTERN = rf"\bcopydesk (?=--run-pipeline|--user |(?:{'|'.join(COMMANDS
 
 HOME_VARIABLE, USER_VARIABLE, SAMPLE_VARIABLE = "COPYDESK_HOME", "COPYDESK_USER", "COPYDESK_SAMPLE"
 """The variables that name a desk, as the options do."""
+FOR_ALL_USERS = ("restore", "serve", "worker")
+"""Commands that refuse `--user`."""
 EXIT_CODES = (
     ((SettingsError, InvalidError), USAGE),
     ((NotFoundError,), NOT_FOUND),
@@ -158,6 +160,12 @@ class Context:
                 await populate(desk)
             yield desk
 
+    def refuse_user(self, reason: str) -> None:
+        """Raise UsageError with `reason` if a user is named, for a command that is for all users."""
+        if self.user is not None:
+            is_option = click.get_current_context().find_root().params["user"] is not None
+            raise click.UsageError(f"{reason} {'Leave out --user' if is_option else f'Unset {USER_VARIABLE}'}.")
+
     async def find_user(self, desks: "Desks") -> "User":
         """Return the user that `--user` names, by default the owner. Raise NotFoundError."""
         return desks.owner if self.user is None else await desks.users.get(self.user)
@@ -205,7 +213,7 @@ class Context:
 
         def qualify(command: re.Match[str]) -> str:
             # The users of a desk are the same for each of them, and this one may not exist. A command may name its own.
-            is_for_any_user = text.startswith(("user ", "--user "), command.end())
+            is_for_any_user = text.startswith(("user ", "--user ", *FOR_ALL_USERS), command.end())
             options = self._folder_options if is_for_any_user else self.desk_options
             return f"{shlex.join(['copydesk', *options])} "
 

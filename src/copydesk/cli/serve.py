@@ -58,8 +58,7 @@ def serve(
 
     Each request needs a token: `copydesk token create`. The description of the interface is at /docs.
     """
-    if context.user is not None:
-        raise click.UsageError("The service is for all users; a token says which. Leave out --user.")
+    context.refuse_user("The service is for all users; a token says which.")
     try:
         server = import_module("copydesk.http.server")
     except ModuleNotFoundError as error:

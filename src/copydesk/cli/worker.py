@@ -32,8 +32,7 @@ def worker(context: Context, *, concurrency: int) -> None:
     Needs a PostgreSQL database (database.url), which the workers share, and copydesk[cluster]. Each job runs in one of
     them; the jobs of a worker that dies are taken over by the others. Prints one line per job that did something.
     """
-    if context.user is not None:
-        raise click.UsageError("A worker runs the jobs of all users. Leave out --user.")
+    context.refuse_user("A worker runs the jobs of all users.")
     sys.exit(context.run_on_desks(lambda desks: _run_until_signal(desks, context, concurrency)))
 
 
