@@ -43,7 +43,7 @@ than that of a draft are stripped of surrounding white space, and contain no con
 _ERRORS: Mapping[int, str] = {
     400: "The request cannot be read: the body is not what its media type says, or the cursor is not one of this list.",
     401: "No token was sent, or it is unknown, revoked or expired.",
-    403: "The scope of the token does not reach, or the request comes from another origin.",
+    403: "The scope of the token or the role of its name does not reach, or the request comes from another origin.",
     404: "An id is unknown, or belongs to another user.",
     408: "The body did not arrive in time.",
     409: "The current state does not allow it; `currentStatus` and `allowedActions` say what it allows. Or an earlier "
@@ -51,10 +51,12 @@ _ERRORS: Mapping[int, str] = {
     412: "The draft changed since the version that If-Match names.",
     413: "The body is too large.",
     415: "The body has another media type.",
-    422: "A field breaks a rule; `errors` lists every one. Or the idempotency key was used with another request.",
+    422: "A field breaks a rule; `errors` lists every one. Or a source or an image cannot be read, or the idempotency "
+    "key was used with another request.",
     429: "The rate limit is exceeded; Retry-After says when to come back.",
     500: "An unexpected error.",
-    503: "The server is shutting down, or the database cannot be used; nothing was changed.",
+    503: "The server is shutting down, or the database, the credentials or a language model cannot be used; nothing "
+    "was changed.",
 }
 _RATE_LIMIT_HEADERS = ("RateLimit", "RateLimit-Policy")
 _ERROR_HEADERS: Mapping[int, tuple[str, ...]] = {
