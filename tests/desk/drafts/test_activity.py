@@ -227,6 +227,12 @@ async def test_unsaved_text_is_discarded(both: Reviewers) -> None:
             await missing
 
 
+async def test_text_that_no_database_stores_is_refused_while_it_is_typed(both: Reviewers) -> None:
+    lease = await both.anna.drafts.activity.start_edit(both.draft_id)
+    with pytest.raises(InvalidError, match="text: contains a NUL character"):
+        await both.anna.drafts.activity.renew_edit(both.draft_id, lease.id, "NUL: \0")
+
+
 async def test_own_edit_begins_again_without_a_question(both: Reviewers) -> None:
     lease = await both.anna.drafts.activity.start_edit(both.draft_id)
     await both.anna.drafts.activity.renew_edit(both.draft_id, lease.id, "Typed before a crash.")
@@ -327,7 +333,13 @@ async def test_comment_is_resolved_opened_and_deleted(both: Reviewers) -> None:
 
 @pytest.mark.parametrize(
     ("text", "quote", "field"),
-    [(" ", "", "text"), ("x" * (MAX_COMMENT_LENGTH + 1), "", "text"), ("Why?", "a bus", "quote")],
+    [
+        (" ", "", "text"),
+        ("x" * (MAX_COMMENT_LENGTH + 1), "", "text"),
+        ("NUL: \0", "", "text"),
+        ("Red: \x1b[31m", "", "text"),
+        ("Why?", "a bus", "quote"),
+    ],
 )
 async def test_invalid_comment_is_refused(both: Reviewers, text: str, quote: str, field: str) -> None:
     with pytest.raises(InvalidError) as refused:

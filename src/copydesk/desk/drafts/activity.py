@@ -38,6 +38,7 @@ from copydesk.model.ids import IdKind
 from copydesk.model.requests import MAX_TEXT_LENGTH
 from copydesk.model.token import Scope
 from copydesk.model.transitions import COUNTERSIGN, EventKind, status_after_edit
+from copydesk.model.validation import CONTROL_EXCEPT_BREAKS, control_character_problem, storage_problem
 from copydesk.store import accounts, activity, draft_queries, draft_updates
 from copydesk.store.activity import OpenEdit, StoredActivity
 from copydesk.store.database import Transaction
@@ -105,8 +106,11 @@ class Activity:
     async def renew_edit(self, draft_id: str, lease_id: str, text: TypedText | None = None) -> EditLease:
         """Renew the lease, and store the text as it is typed so far, which is not saved by that.
 
-        Raise ConflictError if another reviewer took the edit over; the text is kept all the same. NotFoundError.
+        Raise ConflictError if another reviewer took the edit over; the text is kept all the same. NotFoundError, and
+        InvalidError for a text that no draft can have.
         """
+        if text and (problem := storage_problem(text)):
+            raise InvalidError(FieldError("text", problem))
         lease, taken_by = await self._ctx.write(_renew_edit, draft_id, lease_id, text, self._ctx.clock())
         if lease is None:
             short_id = await self._ctx.read(shorten_id, IdKind.DRAFT, draft_id)
@@ -184,6 +188,7 @@ class Comments:
         Raise InvalidError for a text that is blank or too long and for words that are not in the draft, ConflictError
         for a draft with MAX_COMMENTS comments, NotFoundError.
         """
+        text = text.strip()
         _check_comment(text, quote)
         now = self._ctx.clock()
         comment = Comment(
@@ -377,8 +382,10 @@ def _no_unsaved() -> NotFoundError:
 
 def _check_comment(text: str, quote: str) -> None:
     problems = []
-    if not text.strip() or len(text) > MAX_COMMENT_LENGTH:
+    if not 1 <= len(text) <= MAX_COMMENT_LENGTH:
         problems.append(FieldError("text", f"takes 1 to {MAX_COMMENT_LENGTH} characters"))
+    elif problem := storage_problem(text) or control_character_problem(text, CONTROL_EXCEPT_BREAKS):
+        problems.append(FieldError("text", problem))
     if len(quote) > MAX_QUOTE_LENGTH:
         problems.append(FieldError("quote", f"takes up to {MAX_QUOTE_LENGTH} characters"))
     if problems:
