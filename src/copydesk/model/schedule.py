@@ -14,7 +14,7 @@ from copydesk.model.validation import MAX_ID_LENGTH, MAX_PROBLEMS, FieldReader, 
 MAX_DRAFTS = 10_000
 """Drafts per request for automatic scheduling."""
 MAX_SLOTS = 500
-"""Weekly slots."""
+"""Weekly slots: one every 20 minutes. Every occurrence of a year ahead may have to be searched."""
 CONFLICT_WINDOW = timedelta(minutes=30)
 """Drafts at most this far apart are in conflict."""
 MAX_WEEK_DRAFTS = 2_000

@@ -13,7 +13,6 @@ from copydesk.scheduling.time_text import format_slot
 from copydesk.scheduling.wall_time import ScheduledTime, WallTime, scheduled_at_wall_time
 from copydesk.text.formatting import plural
 
-# One slot every 20 minutes of the week. Every occurrence of a year ahead may have to be searched.
 HORIZON = timedelta(days=366)
 """The period ahead that is searched for free slots."""
 # Attribute -> name in JSON and the largest value.

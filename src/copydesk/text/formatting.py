@@ -78,7 +78,7 @@ def format_relative(instant: datetime, now: datetime) -> str:
 
 
 def format_age(instant: datetime, now: datetime) -> str:
-    """Return the time since `instant` in at most three characters if it is under two years: `5m`, `3h`, `2d`, `40w`."""
+    """Return the time since `instant` in at most three characters if it is under 100 weeks: `5m`, `3h`, `2d`, `40w`."""
     seconds = (now - instant).total_seconds()
     for length, unit in _AGE_UNITS:
         if seconds >= length:
