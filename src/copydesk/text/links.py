@@ -59,7 +59,7 @@ def all_spans(text: str) -> list[Span]:
     """Return the spans of everything a platform turns into a link, in order: with a scheme, and bare host names."""
     with_scheme = spans(text)
     # Addresses with a scheme are blanked out first, so that their hosts are not found again.
-    bare = list(_bare(_blank_out(text, with_scheme)))
+    bare = list(_bare(blank_spans(text, with_scheme)))
     return sorted(with_scheme + bare) if bare else with_scheme
 
 
@@ -85,9 +85,14 @@ def replace_spans(text: str, ranges: list[Span], filler: str | Callable[[str], s
     return "".join((*pieces, text[last:]))
 
 
+def blank_spans(text: str, ranges: list[Span]) -> str:
+    """Return `text` with every character of `ranges` replaced by a space, so that all offsets stay valid."""
+    return replace_spans(text, ranges, lambda found: " " * len(found)) if ranges else text
+
+
 def mask_links(text: str) -> str:
     """Return `text` with every character of a link replaced by a space, so that all offsets stay valid."""
-    return _blank_out(text, all_spans(text))
+    return blank_spans(text, all_spans(text))
 
 
 def strip_tracking(url: str) -> str:
@@ -149,12 +154,3 @@ def _bare(text: str) -> Iterator[Span]:
 def _span(match: re.Match[str]) -> Span:
     """Return the span of the address that was matched, without trailing punctuation."""
     return match.start(), match.start() + len(trim_address(match[0]))
-
-
-def _blank_out(text: str, link_spans: list[Span]) -> str:
-    pieces: list[str] = []
-    last = 0
-    for start, end in link_spans:
-        pieces += (text[last:start], " " * (end - start))
-        last = end
-    return "".join((*pieces, text[last:])) if pieces else text

@@ -173,7 +173,7 @@ class AnalyzedText:
     @cached_property
     def statements(self) -> str:
         """The masked text without hashtags, separators and markup, which state nothing, at unchanged offsets."""
-        text = blank_spans(self.masked, links.hashtag_spans(self.masked))
+        text = links.blank_spans(self.masked, links.hashtag_spans(self.masked))
         return _NO_STATEMENT.sub(lambda match: _LETTER.sub(" ", match[0]), text)
 
     @cached_property
@@ -182,16 +182,6 @@ class AnalyzedText:
         if self.format is not Format.THREAD:
             return [(0, self.text)]
         return list(_split_parts(self.text))
-
-
-def blank_spans(text: str, spans: Iterable[links.Span]) -> str:
-    """Return `text` with every character of the spans replaced by a space, so that all offsets stay valid."""
-    pieces: list[str] = []
-    last = 0
-    for start, end in spans:
-        pieces += (text[last:start], " " * (end - start))
-        last = end
-    return "".join((*pieces, text[last:]))
 
 
 class SourceText:

@@ -8,7 +8,6 @@ from copydesk.drafting.rules.analyzed_text import (
     AnalyzedText,
     SourceText,
     analyze_source,
-    blank_spans,
     find_numbers,
     ngrams,
     own_sections,
@@ -104,7 +103,7 @@ def _contains(text: str, source: SourceText) -> bool:
 def _name(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleMatch]:
     source = analyze_source(context.source)
     # Hashtags are the draft's own.
-    own_text = blank_spans(analyzed.own_text, links.hashtag_spans(analyzed.own_text))
+    own_text = links.blank_spans(analyzed.own_text, links.hashtag_spans(analyzed.own_text))
     for match in _NAME.finditer(own_text):
         name = match[0]
         if _starts_sentence(own_text, match.start()):
