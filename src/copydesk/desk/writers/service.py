@@ -17,7 +17,15 @@ from copydesk.desk.writers.open_writer import (
     secret_prefix,
     write_recorded,
 )
-from copydesk.errors import ConflictError, CopydeskError, CredentialsError, FieldError, InvalidError, NotFoundError
+from copydesk.errors import (
+    ConflictError,
+    CopydeskError,
+    CredentialsError,
+    FieldError,
+    InvalidError,
+    NotFoundError,
+    StoreError,
+)
 from copydesk.model.token import Scope
 from copydesk.model.writer import (
     MAX_WRITERS,
@@ -64,8 +72,8 @@ class WriterSettings:
     async def add(self, values: NewEndpoint | Mapping[str, object], key: str = "") -> WriterInfo:
         """Add an endpoint, or replace the one of the same name, and return it. It is not asked before it is chosen.
 
-        The key is stored in the vault. Raise InvalidError with every invalid field, or CredentialsError; nothing is
-        added then.
+        The key is stored in the vault. Raise InvalidError with every invalid field, ConflictError if there are
+        MAX_WRITERS already, or CredentialsError; nothing is added or replaced then.
         """
         from copydesk.drafting.model_writer.endpoints import normalize_url  # noqa: PLC0415 - brings in httpx
 
@@ -75,17 +83,39 @@ class WriterSettings:
         if len(key) > MAX_KEY_LENGTH or not (key.isascii() and key.isprintable()):
             raise InvalidError(FieldError("key", "has a character that no key has; copy it again"))
         endpoint = Endpoint(**msgspec.structs.asdict(request) | {"base_url": base_url, "has_key": bool(key)})
-        found = await self._ctx.read(stored.list_all)
-        old = next((entry.endpoint for entry in found if entry.endpoint.name == endpoint.name), None)
-        if old is None and len(found) >= MAX_WRITERS:
-            raise ConflictError(f"There are {MAX_WRITERS} writers already; nothing changed.")
+        # Before the key is stored, so that a refused endpoint leaves none.
+        old = await self._ctx.read(_find_replaced, endpoint.name)
+        vault_name = secret_name(endpoint, self._ctx.user)
+        old_secrets = None
         if key:
+            if old is not None and old.has_key:
+                old_secrets = await self._ctx.vault.load(vault_name)
             # First: without its key the endpoint could only fail.
-            await self._ctx.vault.save(secret_name(endpoint, self._ctx.user), {KEY: key})
-        await self._ctx.write_durable(stored.save, endpoint, self._ctx.clock())
+            await self._ctx.vault.save(vault_name, {KEY: key})
+        try:
+            await self._ctx.write_durable(_save, endpoint, self._ctx.clock())
+        except CopydeskError:
+            # A server that was lost while it committed may have stored the endpoint.
+            if key and (old == endpoint or await self._is_missing(endpoint)):
+                await self._restore_secrets(vault_name, old_secrets)
+            raise
         if old is not None and old.has_key and (not key or old.base_url != endpoint.base_url):
             await self._ctx.vault.remove(secret_name(old, self._ctx.user))
         return await self.get(endpoint.name)
+
+    async def _is_missing(self, endpoint: Endpoint) -> bool:
+        """Return True if this endpoint is not stored; False also if that cannot be read."""
+        try:
+            found = await self._ctx.read(stored.list_all)
+        except StoreError:
+            return False
+        return endpoint not in [entry.endpoint for entry in found]
+
+    async def _restore_secrets(self, vault_name: str, secrets: Mapping[str, str] | None) -> None:
+        if secrets is None:
+            await self._ctx.vault.remove(vault_name)
+        else:
+            await self._ctx.vault.save(vault_name, secrets)
 
     @needs(Scope.REVIEW)
     @operation
@@ -212,6 +242,19 @@ def _load_all(
         stored.list_all(conn, user_id),
         stored.load_spending(conn, user_id, now),
     )
+
+
+def _find_replaced(conn: Transaction, user_id: str, name: str) -> Endpoint | None:
+    """Return the endpoint that a new one of this name replaces. Raise ConflictError if there is no room for another."""
+    found = {entry.endpoint.name: entry.endpoint for entry in stored.list_all(conn, user_id)}
+    if name not in found and len(found) >= MAX_WRITERS:
+        raise ConflictError(f"There are {MAX_WRITERS} writers already; nothing changed.")
+    return found.get(name)
+
+
+def _save(conn: Transaction, user_id: str, endpoint: Endpoint, now: datetime) -> None:
+    _find_replaced(conn, user_id, endpoint.name)
+    stored.save(conn, user_id, endpoint, now)
 
 
 def _remove(conn: Transaction, user_id: str, name: str) -> None:
