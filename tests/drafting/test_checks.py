@@ -228,6 +228,7 @@ BLOG_CASES = [
     ("blog-headings", "# One\n\n# Two", "# One\n\n## Two"),
     ("blog-headings", "# One\n\n### Three", "# One\n\n## Two\n\n### Three\n\n## Two"),
     ("blog-title", "# " + "a" * 71, "# " + "a" * 70),
+    ("blog-title", "```\n# A comment\n```\n\n# " + "a" * 71, "```\n# " + "a" * 71 + "\n```\n\n# Title"),
     ("quote", "# T\n\n> We lend what people\n> use every year", "# T\n\n> We lend what people\n> use once a year"),
 ]
 

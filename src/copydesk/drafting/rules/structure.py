@@ -57,8 +57,7 @@ def _blog_words(analyzed: AnalyzedText, context: CheckContext) -> Iterator[RuleM
 
 
 def _blog_headings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
-    # A # in a fenced code block is a comment, not a heading.
-    headings = list(_HEADING.finditer(_FENCE.sub(lambda match: " " * len(match[0]), analyzed.text)))
+    headings = _find_headings(analyzed.text)
     levels = [len(match[1]) for match in headings]
     # Blog platforms take the one title from it; without one they show an untitled post.
     if levels.count(1) != 1:
@@ -69,10 +68,15 @@ def _blog_headings(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatc
 
 
 def _blog_title(analyzed: AnalyzedText, _: CheckContext) -> Iterator[RuleMatch]:
-    title = next((match for match in _HEADING.finditer(analyzed.text) if len(match[1]) == 1), None)
+    title = next((match for match in _find_headings(analyzed.text) if len(match[1]) == 1), None)
     if title and len(title[2]) > TITLE_LENGTH:
         message = f"The title has {len(title[2])} characters; search results show about {TITLE_LENGTH}."
         yield RuleMatch(INFO, message, *title.span())
+
+
+def _find_headings(text: str) -> list[re.Match[str]]:
+    # A # in a fenced code block is a comment, not a heading.
+    return list(_HEADING.finditer(_FENCE.sub(lambda match: " " * len(match[0]), text)))
 
 
 def _is_thread(context: CheckContext) -> bool:
