@@ -1,6 +1,7 @@
 """Tests for prompts: instructions in the system turn, everything from others fenced in the user turn."""
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -26,6 +27,14 @@ EXAMPLES = ("Short one.", "A longer example, " * 5, "First.\n\n---\n\nSecond.", 
 def test_source_is_named_without_the_clutter_of_its_feed() -> None:
     assert "Published by: River News\n" in source_material(make_brief(source_name="River News: Latest – RSS Feed"))
     assert "Published by" not in source_material(make_brief(source_name="", url=None, publisher=None))
+
+
+def test_date_does_not_follow_the_locale() -> None:
+    class CzechDatetime(datetime):
+        def __format__(self, _: str) -> str:
+            return "05 února 2026"
+
+    assert "Date: 5 February 2026\n" in source_material(make_brief(published=CzechDatetime(2026, 2, 5, tzinfo=UTC)))
 
 
 def test_source_is_in_the_user_turn_only() -> None:

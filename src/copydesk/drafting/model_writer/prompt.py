@@ -8,7 +8,7 @@ answer from front to back, so the posts are written from the report either way.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from copydesk.drafting.extract.attribution import get_source_name
+from copydesk.drafting.extract.attribution import format_day, get_source_name
 from copydesk.drafting.model_writer.source_text import MAX_SOURCE_LENGTH, clean_source, fence, shorten
 from copydesk.drafting.rules.voice import DEFAULT_MAX_HASHTAGS, MAX_SPARING_EMOJI, describe_style
 from copydesk.drafting.writer import Brief
@@ -146,7 +146,7 @@ def source_material(brief: Brief) -> str:
         "Address": links.postable_url(brief.url) or "",
         "Published by": get_source_name(brief),
         "Author": brief.author or "",
-        "Date": f"{brief.published:%d %B %Y}" if brief.published else "",
+        "Date": format_day(brief.published, english=True) if brief.published else "",
         "Also reported by": ", ".join(brief.other_sources),
     }
     lines = [f"{name}: {value}" for name, text in fields.items() if (value := " ".join(clean_source(text).split()))]
