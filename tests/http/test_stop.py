@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -115,6 +115,26 @@ async def test_texts_are_written_once_the_database_can_be_read(tmp_path: Path, m
         monkeypatch.setattr(running.desks, "list_users_with_texts", fail_first(running.desks.list_users_with_texts))
         async with running.app.router.lifespan_context(running.app):
             await asyncio.gather(*running.service._tasks)
+
+    assert query_db(tmp_path, "SELECT status FROM draft") == [("pending_review",)]
+
+
+async def test_requested_text_is_written_after_an_error_of_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with run_service(tmp_path) as running:
+        generation = (await running.desks.get(running.desks.owner)).generation
+        write, errors = generation._run_workers, [StoreBusyError()]
+
+        async def write_or_fail(draft_ids: Sequence[str] | None) -> list[bool]:
+            if errors:
+                raise errors.pop()
+            return await write(draft_ids)
+
+        monkeypatch.setattr(generation, "_run_workers", write_or_fail)
+        await (await running.client()).post("/drafts", json={"prompt": "Why the harbour is open again."})
+        while tasks := running.service._tasks:
+            await asyncio.gather(*tasks)
 
     assert query_db(tmp_path, "SELECT status FROM draft") == [("pending_review",)]
 

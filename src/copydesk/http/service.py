@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,8 @@ class Service:
         self._rate_limiter = RateLimiter()
         self._monotonic = time.monotonic
         """The clock of the rate limit; tests replace it."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._resumption: asyncio.Task[object] | None = None
 
     async def respond(self, operation: Operation, request: Request, *, is_limited: bool = True) -> Response:
         """Call the operation and return its response, or a problem.
@@ -167,14 +169,26 @@ class Service:
         return call, content
 
     def _run_in_background(self, work: Callable[[], Awaitable[object]]) -> None:
-        task = asyncio.create_task(_log_failure(work))
+        async def run() -> None:
+            if not await _log_failure(work) and not self.stopping.is_set():
+                self.resume()
+
+        self._create_task(run())
+
+    def _create_task(
+        self, coro: Coroutine[object, object, object], context: Context | None = None
+    ) -> asyncio.Task[object]:
+        task = asyncio.create_task(coro, context=context)
         self._tasks.add(task)
         # The loop holds only a weak reference to a task: without the set it could be collected before it ends.
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def resume(self) -> None:
-        """Write the texts that were requested before the last stop, in the background."""
-        self._run_in_background(self._write_texts_until_none_waits)
+        """Write the texts that the last stop or an error of the database left, in the background."""
+        if self._resumption is None or self._resumption.done():
+            # A context of its own: the texts are not written on behalf of the request whose text failed.
+            self._resumption = self._create_task(_log_failure(self._write_texts_until_none_waits), Context())
 
     async def _write_texts_until_none_waits(self) -> None:
         is_left = await self._write_waiting_texts()
@@ -255,10 +269,13 @@ async def _respond_once(operation: Operation, call: Call, key: str, content: byt
     return response
 
 
-async def _log_failure(work: Callable[[], Awaitable[object]]) -> None:
+async def _log_failure(work: Callable[[], Awaitable[object]]) -> bool:
+    """Run `work` and log its error. Return False if that was one of the database, after which it can be repeated."""
     try:
         await work()
     except CopydeskError as error:
         log.warning("Work in the background failed: %s", error)
+        return not isinstance(error, StoreError)
     except Exception:
         log.exception("Work in the background failed.")
+    return True
