@@ -144,6 +144,17 @@ async def test_refused_scope_leaves_the_key_free(service):
     assert statuses == [403, 200]
 
 
+async def test_stale_version_leaves_the_key_free(service):
+    client = await service.client()
+    draft_id = (await client.post("/drafts", json=BODY)).json()["drafts"][0]["id"]
+    version = (await client.patch(f"/drafts/{draft_id}", json={"text": "The ferry is late."})).headers["etag"]
+    statuses = [
+        (await client.patch(f"/drafts/{draft_id}", json=BODY, headers=KEY | {"If-Match": tag})).status_code
+        for tag in ('"1"', version)
+    ]
+    assert statuses == [412, 200]
+
+
 async def test_unexpected_error_leaves_the_key_free(service, monkeypatch):
     client = await service.client()
     desk = await service.desks.get(service.desks.owner)

@@ -21,7 +21,7 @@ from copydesk.model.token import Scope
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
-_TRANSIENT_STATUSES = frozenset({400, 401, 403, 408, 413, 415, 429})
+_TRANSIENT_STATUSES = frozenset({400, 401, 403, 408, 412, 413, 415, 429})
 """Statuses that say nothing about the operation: another attempt may get another response."""
 _STRING = re.compile(r'"((?:[^"\\]|\\["\\])*)"')
 """A string of RFC 9651."""
