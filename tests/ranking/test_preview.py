@@ -25,7 +25,8 @@ THREE_DAYS = timedelta(days=3)
 
 
 def variant(*items, interests=()):
-    return Variant(ScoringContext(interests=interests), group_into_stories(items), 10)
+    aggregators = ("hackernews",)
+    return Variant(ScoringContext(interests=interests), group_into_stories(items, aggregators), 10, aggregators)
 
 
 def test_day_ranks_only_what_was_published_by_then():
@@ -45,6 +46,18 @@ def test_later_item_of_a_story_is_not_known_before():
     items = [make_item("One", id="a", story="s", hours=30), make_item("Two", id="b", story="s", hours=2, source="s2")]
     yesterday, today = rank_days(variant(*items), day_ends(NOW, 2), THREE_DAYS)
     assert yesterday.order == today.order == ("s",)
+
+
+@pytest.mark.parametrize(("type", "text"), [("rss", ""), ("hackernews", "Long. " * 60)])
+def test_lead_is_chosen_among_what_was_published_by_then(type, text):
+    items = [
+        make_item("One", id="a", story="s", hours=40, type=type, text=text),
+        make_item("Two", id="b", story="s", hours=30, source="s2", text="Long. " * 30),
+        make_item("Three", id="c", story="s", hours=2, source="s3", text="Long. " * 90),
+        make_item("Other", id="other", hours=35, source="s4"),
+    ]
+    yesterday, _ = rank_by_recency(variant(*items), day_ends(NOW, 2), THREE_DAYS)
+    assert yesterday.order == ("s", "other")
 
 
 def test_dropped_story_has_its_reason():

@@ -249,7 +249,7 @@ def _preview(
     before, after = (
         _replay(stored, inputs, chosen, compiled, days, now) for chosen, compiled in zip(options, rules, strict=True)
     )
-    unfiltered = Variant(before.variant.context, group_into_stories(stored, _AGGREGATORS), 0)
+    unfiltered = Variant(before.variant.context, group_into_stories(stored, _AGGREGATORS), 0, _AGGREGATORS)
     stories = {story.story_id: story for story in unfiltered.stories}
     gained = [story_id for story_id in after.drafted if story_id not in before.drafted]
     lost = [story_id for story_id in before.drafted if story_id not in after.drafted]
@@ -284,6 +284,7 @@ def _replay(
         ranking_context(inputs._replace(sources=options.sources), settings),
         group_into_stories([item for item in stored if item.id not in rejected], _AGGREGATORS),
         settings.pipeline.max_drafts,
+        _AGGREGATORS,
     )
     rankings = rank_days(variant, days, timedelta(hours=settings.pipeline.max_age_hours))
     return _Replay(variant, rejected, rankings, pick_drafts(rankings, variant.max_drafts))

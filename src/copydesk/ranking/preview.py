@@ -12,7 +12,7 @@ from typing import NamedTuple
 from copydesk.model.ranking_preview import Hits
 from copydesk.ranking.rank import rank
 from copydesk.ranking.score import ScoringContext
-from copydesk.ranking.stories import Candidate
+from copydesk.ranking.stories import Candidate, build_candidate
 
 DAY = timedelta(days=1)
 _Z = 1.96
@@ -27,6 +27,19 @@ class Variant(NamedTuple):
     """The stories of the items that pass the filters."""
     max_drafts: int
     """Drafts a day."""
+    aggregators: Collection[str] = ()
+    """The source types whose items point to articles elsewhere."""
+
+    def stories_at(self, at: datetime, max_age: timedelta) -> list[Candidate]:
+        """Return the stories with the items that were published by then, without those that had none recent enough."""
+        stories = []
+        for story in self.stories:
+            published = [item for item in story.items if at - max_age < item.published <= at]
+            if len(published) == len(story.items):
+                stories.append(story)
+            elif published:
+                stories.append(build_candidate(story.story_id, published, self.aggregators))
+        return stories
 
 
 class ApprovedStory(NamedTuple):
@@ -53,19 +66,10 @@ def rank_days(variant: Variant, days: Iterable[datetime], max_age: timedelta) ->
     """Rank the stories as they were at each of the given times."""
     rankings = []
     for at in days:
-        current = [candidate for story in variant.stories if (candidate := _as_of(story, at, max_age)) is not None]
-        ranking = rank(current, variant.context, at)
+        ranking = rank(variant.stories_at(at, max_age), variant.context, at)
         dropped = {entry.story.story_id: entry.reason for entry in ranking.dropped}
         rankings.append(DayRanking(at, tuple(story.story_id for story in ranking.ranked), dropped))
     return tuple(rankings)
-
-
-def _as_of(story: Candidate, at: datetime, max_age: timedelta) -> Candidate | None:
-    """Return the story with the items that were published by then, None if there were none recent enough."""
-    if all(at - max_age < item.published <= at for item in story.items):
-        return story
-    published = tuple(item for item in story.items if at - max_age < item.published <= at)
-    return Candidate(story_id=story.story_id, lead=published[0], items=published) if published else None
 
 
 def pick_drafts(rankings: Iterable[DayRanking], max_drafts: int) -> dict[str, datetime]:
@@ -90,8 +94,9 @@ def rank_by_recency(variant: Variant, days: Iterable[datetime], max_age: timedel
     """Rank the stories of each day by their date alone, newest first."""
     rankings = []
     for at in days:
-        current = [candidate for story in variant.stories if (candidate := _as_of(story, at, max_age)) is not None]
-        newest_first = sorted(current, key=lambda story: (-story.lead.published.timestamp(), story.story_id))
+        newest_first = sorted(
+            variant.stories_at(at, max_age), key=lambda story: (-story.lead.published.timestamp(), story.story_id)
+        )
         rankings.append(DayRanking(at, tuple(story.story_id for story in newest_first), {}))
     return tuple(rankings)
 
