@@ -5,7 +5,8 @@ import json
 import pytest
 
 from cli_runner import assert_one_line_error, run_in_process
-from copydesk.desk.context import _LazyTransport
+from copydesk.desk.context import DeskContext, _LazyTransport
+from copydesk.desk.voice import Voices
 from fake_pds import DID, PASSWORD, FakePds
 
 PLAIN_CREDENTIALS = {"copydesk_secrets__keyring": "false", "copydesk_secrets__plain": "true"}
@@ -186,3 +187,17 @@ def test_posts_of_an_account_are_not_saved_unconfirmed(tmp_path, bluesky):
     assert result.code != 0
     assert "Another post of mine." in result.err
     assert run_json(tmp_path, "show")["examples"] == []
+
+
+def test_added_example_keeps_that_of_another_process(tmp_path, monkeypatch):
+    created = json.loads(run_in_process(tmp_path, "draft", "new", "My own words.", "--json").out)
+    write = DeskContext.write_durable
+
+    async def write_after_other(ctx, *args, **kwargs):
+        monkeypatch.setattr(DeskContext, "write_durable", write)
+        await Voices(ctx).update({"examples": ["Of another process."]})
+        return await write(ctx, *args, **kwargs)
+
+    monkeypatch.setattr(DeskContext, "write_durable", write_after_other)
+    run_json(tmp_path, "examples", "--add", created["drafts"][0]["id"])
+    assert run_json(tmp_path, "show")["examples"] == ["Of another process.", "My own words."]

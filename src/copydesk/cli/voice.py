@@ -215,7 +215,7 @@ def examples(context: Context, *, draft_ids: tuple[str, ...], as_json: bool) -> 
     async def work(desk: "Desk") -> tuple[tuple[ExampleSuggestion, ...], dict[str, str]]:
         if draft_ids:
             texts = [(await desk.drafts.get(draft_id)).text for draft_id in draft_ids]
-            await desk.voice.update({"examples": [*(await desk.voice.get()).examples, *texts]})
+            await desk.voice.add_examples(texts)
         suggestions = await desk.voice.suggest_examples()
         return suggestions, await desk.ids.shorten(IdKind.DRAFT, [found.draft_id for found in suggestions])
 

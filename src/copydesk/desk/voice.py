@@ -69,6 +69,12 @@ class Voices:
         """
         return await self._ctx.write_durable(_update, changes, self._ctx.clock(), merge_formats=merge_formats)
 
+    @needs(Scope.REVIEW)
+    @operation
+    async def add_examples(self, texts: Sequence[str]) -> VoiceProfile:
+        """Add texts to the examples, and return the profile. Raise InvalidError if one is invalid or has no room."""
+        return await self._ctx.write_durable(_append_examples, tuple(texts), self._ctx.clock())
+
     @operation
     async def preview(
         self, changes: ChangeVoice | Mapping[str, object], format: Format, item_id: str = ""
@@ -165,8 +171,13 @@ def _add_examples(conn: Transaction, user_id: str, posts: tuple[str, ...], now: 
     new = _new_examples(profile, posts)
     examples = (*profile.examples, *new)
     if new:
-        _update(conn, user_id, {"examples": list(examples)}, now, merge_formats=False)
+        _append_examples(conn, user_id, new, now)
     return ImportedPosts(found=len(posts), added=len(new), examples=examples)
+
+
+def _append_examples(conn: Transaction, user_id: str, texts: tuple[str, ...], now: datetime) -> VoiceProfile:
+    profile = users.load_voice(conn, user_id) or empty_profile(user_id)
+    return _update(conn, user_id, {"examples": [*profile.examples, *texts]}, now, merge_formats=False)
 
 
 def _suggest_examples(conn: Transaction, user_id: str) -> tuple[ExampleSuggestion, ...]:
