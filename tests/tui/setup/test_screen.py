@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from copydesk.desk import Desk
 from copydesk.model.check_finding import CheckFinding, Verdict
 from copydesk.tui import browser
 from copydesk.tui.setup.pages import locations_page
+from delayed_responses import DelayedResponse, assert_stays
+from fake_model_server import FakeChatCompletions, draft_answer
 from posting_fixtures import connect_account
 from setup_driver import (
     add_sample_setup,
@@ -25,6 +29,7 @@ from setup_driver import (
 from sign_in_platforms import CODE, FakePasswordPlatform, authorize
 from x_sign_in import CLIENT_SECRETS, open_page, serve_x
 
+MODEL_TITLE = "Preview: short, test-model-2026-01-15 writer"
 X, KEYED, BROWSER = 2, 11, 10
 """Positions of the platforms in the list."""
 
@@ -353,6 +358,48 @@ async def test_chosen_model_previews_a_voice_on_request(tmp_path: Path) -> None:
         await wait_for_text(ui, "asks local what the change does.")
         await ui.press("ctrl+t")
         await wait_for_text(ui, "127.0.0.1")
+
+
+@asynccontextmanager
+async def open_voice_with_model(home: Path) -> AsyncIterator[ConsoleDriver]:
+    """Open the voice form with a language model chosen, and wait for the first sample."""
+
+    async def choose_model(desk: Desk) -> None:
+        await add_sample_setup(desk)
+        await desk.writers.add({"name": "gpt", "model": "m", "baseUrl": "https://models.example/v1"}, "sk-01234")
+        await desk.writers.use(["gpt"])
+
+    server = FakeChatCompletions(draft_answer("The library of Elmbrook lends tools."))
+    async with open_setup(home, choose_model, transport=server) as ui:
+        await ui.press("j", "e")
+        await wait_for_text(ui, "asks gpt what the change does.")
+        yield ui
+
+
+async def test_typing_keeps_what_the_model_wrote(tmp_path: Path) -> None:
+    async with open_voice_with_model(tmp_path) as ui:
+        answer = DelayedResponse(ui.app.desk.voice, "compare")
+        await ui.pilot.press("ctrl+t")
+        await answer.wait_until_called()
+        await type_answer(ui, "More. ")
+        await wait_for_prompt(ui, "Preview: short, offline writer")
+        assert "Asking gpt for drafts of recent items…" in ui.text
+        answer.released.set()
+        await wait_for_text(ui, MODEL_TITLE)
+        await type_text(ui, "And more. ")
+        await assert_stays(ui, lambda: MODEL_TITLE in ui.text)
+        assert "Preview: short, offline writer" in ui.text
+
+
+async def test_model_is_asked_while_a_sample_is_written(tmp_path: Path) -> None:
+    async with open_voice_with_model(tmp_path) as ui:
+        sample = DelayedResponse(ui.app.desk.voice, "preview")
+        await type_answer(ui, "More. ")
+        await sample.wait_until_called()
+        await ui.pilot.press("ctrl+t")
+        await wait_for_prompt(ui, MODEL_TITLE)
+        sample.released.set()
+        await ui.wait()
 
 
 async def test_preview_explains_missing_hashtags(tmp_path: Path) -> None:

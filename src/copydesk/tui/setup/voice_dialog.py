@@ -193,6 +193,13 @@ class SampleRequest(NamedTuple):
     """`VoiceDialog._edit_id` at the time of the request: a sample of an earlier edit is dropped."""
 
 
+class Sample(NamedTuple):
+    """A sample as it is shown."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
 class VoiceDialog(AutosavedForm, inherit_bindings=False):
     """The voice form: Ctrl+S saves, Esc leaves. Returns True if the voice was saved."""
 
@@ -233,6 +240,12 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         self._format = Format.SHORT
         self._sample_timer: Timer | None = None
         self._samples = Coalescer(self._write_sample)
+        # Apart from the others: they would replace a request to a language model that waits, or wait for its answer.
+        self._model_samples = Coalescer(self._write_sample)
+        self._model_sample: Sample | None = None
+        """What a language model was asked for last; shown until another one is asked for."""
+        self._typed_sample: Sample | None = None
+        """The offline writer's sample of what was typed since."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="voice"):
@@ -279,6 +292,7 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
     def _load(self, request: VoiceSession) -> None:
         self.set_editable(editable=True)
         self._voice = request.voice
+        self._model_sample = self._typed_sample = None
         values = request.restored or voice_fields(request.voice)
         for name in labels.VOICE_FIELDS:
             self.query_one(f"#{name}", SafeTextArea).load_text(getattr(values, name))
@@ -353,7 +367,8 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
     def _request_sample(self, writer: str = OFFLINE) -> None:
         if self.app.desk is not None:
             request = SampleRequest(self.app.desk, self._changes, self._format, writer, self._edit_id)
-            self.app.run_desk_task(lambda _: self._samples.submit(request))
+            samples = self._samples if writer == OFFLINE else self._model_samples
+            self.app.run_desk_task(lambda _: samples.submit(request))
 
     async def _write_sample(self, request: SampleRequest) -> None:
         voice, changes, kind = request.desk.voice, request.changes, request.format
@@ -369,19 +384,31 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
 
     @on(SampleReady)
     def _show_sample(self, message: SampleReady) -> None:
-        kind = message.request.format
-        # Samples for an earlier edit or for another format arrive too late.
-        if message.request.edit_id != self._edit_id or kind is not self._format:
+        request = message.request
+        # Samples for an earlier edit or for another format arrive too late; what a model wrote was paid for.
+        if request.edit_id != self._edit_id or (request.writer == OFFLINE and request.format is not self._format):
             return
         if message.error is None:
             written = message.sample or next(iter(message.compared), None)
-            name = written.writer if written else message.request.writer
-            set_title(self.sample_pane, labels.voice_preview_title(labels.FORMAT_NAMES[kind], clean(name)))
-            self.sample_pane.show_more(self._sample_blocks(message))
+            sample = Sample(_sample_title(request, written), self._sample_blocks(message))
         else:
             # The title may still name the format of an earlier sample.
-            set_title(self.sample_pane, labels.VOICE_PREVIEW)
-            self.sample_pane.show([paragraph(clean(describe_refusal(message.error, self.label_of)), "warn")])
+            refusal = clean(describe_refusal(message.error, self.label_of))
+            sample = Sample(labels.VOICE_PREVIEW, [paragraph(refusal, "warn")])
+        if request.writer == OFFLINE:
+            self._typed_sample = sample
+        else:
+            self._model_sample = sample
+        self._show_samples()
+
+    def _show_samples(self) -> None:
+        """Show what the language model wrote, and below it the sample of what was typed since."""
+        first, *others = [sample for sample in (self._model_sample, self._typed_sample) if sample is not None]
+        blocks = [*first.blocks]
+        for sample in others:
+            blocks += [paragraph(), paragraph(sample.title, "strong"), *sample.blocks]
+        set_title(self.sample_pane, first.title)
+        self.sample_pane.show_more(blocks)
 
     def _sample_blocks(self, message: SampleReady) -> list[Block]:
         blocks = voice_sample_page(message.sample) if message.sample else []
@@ -401,7 +428,9 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         if self._sample_timer is not None:
             self._sample_timer.stop()
         if self._writer != OFFLINE:
-            self.sample_pane.show([paragraph(labels.voice_preview_waits(clean(self._writer)), "dim")])
+            waits = paragraph(labels.voice_preview_waits(clean(self._writer)), "dim")
+            self._model_sample, self._typed_sample = Sample(labels.VOICE_PREVIEW, [waits]), None
+            self._show_samples()
         self._request_sample(self._writer)
 
     async def action_save(self) -> None:
@@ -433,6 +462,11 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         request, self._request = self._request, None
         if request is not None:
             await request.discard()
+
+
+def _sample_title(request: SampleRequest, written: VoicePreview | VoiceComparison | None) -> str:
+    writer = written.writer if written else request.writer
+    return labels.voice_preview_title(labels.FORMAT_NAMES[request.format], clean(writer))
 
 
 class ImportDialog(Dialog[bool], inherit_bindings=False):
