@@ -91,3 +91,13 @@ def test_comparison_names_the_best():
 
 def test_variants_that_share_the_best_value_have_even_chances():
     assert [estimate.p_best for estimate in compare([[0.0, 2.0], [0.0, 1.0]])] == [0.75, 0.25]
+
+
+def test_lift_is_unknown_if_the_control_may_be_zero():
+    control, other = compare([[0.0, 1.0] * 20, [1.0, 2.0] * 20])
+    assert (control.lift_low, control.lift_high, other.lift_low, other.lift_high) == (None,) * 4
+
+
+def test_lift_does_not_depend_on_a_rare_control_of_zero():
+    _, other = compare([[0.0] + [1.0] * 99, [2.0] * 100])
+    assert (other.lift_low, other.lift_high) == (1, 1)

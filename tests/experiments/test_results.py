@@ -96,6 +96,12 @@ def test_rates_are_hidden_below_ten_posts():
     assert None not in (*shown, ten.interactions_per_post)
 
 
+def test_lift_over_no_interactions_is_unknown():
+    (_, b) = evaluate(publish_both(20, {"a": 0, "b": 12}, impressions=None), metric=Metric.ENGAGEMENT).arms
+    assert b.estimate is not None
+    assert (b.estimate.lift, b.estimate.lift_low, b.estimate.lift_high) == (None, None, None)
+
+
 def test_rates_are_over_decided_drafts():
     drafts = [reviewed("a", number, 0.25 if number < 8 else 0.0, accepted=number < 16) for number in range(20)]
     (a, _) = evaluate(drafts).arms

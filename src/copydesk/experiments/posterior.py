@@ -8,7 +8,7 @@ nothing has to converge, and the result is the same each time.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import exp, expm1, lgamma, log, log1p, sqrt
+from math import exp, expm1, inf, lgamma, log, log1p, sqrt
 from random import Random
 from typing import NamedTuple
 
@@ -32,9 +32,9 @@ class MeanEstimate(NamedTuple):
     mean: float
     low: float
     high: float
-    lift_low: float
-    lift_high: float
-    """Interval of the ratio to the first variant's mean, less one."""
+    lift_low: float | None
+    lift_high: float | None
+    """Interval of the ratio to the first variant's mean, less one; None if that mean may be 0."""
     p_best: float
     expected_loss: float
     """Expected distance from the best mean if this variant is chosen."""
@@ -94,9 +94,7 @@ def compare(samples: Sequence[Sequence[float]], *, lower_is_better: bool = False
 def _estimate(draws: Sequence[float], control: Sequence[float], best: Sequence[tuple[float, int]]) -> MeanEstimate:
     """Return the estimate from a variant's draws; `best` has the best value of each draw, and how many have it."""
     low, high = credible_interval(draws)
-    # Draw by draw: the interval of a ratio does not follow from the intervals of both means.
-    lifts = [value / max(base, 1e-9) - 1 for value, base in zip(draws, control, strict=True)]
-    lift_low, lift_high = credible_interval(lifts)
+    lift_low, lift_high = _lift_interval(draws, control)
     return MeanEstimate(
         mean=sum(draws) / len(draws),
         low=low,
@@ -107,6 +105,14 @@ def _estimate(draws: Sequence[float], control: Sequence[float], best: Sequence[t
         p_best=sum((value == top) / count for value, (top, count) in zip(draws, best, strict=True)) / len(draws),
         expected_loss=sum(abs(top - value) for value, (top, _) in zip(draws, best, strict=True)) / len(draws),
     )
+
+
+def _lift_interval(draws: Sequence[float], control: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
+    # With more draws at 0 than an interval leaves out, the ratio has no upper bound.
+    if credible_interval(control)[0] <= 0:
+        return None, None
+    # Draw by draw: the interval of a ratio does not follow from the intervals of both means.
+    return credible_interval([value / base - 1 if base else inf for value, base in zip(draws, control, strict=True)])
 
 
 def credible_interval(draws: Sequence[float]) -> tuple[float, float]:

@@ -253,7 +253,7 @@ def _list_estimates(analysis: ComparisonAnalysis) -> list[Estimate]:
             value=estimate.mean,
             low=estimate.low,
             high=estimate.high,
-            lift=estimate.mean / control - 1 if control else 0.0,
+            lift=estimate.mean / control - 1 if estimate.lift_low is not None else None,
             lift_low=estimate.lift_low,
             lift_high=estimate.lift_high,
             p_best=estimate.p_best,

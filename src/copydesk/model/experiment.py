@@ -162,15 +162,15 @@ class ChangeExperiment(Struct, frozen=True, forbid_unknown_fields=True):
 class Estimate(Struct, frozen=True):
     """The estimate of one variant for the metric of the experiment, from the posts of the last comparison.
 
-    Intervals are 95 % credible intervals. Lifts are ratios to the control, less one.
+    Intervals are 95 % credible intervals. Lifts are ratios to the control, less one; None if the control may be 0.
     """
 
     value: float
     low: float
     high: float
-    lift: float
-    lift_low: float
-    lift_high: float
+    lift: float | None
+    lift_low: float | None
+    lift_high: float | None
     p_best: float
     """Probability that it is the best variant."""
     expected_loss: float
