@@ -100,7 +100,7 @@ async def test_footers_dim_keys_of_a_row_where_there_is_none(tmp_path: Path) -> 
         assert faint_words(ui) == "t test D remove"
         # The ranking.
         await ui.press("j", "j")
-        assert faint_words(ui) == "D remove"
+        assert faint_words(ui) == "D reset"
         # The rules.
         await ui.press("j")
         assert faint_words(ui) == "e edit"
@@ -110,15 +110,16 @@ async def test_footer_of_setup_has_only_keys_of_the_section(tmp_path: Path) -> N
     async with open_setup(tmp_path, add_sample_setup, size=(80, 24)) as ui:
         footers = []
         for _ in Section:
-            footers.append([word for word in ("edit", "test", "remove") if f" {word} " in ui.lines[-1]])
+            words = ("edit", "test", "remove", "forget", "reset")
+            footers.append([word for word in words if f" {word} " in ui.lines[-1]])
             await ui.press("j")
     assert footers == [
         ["test", "remove"],  # accounts
         ["edit"],  # voice
-        ["remove"],  # learning
+        ["forget"],  # learning
         ["edit", "test", "remove"],  # writer
         ["edit"],  # time zone
-        ["edit", "remove"],  # ranking
+        ["edit", "reset"],  # ranking
         ["edit"],  # rules
         [],  # files
     ]
