@@ -2699,6 +2699,10 @@ def rule_made(term: str) -> str:
     return f"Rule made for “{term}”."
 
 
+def ambiguous_rule(names: Sequence[str]) -> str:
+    return f"is ambiguous: {' or '.join(names)}"
+
+
 def rule_changed(term: str) -> str:
     return f"Rule for “{term}” changed."
 

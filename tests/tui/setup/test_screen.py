@@ -553,7 +553,7 @@ async def test_rule_whose_term_is_changed_stays_off(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_rules) as ui:
         await ui.press(*["j"] * 6)
         await wait_for_text(ui, "keeps out of drafts")
-        await ui.press("e", *["backspace"] * len("leverage"))
+        await ui.press("e", "ctrl+u")
         await type_text(ui, "synergy")
         await ui.press("tab")
         await type_text(ui, "synergies\n")
@@ -561,6 +561,27 @@ async def test_rule_whose_term_is_changed_stays_off(tmp_path: Path) -> None:
         async with open_setup_desk(tmp_path) as desk:
             rules = {rule.term: rule.enabled for rule in await desk.rules.list()}
     assert rules == {"synergies": False, "leverage": True}
+
+
+@pytest.mark.parametrize(("name", "left"), [("synergy (avoid)", "exclude"), ("synergy (exclude)", "avoid")])
+async def test_rules_with_the_same_term_are_told_apart(tmp_path: Path, name: str, left: str) -> None:
+    async def add_rules(desk: Desk) -> None:
+        for kind in ("avoid", "exclude"):
+            await desk.rules.add({"kind": kind, "term": "synergy"})
+
+    async with open_setup(tmp_path, add_rules) as ui:
+        await ui.press(*["j"] * 6)
+        await wait_for_text(ui, "keeps out of drafts")
+        await ui.press("e", "ctrl+u")
+        await type_text(ui, "synergy")
+        await ui.press("tab", "tab", "tab")
+        await type_text(ui, "delete\n")
+        await wait_for_text(ui, "rule is ambiguous: synergy (exclude) or synergy (avoid)")
+        await ui.press("ctrl+u")
+        await type_text(ui, f"{name}\n")
+        await wait_for_text(ui, "Rule deleted.")
+        async with open_setup_desk(tmp_path) as desk:
+            assert [rule.kind for rule in await desk.rules.list()] == [left]
 
 
 async def test_rule_is_switched_off(tmp_path: Path) -> None:

@@ -160,9 +160,7 @@ def open_rule_form(base: "DeskScreen", rules: Sequence[Rule], callback: Callable
     newest = rules[0]
 
     async def submit(desk: "Desk", values: Mapping[str, str]) -> str:
-        rule = next((rule for rule in rules if rule.term == values["rule"]), None)
-        if rule is None:
-            raise NotFoundError(f"No rule for {values['rule']!r}.")
+        rule = _find_rule(rules, values["rule"])
         state = values["state"] or (ON if rule.enabled else OFF)
         if state not in {ON, OFF, DELETE}:
             raise InvalidError(FieldError("state", labels.RULE_STATE_HINT))
@@ -173,10 +171,25 @@ def open_rule_form(base: "DeskScreen", rules: Sequence[Rule], callback: Callable
         return labels.rule_changed((await desk.rules.change(rule.id, request)).term)
 
     fields = (
-        Field("rule", labels.FIELD_RULE, value=newest.term, suggestions=[rule.term for rule in rules]),
+        Field("rule", labels.FIELD_RULE, value=rule_name(newest), suggestions=[rule_name(rule) for rule in rules]),
         Field("term", labels.FIELD_TERM, placeholder=newest.term),
         Field("kind", labels.FIELD_KIND, placeholder=newest.kind, suggestions=list(RuleKind)),
         Field("state", labels.FIELD_STATE, placeholder=ON if newest.enabled else OFF, suggestions=(ON, OFF, DELETE)),
     )
     hint = f"{labels.RULE_STATE_HINT} {labels.RULE_KIND_HINT}"
     base.app.push_if_current(base, FieldsDialog(labels.RULE_FORM, fields, submit, hint=hint), callback)
+
+
+def rule_name(rule: Rule) -> str:
+    """Return what the form calls a rule: an exclude rule and an avoid rule may have the same term."""
+    return f"{rule.term} ({rule.kind})"
+
+
+def _find_rule(rules: Sequence[Rule], name: str) -> Rule:
+    """Return the rule with this name or term. Raise NotFoundError, or InvalidError if two rules have the term."""
+    found = [rule for rule in rules if name in {rule.term, rule_name(rule)}]
+    if not found:
+        raise NotFoundError(f"No rule for {name!r}.")
+    if len(found) > 1:
+        raise InvalidError(FieldError("rule", labels.ambiguous_rule([rule_name(rule) for rule in found])))
+    return found[0]
