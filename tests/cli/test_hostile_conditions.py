@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from stat import S_IMODE
 from threading import Thread
 from typing import Any
 
@@ -62,6 +63,26 @@ def test_exit_code_stays_if_errors_cannot_be_written(tmp_path: Path) -> None:
 def test_export_to_full_disk_is_not_reported_as_exported(tmp_path: Path, command: str) -> None:
     code, _, err = run_with_streams(tmp_path, command, "export", "/dev/full")
     assert (code, err) == (1, "Error: Cannot write the output: no space left on device.\n")
+
+
+@pytest.mark.parametrize("command", ["source", "engagement"])
+def test_export_replaces_a_file_in_one_step(tmp_path: Path, command: str) -> None:
+    file = tmp_path / "exports" / "file"
+    file.parent.mkdir()
+    file.write_text("before")
+    file.chmod(0o640)
+    with file.open() as reader:
+        assert run_with_streams(tmp_path, command, "export", str(file))[0] == 0
+        assert reader.read() == "before"
+    assert file.read_text() == run_with_streams(tmp_path, command, "export")[1]
+    assert (S_IMODE(file.stat().st_mode), list(file.parent.iterdir())) == (0o640, [file])
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
+def test_export_to_the_device_of_standard_output_writes_to_its_file(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("w+") as output:
+        assert run_with_streams(tmp_path, "source", "export", "/dev/stdout", stdout=output)[0] == 0
+        assert output.read().startswith("<?xml")
 
 
 def test_gone_reader_ends_the_command_silently(tmp_path: Path) -> None:

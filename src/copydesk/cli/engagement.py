@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from io import StringIO
 from typing import IO, TYPE_CHECKING, Final
 
 import click
@@ -13,7 +14,7 @@ from copydesk.cli.command import group
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.ids import DRAFT
 from copydesk.cli.json_output import json_options, print_json
-from copydesk.cli.output import first_line, print_exported, print_table
+from copydesk.cli.output import first_line, print_table, write_export
 from copydesk.cli.paging import MAX_LIMIT, Paging, load_pages
 from copydesk.model.engagement import (
     METRICS,
@@ -134,20 +135,19 @@ def export(context: Context, *, file: IO[str], name: str | None, days: int) -> N
 
     posts = context.run(work)
     as_json = name == "json" or (name is None and str(file.name).lower().endswith(".json"))
-    if as_json:
-        file.write(json.dumps(to_json_value(posts), ensure_ascii=False, indent=2) + "\n")
-    else:
-        write_csv(file, posts)
-    print_exported(plural(len(posts), "post"), file)
+    text = json.dumps(to_json_value(posts), ensure_ascii=False, indent=2) + "\n" if as_json else _format_csv(posts)
+    write_export(text, file, plural(len(posts), "post"))
 
 
-def write_csv(file: IO[str], posts: Sequence[LivePost]) -> None:
-    """Write the posts as CSV with a header."""
-    writer = csv.writer(file, lineterminator="\n")
+def _format_csv(posts: Sequence[LivePost]) -> str:
+    """Return the posts as CSV with a header."""
+    output = StringIO()
+    writer = csv.writer(output, lineterminator="\n")
     writer.writerow(LivePost.__struct_encode_fields__)
     for post in posts:
         values = msgspec.structs.astuple(post)
         writer.writerow([_csv_cell(format_iso(value) if isinstance(value, datetime) else value) for value in values])
+    return output.getvalue()
 
 
 def _csv_cell(value: object) -> object:

@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
+from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self, TextIO
 
@@ -75,12 +76,36 @@ def _truncate(text: str, available: int | None) -> str:
     return set_cell_size(text, available - 1) + "…"
 
 
-def print_exported(content: str, file: IO[str]) -> None:
-    """Print what was written to a file; nothing if that is standard output."""
-    # A full disk is found when the buffer is written: before it is reported as exported.
-    file.flush()
-    if file.name not in {"-", "<stdout>"}:
+def write_export(text: str, file: IO[str], content: str) -> None:
+    """Write an export to a file, and print its `content` unless that is standard output."""
+    path, is_named = Path(file.name), file.name not in {"-", "<stdout>"}
+    if is_named and _is_replaceable(path):
+        _replace_file(path, text)
+    else:
+        file.write(text)
+        # A full disk is found when the buffer is written: before it is reported as exported.
+        file.flush()
+    if is_named:
         click.echo(f"Exported {content} to {clean(str(file.name))}.", err=True)
+
+
+def _is_replaceable(path: Path) -> bool:
+    # A link may lead to an open file, as /dev/stdout does: that is written to, like devices and pipes.
+    return path.is_file() and not path.is_symlink() and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _replace_file(path: Path, text: str) -> None:
+    """Replace a file in one step: if the disk is full, it stays as it was."""
+    temporary = path.with_name(f".export-{os.getpid()}.new")
+    with temporary.open("x", encoding="utf-8") as output:
+        try:
+            shutil.copymode(path, temporary)
+            output.write(text)
+            output.flush()
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink()
+            raise
 
 
 def format_time(time: datetime | None, zone: tzinfo | None = None) -> str:

@@ -9,7 +9,7 @@ from copydesk.cli.command import group
 from copydesk.cli.context import Context, confirm, parse_config, pass_context, read_limited, rename_fields
 from copydesk.cli.ids import SOURCE, shorten_id
 from copydesk.cli.json_output import json_options, print_json
-from copydesk.cli.output import StageProgress, format_ago, format_time, print_exported, print_table
+from copydesk.cli.output import StageProgress, format_ago, format_time, print_table, write_export
 from copydesk.desk.catalog import SOURCE_TYPES, guess_source_type
 from copydesk.errors import InvalidError
 from copydesk.model.ids import IdKind
@@ -247,9 +247,7 @@ def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
 def export(context: Context, *, file: TextIO) -> None:
     """Export the sources as OPML."""
     document = context.run(lambda desk: desk.sources.export_opml())
-    # Only now: writing empties a file that exists.
-    file.write(document)
-    print_exported("the sources", file)
+    write_export(document, file, "the sources")
 
 
 def _print_source(found: Source) -> None:
