@@ -235,6 +235,12 @@ async def test_unusable_upload_is_refused(service, request_body, status):
     assert (response.status_code, response.headers["content-type"]) == (status, PROBLEM)
 
 
+async def test_reason_why_an_upload_cannot_be_read_ends_with_one_full_stop(service):
+    client = await service.client(Scope.DRAFT)
+    response = await client.post("/images", content=b"", headers={"Content-Type": "multipart/form-data"})
+    assert response.json()["detail"] == "The body is not multipart/form-data: Missing boundary in multipart."
+
+
 @pytest.mark.parametrize("body", [b"null", b"[]", b"1", b'"a"'])
 @pytest.mark.parametrize(
     "path", ["/drafts", "/drafts/bulk", "/pipeline", "/schedule/next", "/schedule/auto", "/sources", "/experiments"]

@@ -62,6 +62,12 @@ async def test_null_is_no_argument(service):
         assert (failed, drafts) == (False, {"drafts": [], "nextCursor": None})
 
 
+async def test_whole_number_may_have_a_decimal_point(service):
+    async with agent(service) as client:
+        failed, drafts = await call(client, "list_drafts", limit=5.0)
+        assert (failed, drafts) == (False, {"drafts": [], "nextCursor": None})
+
+
 async def test_agent_proposes_and_reads(service):
     async with agent(service) as client:
         failed, created = await call(client, "create_drafts", text="The harbour is open.")

@@ -71,7 +71,7 @@ async def read_upload(request: Request, name: str, limit: int) -> bytes:
                 raise InvalidError(FieldError(name, "is missing"))
             return await upload.read()
     except (MultiPartException, MultipartParseError, KeyError, UnicodeDecodeError) as error:
-        raise errors.bad_request(f"The body is not multipart/form-data: {error}.") from None
+        raise errors.bad_request(f"The body is not multipart/form-data: {str(error).rstrip('.')}.") from None
 
 
 @asynccontextmanager

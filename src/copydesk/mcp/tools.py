@@ -75,7 +75,7 @@ class ToolTable:
             path = path.replace("{id}", quote(str(given_id), safe="").replace(".", "%2E"))
         if operation.body is None:
             # As in a body, null is the same as leaving it out: many agents send every argument.
-            query = {name: value for name, value in rest.items() if value is not None}
+            query = {name: _to_parameter(value) for name, value in rest.items() if value is not None}
             return ToolRequest(operation.method, path, query, None, headers)
         body = rest.get(LIST_ARGUMENT) if self._body_schema(operation).get("type") == "array" else rest
         return ToolRequest(operation.method, path, {}, body, headers)
@@ -138,6 +138,11 @@ class ToolTable:
                 found[name] = self._resolve(reference)
                 waiting += _references(found[name])
         return found
+
+
+def _to_parameter(value: object) -> object:
+    """Return the value for a query. In JSON Schema 5.0 is an integer, in a query it is none."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _limit_actions(properties: Json, scope: Scope) -> None:
