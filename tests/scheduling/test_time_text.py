@@ -108,7 +108,8 @@ def test_weekday_must_match_date():
 
 
 @pytest.mark.parametrize(
-    "text", ["today 9", "2026-11-21 11:00", "2020-01-01T00:00Z", "1 jan 2020 9:00", "0001-01-02 0:00"]
+    "text",
+    ["today 9", "2026-11-21 11:00", "2020-01-01T00:00Z", "1 jan 2020 9:00", "0001-01-02 0:00", "sat 21 nov 11:00"],
 )
 def test_past_time_is_refused(text):
     with pytest.raises(InvalidError, match="is in the past"):
@@ -118,6 +119,7 @@ def test_past_time_is_refused(text):
 def test_past_time_is_allowed_on_request():
     assert parse_time("2020-01-01T00:00Z", PRAGUE, NOW, allow_past=True).at == datetime(2020, 1, 1, tzinfo=UTC)
     assert parse_time("today 9", PRAGUE, NOW, allow_past=True).wall_time.wall == "2026-11-21T09:00"
+    assert parse_time("sat 21 nov 11:00", PRAGUE, NOW, allow_past=True).wall_time.wall == "2026-11-21T11:00"
     # What is left open is still the next one.
     assert parse_time("sat 9", PRAGUE, NOW, allow_past=True).wall_time.wall == "2026-11-28T09:00"
     for text, problem in (("9999-12-30 23:59", "ten years in the future"), ("0001-01-01 0:00", "date range")):

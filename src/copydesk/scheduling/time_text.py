@@ -279,7 +279,11 @@ def _parse_month_and_day(day: str, clock: time, zone: ZoneInfo, now: datetime, f
     this_year = now.astimezone(zone).year
     # 29 February may need a search over several years.
     years = (int(match["year"]),) if match["year"] else range(this_year, this_year + _MAX_LEAP_YEAR_GAP + 1)
-    scheduled = _first_in_future(_existing_dates(years, month + 1, int(match["nth"])), clock, zone, now)
+    dates = tuple(_existing_dates(years, month + 1, int(match["nth"])))
+    # A weekday that fits the first date means that one, even if it has passed: in the next year it is on another.
+    if dates and match["weekday"] and match_name(match["weekday"], DAYS) == dates[0].isoweekday() % 7:
+        dates = dates[:1]
+    scheduled = _first_in_future(dates, clock, zone, now)
     if scheduled is not None and match["weekday"]:
         return scheduled if _matches_weekday(scheduled, match["weekday"], field) else None
     return scheduled
