@@ -45,7 +45,7 @@ def test_posts_of_bluesky() -> None:
     assert parse_posts(json.dumps({"records": records})) == (ONE,)
 
 
-@pytest.mark.parametrize("content", ["", "short", "{", '{"a": 1}', "[1, 2]", "[" * 5_000])
+@pytest.mark.parametrize("content", ["", "short", "{", '{"a": 1}', "[1, 2]", "[" * 5_000, '["\ud800"]'])
 def test_file_without_posts_is_refused(content: str) -> None:
     with pytest.raises(InvalidError, match="content"):
         parse_posts(content)

@@ -33,7 +33,7 @@ def parse_posts(content: str) -> tuple[str, ...]:
     if body.lstrip()[:1] in {"[", "{"}:
         try:
             texts = list(_find_texts(msgspec.json.decode(body), MAX_DEPTH))
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             raise InvalidError(FieldError("content", "is not valid JSON")) from None
     else:
         texts = _SEPARATOR.split(body)
