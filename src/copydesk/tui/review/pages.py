@@ -40,7 +40,7 @@ from copydesk.text.formatting import format_cost, format_relative, plural
 from copydesk.tui import labels
 from copydesk.tui.browser import is_link
 from copydesk.tui.labels import CLAIM, SEVERITY, format_date_time, source_type_label
-from copydesk.tui.layout import Block, Columns, Facts, Paragraph, Table, paragraph, progress_bar
+from copydesk.tui.layout import Block, Columns, Facts, OneLine, Paragraph, Table, paragraph, progress_bar
 from copydesk.tui.review.draft_row import worst_finding_sign
 from copydesk.tui.terminal.cells import safe_line
 
@@ -266,8 +266,6 @@ def draft_page(
         blocks += [*image_blocks(images or [ImageView(image.alt or "") for image in draft.images])]
     if previews:
         blocks += _accounts(previews)
-    if draft.proposed_images:
-        blocks += [paragraph(), *_proposed_images(draft.proposed_images)]
     if draft.items:
         blocks += [paragraph(), *_items(draft.items)]
     if draft.agent is not None:
@@ -277,6 +275,9 @@ def draft_page(
     blocks += [paragraph(), *_checks(draft.checks)]
     if draft.checks.claims:
         blocks += [paragraph(), *_claims(draft)]
+    # A decision needs the checks and claims first.
+    if draft.proposed_images:
+        blocks += [paragraph(), *_proposed_images(draft.proposed_images)]
     if draft.score is not None:
         blocks += [paragraph(), *_score(draft.score)]
     if draft.tags:
@@ -380,9 +381,8 @@ def unsaved_page(edit: "UnsavedEdit", diff: "Difference", now: datetime) -> list
 def _proposed_images(images: Sequence[DraftImage]) -> Iterator[Block]:
     """Yield two lines per proposed image: its address, and its description with what speaks against posting it."""
     for image in images:
-        yield Paragraph(
-            Content.assemble((labels.PROPOSED_IMAGE, "dim"), " ", (safe_line(image.url), "link" * is_link(image.url)))
-        )
+        url = Content.styled(safe_line(image.url), "link" * is_link(image.url))
+        yield OneLine([Content.assemble((labels.PROPOSED_IMAGE, "dim"), " ", url)])
         parts = [
             Content(f"“{safe_line(image.alt)}”") if image.alt else Content.styled(labels.NO_ALT_TEXT, "warn"),
             *([Content.styled(labels.may_need_licence(image.agency), "warn")] if image.agency else []),
