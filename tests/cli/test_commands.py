@@ -303,6 +303,13 @@ def test_doctor_reports_an_unknown_user(tmp_path):
     assert "ERROR  user      No user 'nobody'." in result.out
 
 
+def test_advice_of_the_doctor_names_the_desk_in_json_too(tmp_path):
+    run_in_process(tmp_path, "user", "add", "anna")
+    options = ("--home", str(tmp_path), "--user", "anna")
+    (sources,) = [check for check in run_json(tmp_path, *options, "doctor") if check["what"] == "sources"]
+    assert sources["advice"] == f"Add one: copydesk {' '.join(options)} source add https://example.com"
+
+
 def test_doctor_reports_problems(tmp_path, server):
     run_in_process(tmp_path, "source", "list")
     checks = run_json(tmp_path, "doctor")

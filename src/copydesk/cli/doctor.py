@@ -4,6 +4,7 @@ import asyncio
 import sys
 
 import click
+import msgspec
 
 from copydesk.cli.command import command
 from copydesk.cli.context import Context, pass_context
@@ -45,16 +46,17 @@ def doctor(context: Context, *, restore_test: bool, full: bool, as_json: bool) -
     )
     if settings:
         findings = (*findings, *check_console_files(settings, context.user))
+    findings = tuple(
+        msgspec.structs.replace(
+            finding, found=context.with_desk_options(finding.found), advice=context.with_desk_options(finding.advice)
+        )
+        for finding in findings
+    )
     if as_json:
         print_json(findings)
     else:
         rows = [
-            (
-                MARKS[finding.verdict],
-                finding.what,
-                context.with_desk_options(f"{finding.found} {finding.advice}".strip()),
-            )
-            for finding in findings
+            (MARKS[finding.verdict], finding.what, f"{finding.found} {finding.advice}".strip()) for finding in findings
         ]
         print_table(rows, empty="")
     sys.exit(1 if any(finding.verdict is Verdict.ERROR for finding in findings) else 0)
