@@ -355,6 +355,13 @@ def test_edit_opens_editor_on_terminal(tmp_path):
     assert (result.code, result.out, result.err) == (0, "", "Nothing changed.\n")
 
 
+def test_unchanged_draft_is_printed_as_json(tmp_path):
+    draft_id = create_draft(tmp_path)
+    changed = json.loads(edit_with_script(tmp_path, draft_id, "path.write_text('Edited.')", "--json").out)
+    result = edit_with_script(tmp_path, draft_id, "", "--json")
+    assert (result.code, json.loads(result.out), result.err) == (0, changed, "Nothing changed.\n")
+
+
 def test_ctrl_c_is_left_to_the_editor(tmp_path):
     draft_id = create_draft(tmp_path)
     interrupt = "import os, signal\nos.kill(os.getppid(), signal.SIGINT)\n"

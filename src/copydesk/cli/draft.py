@@ -54,6 +54,7 @@ from copydesk.model.draft import (
     ListedDraft,
     stored_image_digest,
     stored_image_url,
+    without_item,
 )
 from copydesk.model.filters import MIN_PREFIX_LENGTH
 from copydesk.model.ids import IdKind
@@ -316,6 +317,8 @@ def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, ta
         edited = _edit_in_editor(context, id, take_over=take_over)
         if edited is None:
             click.echo("Nothing changed.", err=True)
+            if as_json:
+                print_json(without_item(context.run(lambda desk: desk.drafts.get(id))))
             return
         changed, short_id = edited
     # Most statuses stay: “now approved” would read as if the edit had approved the draft.
