@@ -71,6 +71,9 @@ def test_unknown_id_is_one_line(tmp_path, args, options, start):
         (["--json"], "--source, --format, --max-drafts, --due and --json need --run-pipeline."),
         (["--user", "anna", "serve"], "The service is for all users; a token says which. Leave out --user."),
         (["--user", "anna", "restore", "desk.db"], "A backup has the desks of all users. Leave out --user."),
+        (["--user", "anna", "backup"], "A backup has the desks of all users. Leave out --user."),
+        (["--user", "anna", "backup", "--list"], "A backup has the desks of all users. Leave out --user."),
+        (["--user", "anna", "migrate", "--to", "desk.db"], "The desks of all users are copied. Leave out --user."),
         (["--run-pipeline", "doctor"], "cannot be used with `doctor`."),
         ([], "The console needs a terminal. Use --run-pipeline or a command instead."),
         (["source", "import", "/nonexistent/file"], "No such file or directory."),
@@ -165,7 +168,7 @@ def test_advice_keeps_user_that_it_names():
     assert advice("copydesk --user bert draft list") == "copydesk --sample --user bert draft list"
 
 
-@pytest.mark.parametrize("command", ["worker", "restore FILE", "serve --port 8471"])
+@pytest.mark.parametrize("command", ["worker", "restore FILE", "serve --port 8471", "backup"])
 def test_advice_names_no_user_where_that_is_refused(command):
     advice = Context(home=None, user="anna", sample=True, debug=False).with_desk_options
     assert advice(f"copydesk {command}") == f"copydesk --sample {command}"

@@ -13,6 +13,7 @@ from copydesk.model.backup import Backup, BackupContent, RestoredDesk
 from copydesk.text import clean
 from copydesk.text.formatting import plural
 
+HAS_ALL_USERS = "A backup has the desks of all users."
 _COMMANDS = {
     **dict.fromkeys(("list", "ls"), "copydesk backup --list"),
     **dict.fromkeys(("create", "new"), "copydesk backup"),
@@ -32,6 +33,7 @@ def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, a
 
     Images, settings and account credentials are not in it.
     """
+    context.refuse_user(HAS_ALL_USERS)
     if as_list:
         if file is not None or force:
             raise click.UsageError("--list cannot be used with FILE or --force.")
@@ -64,7 +66,7 @@ def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
     """
     from copydesk.desk.backups import check_backup, restore_desk  # noqa: PLC0415 - `copydesk backup --help` needs none of it
 
-    context.refuse_user("A backup has the desks of all users.")
+    context.refuse_user(HAS_ALL_USERS)
     try:
         settings = context.settings()
     except CopydeskError as error:

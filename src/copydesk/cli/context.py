@@ -46,7 +46,7 @@ _COMMAND_PATTERN = rf"\bcopydesk (?=--run-pipeline|--user |(?:{'|'.join(COMMANDS
 
 HOME_VARIABLE, USER_VARIABLE, SAMPLE_VARIABLE = "COPYDESK_HOME", "COPYDESK_USER", "COPYDESK_SAMPLE"
 """The variables that name a desk, as the options do."""
-FOR_ALL_USERS = ("restore", "serve", "worker")
+FOR_ALL_USERS = ("backup", "migrate", "restore", "serve", "worker")
 """Commands that refuse `--user`."""
 EXIT_CODES = (
     ((SettingsError, InvalidError), USAGE),
