@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from stat import S_ISREG
-from typing import Annotated, Literal, TypeVar, get_args, get_type_hints
+from typing import Annotated, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -603,7 +603,12 @@ class _SettingsFile:
                 # The line of the field that is wrong, else that of the table.
                 field = path.strip("`$.").partition("[")[0]
                 reason = f"{section}.{name}{f'.{field}' if field else ''} {_describe_problem(problem)}."
-                hint = f"Settings of a table in [{section}]: {', '.join(kind.__struct_fields__)}."
+                choices = _choices(get_type_hints(kind)[field]) if field in kind.__struct_fields__ else []
+                hint = (
+                    f"{field} takes {', '.join(choices)}."
+                    if choices
+                    else f"Settings of a table in [{section}]: {', '.join(kind.__struct_fields__)}."
+                )
                 where = (f"{section}.{name}", field) if isinstance(table, dict) else (section, name)
                 raise self._error(*where, reason, hint) from None
         return named
@@ -690,6 +695,13 @@ def _describe_problem(problem: str) -> str:
     from copydesk.type_problems import describe_type_problem  # noqa: PLC0415 - only for an error
 
     return describe_type_problem(problem)
+
+
+def _choices(hint: object) -> list[str]:
+    """Return the texts that a setting, or an entry of its list, may be; none if it is not limited to some."""
+    if get_origin(hint) is Literal:
+        return [value for value in get_args(hint) if value]
+    return [value for part in get_args(hint) for value in _choices(part)]
 
 
 def _is_price(value: object) -> bool:

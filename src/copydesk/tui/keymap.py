@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 
 from copydesk.errors import SettingsError
-from copydesk.tui.keys import KEYS, Key, KeyContext
+from copydesk.tui.keys import KEYS, Key, KeyContext, parse_key
 
 if TYPE_CHECKING:
     from copydesk.settings import Command
@@ -50,9 +50,11 @@ def apply_custom_keys(
     added = tuple(key for name, command in (commands or {}).items() for key in _command_keys(name, command, file))
     new |= {(key.id, textual_key_name(name)) for key in added for name in key.keys.split(",")}
     after += added
+    texts = (*custom.values(), *(command.key for command in (commands or {}).values()))
+    written = {textual_key_name(parse_key(name)): name.strip() for text in texts for name in text.split(",")}
     for key_name, left, right in find_conflicts(after, new):
         raise SettingsError(
-            f"{file}: {key_name} is both {left.id} ({left.description}) and {right.id} ({right.description}).",
+            f"{file}: {written[key_name]} is both {left.id} ({left.description}) and {right.id} ({right.description}).",
             hint="Give one of them another key.",
         )
     return after
@@ -92,7 +94,7 @@ def _validate(action_id: str, text: str, file: Path, keys: tuple[Key, ...]) -> N
 
 def _validate_keys(where: str, text: str, file: Path) -> None:
     for key_name in text.split(","):
-        if not _is_key(key_name.strip()):
+        if not _is_key(parse_key(key_name)):
             raise SettingsError(
                 f"{file}: {where}: {key_name.strip()!r} is no key.",
                 hint='Keys are written like "a", "A", "ctrl+a", "f5", "space", "comma"; several with commas between.',
@@ -131,7 +133,7 @@ def textual_key_name(key: str) -> str:
 
 
 def _normalize(text: str) -> str:
-    return ",".join(dict.fromkeys(key_name.strip() for key_name in text.split(",")))
+    return ",".join(dict.fromkeys(map(parse_key, text.split(","))))
 
 
 def _added_keys(old: Key, key: Key) -> Iterable[tuple[str, str]]:

@@ -371,6 +371,8 @@ _LABELS = {
     "escape": "Esc",
 }
 """The keys whose label is not their capitalized name."""
+_NAMES = {label.lower(): name for name, label in _LABELS.items()}
+"""The names of these keys by their label in lower case."""
 
 
 def bindings(context: KeyContext) -> list[BindingType]:
@@ -420,6 +422,16 @@ def _format_key(name: str) -> str:
     if "ctrl" in modifiers:
         label = label.upper() if len(label) == 1 else label
     return "+".join((*map(str.capitalize, modifiers), label))
+
+
+def parse_key(text: str) -> str:
+    """Return the name of a key that is written as its name or its label: `ctrl+s` for `Ctrl+S`, `down` for `↓`."""
+    text = text.strip()
+    *modifiers, key = text.split("+") if len(text) > 1 else [text]
+    modifiers = [modifier.lower() for modifier in modifiers]
+    # The case of a single letter matters: `a` and `A` are two keys, but not with Ctrl.
+    lower = key.lower() if len(key) > 1 or "ctrl" in modifiers else key
+    return "+".join((*modifiers, _NAMES.get(lower, lower)))
 
 
 def key_label(action_id: str) -> str:

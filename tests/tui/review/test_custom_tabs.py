@@ -257,6 +257,14 @@ def test_wrong_tab_is_refused_with_its_line(tmp_path: Path, text: str, problem: 
     assert problem in str(caught.value)
 
 
+def test_wrong_value_of_a_tab_lists_the_values(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_tabs(tmp_path, '[tabs.Bad]\nstatus = "nope"\n')
+    assert caught.value.hint == (
+        "status takes to_review, approved, scheduled, posted, missed, rejected, failed, all, archived."
+    )
+
+
 def test_each_user_has_tabs_of_their_own(tmp_path: Path) -> None:
     settings = load({}, tmp_path)
     files = {tabs_file(settings, user) for user in (None, "anna", "../anna")}

@@ -10,7 +10,7 @@ from copydesk.errors import SettingsError
 from copydesk.settings import load
 from copydesk.tui.app import Console
 from copydesk.tui.keymap import apply_custom_keys, custom_keys
-from copydesk.tui.keys import KEYS, KeyContext, format_keys
+from copydesk.tui.keys import KEYS, KeyContext, format_keys, parse_key
 from copydesk.tui.preferences import Preferences
 
 FILE = Path("settings.toml")
@@ -80,6 +80,25 @@ def test_conflict_on_one_screen_names_both_actions() -> None:
 
 def test_key_aliases_conflict() -> None:
     assert "console.help" in refusal_message(review__approve="question_mark")
+
+
+@pytest.mark.parametrize("written", ["@", "at"])
+def test_conflict_names_key_as_written(written: str) -> None:
+    assert f" {written} is both review." in refusal_message(review__approve=f"f2, {written}")
+
+
+@pytest.mark.parametrize(
+    ("printed", "name"),
+    [("Enter", "enter"), ("Ctrl+D", "ctrl+d"), ("PgDn", "pagedown"), ("Esc", "escape"), ("↓", "down"), ("G", "G")],
+)
+def test_printed_labels_are_accepted(printed: str, name: str) -> None:
+    assert parse_key(printed) == name
+    assert keys_of("jump.leave", {"jump.leave": printed}) == name
+
+
+def test_label_of_each_key_means_that_key() -> None:
+    names = {(name, label) for key in KEYS for name, label in zip(key.keys.split(","), format_keys(key), strict=True)}
+    assert {(parse_key(label), label) for _, label in names} == names
 
 
 def test_list_key_conflicts_with_its_screen() -> None:
