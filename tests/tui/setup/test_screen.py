@@ -531,6 +531,17 @@ async def test_previewed_change_that_is_not_saved_returns_to_the_form(tmp_path: 
         assert (await desk.ranking.get()).saved == ()
 
 
+async def test_ranking_form_without_a_change_closes(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_sample_setup) as ui:
+        await ui.press(*["j"] * 5, "e")
+        await wait_for_text(ui, "Separate several by commas.")
+        await ui.press("enter")
+        await ui.wait()
+        assert "Separate several by commas." not in ui.text
+        assert "Ranking preview" not in ui.text
+        assert ui.toasts == []
+
+
 async def test_saved_ranking_is_reset(tmp_path: Path) -> None:
     async def save_weight(desk: Desk) -> None:
         await desk.ranking.change({"weights": {"recency": 0.5}})

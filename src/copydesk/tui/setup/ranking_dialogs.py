@@ -61,14 +61,14 @@ class RankingPreviewDialog(Dialog[bool], inherit_bindings=False):
 def open_ranking_form(base: "DeskScreen", current: RankingProfile, values: Mapping[str, str] | None = None) -> None:
     """Open the form with the ranking as it is, or with values typed before; show what the change would do, then save.
 
-    Nothing is saved unless the preview was shown.
+    Nothing is saved unless the preview was shown. A form without a change closes without one.
     """
     previewed: list[tuple[Mapping[str, str], RankingPreview]] = []
 
     async def submit(desk: "Desk", values: Mapping[str, str]) -> str:
         request = parse_change(values, current)
         if request == ChangeRanking():
-            raise InvalidError(FieldError("ranking", labels.NO_RANKING_CHANGE))
+            return ""
         preview = await desk.ranking.preview(RankingPreviewRequest(**msgspec.structs.asdict(request)))
         previewed[:] = [(values, preview)]
         return labels.RANKING_PREVIEW_TITLE
