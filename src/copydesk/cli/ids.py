@@ -85,17 +85,15 @@ async def shorten_id(desk: "Desk", kind: IdKind, whole_id: str) -> str:
 
 async def parse_platforms(desk: "Desk", parameter: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of platforms or accounts with the platform as it is stored. Raise BadParameter if unknown."""
-    from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - only some commands need it
+    from copydesk.desk.catalog import known_platforms, normalize_platform  # noqa: PLC0415 - only some commands need it
 
-    # An account may be on a platform of a plug-in that is missing today, or on that of the sample desk.
-    known = dict.fromkeys([*PLATFORMS, *(account.details.platform for account in await desk.accounts.list())])
-    parsed = []
+    known, parsed = known_platforms(await desk.accounts.list()), []
     for name in names:
-        platform, separator, account = name.strip().partition(":")
-        if platform.lower() not in known:
+        platform = normalize_platform(name, known)
+        if platform is None:
             message = f"{name!r} is not one of {', '.join(map(repr, known))}."
             raise click.BadParameter(message, click.get_current_context(), param_hint=repr(parameter))
-        parsed.append(f"{platform.lower()}{separator}{account}")
+        parsed.append(platform)
     return tuple(parsed)
 
 

@@ -3,7 +3,30 @@
 Importing this is cheap, because the console does it before its first paint.
 """
 
+from collections.abc import Iterable, Sequence
+
 from copydesk.ingest.registry import DEFAULT_TYPE, SOURCE_TYPES, get_source_type, guess_source_type
+from copydesk.model.delivery import ConnectedAccount
 from copydesk.posting.registry import PLATFORMS
 
-__all__ = ["DEFAULT_TYPE", "PLATFORMS", "SOURCE_TYPES", "get_source_type", "guess_source_type"]
+__all__ = [
+    "DEFAULT_TYPE",
+    "PLATFORMS",
+    "SOURCE_TYPES",
+    "get_source_type",
+    "guess_source_type",
+    "known_platforms",
+    "normalize_platform",
+]
+
+
+def known_platforms(accounts: Iterable[ConnectedAccount]) -> list[str]:
+    """Return the platforms that a draft may name, given the connected accounts."""
+    # An account may be on a platform of a plug-in that is missing today, or on that of the sample desk.
+    return list(dict.fromkeys([*PLATFORMS, *(account.details.platform for account in accounts)]))
+
+
+def normalize_platform(name: str, known: Sequence[str]) -> str | None:
+    """Return the name of a platform or account with the platform as it is stored; None if that is unknown."""
+    platform, separator, account = name.strip().partition(":")
+    return f"{platform.lower()}{separator}{account}" if platform.lower() in known else None

@@ -247,6 +247,22 @@ async def test_refusal_names_fields_as_the_form_does(tmp_path: Path) -> None:
         await wait_for_text(ui, "image 1 contains a space or a control character; tag 2 takes 1 to 50")
 
 
+async def test_unknown_platform_is_refused_in_the_form(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        await type_text(ui, TEXT)
+        await ui.press("tab", "tab", "tab")
+        await type_text(ui, "Mastodon:me@one.example, blusky")
+        await ui.press("ctrl+s")
+        await wait_for_text(ui, "platform 2 takes one of bluesky, mastodon, ")
+        assert TEXT in ui.text
+        await ui.press(*["backspace"] * len(", blusky"), "ctrl+s")
+        await wait_for_text(ui, "Draft created")
+    async with open_setup_desk(tmp_path) as desk:
+        (draft,) = (await desk.drafts.list()).items
+        assert draft.target_platforms == ("mastodon:me@one.example",)
+
+
 @pytest.mark.parametrize(("user", "reviewer"), [("anna", ""), (None, "anna")])
 async def test_unsaved_text_of_somebody_else_is_not_offered(tmp_path: Path, user: str | None, reviewer: str) -> None:
     async with open_setup_desk(tmp_path) as desk:

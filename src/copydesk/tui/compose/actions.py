@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 
 from copydesk.editor import UnsavedText
+from copydesk.errors import FieldError, InvalidError
 from copydesk.model.draft import ImageSource, Status
 from copydesk.model.requests import CreatedDrafts, CreationMode
 from copydesk.text.formatting import format_relative
@@ -27,6 +28,7 @@ from copydesk.tui.compose.unsaved import COMPOSE_SCREEN, NEW_DRAFT_NAME, compose
 from copydesk.tui.dialogs.autosaved_form import AutosavedText
 from copydesk.tui.review.screen import ReviewScreen
 from copydesk.tui.runtime.key_buffer import Hold
+from copydesk.tui.sources.form_state import split_list
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -71,15 +73,30 @@ def _session(
 
 async def _create(app: "DeskApp", desk: "Desk", composed: ComposeState) -> None:
     """Create the draft. Raise CopydeskError."""
+    platforms = await _parse_platforms(desk, split_list(composed.platforms))
     # Files are stored first: a draft must not refer to an image that could not be read.
     images = [await _store_image(desk, image) for image in parse_images(composed)]
-    created = await desk.drafts.create({**build_request(composed), "images": images})
+    request = build_request(composed) | {"targetPlatforms": platforms, "images": images}
+    created = await desk.drafts.create(request)
     if created.mode is CreationMode.GENERATE:
         app.notify(labels.drafts_generating(len(created.drafts)))
         # Generating takes long: the dialog closes, and keys are not held.
         app.run_desk_task(partial(_generate, app, created))
     else:
         app.run_desk_task(partial(_apply_next_step, app, created.drafts[0].id, composed.then), hold_keys=Hold.RESULT)
+
+
+async def _parse_platforms(desk: "Desk", names: Sequence[str]) -> list[str]:
+    """Return the platforms or accounts with the platform as it is stored. Raise InvalidError with all unknown ones."""
+    from copydesk.desk.catalog import known_platforms, normalize_platform  # noqa: PLC0415 - not for the first paint
+
+    known = known_platforms(await desk.accounts.list())
+    parsed = [normalize_platform(name, known) for name in names]
+    problem = f"takes one of {', '.join(known)}"
+    unknown = [FieldError(f"targetPlatforms[{n}]", problem) for n, platform in enumerate(parsed) if platform is None]
+    if unknown:
+        raise InvalidError(*unknown)
+    return [platform for platform in parsed if platform is not None]
 
 
 async def _store_image(desk: "Desk", image: ImageInput) -> dict[str, object]:
