@@ -178,6 +178,25 @@ async def test_current_time_marker_advances(tmp_path: Path) -> None:
         assert ui.cursor == GridPosition(TODAY, Hour(10))
 
 
+@pytest.mark.parametrize(("cursor", "scroll", "move"), [("G", "scroll_home", "k"), ("g", "scroll_end", "j")])
+async def test_update_does_not_scroll_back_to_the_cursor(tmp_path: Path, cursor: str, scroll: str, move: str) -> None:
+    async with open_schedule(tmp_path, size=(80, 16)) as ui:
+        grid = ui.pane.grid
+        await ui.press(cursor)
+        getattr(grid, scroll)(animate=False)
+        await ui.wait()
+        scrolled_to = grid.scroll_offset.y
+        ui.pane.update_time()
+        await ui.wait()
+        assert grid.scroll_offset.y == scrolled_to
+        ui.app.change_count += 1
+        ui.screen._refresh_if_changed()
+        await ui.wait()
+        assert grid.scroll_offset.y == scrolled_to
+        await ui.press(move)
+        assert grid.scroll_offset.y != scrolled_to
+
+
 async def test_failed_load_keeps_week_and_shows_error(tmp_path: Path) -> None:
     async with open_schedule(tmp_path) as ui:
 

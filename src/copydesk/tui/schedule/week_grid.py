@@ -79,12 +79,18 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         entries = self.cell.entries if self.cell else ()
         return next((entry for entry in entries if entry.key == self._selected_key), entries[0] if entries else None)
 
-    def show(self, week: Week, now: datetime, cursor: GridPosition, selected_key: str = "") -> None:
-        """Show a week, with the cursor on a position in it and on the entry with the key `selected_key`."""
+    def show(
+        self, week: Week, now: datetime, cursor: GridPosition, selected_key: str = "", *, is_update: bool = False
+    ) -> None:
+        """Show a week, with the cursor on a position in it and on the entry with the key `selected_key`.
+
+        An update does not scroll to a cursor that the user has scrolled away from.
+        """
+        scrolls = not is_update or self._is_cursor_shown
         self._week, self._now, self._note, self._selected_key = week, now, (), selected_key
         legend = labels.legend(labels.STATUS[draft.status] for draft in week.drafts)
         self.legend_title.set(week_title(week, now), legend)
-        self._lay_out_at(cursor)
+        self._lay_out_at(cursor, scrolls=scrolls)
 
     def show_note(self, note: Sequence[Block]) -> None:
         """Show a note in place of the week."""
@@ -94,7 +100,7 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         self.painter.redraw()
         self.post_message(self.Moved())
 
-    def _lay_out_at(self, cursor: GridPosition) -> None:
+    def _lay_out_at(self, cursor: GridPosition, *, scrolls: bool = True) -> None:
         """Lay out as many days and hours as fit, with the cursor on this position or the nearest that is shown."""
         if self._week is None or self._now is None:
             return
@@ -103,7 +109,10 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         self.cursor = self.grid.nearest_visible(cursor)
         self.virtual_size = Size(0, len(self.grid.hours) + 1)
         self.painter.redraw()
-        self._scroll_to_cursor()
+        if scrolls:
+            self._scroll_to_cursor()
+        else:
+            self.scroll_to(y=self.scroll_offset.y, animate=False)  # clamps to the new end
         self.post_message(self.Moved())
 
     def jump_targets(self) -> list[JumpTarget]:
@@ -154,6 +163,12 @@ class WeekGrid(LineScrollView, inherit_bindings=False):
         if self.grid:
             # The first line shows the days.
             self.refresh_line(self.grid.hours.index(hour) + 1)
+
+    @property
+    def _is_cursor_shown(self) -> bool:
+        if self.grid is None or self.cursor is None:
+            return False
+        return 0 <= self.grid.hours.index(self.cursor.hour) - self.scroll_offset.y < self.drawable_size.height - 1
 
     def _scroll_to_cursor(self) -> None:
         """Scroll as far as needed to show the cursor below the line of days."""

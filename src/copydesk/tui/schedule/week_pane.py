@@ -150,9 +150,10 @@ class WeekPane(Vertical):
         # Later loads stay with this week even when the next one has begun.
         self._day = message.week.monday
         position, selected = self._target or (self._default_position(), self.entry.key if self.entry else "")
+        is_update = self._target is None and position == self.grid.cursor
         self._target = None
         self._show_clock_warning()
-        self.show(position, selected)
+        self.show(position, selected, is_update=is_update)
 
     def show_error(self, note: empty_states.Note) -> None:
         """Show, in place of the week, why it could not be loaded."""
@@ -170,10 +171,13 @@ class WeekPane(Vertical):
     def _is_in_week(self, day: date) -> bool:
         return self.week is not None and 0 <= (day - self.week.monday).days < 7
 
-    def show(self, position: GridPosition, selected: str = "") -> None:
-        """Move the cursor to `position` and select the entry with key `selected`; load another week first if needed."""
+    def show(self, position: GridPosition, selected: str = "", *, is_update: bool = False) -> None:
+        """Move the cursor to `position` and select the entry with key `selected`; load another week first if needed.
+
+        An update does not scroll to a cursor that the user has scrolled away from.
+        """
         if self.week is not None and self._is_in_week(position.day):
-            self.grid.show(self.week, self.now(), position, selected)
+            self.grid.show(self.week, self.now(), position, selected, is_update=is_update)
         else:
             # The cursor is set once the other week has been loaded.
             self._day, self._target = position.day, (position, selected)
@@ -193,7 +197,7 @@ class WeekPane(Vertical):
     def update_time(self) -> None:
         """Update the displayed time; a covered screen does it when it is shown again."""
         if self._desk_screen.is_current and self.grid.cursor:
-            self.show(self.grid.cursor, self.entry.key if self.entry else "")
+            self.show(self.grid.cursor, self.entry.key if self.entry else "", is_update=True)
 
     def _show_clock_warning(self) -> None:
         banner = self.query_one("#doubt", MessageLines)
