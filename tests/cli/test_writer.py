@@ -1,5 +1,6 @@
 """Tests for `copydesk writer` and `copydesk draft prompt`."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -7,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import CommandResult, assert_one_line_error, run_in_process
-from copydesk.desk.context import _LazyTransport
-from copydesk.errors import StoreBusyError
-from copydesk.store import writers as stored
+from copydesk.desk.context import DeskContext, _LazyTransport
 from fake_model_server import FakeChatCompletions, draft_answer, error_response
 
 ENVIRONMENT = {"copydesk_secrets__keyring": "false", "copydesk_secrets__plain": "true"}
@@ -77,11 +76,11 @@ def test_nothing_is_asked_about_a_writer_that_cannot_be_removed(run: Run, name: 
 def test_key_without_a_writer_is_deleted_without_a_question(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
-        raise StoreBusyError
+    async def be_killed(*_: object) -> None:
+        raise asyncio.CancelledError
 
     with monkeypatch.context() as patch:
-        patch.setattr(stored, "save", fail)
+        patch.setattr(DeskContext, "write_durable", be_killed)
         run(*ADD, stdin="sk-0123456789\n")
     removed = run("writer", "remove", "gpt")
     assert_one_line_error(removed, 3)
