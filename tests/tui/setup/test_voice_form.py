@@ -14,7 +14,7 @@ from copydesk.tui.setup.voice_dialog import VoiceDialog, build_voice_update, dum
 PHRASES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20).filter(
     lambda text: clean(text) == text
 )
-LINES = st.lists(PHRASES, min_size=1, max_size=3, unique=True).map("\n".join).filter(lambda text: "---" not in text)
+LINES = st.lists(PHRASES, min_size=1, max_size=3, unique=True).map("\n".join)
 SETTINGS = st.builds(
     FormatVoice,
     max_length=st.none() | st.integers(40, 5000),
@@ -60,6 +60,13 @@ def test_hidden_characters_survive_if_untouched() -> None:
     initial = voice_fields(voice)
     assert "\u202e" not in initial.style
     assert build_voice_update(voice, initial._replace(avoid="x\n\n y \n")) == {"avoid": ["x", "y"]}
+
+
+def test_line_of_hyphens_does_not_split_a_post() -> None:
+    posts = ("Before.\n---\nAfter.", "Before.\n\\---\nAfter.", "----")
+    voice = Voice(examples=posts)
+    edited = voice_fields(voice).examples + "\n---\nAnother."
+    assert build_voice_update(voice, EMPTY._replace(examples=edited)) == {"examples": [*posts, "Another."]}
 
 
 def test_instructions_of_several_lines_survive_if_untouched() -> None:

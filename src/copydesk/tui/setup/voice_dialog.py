@@ -51,6 +51,9 @@ SETTINGS = (*NUMBERS, "emoji", "link", "instructions")
 EXAMPLE_SEPARATOR = "\n---\n"
 # Three or more hyphens alone on a line.
 _SEPARATOR_LINE = re.compile(r"(?:^|\n)[^\S\n]*-{3,}[^\S\n]*(?=\n|\Z)")
+# The same with a backslash before the hyphens, as in Markdown: a line of a post.
+_UNESCAPED_LINE = re.compile(r"^([^\S\n]*)(\\*-{3,}[^\S\n]*)$", re.MULTILINE)
+_ESCAPED_LINE = re.compile(r"^([^\S\n]*)\\(\\*-{3,}[^\S\n]*)$", re.MULTILINE)
 
 _SETTING_FIELD = re.compile(r"formats\.(\w+)\.(\w+)")
 
@@ -65,7 +68,7 @@ class VoiceFields(NamedTuple):
     avoid: str
     """One word or phrase per line."""
     examples: str
-    """Posts separated by lines of hyphens."""
+    """Posts separated by lines of hyphens; a line of hyphens in a post has a backslash before it."""
     formats: Mapping[Format, FormatSettings]
     hashtag_list: str = ""
     """One hashtag per line."""
@@ -123,7 +126,9 @@ def voice_fields(voice: Voice) -> VoiceFields:
     return VoiceFields(
         style=clean_lines(voice.style),
         avoid="\n".join(clean(phrase) for phrase in voice.avoid),
-        examples=EXAMPLE_SEPARATOR.join(clean_lines(example) for example in voice.examples),
+        examples=EXAMPLE_SEPARATOR.join(
+            _UNESCAPED_LINE.sub(r"\1\\\2", clean_lines(example)) for example in voice.examples
+        ),
         formats={draft_format: _settings(voice, draft_format) for draft_format in Format},
         hashtag_list="\n".join(clean(tag) for tag in voice.hashtag_list),
     )
@@ -142,7 +147,7 @@ def build_voice_update(voice: Voice, fields: VoiceFields) -> dict[str, object]:
         request["hashtagList"] = [line.strip() for line in fields.hashtag_list.split("\n") if line.strip()]
     if fields.examples != initial.examples:
         pieces = _SEPARATOR_LINE.split(fields.examples)
-        request["examples"] = [piece.strip() for piece in pieces if piece.strip()]
+        request["examples"] = [_ESCAPED_LINE.sub(r"\1\2", piece).strip() for piece in pieces if piece.strip()]
     if fields.formats != initial.formats:
         request["formats"] = {
             kind.value: _edited_settings(_stored_settings(voice, kind), initial.formats[kind], settings)
