@@ -124,7 +124,7 @@ def test_needs_you_lists_what_is_known_and_the_answers(tmp_path, unknown):
     assert (result.code, result.err) == (0, "")
     assert [" ".join(line.split()) for line in result.out.splitlines()] == [
         "fake:you: The harbour opens.",
-        "Unknown whether it was posted. No response. Copydesk cannot check fake.",
+        "Unknown whether it was posted. No response. Copydesk cannot check Fake Social.",
         "Profile https://fake.example/you",
         f"It is there copydesk --sample delivery posted {unknown[-6:]} --url URL",
         f"Send again copydesk --sample delivery resend {unknown[-6:]}",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from copydesk.ingest.registry import DEFAULT_TYPE, SOURCE_TYPES, get_source_type, guess_source_type
 from copydesk.model.delivery import ConnectedAccount
-from copydesk.posting.registry import PLATFORMS
+from copydesk.posting.registry import PLATFORMS, platform_label
 
 __all__ = [
     "DEFAULT_TYPE",
@@ -17,6 +17,7 @@ __all__ = [
     "guess_source_type",
     "known_platforms",
     "normalize_platform",
+    "platform_label",
 ]
 
 

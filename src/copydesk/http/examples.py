@@ -368,7 +368,7 @@ _VALUES = (
                 approved=3,
                 draft_id=EXAMPLE_ID,
                 text=_TEXT,
-                known="No account for mastodon is connected: 1 due draft and 3 approved drafts cannot be posted.",
+                known="No account for Mastodon is connected: 1 due draft and 3 approved drafts cannot be posted.",
                 advice="Connect one: copydesk account connect mastodon.",
             ),
         ),

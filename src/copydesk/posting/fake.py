@@ -12,13 +12,11 @@ from typing import ClassVar
 
 import msgspec
 
-from copydesk.model.draft import Format
-from copydesk.model.platform import Limits, PlatformInfo
+from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Struct
 from copydesk.posting.platform import (
     Account,
     ConnectResult,
-    CredentialField,
     DeliveryGuarantees,
     DeliveryStep,
     Evidence,
@@ -35,6 +33,7 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
     uuid_key,
 )
+from copydesk.posting.registry import SAMPLE_PLATFORM
 
 MAX_LENGTH = 500
 """Characters of a post."""
@@ -127,15 +126,7 @@ class FakeServer:
 class FakePlatform:
     """A platform over a `FakeServer`. Each request takes `latency` seconds."""
 
-    info: ClassVar[PlatformInfo] = PlatformInfo(
-        name="fake",
-        label="Fake",
-        adapter="",
-        profile_template="{server}/{name}",
-        limits=Limits(formats=frozenset(Format), max_images=4, max_image_bytes=1_000_000, max_alt_length=1000),
-        default_server="https://fake.example",
-        credential_fields=(CredentialField(name="name", question="Name of the account"),),
-    )
+    info: ClassVar[PlatformInfo] = SAMPLE_PLATFORM
 
     def __init__(
         self,

@@ -226,8 +226,25 @@ PLATFORMS: dict[str, PlatformInfo] = {
 }
 """By name, in the order in which they are offered."""
 
+SAMPLE_PLATFORM = PlatformInfo(
+    name="fake",
+    label="Fake Social",
+    adapter="",
+    profile_template="{server}/{name}",
+    limits=Limits(formats=frozenset(Format), max_images=4, max_image_bytes=1_000_000, max_alt_length=1000),
+    default_server="https://fake.example",
+    credential_fields=(CredentialField(name="name", question="Name of the account"),),
+)
+"""The simulated platform of the sample desk, which is never offered: a desk gets its `FakePlatform` when opened."""
+
 DEFAULT_PLATFORMS = ("x", "bluesky")
 """Their limits apply to a SHORT and to each part of a THREAD if neither the draft nor the accounts name a platform."""
+
+
+def platform_label(name: str) -> str:
+    """Return a platform's name as people read it; `name` itself if the platform is unknown."""
+    info = SAMPLE_PLATFORM if name == SAMPLE_PLATFORM.name else PLATFORMS.get(name)
+    return info.label if info else name
 
 
 def register_platform(info: PlatformInfo) -> None:

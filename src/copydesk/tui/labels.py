@@ -458,7 +458,7 @@ OPEN_WAITING_DRAFT = "open the draft"
 
 def missing_account_name(platforms: Sequence[str]) -> str:
     """Return the name of an account that is missing."""
-    return f"no account for {', '.join(platforms)}" if platforms else NO_ACCOUNT_CONNECTED
+    return f"no account for {', '.join(map(platform_name, platforms))}" if platforms else NO_ACCOUNT_CONNECTED
 
 
 def connect_account(platform: str) -> str:
@@ -2329,10 +2329,10 @@ def no_posts_in(period: str) -> str:
 
 
 def platform_name(platform: str) -> str:
-    """Return a platform's name as it writes itself; the name itself if the platform is unknown."""
-    from copydesk.desk.catalog import PLATFORMS  # noqa: PLC0415 - as in `source_type_label`
+    """Return a platform's name as people read it; the name itself if the platform is unknown."""
+    from copydesk.desk.catalog import platform_label  # noqa: PLC0415 - as in `source_type_label`
 
-    return PLATFORMS[platform].label if platform in PLATFORMS else platform
+    return platform_label(platform)
 
 
 def missing_impressions(message: str) -> str:

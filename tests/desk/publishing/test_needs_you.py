@@ -47,7 +47,7 @@ async def test_list_and_answers_by_situation(tmp_path: Path) -> None:
         ]
         assert {question.profile_url for question in questions} == {"https://fake.example/me"}
         assert questions[0].delivery.in_doubt
-        assert questions[0].known.endswith("Copydesk cannot check fake.")
+        assert questions[0].known.endswith("Copydesk cannot check Fake Social.")
         assert (await desk.status()).needing_user == 3
         await connect_account(desk)
         assert [question.answers for question in await desk.posting.list_needing_user()] == [
@@ -206,7 +206,7 @@ async def test_drafts_without_account_are_listed_by_what_they_wait_for(tmp_path:
         await connect_account(desk)
         (missing,) = (await desk.posting.needs_you()).accounts
         assert (
-            missing.known == "No account for mastodon is connected: 1 due draft and 1 approved draft cannot be posted."
+            missing.known == "No account for Mastodon is connected: 1 due draft and 1 approved draft cannot be posted."
         )
         connect, elsewhere = "copydesk account connect mastodon", f"copydesk draft post {draft.id[-6:]} --to NAME"
         assert missing.advice == f"Connect one: {connect}. Post it elsewhere: {elsewhere}"
@@ -240,7 +240,7 @@ async def test_doctor_says_which_account_is_missing(tmp_path: Path) -> None:
     findings = await examine(
         load(database_variables(tmp_path), tmp_path), lambda: open_posting_desk(tmp_path, fake_platforms(FakeServer()))
     )
-    (found,) = [finding for finding in findings if finding.found.startswith("No account for mastodon")]
+    (found,) = [finding for finding in findings if finding.found.startswith("No account for Mastodon")]
     assert (found.what, found.verdict) == ("accounts", "warning")
     assert found.advice.startswith("Connect one: copydesk account connect mastodon.")
 

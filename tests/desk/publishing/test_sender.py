@@ -164,7 +164,7 @@ async def test_send_times_out_before_lease_expires(tmp_path: Path, monkeypatch: 
         draft_id = await create_approved_draft(desk)
         await desk.posting.post(draft_id, wait=60)
         (report,) = await desk.posting.list_deliveries(draft_id)
-        assert (report.state, "fake did not respond in time." in report.says) == ("unknown", True)
+        assert (report.state, "Fake Social did not respond in time." in report.says) == ("unknown", True)
     assert server.posts == ()
 
 

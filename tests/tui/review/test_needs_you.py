@@ -68,7 +68,7 @@ async def test_tab_shows_what_is_known_with_a_key_for_each_answer(tmp_path: Path
         assert "All 3  Needs you 3" in ui.lines[1]
         assert ui.situations == ["cannot_check", "rejected", "needs_login"]
         for text in (
-            "Unknown whether it was posted. The connection was interrupted. Copydesk cannot check fake.",
+            "Unknown whether it was posted. The connection was interrupted. Copydesk cannot check Fake Social.",
             "o  open the profile https://fake.example/me",
             "m  it is there: mark as posted",
             "p  send again",
@@ -320,8 +320,8 @@ async def test_missing_account_says_what_waits_and_opens_the_form(
         await ui.press("0")
         assert "0 Needs you (1)" in ui.lines[0]
         for text in (
-            "no account for mastodon",
-            "No account for mastodon is connected: 1 approved draft cannot be posted.",
+            "no account for Mastodon",
+            "No account for Mastodon is connected: 1 approved draft cannot be posted.",
             "A      connect an account of Mastodon",
             "Post it elsewhere: copydesk draft post",
         ):

@@ -10,6 +10,7 @@ from copydesk.desk.platforms import Platforms
 from copydesk.model.delivery import AccountQuestion, ConnectedAccount
 from copydesk.model.draft import Format
 from copydesk.model.ids import IdKind
+from copydesk.posting.registry import platform_label
 from copydesk.store import accounts, drafts, queue_window, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.drafts import DraftTargets
@@ -132,7 +133,7 @@ def _group(ctx: DeskContext, waiting: _Waiting) -> dict[_MissingAccount, _Group]
 
 def _describe(platforms: tuple[str, ...], format: Format | None, group: _Group) -> str:
     if platforms:
-        missing = f"No account for {', '.join(platforms)} is connected"
+        missing = f"No account for {', '.join(map(platform_label, platforms))} is connected"
     else:
         missing = f"No connected account takes a {format}" if format else "No account is connected"
     due = plural(len(group.due), "due draft") if group.due else ""

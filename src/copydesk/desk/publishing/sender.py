@@ -300,7 +300,7 @@ class _DeliveryAttempt:
                 result = await self._platform.send(details, intent, progress.results, images)
         except TimeoutError:
             # The request has left; the platform may still process it.
-            message = f"{details.platform} did not respond in time."
+            message = f"{self._platform.info.label} did not respond in time."
             outcome = delivery_states.outcome_unknown(progress, message, self._ctx.clock())
             return await self._save(sending, outcome, "unknown outcome", message)
         except Exception as error:

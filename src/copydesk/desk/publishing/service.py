@@ -70,7 +70,7 @@ from copydesk.model.transitions import allowed_actions
 from copydesk.model.validation import web_address_problem
 from copydesk.posting import delivery_states
 from copydesk.posting.platform import DeliveryGuarantees, Post, post_cost
-from copydesk.posting.registry import PLATFORMS
+from copydesk.posting.registry import platform_label
 from copydesk.store import accounts, deliveries, draft_queries, draft_updates, queue_window, schedule
 from copydesk.store.database import Transaction
 from copydesk.store.deliveries import DeliveryEvent, DeliveryRow
@@ -468,11 +468,10 @@ class Posting:
                 if account and (row.progress.state in DOUBTFUL or row.progress.doubt)
                 else DeliveryGuarantees()
             )
-            info = PLATFORMS.get(row.platform)
             contexts[row.id] = DeliveryContext(
                 now=now,
                 zone=zone,
-                platform=info.label if info else row.platform,
+                platform=platform_label(row.platform),
                 short_id=short_ids.get(row.id, ""),
                 guarantees=guarantees,
                 login_error=(account.login_error if account else None) or "",
