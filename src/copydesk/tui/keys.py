@@ -470,7 +470,7 @@ def replace_commands_with_keys(text: str) -> str:
     """Replace a command mentioned in `text` by the keys that do the same in the console."""
     text = _ALTERNATIVES.sub(_alternative_keys, text)
     text = text.replace(RESTORE_HINT, f"{key_label('review.restore')} restores it.")
-    needs_you = f"{key_label('console.needs_you')} {KeyContext.NEEDS_YOU} lists those that wait for you."
+    needs_you = f"Press {key_label('console.needs_you')} for those that wait for you."
     text = text.replace(POSTING_HINT, f"Unfinished deliveries continue. {needs_you}")
     if "copydesk slot" not in text:
         return text

@@ -453,6 +453,9 @@ ANSWER_NOT_POSSIBLE = {
     "drop": "It cannot be dropped.",
     "sign_in": "The account needs no login.",
 }
+SIGN_IN = ANSWERS["sign_in"]
+CONNECT_ACCOUNT = "connect an account"
+"""The answer to a missing account, in the details and in the line of keys."""
 OPEN_WAITING_DRAFT = "open the draft"
 
 
@@ -463,7 +466,7 @@ def missing_account_name(platforms: Sequence[str]) -> str:
 
 def connect_account(platform: str) -> str:
     """Return the answer to a missing account."""
-    return f"connect an account of {platform}" if platform else "connect an account"
+    return f"{CONNECT_ACCOUNT} of {platform}" if platform else CONNECT_ACCOUNT
 
 
 def account_missing_answer() -> str:
@@ -1199,7 +1202,12 @@ def needs_you_short(count: int) -> str:
 
 def delivery_needs_you(account: str, known: str) -> str:
     """Return the notification that a delivery needs the user."""
-    return f"{account}: {known} {key_label('console.needs_you')} {NEEDS_YOU} lists the answers."
+    return f"{account}: {known} {answer_hint()}"
+
+
+def answer_hint() -> str:
+    """Return where a delivery that needs the user is answered."""
+    return f"Press {key_label('console.needs_you')} to answer."
 
 
 def posted_question(account: str) -> str:
@@ -1221,9 +1229,7 @@ def unknown_outcome(account: str, *, is_final: bool) -> str:
     """Return what a draft's page says about a delivery of unknown outcome, with the keys that resolve it."""
     if is_final:
         return f"Unknown whether it was posted to {account}. {unknown_outcome_keys()}"
-    return (
-        f"Unknown whether it was posted to {account}. {key_label('console.needs_you')} {NEEDS_YOU} lists the answers."
-    )
+    return f"Unknown whether it was posted to {account}. {answer_hint()}"
 
 
 def unknown_outcome_keys() -> str:

@@ -146,7 +146,7 @@ async def test_failed_post_names_the_key_of_the_tab(tmp_path: Path) -> None:
     async with open_needs_you(tmp_path) as ui:
         ui.server.faults.append(Fault.REFUSED)
         await ui.press("p", "y")
-        assert ui.toasts[-1] == ("fake:me: Not posted: The platform rejected the post. 0 Needs you lists the answers.")
+        assert ui.toasts[-1] == ("fake:me: Not posted: The platform rejected the post. Press 0 to answer.")
 
 
 async def test_drop_asks_only_while_something_would_still_be_done(tmp_path: Path) -> None:
@@ -326,6 +326,7 @@ async def test_missing_account_says_what_waits_and_opens_the_form(
             "Post it elsewhere: copydesk draft post",
         ):
             assert text in ui.text
+        assert "A connect an account" in ui.lines[-1]
         await ui.press("p")
         assert ui.toasts[-1] == "Nothing was sent: an account is missing. A connects one."
         await ui.press("A")

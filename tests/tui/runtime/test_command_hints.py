@@ -50,7 +50,7 @@ def test_refusal_while_posting_names_the_key_of_needs_you() -> None:
     with pytest.raises(ConflictError) as refused:
         next_status(Action.CANCEL_SCHEDULE, Status.POSTING, archived=False)
     text = replace_commands_with_keys(str(refused.value))
-    assert text.endswith("Unfinished deliveries continue. 0 Needs you lists those that wait for you.")
+    assert text.endswith("Unfinished deliveries continue. Press 0 for those that wait for you.")
     assert "copydesk" not in text
 
 

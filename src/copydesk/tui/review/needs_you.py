@@ -162,6 +162,11 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
         set_title(self.questions, labels.NEEDS_YOU)
         set_title(self.page, labels.NEEDS_YOU_DETAILS)
 
+    @property
+    def key_words(self) -> Mapping[str, str]:
+        """Words of the footer for what keys do to the entry under the cursor."""
+        return {labels.SIGN_IN: labels.CONNECT_ACCOUNT} if isinstance(self.questions.current, AccountQuestion) else {}
+
     # Data.
 
     def refresh_data(self) -> None:
