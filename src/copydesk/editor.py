@@ -130,11 +130,10 @@ class Autosave:
         return sorted(unsaved, key=lambda saved: saved.saved_at)
 
     def delete(self, draft_id: str) -> None:
-        """Delete the draft's unsaved texts, because they were saved or discarded."""
+        """Delete the draft's unsaved texts, because they were saved or discarded. Raise OSError if that fails."""
         for unsaved in self.list_all():
             if unsaved.draft_id == draft_id:
-                with suppress(OSError):
-                    unsaved.path.unlink()
+                unsaved.path.unlink(missing_ok=True)
 
 
 def user_autosave(desk: "Desk", name: str) -> Autosave:

@@ -250,6 +250,10 @@ def autosave_failed(reason: str, action_id: str) -> str:
     return f"Autosave failed: {reason}. {key_label(action_id)} saves now."
 
 
+def autosave_not_deleted(reason: str) -> str:
+    return f"Autosave not deleted: {reason}. Its text is offered again."
+
+
 def browser_missing(url: str) -> str:
     return f"No browser found. Open {url}"
 

@@ -1,5 +1,6 @@
 """Tests for composing a draft: the form, its autosave, and the draft that results."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -284,6 +285,23 @@ async def test_form_can_be_cleared(tmp_path: Path) -> None:
         assert TEXT not in ui.text
         await ui.press("escape")
         await wait_until_absent(ui, "New draft")
+
+
+@pytest.mark.parametrize("keys", [("ctrl+n", "y"), ("escape", "y")])
+async def test_autosave_that_cannot_be_deleted_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        await type_text(ui, TEXT)
+        await wait_until(Autosave(tmp_path / COMPOSE_FOLDER).list_all, ui.wait)
+        monkeypatch.setattr(Path, "unlink", fail)
+        await ui.press(*keys)
+        await wait_for_text(ui, "Autosave not deleted: Permission denied. Its text is offered again.")
+        monkeypatch.undo()
 
 
 async def test_text_can_be_typed_after_the_prompt_was_cleared(tmp_path: Path) -> None:

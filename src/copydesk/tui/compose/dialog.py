@@ -425,7 +425,13 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
             self._fill(ComposeState())
             self._loaded = self.composed
             self.show_notice("")
-            self.app.run_worker(self._request.discard(), exit_on_error=False)
+            self.app.run_worker(self._delete_typed(self._request), exit_on_error=False)
+
+    async def _delete_typed(self, request: ComposeSession) -> None:
+        try:
+            await request.discard()
+        except OSError as error:
+            self.warn_not_deleted(error)
 
     async def discard_autosave(self) -> None:
         """Delete the autosave file and drop the request. Raise OSError if the file cannot be deleted."""

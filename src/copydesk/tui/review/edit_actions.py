@@ -104,10 +104,12 @@ class _EditSession:
             self._renewal = self._app.set_timer(delay, self._renew_lease)
 
     async def _forget(self) -> None:
-        async with self._write_lock:
-            await asyncio.to_thread(self._autosave.delete, self._draft.id)
-        self._app.exit_work.discard(self._end_lease)
-        await self._lease.end()
+        try:
+            async with self._write_lock:
+                await asyncio.to_thread(self._autosave.delete, self._draft.id)
+        finally:
+            self._app.exit_work.discard(self._end_lease)
+            await self._lease.end()
 
     async def _end_lease(self, _: "Desk") -> None:
         await self._lease.end()
