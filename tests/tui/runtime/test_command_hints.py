@@ -46,6 +46,23 @@ def test_alternatives_to_refused_action_name_keys() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "command", ["copydesk account connect bluesky", "`copydesk account connect mastodon --url https://a.example`"]
+)
+async def test_log_names_the_keys_that_connect_an_account(command: str) -> None:
+    app = Console(FakeDesk(1).open, clock=lambda: NOW)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32)) as pilot:
+        await wait_until_idle(pilot)
+        app.log_problem(f"2 due drafts wait for an account. Connect one: {command}.")
+        (entry,) = app.read_log()
+        assert entry.text == "2 due drafts wait for an account. Connect one: 6, then A."
+
+
+def test_command_for_another_machine_is_no_key() -> None:
+    text = "No credentials for bluesky:me on desk-2. Connect it there: `copydesk account connect bluesky`."
+    assert replace_commands_with_keys(text) == text
+
+
 def test_refusal_while_posting_names_the_key_of_needs_you() -> None:
     with pytest.raises(ConflictError) as refused:
         next_status(Action.CANCEL_SCHEDULE, Status.POSTING, archived=False)
@@ -56,7 +73,7 @@ def test_refusal_while_posting_names_the_key_of_needs_you() -> None:
 
 async def test_post_dialog_commands_name_desk() -> None:
     async def read() -> PostPlan:
-        raise ConflictError("No account is connected.", hint="Connect one: copydesk account connect bluesky")
+        raise ConflictError("No account is connected.", hint="List all sources: copydesk source list")
 
     advice = Context(home=None, sample=True, debug=False).with_desk_options
     app = Console(FakeDesk(1).open, clock=lambda: NOW, qualify_commands=advice)  # type: ignore[arg-type]
@@ -64,4 +81,4 @@ async def test_post_dialog_commands_name_desk() -> None:
         await wait_until_idle(pilot)
         app.push_screen(PostDialog(read))
         await wait_until_idle(pilot)
-        assert advice("copydesk account connect bluesky") in str(app.screen.query_one(".-question", Static).content)
+        assert advice("copydesk source list") in str(app.screen.query_one(".-question", Static).content)

@@ -575,7 +575,7 @@ class PostDialog(ConfirmDialog):
         try:
             plan = await self._load_plan()
         except CopydeskError as error:
-            plan = PostPlan(self.app.qualify_commands(str(error)), possible=False)
+            plan = PostPlan(self.app.name_keys(str(error)), possible=False)
         # The dialog may have been closed while the plan was loading.
         if not self.is_attached:
             return

@@ -21,7 +21,7 @@ from copydesk.tui import empty_states, labels
 from copydesk.tui.browser import is_link, open_or_show_link
 from copydesk.tui.desk_screen import DeskScreen
 from copydesk.tui.dialogs.prompt import ConfirmDialog
-from copydesk.tui.keys import KeyContext, bindings, key_label
+from copydesk.tui.keys import KeyContext, bindings, key_label, replace_commands_with_keys
 from copydesk.tui.layout import Block, Paragraph, Table, paragraph
 from copydesk.tui.review.publish_actions import DeliveryAnswers
 from copydesk.tui.review.queue_header import TabsLine
@@ -103,7 +103,7 @@ def question_page(question: Question) -> list[Block]:
         keys.insert(0, (key_label("needs_you.profile"), f"{labels.OPEN_PROFILE} {question.profile_url}"))
     return [
         paragraph(safe_line(question.delivery.account), "strong"),
-        paragraph(safe_line(question.known), "warn"),
+        paragraph(safe_line(replace_commands_with_keys(question.known)), "warn"),
         paragraph(),
         Table([(Content.styled(key, "key"), Content(text)) for key, text in keys]),
         paragraph(),
@@ -117,7 +117,7 @@ def _account_page(question: AccountQuestion) -> list[Block]:
         (key_label("needs_you.sign_in"), labels.connect_account(platform)),
         (key_label("list.open"), labels.OPEN_WAITING_DRAFT),
     ]
-    note = [paragraph(safe_line(question.advice), "dim")] if question.platforms else []
+    note = [paragraph(safe_line(replace_commands_with_keys(question.advice)), "dim")] if question.platforms else []
     return _missing_page(question, keys, note)
 
 
@@ -126,7 +126,7 @@ def _missing_page(
 ) -> list[Block]:
     return [
         paragraph(safe_line(_account_name(question)), "strong"),
-        paragraph(safe_line(question.known), "warn"),
+        paragraph(safe_line(replace_commands_with_keys(question.known)), "warn"),
         paragraph(),
         Table([(Content.styled(key, "key"), Content(text)) for key, text in keys]),
         *note,

@@ -286,7 +286,7 @@ class PublishActions:
             for blocker in waiting
             if blocker.account in reached
         ]
-        skipped = [self.app.qualify_commands(reason) for reason in skipped]
+        skipped = [self.app.name_keys(reason) for reason in skipped]
         if not reached:
             return PostPlan(labels.no_account_takes(name), skipped, possible=False)
         prices = [

@@ -57,11 +57,15 @@ class NotifyingApp(App[int], inherit_bindings=False):
 
     def log_problem(self, message: str) -> None:
         """Log a problem without a toast: the screen shows it already, or it can wait."""
-        self._append_to_log("error", self.qualify_commands(message))
+        self._append_to_log("error", self.name_keys(message))
 
     def log_details(self, message: str) -> None:
         """Write to the log what is too long for a toast."""
-        self._append_to_log("information", self.qualify_commands(message))
+        self._append_to_log("information", self.name_keys(message))
+
+    def name_keys(self, message: str) -> str:
+        """Return `message` with keys in place of commands; commands without a key name the desk."""
+        return self.qualify_commands(replace_commands_with_keys(message))
 
     def notify_error(self, error: CopydeskError) -> None:
         """Notify about an error in one line, with its hint."""
@@ -108,7 +112,7 @@ class NotifyingApp(App[int], inherit_bindings=False):
         from copydesk.text import clean  # noqa: PLC0415 - not needed for the first paint
 
         if not qualified:
-            message = self.qualify_commands(replace_commands_with_keys(message))
+            message = self.name_keys(message)
         text = clean(message)
         if timeout is None and severity == "information":
             # Errors and warnings stay as long as Textual's default, however small the screen is: they must be readable.

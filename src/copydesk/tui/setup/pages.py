@@ -259,15 +259,13 @@ def zone_page(setup: SetupSnapshot) -> list[Block]:
     ]
 
 
-def locations_page(
-    checks: "Sequence[CheckFinding]", qualify_commands: Callable[[str], str], notice: str
-) -> list[Block]:
-    """Return the page with the results of `copydesk doctor`, its commands written as they are called for this desk."""
+def locations_page(checks: "Sequence[CheckFinding]", name_keys: Callable[[str], str], notice: str) -> list[Block]:
+    """Return the page with the results of `copydesk doctor`, with keys in place of commands that have one."""
     rows = []
     for check in checks:
         word, role = labels.ADVICE_BADGES[check.verdict]
         finding = Content.assemble(
-            safe_line(check.found), (f" {safe_line(qualify_commands(check.advice))}" if check.advice else "", "dim")
+            safe_line(check.found), (f" {safe_line(name_keys(check.advice))}" if check.advice else "", "dim")
         )
         rows.append((Content.styled(word, role), Content(safe_line(check.what)), finding))
     notices = [paragraph(notice, "warn"), paragraph()] if notice else []

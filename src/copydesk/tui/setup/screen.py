@@ -295,7 +295,7 @@ class SetupScreen(DeskScreen):
             Section.RANKING: lambda: ranking_page(setup.ranking),
             Section.RULES: lambda: rules_page(setup.rules, now()),
             Section.LOCATIONS: lambda: (
-                locations_page(self._checks, self.app.qualify_commands, self.app.notice) if self._checks else checking
+                locations_page(self._checks, self.app.name_keys, self.app.notice) if self._checks else checking
             ),
         }
         return pages[self.section]()
