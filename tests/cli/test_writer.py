@@ -1,6 +1,5 @@
 """Tests for `copydesk writer` and `copydesk draft prompt`."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from cli_runner import CommandResult, assert_one_line_error, run_in_process
-from copydesk.desk.context import DeskContext, _LazyTransport
+from copydesk.desk.context import _LazyTransport
+from copydesk.errors import StoreBusyError
+from copydesk.store import writers as stored
 from fake_model_server import FakeChatCompletions, draft_answer, error_response
 
 ENVIRONMENT = {"copydesk_secrets__keyring": "false", "copydesk_secrets__plain": "true"}
@@ -76,11 +77,11 @@ def test_nothing_is_asked_about_a_writer_that_cannot_be_removed(run: Run, name: 
 def test_key_without_a_writer_is_deleted_without_a_question(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def be_killed(*_: object) -> None:
-        raise asyncio.CancelledError
+    def fail(*_: object) -> None:
+        raise StoreBusyError
 
     with monkeypatch.context() as patch:
-        patch.setattr(DeskContext, "write_durable", be_killed)
+        patch.setattr(stored, "save", fail)
         run(*ADD, stdin="sk-0123456789\n")
     removed = run("writer", "remove", "gpt")
     assert_one_line_error(removed, 3)

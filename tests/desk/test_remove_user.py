@@ -31,8 +31,8 @@ from image_samples import drawing, photo
 from store_fixtures import postgresql_server
 
 
-async def be_killed(*_):
-    raise asyncio.CancelledError
+async def fail(*_):
+    raise StoreBusyError
 
 
 async def test_rows_of_every_table_are_deleted(tmp_path):
@@ -93,8 +93,8 @@ async def test_key_of_an_interrupted_add_is_deleted(tmp_path, monkeypatch):
         owner, anna = await desks.get(desks.owner), await desks.get(await desks.users.add("anna"))
         await owner.writers.add(MODEL, "key-of-owner")
         with monkeypatch.context() as patch:
-            patch.setattr(anna._context, "write_durable", be_killed)
-            with pytest.raises(asyncio.CancelledError):
+            patch.setattr(anna._context, "write_durable", fail)
+            with pytest.raises(StoreBusyError):
                 await anna.writers.add(MODEL, "key-of-anna")
         vault = owner._context.vault
         assert len(await vault.names()) == 2

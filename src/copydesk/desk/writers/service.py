@@ -17,15 +17,7 @@ from copydesk.desk.writers.open_writer import (
     secret_prefix,
     write_recorded,
 )
-from copydesk.errors import (
-    ConflictError,
-    CopydeskError,
-    CredentialsError,
-    FieldError,
-    InvalidError,
-    NotFoundError,
-    StoreError,
-)
+from copydesk.errors import ConflictError, CopydeskError, CredentialsError, FieldError, InvalidError, NotFoundError
 from copydesk.model.token import Scope
 from copydesk.model.writer import (
     MAX_WRITERS,
@@ -73,7 +65,7 @@ class WriterSettings:
         """Add an endpoint, or replace the one of the same name, and return it. It is not asked before it is chosen.
 
         The key is stored in the vault. Raise InvalidError with every invalid field, ConflictError if there are
-        MAX_WRITERS already, or CredentialsError; nothing is added or replaced then.
+        MAX_WRITERS already, or CredentialsError; nothing is added then.
         """
         from copydesk.drafting.model_writer.endpoints import normalize_url  # noqa: PLC0415 - brings in httpx
 
@@ -85,37 +77,13 @@ class WriterSettings:
         endpoint = Endpoint(**msgspec.structs.asdict(request) | {"base_url": base_url, "has_key": bool(key)})
         # Before the key is stored, so that a refused endpoint leaves none.
         old = await self._ctx.read(_find_replaced, endpoint.name)
-        vault_name = secret_name(endpoint, self._ctx.user)
-        old_secrets = None
         if key:
-            if old is not None and old.has_key:
-                old_secrets = await self._ctx.vault.load(vault_name)
             # First: without its key the endpoint could only fail.
-            await self._ctx.vault.save(vault_name, {KEY: key})
-        try:
-            await self._ctx.write_durable(_save, endpoint, self._ctx.clock())
-        except CopydeskError:
-            # A server that was lost while it committed may have stored the endpoint.
-            if key and (old == endpoint or await self._is_missing(endpoint)):
-                await self._restore_secrets(vault_name, old_secrets)
-            raise
+            await self._ctx.vault.save(secret_name(endpoint, self._ctx.user), {KEY: key})
+        await self._ctx.write_durable(_save, endpoint, self._ctx.clock())
         if old is not None and old.has_key and (not key or old.base_url != endpoint.base_url):
             await self._ctx.vault.remove(secret_name(old, self._ctx.user))
         return await self.get(endpoint.name)
-
-    async def _is_missing(self, endpoint: Endpoint) -> bool:
-        """Return True if this endpoint is not stored; False also if that cannot be read."""
-        try:
-            found = await self._ctx.read(stored.list_all)
-        except StoreError:
-            return False
-        return endpoint not in [entry.endpoint for entry in found]
-
-    async def _restore_secrets(self, vault_name: str, secrets: Mapping[str, str] | None) -> None:
-        if secrets is None:
-            await self._ctx.vault.remove(vault_name)
-        else:
-            await self._ctx.vault.save(vault_name, secrets)
 
     @needs(Scope.REVIEW)
     @operation
@@ -253,6 +221,7 @@ def _find_replaced(conn: Transaction, user_id: str, name: str) -> Endpoint | Non
 
 
 def _save(conn: Transaction, user_id: str, endpoint: Endpoint, now: datetime) -> None:
+    # Another one may have been added meanwhile.
     _find_replaced(conn, user_id, endpoint.name)
     stored.save(conn, user_id, endpoint, now)
 
