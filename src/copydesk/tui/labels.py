@@ -573,6 +573,8 @@ MAX_FAILED_LINES = 3
 """The last lines of a failed command that its toast shows."""
 SOURCE_WITHOUT_LINK = "The source has no link."
 
+RESTORE = "restore"
+"""Restoring from the archive: for the desk an undo, for the user an action that can itself be undone."""
 UNDO_NAMES = {
     EDIT: "edit",
     Action.APPROVE: "approval",
@@ -584,6 +586,7 @@ UNDO_NAMES = {
     Action.SCHEDULE: "schedule",
     Action.RESCHEDULE: "reschedule",
     Action.CANCEL_SCHEDULE: "unschedule",
+    RESTORE: "restore",
 }
 """An action in the description of its undo."""
 DONE = {
@@ -597,6 +600,7 @@ DONE = {
     Action.SCHEDULE: "scheduled",
     Action.RESCHEDULE: "rescheduled",
     Action.CANCEL_SCHEDULE: "unscheduled",
+    RESTORE: "restored",
 }
 """The result of an action."""
 IN_PROGRESS = {
@@ -1338,6 +1342,8 @@ def actions_done(counts: Mapping[str, int]) -> str:
 
 
 NOT_ARCHIVED = "This draft is not archived."
+IS_NOT_ARCHIVED = "not archived"
+"""Why drafts are not restored."""
 NOT_APPROVED = "not approved"
 """Why drafts to review are not scheduled."""
 
@@ -1398,6 +1404,16 @@ def bulk_progress(word: str, count: int, total: int) -> str:
 def bulk_interrupted(action: str, count: int, remaining: int) -> str:
     """Return the message of a bulk action that was interrupted because the console exited."""
     return f"{count:,} {DONE[action]}, {remaining:,} not processed. Run `copydesk draft undo` to undo."
+
+
+def draft_restored(name: str) -> str:
+    """Return the toast after a draft was restored from the archive."""
+    return f"Restored {name} · {undo_hint()}"
+
+
+def restore_interrupted(count: int, word: str, remaining: int) -> str:
+    """Return the message of restoring, or of its undo, that was interrupted because the console exited."""
+    return f"{count:,} {word}, {remaining:,} not processed."
 
 
 def undo_done(name: str, drafts: str, time: str, *, undo: bool, failed: int, failures: str) -> str:

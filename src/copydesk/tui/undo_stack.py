@@ -36,10 +36,10 @@ class UndoSkipList:
 
 
 class UndoStep(NamedTuple):
-    """A change of something for which the desk keeps no history."""
+    """A change of which the desk keeps no history, or not as a change."""
 
     description: str
-    """Description, such as `slot Mon 09:00 made`."""
+    """Description, such as `slot Mon 09:00 made`; empty if `undo` and `redo` report what they did."""
     undo: "Callable[[Desk], Awaitable[object]]"
     redo: "Callable[[Desk], Awaitable[object]]"
 
@@ -86,8 +86,8 @@ class UndoStack:
     async def undo(self, desk: "Desk", should_stop: ShouldStop, on_progress: OnProgress = lambda *_: None) -> str:
         """Undo the last step, or the user's last change of drafts if there is none; return its description.
 
-        The description is empty if `history` has reported it. Raise ConflictError if the step cannot be undone; the
-        next call skips it if that is still so.
+        The description is empty if `history` or the step has reported it. Raise ConflictError if the step cannot be
+        undone; the next call skips it if that is still so.
         """
         while True:
             step = await self._next_step(desk, EventKind.UNDO)
@@ -105,7 +105,7 @@ class UndoStack:
                 # A slice, because the stack is empty if the user's last change of drafts was undone.
                 del self._undo_steps[-1:]
                 self._redo_steps.append(_Entry(step, await self._newest_event(desk)))
-                return labels.undone(description)
+                return labels.undone(description) if description else ""
 
     async def _next_step(self, desk: "Desk", kind: EventKind) -> UndoStep | DraftIds:
         """Return the next step to undo or redo; empty if the turn is of the user's last change of drafts."""
@@ -165,7 +165,7 @@ class UndoStack:
             raise ConflictError(error.message, hint=hint) from error
 
     async def redo(self, desk: "Desk", should_stop: ShouldStop, on_progress: OnProgress = lambda *_: None) -> str:
-        """Redo the step that was undone last; return its description, empty if `history` has reported it."""
+        """Redo the step that was undone last; return its description, empty as that of `undo`."""
         step = await self._next_step(desk, EventKind.REDO)
         self.changed_drafts = ()
         if not step and self._history is not None:
@@ -180,7 +180,7 @@ class UndoStack:
         # A slice, as the stack may be empty here, too.
         del self._redo_steps[-1:]
         self._undo_steps.append(_Entry(step, await self._newest_event(desk)))
-        return labels.redone(description)
+        return labels.redone(description) if description else ""
 
 
 async def _run_for_drafts(

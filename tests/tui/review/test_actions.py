@@ -570,10 +570,47 @@ async def test_archived_row_and_page_say_so(tmp_path: Path) -> None:
         assert review.screen.queue_pane.tab == "archived"
         assert review.current.id == archived.id
         await review.press("Z")
-        assert review.toasts[-1] == "Undid archiving of “A postmortem that names no culprit.” · Ctrl+R redo"
+        assert review.toasts[-1] == "Restored “A postmortem that names no culprit.” · u undo"
         assert (await review.desk.drafts.get(archived.id)).archived_at is None
+
+
+async def test_undo_takes_back_restoring(tmp_path: Path) -> None:
+    """Not the archiving of another draft, which was the last change before."""
+
+    async def is_archived(draft_id: str) -> bool:
+        return (await review.desk.drafts.get(draft_id)).archived_at is not None
+
+    async with open_review(tmp_path) as review:
+        first = review.current.id
+        await review.press("x")
+        other = review.current.id
+        await review.press("x", "left_square_bracket")
+        review.screen.queue_pane.move_cursor_to(first)
+        await review.press("Z")
+        assert not await is_archived(first)
+        await review.press("u")
+        assert review.toasts[-1] == "Undid restore of “A postmortem that names no culprit.” · Ctrl+R redo"
+        assert await is_archived(first)
+        assert review.current.id == first
+        assert review.current.archived_at is not None
         await review.press("ctrl+r")
-        assert (await review.desk.drafts.get(archived.id)).archived_at is not None
+        assert review.toasts[-1] == "Redid restore of “A postmortem that names no culprit.” · u undo"
+        assert not await is_archived(first)
+        await review.press("u", "u", "u")
+        assert not await is_archived(first)
+        assert not await is_archived(other)
+
+
+async def test_restoring_skips_drafts_that_are_not_archived(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("asterisk", "Z")
+        assert review.toasts[-1] == "None restored, 5 skipped: 5 not archived"
+        assert review.screen.queue.marked_count == 5
+        await review.press("escape", "x", "x", "left_square_bracket", "asterisk", "Z")
+        assert review.toasts[-1] == "2 restored · u undo"
+        await review.press("u")
+        assert review.toasts[-1] == "Undid restore of 2 drafts · Ctrl+R redo"
+        assert len((await review.desk.drafts.list(archived="only")).items) == 2
 
 
 async def test_time_from_showing_a_draft_to_the_decision_is_stored(

@@ -121,7 +121,7 @@ def test_archived_drafts_have_their_own_tab(home: Path, size: tuple[int, int]) -
         terminal.press("a")
         terminal.wait_for("Cannot")
         terminal.press("Z")
-        terminal.wait_for("Undid archiving of")
+        terminal.wait_for("Restored “")
         terminal.wait_for("Archived 1")
         terminal.press("*", "Z")
         terminal.wait_for(rf"To review {SAMPLE_DRAFTS - 1}  Approved 1 ")

@@ -19,7 +19,6 @@ from copydesk.model.role import scope_of_edit
 from copydesk.model.transitions import (
     ACTIONS,
     COUNTERSIGN,
-    EDIT,
     EventKind,
     UndoResult,
     change_name,
@@ -37,7 +36,7 @@ from copydesk.tui.review.refusals import EDIT_KEYS, refusal, split
 from copydesk.tui.runtime.desk_tasks import DRAFT_DELETED_MESSAGE, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.runtime.notifications import is_refusal
-from copydesk.tui.undo_stack import UndoStack
+from copydesk.tui.undo_stack import UndoStack, UndoStep
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -77,7 +76,7 @@ class Outcome(NamedTuple):
     @property
     def status(self) -> Status | None:
         """The status that the action leads to; None if it does not change the status."""
-        return ACTIONS[Action(self.action)].to_status if self.action not in (EDIT, COUNTERSIGN) else None
+        return ACTIONS[Action(self.action)].to_status if self.action in ACTIONS else None
 
 
 def describe_action(outcome: Outcome) -> str:
@@ -99,6 +98,17 @@ def describe_bulk(outcome: Outcome) -> str:
     )
 
 
+def describe_restored(outcome: Outcome) -> str:
+    """Describe what was restored from the archive: `Restored “A missing index…” · u undo`, or as a bulk action."""
+    if len(outcome.succeeded) + len(outcome.failed) == 1 and not outcome.skipped:
+        names = list(outcome.names.values())
+        if outcome.failed:
+            return format_failures(outcome)
+        if names:
+            return labels.draft_restored(names[0])
+    return describe_bulk(outcome)
+
+
 def list_unchanged(outcome: Outcome) -> str:
     """Return every draft that a bulk action did not change, one a line with the reason, for the log."""
     # The failures first: they ask for attention, and the list is cut.
@@ -108,7 +118,10 @@ def list_unchanged(outcome: Outcome) -> str:
 
 
 def describe_interrupted_undo(undone: UndoResult, *, undo: bool) -> str:
-    """Describe an undo or redo that was interrupted because the console exited."""
+    """Describe an undo, a redo or a restore that was interrupted because the console exited."""
+    if undone.action == labels.RESTORE:
+        word = labels.DONE[Action.ARCHIVE if undo else labels.RESTORE]
+        return labels.restore_interrupted(len(undone.succeeded), word, undone.left)
     return labels.undo_interrupted(_undo_name(undone.action), len(undone.succeeded), undone.left, undo=undo)
 
 
@@ -212,7 +225,7 @@ class ActionRunner:
         self.queue = pane.queue
         self.changes = changes
         self.undo_stack = UndoStack("review.undo", self._undo_or_redo_drafts)
-        """Changes of stories; the desk keeps the history of drafts."""
+        """Changes of stories, and restored drafts; the desk keeps the history of drafts."""
         self._recent_actions: Counter[str] = Counter()
         """Actions by past participle since the last pause, for the toast."""
         self._has_unreported = False
@@ -542,15 +555,61 @@ class ActionRunner:
             self.app.enqueue_write(lambda desk: self._restore(desk, selection), hold_keys=Hold.RESULT)
 
     async def _restore(self, desk: "Desk", selection: Selection) -> None:
+        newer, skipped = 0, dict[str, str]()
         try:
-            ids = [selection.draft.id] if selection.draft else (await _resolve(desk, selection)).ids
-            with self.screen.report_progress(labels.RESTORE_IN_PROGRESS) as on_progress:
-                result = await desk.drafts.restore(ids, on_progress=on_progress, is_cancelled=lambda: self.app.stopping)
+            if selection.draft is not None:
+                ids: Sequence[str] = [selection.draft.id]
+            else:
+                selected, newer = await _resolve(desk, selection)
+                states = await desk.drafts.views.states(selected)
+                skipped = dict.fromkeys(
+                    (draft_id for draft_id in selected if draft_id in states and not states[draft_id][1]),
+                    labels.IS_NOT_ARCHIVED,
+                )
+                ids = [draft_id for draft_id in selected if draft_id not in skipped]
+            result = await self._restore_all(desk, ids)
         except BaseException:
             self.screen.call_later(selection.on_finish, None)
             raise
-        self.screen.call_later(selection.on_finish, tuple(failure.id for failure in result.failed))
-        await self._finish_undo(desk, result, EventKind.UNDO)
+        self.screen.call_later(selection.on_finish, (*(failure.id for failure in result.failed), *skipped))
+        if result.succeeded:
+            await self._record_restored(desk, result.succeeded)
+        await self._finish_undo(desk, result, EventKind.CHANGE, skipped=skipped, newer=newer)
+
+    async def _restore_all(self, desk: "Desk", ids: Sequence[str]) -> UndoResult:
+        with self.screen.report_progress(labels.RESTORE_IN_PROGRESS) as on_progress:
+            result = await desk.drafts.restore(ids, on_progress=on_progress, is_cancelled=lambda: self.app.stopping)
+        return replace(result, action=labels.RESTORE)
+
+    async def _record_restored(self, desk: "Desk", ids: Sequence[str]) -> None:
+        """Let the next undo archive these drafts again. The desk knows the restoring as the undo of their archiving."""
+        restored = tuple(ids)
+
+        async def undo(desk: "Desk") -> None:
+            nonlocal restored
+            result = await self._archive_again(desk, restored)
+            restored = _any_succeeded(result)
+            await self._finish_undo(desk, result, EventKind.UNDO)
+
+        async def redo(desk: "Desk") -> None:
+            nonlocal restored
+            result = await self._restore_all(desk, restored)
+            restored = _any_succeeded(result)
+            await self._finish_undo(desk, result, EventKind.REDO)
+
+        self.undo_stack.record(UndoStep("", undo, redo), (await desk.drafts.history_position()).newest)
+
+    async def _archive_again(self, desk: "Desk", ids: Sequence[str]) -> UndoResult:
+        with self.screen.report_progress(labels.UNDO_IN_PROGRESS[EventKind.UNDO]) as report:
+            outcome = await desk.drafts.bulk_all(
+                Action.ARCHIVE,
+                ids,
+                on_progress=lambda count: report(count, len(ids)),
+                is_cancelled=lambda: self.app.stopping,
+            )
+        results = outcome.results
+        left = len(ids) - len(results.succeeded) - len(results.failed)
+        return UndoResult(labels.RESTORE, None, results.succeeded, results.failed, left)
 
     async def _undo_or_redo_drafts(self, desk: "Desk", kind: EventKind) -> None:
         def should_stop() -> bool:
@@ -564,14 +623,16 @@ class ActionRunner:
             )
         await self._finish_undo(desk, result, kind)
 
-    async def _finish_undo(self, desk: "Desk", result: UndoResult, kind: EventKind) -> None:
+    async def _finish_undo(
+        self, desk: "Desk", result: UndoResult, kind: EventKind, *, skipped: Mapping[str, str] = {}, newer: int = 0
+    ) -> None:
         """Show what was undone, redone or restored."""
         undo = kind is EventKind.UNDO
         if result.left:
             self.app.exit_message = self.app.qualify_commands(describe_interrupted_undo(result, undo=undo))
         failed = {failure.id: failure.text for failure in result.failed}
         reloaded_ids = result.succeeded if len(result.succeeded) <= MAX_RELOADED else ()
-        drafts = await desk.drafts.views.by_ids((*reloaded_ids, *list(failed)[:MAX_LOGGED]))
+        drafts = await desk.drafts.views.by_ids((*reloaded_ids, *[*failed, *skipped][:MAX_LOGGED]))
         names = {draft.id: labels.draft_name(draft.text) for draft in drafts}
         outcome = Outcome(
             result.action,
@@ -580,6 +641,8 @@ class ActionRunner:
             result.scheduled_for,
             kind=kind,
             names=names,
+            newer=newer,
+            skipped=skipped,
         )
         for draft in drafts:
             self.changes.update(draft)
@@ -595,7 +658,8 @@ class ActionRunner:
 
     def _show_result(self, result: ActionResult) -> None:
         """Show the result of an action in the rows, and notify."""
-        if result.outcome.kind is EventKind.CHANGE:
+        # Restored rows are back in the state that they had, as after an undo.
+        if result.outcome.kind is EventKind.CHANGE and result.outcome.action != labels.RESTORE:
             self._show_changed(result)
         else:
             self._show_undone(result)
@@ -628,8 +692,7 @@ class ActionRunner:
             if result.on_unchanged is not None:
                 result.on_unchanged((*outcome.failed, *outcome.skipped))
             self.app.notify(describe_bulk(outcome), severity="warning" if outcome.failed else "information")
-            if len(outcome.failed) + len(outcome.skipped) > 1:
-                self.app.log_details(list_unchanged(outcome))
+            self._log_unchanged(outcome)
         elif outcome.failed:
             self.app.notify(format_failures(outcome), severity="warning" if outcome.refused else "error")
         elif not result.is_quiet:
@@ -663,7 +726,15 @@ class ActionRunner:
         self._recent_actions.clear()
         # The result of what is undone no longer holds.
         self.app.dismiss_toasts()
-        self.app.notify_latest(describe_undo(outcome))
+        if outcome.kind is EventKind.CHANGE:
+            self.app.notify(describe_restored(outcome), severity="warning" if outcome.failed else "information")
+            self._log_unchanged(outcome)
+        else:
+            self.app.notify_latest(describe_undo(outcome))
+
+    def _log_unchanged(self, outcome: Outcome) -> None:
+        if len(outcome.failed) + len(outcome.skipped) > 1:
+            self.app.log_details(list_unchanged(outcome))
 
     def restore_row(self, draft_id: str) -> None:
         """Restore the row of a draft that was not changed."""
@@ -696,6 +767,13 @@ class ActionRunner:
             self._toast_timer = self.screen.set_timer(TOAST_INTERVAL, self._notify_rest)
         else:
             self._recent_actions.clear()
+
+
+def _any_succeeded(result: UndoResult) -> tuple[str, ...]:
+    """Return the drafts that were changed. Raise ConflictError if none was."""
+    if not result.succeeded:
+        raise ConflictError(result.failed[0].text)
+    return result.succeeded
 
 
 async def _resolve(desk: "Desk", selection: Selection) -> ResolvedDrafts:
