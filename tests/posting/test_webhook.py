@@ -159,6 +159,16 @@ async def test_connect_verifies_secret():
         await setup.platform.connect("https://me.example/in", {"secret": "short"})
 
 
+async def test_question_for_the_secret_names_its_shortest_length():
+    (field,) = Webhook.info.credential_fields
+    shortest = int(re.search(r"at least (\d+) characters", field.question)[1])
+    setup = WebhookSetup()
+    with pytest.raises(RefusedPostError, match="too short"):
+        await setup.platform.connect("https://me.example/in", {"secret": "x" * (shortest - 1)})
+    with pytest.raises(LoginError, match="signature"):
+        await setup.platform.connect("https://me.example/in", {"secret": "x" * shortest})
+
+
 async def test_post_is_deleted_and_has_no_metrics():
     setup = WebhookSetup()
     result = await setup.platform.send(ME, setup.intent, ())

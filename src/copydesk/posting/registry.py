@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DISCLOSURE_LEVELS = ("not_disclosed", "no_ai", "some_ai", "fully_autonomous")
 """Forem's levels of AI disclosure; dev.to rejects articles without one."""
+MIN_WEBHOOK_SECRET_LENGTH = 16
+"""Characters. A signature travels with each request, so a shorter secret could be guessed at leisure."""
 _POSTS = frozenset({Format.SHORT, Format.THREAD})
 _ARTICLES = frozenset({Format.BLOG})
 _WEB_IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -219,7 +221,11 @@ PLATFORMS: dict[str, PlatformInfo] = {
                 max_alt_length=2000,
             ),
             credential_fields=(
-                CredentialField(name="secret", question="The secret that requests are signed with", secret=True),
+                CredentialField(
+                    name="secret",
+                    question=f"Secret that requests are signed with, at least {MIN_WEBHOOK_SECRET_LENGTH} characters",
+                    secret=True,
+                ),
             ),
         ),
     )

@@ -48,13 +48,11 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
     uuid_key,
 )
-from copydesk.posting.registry import PLATFORMS
+from copydesk.posting.registry import MIN_WEBHOOK_SECRET_LENGTH, PLATFORMS
 from copydesk.posting.site import error_text, link_urls, parse_server_url, site_name
 
 IDEMPOTENCY_WINDOW = timedelta(days=30)
 """Receivers recognize an id for this long."""
-# A signature travels with each request, so a short secret could be guessed at leisure.
-MIN_SECRET_LENGTH = 16
 
 
 class _Receipt(msgspec.Struct, frozen=True):
@@ -107,8 +105,8 @@ class Webhook:
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Return the account of the receiver at `server` if it knows the secret."""
         url, secret = parse_server_url(server), credentials["secret"].strip()
-        if len(secret) < MIN_SECRET_LENGTH:
-            raise RefusedPostError(f"The secret is too short: use at least {MIN_SECRET_LENGTH} characters.")
+        if len(secret) < MIN_WEBHOOK_SECRET_LENGTH:
+            raise RefusedPostError(f"The secret is too short: use at least {MIN_WEBHOOK_SECRET_LENGTH} characters.")
         account = Account(platform=self.info.name, server=url, id=url, name=site_name(url))
         await self._send_check(account, secret)
         return ConnectResult(account=account, credentials={"secret": secret})
