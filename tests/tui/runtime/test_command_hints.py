@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from textual.widgets import Static
 
 from console_driver import NOW, ConsoleDriver, FakeDesk, wait_until_idle
 from copydesk.cli.context import Context
@@ -77,8 +76,9 @@ async def test_post_dialog_commands_name_desk() -> None:
 
     advice = Context(home=None, sample=True, debug=False).with_desk_options
     app = Console(FakeDesk(1).open, clock=lambda: NOW, qualify_commands=advice)  # type: ignore[arg-type]
-    async with app.run_test(size=(120, 32)) as pilot:
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
         await wait_until_idle(pilot)
         app.push_screen(PostDialog(read))
         await wait_until_idle(pilot)
-        assert advice("copydesk source list") in str(app.screen.query_one(".-question", Static).content)
+        (toast,) = ConsoleDriver(app, pilot).toasts
+        assert advice("copydesk source list") in toast

@@ -544,7 +544,10 @@ class PostPlan(NamedTuple):
 
 
 class PostDialog(ConfirmDialog):
-    """A yes counts only once the target accounts are on the screen."""
+    """A yes counts only once the target accounts are on the screen.
+
+    If posting is refused for one reason, the dialog closes with a toast that says it.
+    """
 
     app = getters.app(DeskApp)
 
@@ -578,6 +581,11 @@ class PostDialog(ConfirmDialog):
             plan = PostPlan(self.app.name_keys(str(error)), possible=False)
         # The dialog may have been closed while the plan was loading.
         if not self.is_attached:
+            return
+        if not plan.possible and not plan.warnings:
+            # Nothing is asked, and the key that the reason names works on the screen below.
+            self.close(result=False)
+            self.app.notify(plan.question, severity="warning")
             return
         self.query_one(".-question", Static).update(Content(clean(plan.question)))
         self.query_one(".-warning", Static).update(Content("\n".join(clean(warning) for warning in plan.warnings)))
