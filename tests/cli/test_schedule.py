@@ -56,6 +56,15 @@ def test_slots_are_set_and_listed(tmp_path):
     assert 'copydesk slot set "mon 09:00"' in result.err
 
 
+def test_days_that_share_a_time_are_printed_as_one(tmp_path):
+    result = run_in_process(tmp_path, "slot", "set", "weekdays 9:30", "sat 9:30", "daily 17")
+    assert (result.code, result.out) == (0, "daily 17:00\nweekdays 09:30\nsat 09:30\n")
+    assert len(run_json(tmp_path, "slot", "list")) == 13
+
+    result = run_in_process(tmp_path, "slot", "set", "sat 9:30")
+    assert result.err.splitlines()[-1] == "Removed 12 slots: daily 17:00, weekdays 09:30"
+
+
 def test_slots_that_are_replaced_are_printed(tmp_path):
     run_ok(tmp_path, "slot", "set", "mon 09:00", "wed 14:30", "fri 9")
     result = run_in_process(tmp_path, "slot", "set", "mon 09:00")

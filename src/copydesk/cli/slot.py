@@ -11,11 +11,13 @@ from copydesk.cli.context import Context, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import print_table
 from copydesk.model.draft import Status
-from copydesk.model.schedule import SET_SLOTS_COMMAND, Slot
+from copydesk.model.schedule import DAY_GROUPS, SET_SLOTS_COMMAND, Slot, name_days
 from copydesk.text.formatting import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 
 
 @group()
@@ -53,13 +55,14 @@ def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool
         raise click.UsageError("Pass the weekly slots, or --clear to remove them all.")
 
     async def work(desk: "Desk") -> None:
-        slots = [desk.schedule.parse_slot(text, field=f"slots[{index}]") for index, text in enumerate(times)]
+        texts = [text for typed in times for text in _expand(typed)]
+        slots = [desk.schedule.parse_slot(text, field=f"slots[{index}]") for index, text in enumerate(texts)]
         earlier = await desk.schedule.slots()
         stored = await desk.schedule.set_slots(slots)
         await _print_slots(context, desk, stored, as_json=as_json)
-        removed = [desk.schedule.format_slot(entry) for entry in earlier if entry not in stored]
+        removed = [entry for entry in earlier if entry not in stored]
         if removed and not as_json:
-            click.echo(f"Removed {plural(len(removed), 'slot')}: {', '.join(removed)}", err=True)
+            click.echo(f"Removed {plural(len(removed), 'slot')}: {', '.join(_format(removed))}", err=True)
 
     context.run(work)
 
@@ -94,12 +97,24 @@ def zone(context: Context, *, name: str | None, as_json: bool) -> None:
         click.echo(f"{drafts} time and time zone.", err=True)
 
 
+def _expand(text: str) -> list[str]:
+    """Return a text for each day of a group such as `weekdays 9:30`; otherwise `text` itself."""
+    group, _, time = text.strip().partition(" ")
+    days = DAY_GROUPS.get(group.lower())
+    return [f"{_DAYS[day]} {time}" for day in sorted(days)] if days else [text]
+
+
+def _format(slots: Sequence[Slot]) -> list[str]:
+    """Return a text for each day and time, which `_expand` reads: `weekdays 09:00`, `sat 11:00`."""
+    return [f"{day} {time}" for day, time in name_days(slots, _DAYS)]
+
+
 async def _print_slots(context: Context, desk: "Desk", slots: Sequence[Slot], *, as_json: bool) -> None:
     if as_json:
         print_json(slots)
         return
     print_table(
-        [(desk.schedule.format_slot(entry),) for entry in slots],
+        [(line,) for line in _format(slots)],
         empty=context.with_desk_options(f"No weekly slots. Add some: {SET_SLOTS_COMMAND}"),
     )
     if slots:

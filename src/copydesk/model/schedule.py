@@ -22,6 +22,8 @@ MAX_WEEK_DRAFTS = 2_000
 
 SET_SLOTS_COMMAND = 'copydesk slot set "mon 09:00"'
 """The command named in hints when there are no slots; the console replaces it by its own keys."""
+DAY_GROUPS = {"daily": frozenset(range(7)), "weekdays": frozenset(range(1, 6))}
+"""Name -> days that people write as one, from Sunday (0); the larger group first."""
 NO_SLOTS_REASON = "no weekly slots yet"
 """The `reason` of an AutoSchedule if no slots are defined."""
 
@@ -32,6 +34,23 @@ class Slot(Struct, frozen=True, forbid_unknown_fields=True):
     day_of_week: Annotated[int, msgspec.Meta(ge=0, le=6)]
     hour: Annotated[int, msgspec.Meta(ge=0, le=23)]
     minute: Annotated[int, msgspec.Meta(ge=0, le=59)]
+
+
+def name_days(slots: Sequence[Slot], day_names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (day, time) of the slots in their order, once per group of days that all have the time.
+
+    `day_names` are the names of single days, from Sunday.
+    """
+    days_by_time: dict[tuple[int, int], set[int]] = {}
+    for slot in slots:
+        days_by_time.setdefault((slot.hour, slot.minute), set()).add(slot.day_of_week)
+
+    def name(slot: Slot) -> str:
+        days = days_by_time[slot.hour, slot.minute]
+        groups = (group for group, all_days in DAY_GROUPS.items() if slot.day_of_week in all_days <= days)
+        return next(groups, day_names[slot.day_of_week])
+
+    return list(dict.fromkeys((name(slot), f"{slot.hour:02}:{slot.minute:02}") for slot in slots))
 
 
 class AutoScheduleRequest(Struct, frozen=True, forbid_unknown_fields=True):

@@ -14,7 +14,7 @@ from textual.message import Message
 
 from copydesk.errors import ConflictError
 from copydesk.model.draft import ListedDraft, Status
-from copydesk.model.schedule import NO_SLOTS_REASON, AutoSchedule, Slot, SlotAssignment
+from copydesk.model.schedule import NO_SLOTS_REASON, AutoSchedule, Slot, SlotAssignment, name_days
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.desk_screen import DeskScreen
@@ -397,9 +397,9 @@ class SlotActions:
 
 
 def _format_slots(slots: Sequence[Slot]) -> str:
-    """Format slots, those that share a time as `mon, wed 09:30`."""
+    """Format slots, those that share a time as `Mon, Wed 09:30` or `weekdays 09:30`."""
     by_time: dict[str, list[str]] = {}
-    for day, time in (format_slot(slot).split() for slot in slots):
+    for day, time in name_days(slots, (labels.DAYS[-1], *labels.DAYS[:-1])):
         by_time.setdefault(time, []).append(day)
     return ", ".join(f"{', '.join(days)} {time}" for time, days in by_time.items())
 
