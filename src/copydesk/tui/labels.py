@@ -2286,7 +2286,6 @@ FIELD_POSTED = "posted"
 INTERACTIONS_MISSING = "no interactions"
 """Why a post has no rate."""
 INTERVAL_NAMES = {"day": "day", "week": "week", "month": "month"}
-NOT_ALL_METRICS = "not all metrics"
 LONGER_PERIOD_HINT = " shows a longer period."
 """After the key that does."""
 METRIC_NAMES = {
@@ -2399,9 +2398,9 @@ def not_reported(missing: Sequence[tuple[str, Sequence[str]]], without: Sequence
     return [*parts, *([f"{', '.join(without)}: no metrics yet"] if without else [])]
 
 
-def gaps_below(section: str) -> str:
-    """Return where on the page it says what platforms do not report."""
-    return f"{NOT_ALL_METRICS}, see {section}"
+def gaps_below(section: str) -> tuple[str, str]:
+    """Return where on the page it says what platforms do not report: in full, and in short."""
+    return f"not all metrics, see {section}", f"see {section}"
 
 
 def change(difference: float) -> str:

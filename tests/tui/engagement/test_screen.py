@@ -61,6 +61,8 @@ async def test_totals_and_coverage_wrap_between_items_at_most(tmp_path: Path, wi
         (coverage,) = [number for number, line in enumerate(page) if "10 of 11 posts measured" in line]
         assert page[coverage + 1].strip() == ""
         assert not any(line.strip().startswith("·") for line in page)
+        # The line itself names the platforms, or the section that does.
+        assert "see By platform" in page[coverage] or "Threads: no clicks" in page[coverage]
         # What has no room beside the coverage is said below the platforms.
         assert "Threads: no clicks" in " ".join(page)
         (title,) = [line for line in page if "Hours of the week" in line]

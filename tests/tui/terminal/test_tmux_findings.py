@@ -207,7 +207,7 @@ def test_rows_say_what_differs_and_are_sorted(history_home: Path, size: tuple[in
         terminal.wait_for(r"\d+ approved · u undo")
         terminal.press("5")
         # Interactions are counted for platforms that report no impressions, too.
-        terminal.wait_for(r"per post[\s\S]*(Mastodon: no|not all metrics)")
+        terminal.wait_for(r"per post[\s\S]*(Mastodon: no|see By platform)")
         if size[0] < 100:
             terminal.press("Tab")
         terminal.wait_for(r"Posts · \d+ · by interactions[\s\S]* (Bluesky|Mastodon) ")

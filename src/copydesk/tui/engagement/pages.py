@@ -147,7 +147,7 @@ def _coverage_variants(trends: EngagementTrends) -> list[list[str]]:
     measured, gaps = labels.measured(trends.figures.measured, trends.figures.posts), _gaps(trends)
     if not gaps:
         return [[measured]]
-    shorter = (labels.gaps_below(labels.BY_PLATFORM), labels.NOT_ALL_METRICS)
+    shorter = labels.gaps_below(labels.BY_PLATFORM)
     return [[measured, *gaps], *([measured, text] for text in shorter), [measured]]
 
 
