@@ -13,6 +13,7 @@ from copydesk.desk import Desk
 from copydesk.desk.pipeline import fetch_sources
 from copydesk.desk.pipeline.fetch_sources import match_entries, store_fetches
 from copydesk.desk.pipeline.progress import RunProgress
+from copydesk.errors import StoreFullError
 from copydesk.ingest.fetch_context import FetchResult
 from copydesk.model.item import Entry
 from copydesk.model.run import RunRequest, RunStatus
@@ -152,6 +153,23 @@ async def test_transaction_of_waiting_sources_is_limited(tmp_path, monkeypatch):
     async with desk_with_slow_first_write(tmp_path, stored_together, attended=False) as desk:
         await desk.pipeline.run()
     assert stored_together == [1, 1, 1]
+
+
+async def test_group_that_the_database_refuses_is_not_tried_again(tmp_path):
+    stored_together = []
+    async with desk_with_slow_first_write(tmp_path, stored_together, attended=False) as desk:
+        write = desk._context.write
+
+        async def fail_second(work, *args):
+            if work is store_fetches and stored_together:
+                stored_together.append(len(args[1]))
+                raise StoreFullError
+            return await write(work, *args)
+
+        desk._context.write = fail_second
+        run = await desk.pipeline.run()
+    assert run.status is RunStatus.FAILED
+    assert stored_together == [1, 2]
 
 
 async def test_source_that_cannot_be_stored_costs_no_other(tmp_path, monkeypatch):

@@ -332,6 +332,8 @@ class _Group:
         self.entry_count = 0
         self.stored: list[NewItems | Exception] = []
         """The new items of each source, or why it could not be stored; empty before the transaction."""
+        self.error: StoreError | None = None
+        """Why nothing could be stored: the run ends."""
 
     def add(self, stored: StoredSource, result: "FetchResult") -> int:
         """Add a source; return its position."""
@@ -391,10 +393,10 @@ class _FetchStage:
         try:
             async with self._write_lock:
                 # The first one to get here stores the whole group.
+                if group.error is not None:
+                    raise group.error
                 if not group.stored:
-                    if group is self._group:
-                        self._group = _Group()
-                    group.stored = await self._store_fetched(group.fetched)
+                    await self._store_group(group)
         finally:
             self._count_unstored(-1)
         new = group.stored[position]
@@ -402,6 +404,15 @@ class _FetchStage:
             raise new
         self._progress.increment(items_too_old=new.too_old, **dict.fromkeys(_ITEM_COUNTERS, len(new.items)))
         self.new_item_ids.update(item.id for item in new.items)
+
+    async def _store_group(self, group: _Group) -> None:
+        if group is self._group:
+            self._group = _Group()
+        try:
+            group.stored = await self._store_fetched(group.fetched)
+        except StoreError as error:
+            group.error = error
+            raise
 
     async def _store_fetched(self, fetched: Sequence[tuple[StoredSource, "FetchResult"]]) -> list[NewItems | Exception]:
         """Store sources in one transaction; return the new items of each, or why it could not be stored."""
