@@ -179,6 +179,13 @@ def test_user_of_the_environment_is_named_where_it_is_refused(tmp_path, command)
     assert "Unset COPYDESK_USER." in run_in_process(tmp_path, *command, copydesk_user="anna").err
 
 
+def test_backup_ignores_the_user_of_the_environment(tmp_path):
+    """The console sets it for the user's own commands."""
+    run_in_process(tmp_path, "user", "add", "anna")
+    assert run_in_process(tmp_path, "backup", "--list", copydesk_user="anna").code == 0
+    assert "Leave out --user." in run_in_process(tmp_path, "--user", "anna", "backup").err
+
+
 def test_process_ends_without_collecting_garbage(tmp_path, monkeypatch):
     at_exit = []
     monkeypatch.setattr(atexit, "register", at_exit.append)

@@ -33,7 +33,8 @@ def backup(context: Context, *, file: Path | None, force: bool, as_list: bool, a
 
     Images, settings and account credentials are not in it.
     """
-    context.refuse_user(HAS_ALL_USERS)
+    # Not the variable: the console sets it for the user's own commands.
+    context.refuse_user_option(HAS_ALL_USERS)
     if as_list:
         if file is not None or force:
             raise click.UsageError("--list cannot be used with FILE or --force.")

@@ -162,9 +162,14 @@ class Context:
 
     def refuse_user(self, reason: str) -> None:
         """Raise UsageError with `reason` if a user is named, for a command that is for all users."""
+        self.refuse_user_option(reason)
         if self.user is not None:
-            is_option = click.get_current_context().find_root().params["user"] is not None
-            raise click.UsageError(f"{reason} {'Leave out --user' if is_option else f'Unset {USER_VARIABLE}'}.")
+            raise click.UsageError(f"{reason} Unset {USER_VARIABLE}.")
+
+    def refuse_user_option(self, reason: str) -> None:
+        """Raise UsageError with `reason` if `--user` is given, for a command that ignores the variable."""
+        if click.get_current_context().find_root().params["user"] is not None:
+            raise click.UsageError(f"{reason} Leave out --user.")
 
     async def find_user(self, desks: "Desks") -> "User":
         """Return the user that `--user` names, by default the owner. Raise NotFoundError."""

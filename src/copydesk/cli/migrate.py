@@ -33,7 +33,7 @@ def migrate(context: Context, *, target: str, as_json: bool) -> None:
     """
     from copydesk.desk.migration import migrate_desk  # noqa: PLC0415 - `copydesk migrate --help` needs none of it
 
-    context.refuse_user("The desks of all users are copied.")
+    context.refuse_user_option("The desks of all users are copied.")
     try:
         settings = context.settings()
     except CopydeskError as error:
