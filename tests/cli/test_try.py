@@ -39,6 +39,14 @@ def test_three_drafts_are_shown_and_nothing_is_touched(tmp_path: Path, server: F
     assert not home.exists()
 
 
+def test_drafts_are_broken_between_words(tmp_path: Path, server: FeedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run_try(tmp_path, server.url("/daily")).out
+    monkeypatch.setattr("copydesk.cli.output._available_columns", lambda _used, **_: 20)
+    narrow = run_try(tmp_path, server.url("/daily")).out
+    assert narrow.split() == whole.split()
+    assert all(len(line) <= 20 or " " not in line for line in narrow.splitlines())
+
+
 def test_old_items_are_drafted(tmp_path: Path, server: FeedServer) -> None:
     assert run_try(tmp_path, server.url("/monthly")).out.count("Monthly · ") == 2
 

@@ -1,6 +1,7 @@
 """Output of commands for a terminal or a pipe: tables, times, and the progress of those that take a while."""
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -45,6 +46,25 @@ def print_table(rows: Iterable[Sequence[object]], *, empty: str, err: bool = Fal
         # Not strict: the last cell has no width, it takes what is left.
         padded = [cell + " " * (width - _cell_width(cell)) for cell, width in zip(row, widths, strict=False)]
         click.echo("  ".join([*padded, _truncate(row[-1], available)]).rstrip(), err=err)
+
+
+def print_text(text: str, *, err: bool = False) -> None:
+    """Print a text, with its lines broken between words at the terminal's width if the output is a terminal."""
+    width = _available_columns(0, err=err)
+    lines = text.split("\n")
+    click.echo("\n".join(lines if width is None else (part for line in lines for part in _wrap(line, width))), err=err)
+
+
+def _wrap(line: str, width: int) -> list[str]:
+    """Return the lines that `line` takes; a word that is wider than a line is left to the terminal."""
+    lines = [""]
+    # Each word with the blanks before it, so that an indent is kept.
+    for word in re.findall(r"[ \t]*[^ \t]+", line):
+        if lines[-1] and _cell_width(lines[-1] + word) > width:
+            lines.append(word.lstrip(" \t"))
+        else:
+            lines[-1] += word
+    return lines
 
 
 def _available_columns(used: int, *, err: bool) -> int | None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from copydesk.cli.command import command
 from copydesk.cli.context import Context, is_interactive, pass_context
 from copydesk.cli.json_output import json_options, print_json
-from copydesk.cli.output import StageProgress
+from copydesk.cli.output import StageProgress, print_text
 from copydesk.desk.catalog import guess_source_type
 from copydesk.errors import CopydeskError, InvalidError, StoreError
 from copydesk.model.draft import ListedDraft
@@ -129,17 +129,17 @@ def _print_trial(trial: Trial) -> None:
     for draft in trial.drafts:
         source = next((source.name for source in draft.score.sources), "") if draft.score else ""
         click.echo("─" * 72)
-        click.echo(f"{clean(source)} · {clean(draft.item.title)}\n")
-        click.echo(f"{reveal(draft.text)}\n")
+        print_text(f"{clean(source)} · {clean(draft.item.title)}\n")
+        print_text(f"{reveal(draft.text)}\n")
     for failure in trial.failed:
-        click.echo(f"{clean(failure.url)}: {clean(failure.error)}", err=True)
+        print_text(f"{clean(failure.url)}: {clean(failure.error)}", err=True)
     if not trial.sources:
         return
     names = ", ".join(clean(source.name) for source in trial.sources)
-    click.echo(f"{plural(len(trial.drafts), 'draft')} from {names}.", err=True)
+    print_text(f"{plural(len(trial.drafts), 'draft')} from {names}.", err=True)
     if len(trial.drafts) < DRAFTS:
         for declined in trial.declined:
-            click.echo(f"{declined}.", err=True)
+            print_text(f"{declined}.", err=True)
         click.echo(f"Only items of the last {MAX_AGE_HOURS // 24} days are drafted.", err=True)
 
 
