@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 from textual.content import Content
 
-from console_driver import NOW, FakeDesk, make_draft, make_item, open_console, screen_text, wait_until_idle
+from console_driver import NOW, FakeDesk, make_draft, make_item, make_score, open_console, screen_text, wait_until_idle
 from copydesk.desk.drafts.versions import Difference
 from copydesk.drafting.diff import Piece, PieceKind
 from copydesk.errors import CopydeskError
@@ -283,6 +283,14 @@ def test_row_of_two_lines_has_the_whole_title_and_its_facts_below() -> None:
     assert detail_line(draft, NOW, 80, TO_REVIEW).plain == facts
     approved = msgspec.structs.replace(draft, status=Status.APPROVED)
     assert detail_line(approved, NOW, 80, TO_REVIEW).plain.startswith("   approved · claim · Hacker News")
+
+
+def test_row_of_two_lines_cuts_the_source_only_for_the_facts_after_it() -> None:
+    name = "The Quarterly of Harbour Engineering and Ferries"
+    draft = make_draft(0, score=make_score(name, "rss", 0), tags=())
+    assert detail_line(draft, NOW, 90, TO_REVIEW).plain == f"   {name} · 2h · 93% · interest"
+    assert detail_line(draft, NOW, 68, TO_REVIEW).plain == f"   {name[:42]}… · 2h · 93% · interest"
+    assert detail_line(draft, NOW, 50, TO_REVIEW).plain == f"   {name[:27]}… · 2h · 93%"
 
 
 def test_row_shows_the_users_columns_in_their_order() -> None:

@@ -30,8 +30,8 @@ AGE_WIDTH, TIME_WIDTH = 3, 9
 """Cells of a story's age, and of a time of day."""
 MIN_SOURCE_WIDTH, MAX_SOURCE_WIDTH = 8, 16
 """Cells of the source in a row of one line: a fifth of the row within these limits."""
-MAX_SOURCE_DETAIL = 28
-"""Cells of the source in the lower line of a row."""
+MIN_SOURCE_DETAIL = 28
+"""Cells to which the source in the lower line of a row is cut, so that it does not push out what comes after it."""
 WORDS_WIDTH, STATE_WIDTH = 60, 9
 """Cells of a row of one line from which it has words for state and format; cells of the state in a mixed list."""
 MIN_TEXT_WIDTH = 10
@@ -128,8 +128,13 @@ def arriving_line(text: str, width: int) -> Content:
 
 def detail_line(draft: ListedDraft, now: datetime, width: int, style: RowStyle) -> Content:
     """Return the lower line of a row of two lines: the facts of the style; the last ones only where they fit."""
-    parts = [part for part in (_fact(name, draft, now, style) for name in style.details) if part.plain]
     line = Content("   ")
+    facts = {name: fact for name in style.details if (fact := _fact(name, draft, now, style)).plain}
+    if "source" in facts:
+        taken = sum(fact.cell_length + len(_SEPARATOR) for name, fact in facts.items() if name != "source")
+        room = max(width - line.cell_length - taken, MIN_SOURCE_DETAIL)
+        facts["source"] = facts["source"].truncate(room, ellipsis=True)
+    parts = list(facts.values())
     for index, part in enumerate(parts):
         separator = Content.styled(_SEPARATOR, "faint") if index else Content("")
         room = width - line.cell_length - separator.cell_length
@@ -160,8 +165,7 @@ def _fact(name: str, draft: ListedDraft, now: datetime, style: RowStyle) -> Cont
         case "source" if not style.shows_source:
             return Content("")
         case "source":
-            # A long name would push out what comes after it.
-            return Content.styled(safe_line(_source_name(draft)), "dim").truncate(MAX_SOURCE_DETAIL, ellipsis=True)
+            return Content.styled(safe_line(_source_name(draft)), "dim")
         case "score":
             part = heaviest_part(draft)
             return Content.styled("" if part == style.usual_part else part, "dim")
