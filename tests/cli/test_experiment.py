@@ -75,7 +75,7 @@ def test_plan_is_shown_at_creation(tmp_path):
     started = run_in_process(
         tmp_path, "experiment", *NEW_EXPERIMENT_ARGS, "--metric", "engagement", "--posts", "20"
     ).out
-    assert "Decided by engagement: 20 posts per variant" in started
+    assert "Decided by engagement: 20 measured posts per variant" in started
     assert "25% more: 152" in " ".join(started.split())
     planned = run_in_process(tmp_path, "experiment", "plan", "--metric", "engagement", "--posts", "20").out
     assert planned.strip() in started

@@ -44,7 +44,7 @@ def test_plan_in_words():
     history = MetricHistory(mean=12, deviation=0.7, sample_size=64, per_week=4.0)
     plan = build_plan(Metric.ENGAGEMENT, 2, 46, history)
     assert plan.sentence == (
-        "46 posts per variant, about 23 weeks at your 4 measured posts a week. Posts per variant"
+        "46 measured posts per variant, about 23 weeks at your 4 a week. Measured posts per variant"
         " needed to detect 25% more: 152 (76 weeks); 50% more: 47 (24 weeks); 100% more: 16 (8 weeks)."
     )
 

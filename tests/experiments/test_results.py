@@ -113,7 +113,7 @@ def test_rates_are_over_decided_drafts():
 def test_nothing_is_said_below_ten_posts():
     results = evaluate(review_both(9, {"a": 9, "b": 0}))
     assert results.verdict.kind is VerdictKind.NOT_ENOUGH_DATA
-    assert results.sentence == "Not enough data: 9 of 20 posts per variant reviewed. Nothing can be said yet."
+    assert results.sentence == "Not enough data: 9 of 20 reviewed drafts per variant. Nothing can be said yet."
     assert (results.comparison, results.arms[0].estimate) == (None, None)
 
 
@@ -126,7 +126,7 @@ def test_no_verdict_between_comparisons():
         assert evaluate(drafts, posts=40).comparison == results.comparison
         assert evaluate(drafts, posts=40).verdict.kind is VerdictKind.TOO_EARLY
     assert results.comparison is not None
-    assert results.sentence.startswith("No difference at comparison 1 of 4: 10 of 40 posts per variant reviewed.")
+    assert results.sentence.startswith("No difference at comparison 1 of 4: 10 of 40 reviewed drafts per variant.")
 
 
 def test_better_variant_is_named():
@@ -152,7 +152,7 @@ def test_no_difference_names_the_smallest_lift():
     results = evaluate(review_both(20, {"a": 10, "b": 10}))
     assert results.verdict.kind is VerdictKind.NO_DIFFERENCE_SEEN
     assert 0.5 < results.verdict.smallest_lift - 1 < 1.1
-    assert results.sentence.startswith("No difference seen in 20 of 20 posts per variant reviewed. A difference of ")
+    assert results.sentence.startswith("No difference seen in 20 of 20 reviewed drafts per variant. A difference of ")
 
 
 def test_difference_without_a_best_variant():
@@ -171,7 +171,7 @@ def test_difference_without_a_best_variant_is_compared_again():
 
     first = review(20)
     assert (first.verdict.kind, first.comparison.posts, is_decided(first)) == (VerdictKind.BEST_UNCLEAR, 20, False)
-    assert first.sentence.endswith("Comparison 2 of 4, 20 posts per variant reviewed. The next comparison is at 30.")
+    assert first.sentence.endswith("Comparison 2 of 4, 20 reviewed drafts per variant. The next comparison is at 30.")
     assert review(29).verdict == first.verdict
     second = review(30)
     assert (second.verdict.kind, second.verdict.variant, second.comparison.posts) == (VerdictKind.BETTER, "b", 30)

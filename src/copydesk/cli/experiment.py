@@ -258,7 +258,7 @@ def _decode_results(found: Experiment) -> ExperimentResults:
 
 
 def _print_experiment(found: Experiment) -> None:
-    results = _decode_results(found)
+    results, counted = _decode_results(found), found.plan.metric.counted
     rows = [
         ("id", found.id),
         ("name", found.name),
@@ -267,7 +267,7 @@ def _print_experiment(found: Experiment) -> None:
         ("started", format_time(found.started_at)),
         ("ended", format_time(found.ended_at)),
         ("decided by", found.plan.metric),
-        ("compared at", ", ".join(str(comparison.posts) for comparison in results.comparisons) + " posts per variant"),
+        ("compared at", f"{', '.join(str(made.posts) for made in results.comparisons)} {counted}s per variant"),
         ("winner", results.winner or "none"),
     ]
     if results.concluded_early:

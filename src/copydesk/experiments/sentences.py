@@ -11,21 +11,18 @@ from copydesk.model.experiment import (
 )
 from copydesk.text.formatting import plural
 
-_UNITS = {Metric.ACCEPTANCE: "reviewed", Metric.EDITS: "reviewed", Metric.ENGAGEMENT: "measured"}
-_COUNTED = {Metric.ACCEPTANCE: "reviewed draft", Metric.EDITS: "reviewed draft", Metric.ENGAGEMENT: "measured post"}
-
 
 def describe_plan(plan: ExperimentPlan) -> str:
     """Return the size, how long it takes, and what other sizes would find."""
-    size, counted = f"{plan.posts_per_variant} posts per variant", _COUNTED[plan.metric]
+    counted = plan.metric.counted
+    size = f"{plural(plan.posts_per_variant, counted)} per variant"
     if plan.weeks is None:
         size += f"; how long that takes is not known before you have {counted}s"
     else:
-        rate = f"{plan.posts_per_week:g} {counted}{'' if plan.posts_per_week == 1 else 's'}"
-        size += f", about {_weeks(plan.weeks)} at your {rate} a week"
-    needs = f"Posts per variant needed to detect {'; '.join(_need(plan.metric, need) for need in plan.needed)}."
+        size += f", about {_weeks(plan.weeks)} at your {plan.posts_per_week:g} a week"
+    needs = "; ".join(_need(plan.metric, need) for need in plan.needed)
     source = "" if plan.based_on else f" Typical figures are assumed until you have 20 {counted}s."
-    return f"{size}. {needs}{source}"
+    return f"{size}. {counted.capitalize()}s per variant needed to detect {needs}.{source}"
 
 
 def _need(metric: Metric, need: LiftNeed) -> str:
@@ -41,8 +38,8 @@ def _weeks(weeks: float) -> str:
 def describe_verdict(results: ExperimentResults, post_count: int) -> str:
     """Return the verdict in plain words; `post_count` is the number of posts of the variant with the fewest."""
     verdict, plan, made = results.verdict, results.plan, results.comparison
-    unit = _UNITS[plan.metric]
-    progress = f"{min(post_count, plan.posts_per_variant)} of {plan.posts_per_variant} posts per variant {unit}"
+    counted = plan.metric.counted
+    progress = f"{min(post_count, plan.posts_per_variant)} of {plural(plan.posts_per_variant, counted)} per variant"
     if verdict.kind is VerdictKind.NOT_ENOUGH_DATA:
         return f"Not enough data: {progress}. Nothing can be said yet."
     if verdict.kind is VerdictKind.TOO_EARLY:
@@ -51,7 +48,7 @@ def describe_verdict(results: ExperimentResults, post_count: int) -> str:
     if verdict.kind is VerdictKind.NO_DIFFERENCE_SEEN:
         return f"No difference seen in {progress}. {_smallest(results)}"
     assert made is not None
-    basis = f"Comparison {made.number} of {made.of}, {made.posts} posts per variant {unit}."
+    basis = f"Comparison {made.number} of {made.of}, {plural(made.posts, counted)} per variant."
     if verdict.kind is VerdictKind.BEST_UNCLEAR:
         best = sorted(results.arms, key=_chance, reverse=True)[:2]
         names = f"{best[0].name} or {best[1].name}"

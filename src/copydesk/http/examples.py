@@ -248,8 +248,8 @@ _PLAN = ExperimentPlan(
     ),
     based_on=64,
     sentence=(
-        "40 posts per variant, about 5 weeks at your 15 reviewed drafts a week. Posts per variant needed to detect 25%"
-        " more: 149 (20 weeks); 33% more: 79 (11 weeks)."
+        "40 reviewed drafts per variant, about 5 weeks at your 15 a week. Reviewed drafts per variant needed to detect"
+        " 25% more: 149 (20 weeks); 33% more: 79 (11 weeks)."
     ),
 )
 _COMPARISONS = tuple(
@@ -303,7 +303,7 @@ _RESULTS = ExperimentResults(
     largest_post_share=0.14,
     warnings=(),
     verdict=Verdict(kind=VerdictKind.TOO_EARLY, next_comparison=20),
-    sentence="No difference at comparison 1 of 4: 18 of 40 posts per variant reviewed. The next comparison is at 20.",
+    sentence="No difference at comparison 1 of 4: 18 of 40 reviewed drafts per variant. The next comparison is at 20.",
 )
 
 _COMMENT: Final = Comment(

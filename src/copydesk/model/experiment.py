@@ -61,6 +61,11 @@ class Metric(StrEnum):
     """Share of words changed before acceptance; a rejected draft counts as changed entirely."""
     ENGAGEMENT = "engagement"
 
+    @property
+    def counted(self) -> str:
+        """Return what the plan of an experiment counts, in the singular."""
+        return "measured post" if self is Metric.ENGAGEMENT else "reviewed draft"
+
 
 class ExperimentAction(StrEnum):
     CONCLUDE = "conclude"

@@ -2089,7 +2089,6 @@ POSTS_FIELD = "Posts each"
 POSTS_PLACEHOLDER = "empty: as below"
 RATE = "Rate"
 REASON_FIELD = "Reason"
-REASON_PLACEHOLDER = "needed before the plan is complete"
 UNKNOWN_VALUE = "–"
 VARIANTS = "Variants"
 WINNER_FIELD = "Winner"
@@ -2105,7 +2104,7 @@ VARIANT_FIELDS = {
 VARIANT_METRICS = (
     "setting",
     STILL_NEEDED,
-    "drafts written",
+    "items drafted",
     "approved",
     "without edits",
     "rejected",
@@ -2147,8 +2146,8 @@ def unsupported_variants(parameter: str) -> str:
     return f"The offline writer does not support these settings of {parameter}: some variants come out the same."
 
 
-def assigned_drafts(drafted: int, assigned: int) -> str:
-    """Return how many of the assigned drafts were written."""
+def drafted_items(drafted: int, assigned: int) -> str:
+    """Return how many of the items of a variant have a draft."""
     return f"{drafted:,} of {assigned:,}"
 
 
@@ -2159,7 +2158,7 @@ def decided_by(metric: "Metric") -> str:
 
 def estimate_title(metric: "Metric", posts: int) -> str:
     """Return the title of the estimates of a comparison."""
-    return f"{ESTIMATE[metric]}, first {posts} posts per variant, 95% intervals"
+    return f"{ESTIMATE[metric]}, first {posts} {metric.counted}s per variant, 95% intervals"
 
 
 def chance_to_be_best(chance: float) -> str:
@@ -2168,10 +2167,15 @@ def chance_to_be_best(chance: float) -> str:
     return f"{share} best"
 
 
-def planned_comparisons(posts: Sequence[int], taken: int) -> str:
+def planned_comparisons(metric: "Metric", posts: Sequence[int], taken: int) -> str:
     """Return when the variants are compared; `taken` of the comparisons are done."""
     marked = ", ".join(f"{count}{' ✓' if number < taken else ''}" for number, count in enumerate(posts))
-    return f"Compared at {marked} posts per variant; no verdict in between."
+    return f"Compared at {marked} {metric.counted}s per variant; no verdict in between."
+
+
+def reason_placeholder(plan: "ExperimentPlan") -> str:
+    """Return when concluding needs a reason."""
+    return f"required before {plural(plan.posts_per_variant, plan.metric.counted)} per variant"
 
 
 def posts_needed(plans: "Sequence[ExperimentPlan]") -> str:

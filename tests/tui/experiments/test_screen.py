@@ -55,12 +55,14 @@ async def test_experiments_are_listed_by_status(tmp_path: Path) -> None:
 async def test_variants_are_compared_side_by_side(tmp_path: Path) -> None:
     async with open_experiments(tmp_path) as ui:
         assert words_from(ui, "setting ") == ["setting", "0", "2", "5"]
-        assert words_from(ui, "drafts written ")[2:] == ["4", "of", "4", "4", "of", "4", "2", "of", "4"]
+        assert words_from(ui, "items drafted ")[2:] == ["4", "of", "4", "4", "of", "4", "2", "of", "4"]
         assert words_from(ui, "approved ") == ["approved", "3", "2", "1"]
         assert words_from(ui, "impressions ") == ["impressions", "4,050", "2,310", "–"]
         assert words_from(ui, "rate ") == ["rate", "–", "–", "–"]
-        assert "Not enough data: 2 of 79 posts per variant reviewed." in ui.text
-        assert "Compared at 20, 40, 60, 79 posts per variant; no verdict in between." in ui.text
+        assert "Not enough data: 2 of 79 reviewed drafts per variant." in ui.text
+        assert "Compared at 20, 40, 60, 79 reviewed drafts per variant; no verdict in between." in " ".join(
+            ui.text.split()
+        )
         assert "├" not in ui.text
 
 
@@ -76,8 +78,10 @@ async def test_estimates_are_shown_after_a_look(tmp_path: Path) -> None:
         await desk._context.write(add_posts)
     async with open_experiments(tmp_path, full=False) as ui:
         assert "“without” is better: engagement rate " in ui.text
-        assert "Comparison 1 of 3, 10 posts per variant measured." in " ".join(ui.text.split())
-        assert "Compared at 10 ✓, 15, 20 posts per variant; no verdict in between." in ui.text
+        assert "Comparison 1 of 3, 10 measured posts per variant." in " ".join(ui.text.split())
+        assert "Compared at 10 ✓, 15, 20 measured posts per variant; no verdict in between." in " ".join(
+            ui.text.split()
+        )
         assert words_from(ui, "without │")[-2:] == ["99%", "best"]
         assert "├──" in ui.text
         # The form proposes it.
@@ -106,7 +110,9 @@ async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
     async with open_experiments(tmp_path, full=False) as ui:
         assert "No experiments yet" in ui.text
         await ui.press("A", "enter", *"Links", "tab", "right", "tab", *["right"] * 3, "enter")
-        assert ui.toasts[0].startswith("Created “Links”: 79 posts per variant; how long that takes is not known before")
+        assert ui.toasts[0].startswith(
+            "Created “Links”: 79 reviewed drafts per variant; how long that takes is not known before"
+        )
         assert words_from(ui, "setting ") == ["setting", "0", "3"]
         assert words_from(ui, "still needed ")[2:] == ["79", "of", "79", "79", "of", "79"]
         await ui.press("A", "slash", *"tone", "enter", *"More", "tab", *"dry", "tab", *"warm=like a friend", "enter")
@@ -169,7 +175,9 @@ async def test_experiment_concludes_with_or_without_winner(
 
 async def test_early_conclusion_needs_a_reason(tmp_path: Path) -> None:
     async with open_experiments(tmp_path) as ui:
-        await ui.press("C", "enter")
+        await ui.press("C")
+        assert "required before 79 reviewed drafts per variant" in ui.text
+        await ui.press("enter")
         assert "Reason is missing: the plan is not complete." in " ".join(ui.text.split())
 
 
@@ -184,7 +192,7 @@ async def test_aa_test_and_size_are_entered(tmp_path: Path) -> None:
         await ui.press("A", "slash", *"hook", "enter", *"Same", "tab", *"one=x", "tab", *"two=x")
         await ui.press(*["tab"] * 4, "right", "right", "tab", *"12", "tab", "right", "enter")
         assert "tests hook · decided by engagement · A/A test" in ui.text
-        assert "Compared at 12 posts per variant; no verdict in between." in ui.text
+        assert "Compared at 12 measured posts per variant; no verdict in between." in " ".join(ui.text.split())
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

@@ -78,6 +78,7 @@ def experiment_page(view: ExperimentView, now: datetime) -> list[Block]:
     experiment, results = view.experiment, view.results
     taken = results.comparison.posts if results.comparison else 0
     comparisons = [comparison.posts for comparison in results.comparisons]
+    done = sum(posts <= taken for posts in comparisons)
     return [
         Paragraph(Content.styled(safe_line(experiment.name), "strong")),
         Facts(list(_status(view, now))),
@@ -85,7 +86,7 @@ def experiment_page(view: ExperimentView, now: datetime) -> list[Block]:
         paragraph(),
         *_conclusion(view),
         paragraph(safe_line(results.sentence), "accent"),
-        paragraph(labels.planned_comparisons(comparisons, sum(posts <= taken for posts in comparisons)), "dim"),
+        paragraph(labels.planned_comparisons(experiment.plan.metric, comparisons, done), "dim"),
         *(paragraph(safe_line(_message(warning)), "warn") for warning in results.warnings),
         paragraph(),
         *_estimates(results),
@@ -188,7 +189,7 @@ def _column(view: ExperimentView, variant: Variant, results: VariantResults) -> 
     values = (
         safe_line(format_variant_value(value)),
         _still_needed(view, results),
-        labels.assigned_drafts(results.drafted, results.assigned),
+        labels.drafted_items(results.drafted, results.assigned),
         f"{results.accepted:,}",
         f"{results.unedited:,}{_format_share(results.acceptance_rate)}",
         f"{results.rejected:,}",

@@ -277,7 +277,9 @@ class ExperimentsScreen(DeskScreen):
         winners = {"": labels.NO_WINNER} | {variant.id: variant.label for variant in experiment.variants}
         fields = (
             Field("winner", labels.WINNER_FIELD, choices=winners, value=better),
-            Field("reason", labels.REASON_FIELD, labels.REASON_PLACEHOLDER, max_length=MAX_REASON_LENGTH),
+            Field(
+                "reason", labels.REASON_FIELD, labels.reason_placeholder(experiment.plan), max_length=MAX_REASON_LENGTH
+            ),
             Field("voice", labels.APPLY_FIELD, choices=labels.NO_OR_YES),
         )
         title = labels.conclude_title(experiment.name)
