@@ -887,8 +887,17 @@ def regenerate_prompt(count: int) -> str:
     return f"Regenerate{drafts}: what should change? (optional)"
 
 
-REGENERATE_SUGGESTIONS = ("shorter", "longer", "another sentence", "no hashtags", "no link")
-"""What a new version may change, as every writer understands it."""
+REGENERATE_SUGGESTIONS = (
+    "shorter",
+    "longer",
+    "another sentence",
+    "no hashtags",
+    "with hashtags",
+    "no emoji",
+    "no link",
+    "with the link",
+)
+"""What a new version may change, as the offline writer understands it; language models do, too."""
 
 
 def schedule_prompt(name: str) -> str:

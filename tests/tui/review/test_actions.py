@@ -10,7 +10,7 @@ import pytest
 from copydesk.desk.drafts.review import Review as DeskReview
 from copydesk.desk.drafts.service import Drafts
 from copydesk.drafting.fake_writer import FakeWriter
-from copydesk.drafting.offline_writer import parse_feedback
+from copydesk.drafting.offline_writer import FeedbackRequest
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
 from copydesk.model.transitions import EventKind, InterruptedBulk
@@ -630,13 +630,13 @@ async def test_time_from_showing_a_draft_to_the_decision_is_stored(
         assert "0 of 1 (0.0%)" in review.text
 
 
-async def test_regeneration_suggests_what_every_writer_understands(tmp_path: Path) -> None:
+async def test_regeneration_suggests_all_that_the_offline_writer_understands(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         await review.press("R")
-        assert "1 shorter" in " ".join(review.text.split())
-        await review.press("escape")
-    for suggestion in labels.REGENERATE_SUGGESTIONS:
-        assert parse_feedback(suggestion)
+        shown = " ".join(review.text.split())
+        assert [request for request in FeedbackRequest if request not in shown] == []
+        assert "8 with the link" in shown
+    assert set(labels.REGENERATE_SUGGESTIONS) == set(FeedbackRequest)
 
 
 async def test_failed_regeneration_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
