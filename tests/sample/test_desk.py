@@ -12,8 +12,8 @@ from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import Format, ListedDraft, Status
 from copydesk.model.run import Run, RunRequest, RunStatus, Stage
 from copydesk.model.source import Health
-from copydesk.sample.desk import open_sample, sample_settings
-from copydesk.sample.history import SLOTS
+from copydesk.sample.desk import is_created, open_sample, sample_settings
+from copydesk.sample.history import APPROVED, SCHEDULED, SLOTS
 from copydesk.settings import load
 from desk_fixtures import (
     NOW,
@@ -316,10 +316,11 @@ async def test_interrupted_history_is_completed(tmp_path: Path, monkeypatch: pyt
         assert (await desk.drafts.counts()).by_status[Status.PENDING_REVIEW] >= 6
 
 
-async def test_history_is_completed_after_an_interrupted_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def interrupt(*_: object) -> None:
-        raise KeyError
+async def interrupt(*_: object) -> None:
+    raise KeyError
 
+
+async def test_history_is_completed_after_an_interrupted_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("copydesk.desk.pipeline.service._import_stages", lambda: interrupt)
         with pytest.raises(KeyError):
@@ -327,6 +328,39 @@ async def test_history_is_completed_after_an_interrupted_run(tmp_path: Path, mon
                 pass
     async with open_with_history(tmp_path) as desk:
         assert (await desk.drafts.counts()).by_status[Status.SCHEDULED] == 6
+
+
+@pytest.mark.parametrize("marker", ["kept", "of an earlier version"])
+async def test_created_desk_keeps_the_users_slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str) -> None:
+    async with open_with_history(tmp_path) as desk:
+        await desk.schedule.set_slots([])
+        with monkeypatch.context() as patch:
+            patch.setattr("copydesk.desk.pipeline.service._import_stages", lambda: interrupt)
+            for _ in range(10):
+                with pytest.raises(KeyError):
+                    await desk.pipeline.run()
+        before = await desk.drafts.counts()
+    if marker != "kept":
+        (sample_settings(settings_at(tmp_path)).data_home / "created").unlink()
+    assert is_created(sample_settings(settings_at(tmp_path)))
+    async with open_with_history(tmp_path) as desk:
+        assert (await desk.schedule.week()).slots == ()
+        assert await desk.drafts.counts() == before
+
+
+@pytest.mark.parametrize("step", ["drafts.service.Drafts.approve", "schedule.Schedule.auto_schedule"])
+async def test_interrupted_decisions_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(f"copydesk.desk.{step}", interrupt)
+        with pytest.raises(KeyError):
+            async with open_with_history(tmp_path):
+                pass
+    async with open_with_history(tmp_path) as desk:
+        counts = (await desk.drafts.counts()).by_status
+        assert (counts[Status.SCHEDULED], counts[Status.APPROVED]) == (SCHEDULED, APPROVED - SCHEDULED)
+        assert len(await desk.posting.list_needing_user()) == 1
+        with pytest.raises(ConflictError, match="Nothing to undo"):
+            await desk.drafts.undo()
 
 
 async def test_undo_finds_a_change_made_before_the_history(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from copydesk.model.serialization import Json, Struct
 
 BEARER = "bearer-of-the-fictional-x"
 """Bearer token that the simulated X API expects. No word of a message: secrets are masked in all of them."""
+UNKNOWN_POST = "Reader survey: what would you miss if this desk fell silent? Answers until Friday. #unknown"
+"""The tag makes the simulated platform lose its response, so the user has to say whether it was posted."""
 
 INTERESTS: tuple[str, ...] = (
     "open source",

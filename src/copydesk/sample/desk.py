@@ -20,11 +20,18 @@ PLATFORM, LATENCY = "fake", 0.3
 
 _CREATED_FILE = "created"
 """Empty file beside the database of a sample desk with history, once all of it was stored."""
+_POSTS_FILE = "posted.jsonl"
 
 
 def is_created(settings: Settings) -> bool:
     """Return False if opening the sample desk with history creates it, or ends a creation that was interrupted."""
-    return settings.has_database and (settings.data_home / _CREATED_FILE).exists()
+    if not settings.has_database:
+        return False
+    posts = settings.data_home / _POSTS_FILE
+    # The last step of the creation shows it, too: earlier versions did not write the file.
+    return (settings.data_home / _CREATED_FILE).exists() or (
+        posts.exists() and sample.UNKNOWN_POST in posts.read_text(encoding="utf-8")
+    )
 
 
 def sample_settings(settings: Settings) -> Settings:
@@ -57,9 +64,11 @@ async def open_sample_desks(
     from copydesk.posting.platform import DeliveryGuarantees  # noqa: PLC0415
     from copydesk.sample.server import SampleClock, SampleTransport  # noqa: PLC0415
 
+    # Before the database is opened, which creates it.
+    adds_history = with_history and not is_created(settings)
     # A platform simulated in a file beside the database: posts can be inspected, and nobody else sees them.
     platform = FakePlatform(
-        FakeServer(settings.data_home / "posted.jsonl"),
+        FakeServer(settings.data_home / _POSTS_FILE),
         # As on LinkedIn: an unknown outcome waits for the user.
         guarantees=DeliveryGuarantees(can_read_back=False, settle_time=timedelta(0)),
         fault_tags={"#refused": Fault.REFUSED, "#unknown": Fault.CUT_AFTER},
@@ -71,7 +80,7 @@ async def open_sample_desks(
         transport.set_time(desks.owner.created_at)
         desk = await desks.get(desks.owner)
         await populate(desk)
-        if with_history:
+        if adds_history:
             from copydesk.sample.history import add_history  # noqa: PLC0415 - not for commands
 
             await add_history(desk, time)

@@ -4,7 +4,7 @@ Posts to platforms without an account cannot be made through the desk, so they a
 them. Everything else is done by the desk.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from copydesk.desk.assignments import claim_assignment, next_assignment
-from copydesk.model.draft import Draft, Format, Status
+from copydesk.model.draft import MANUAL, TO_REVIEW, Draft, Format, Status
 from copydesk.model.engagement import INTERACTION_METRICS, METRICS, EngagementRecord, RecordStatus
 from copydesk.model.item import Entry, ItemState
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.model.serialization import Json, Struct
 from copydesk.model.transitions import EventKind
+from copydesk.sample import UNKNOWN_POST
 from copydesk.store import drafts, engagement, items
 from copydesk.store.database import Transaction, open_database
 from copydesk.store.drafts import NewDraft
@@ -64,8 +65,6 @@ HISTORY_AGE, LENGTH_AGE = timedelta(days=46), timedelta(days=6)
 MEASURED_AFTER = timedelta(hours=49)
 """Age of the posts at their metrics: old enough to be compared."""
 DRAFTS, APPROVED, SCHEDULED = 22, 7, 6
-UNKNOWN_POST = "Reader survey: what would you miss if this desk fell silent? Answers until Friday. #unknown"
-"""The tag makes the simulated platform lose its response, so the user has to say whether it was posted."""
 
 
 class PastPost(Struct, frozen=True):
@@ -94,10 +93,21 @@ def load_posts() -> tuple[PastPost, ...]:
 
 
 async def add_history(desk: "Desk", clock: "SampleClock") -> None:
-    """Give a new sample desk a past, unless a run shows that it has one. `clock` is the one of the desk."""
-    # A run that did not succeed was interrupted by the end of an earlier start.
-    if any(run.status is RunStatus.SUCCEEDED for run in (await desk.pipeline.list()).items):
+    """Give a new sample desk a past, or complete it after an interruption. `clock` is the one of the desk."""
+    runs = (await desk.pipeline.list()).items
+    if not runs:
+        await _add_past(desk, clock)
+    elif not await _has_experiment(desk, HASHTAGS):
+        # Used by commands before: the user's own slots and drafts stay as they are.
         return
+    # A run that did not succeed was interrupted by the end of an earlier start.
+    if not any(run.status is RunStatus.SUCCEEDED for run in runs):
+        await desk.pipeline.run(RunRequest(max_drafts=DRAFTS))
+    await _decide(desk)
+
+
+async def _add_past(desk: "Desk", clock: "SampleClock") -> None:
+    """Add what is older than the first run: slots, posts and experiments."""
     await desk.schedule.set_slots([desk.schedule.parse_slot(slot) for slot in SLOTS])
     if not await desk.engagement.top_posts():
         with clock.set_back(HISTORY_AGE):
@@ -105,28 +115,43 @@ async def add_history(desk: "Desk", clock: "SampleClock") -> None:
         await _write(desk, _insert_posts, clock())
     with clock.set_back(LENGTH_AGE):
         await _create_missing(desk, LENGTH)
-    await desk.pipeline.run(RunRequest(max_drafts=DRAFTS))
-    before = (await desk.drafts.history_position()).newest
-    await _decide(desk)
-    await _write(desk, _end_undo, before)
 
 
 async def _create_missing(desk: "Desk", experiment: dict[str, Json]) -> None:
     """Create the experiment, unless an earlier start that was interrupted has done so."""
-    if not any(existing.parameter == experiment["parameter"] for existing in await desk.experiments.list()):
+    if not await _has_experiment(desk, experiment):
         await desk.experiments.create(experiment)
 
 
+async def _has_experiment(desk: "Desk", experiment: dict[str, Json]) -> bool:
+    return any(existing.parameter == experiment["parameter"] for existing in await desk.experiments.list())
+
+
 async def _decide(desk: "Desk") -> None:
-    """Approve and schedule the best drafts, and post one whose outcome stays unknown."""
-    page = await desk.drafts.list(status=Status.PENDING_REVIEW, limit=APPROVED)
-    ids = [draft.id for draft in page.items]
-    for draft_id in ids:
-        await desk.drafts.approve(draft_id)
-    await desk.schedule.auto_schedule(ids[:SCHEDULED])
-    survey = (await desk.drafts.create({"text": UNKNOWN_POST})).drafts[0].id
-    await desk.drafts.approve(survey)
-    await desk.posting.post(survey)
+    """Approve and schedule the best drafts, and post one whose outcome stays unknown; repeat nothing done before."""
+    scheduled, approved, pending = [
+        [
+            draft
+            for draft in (await desk.drafts.list(status=status, limit=100)).items
+            if draft.item.source_type != MANUAL
+        ]
+        for status in (Status.SCHEDULED, Status.APPROVED, Status.PENDING_REVIEW)
+    ]
+    best = pending[: max(APPROVED - len(scheduled) - len(approved), 0)]
+    for draft in best:
+        await desk.drafts.approve(draft.id)
+    ids = [draft.id for draft in (*approved, *best)]
+    if to_schedule := ids[: max(SCHEDULED - len(scheduled), 0)]:
+        await desk.schedule.auto_schedule(to_schedule)
+    texts = (await desk.drafts.list(source_type=MANUAL, limit=100)).items
+    created = next((draft for draft in texts if draft.text == UNKNOWN_POST), None)
+    survey = created or (await desk.drafts.create({"text": UNKNOWN_POST})).drafts[0]
+    if survey.status in TO_REVIEW:
+        await desk.drafts.approve(survey.id)
+    await _write(desk, _end_undo, [survey.id, *ids, *(draft.id for draft in scheduled)])
+    if survey.status in {*TO_REVIEW, Status.APPROVED}:
+        # Last: the post shows that the desk is complete.
+        await desk.posting.post(survey.id)
 
 
 async def _write(desk: "Desk", work: Callable[..., int], *arguments: object) -> None:
@@ -138,12 +163,13 @@ async def _write(desk: "Desk", work: Callable[..., int], *arguments: object) -> 
         await database.close()
 
 
-def _end_undo(conn: Transaction, user_id: str, after_rid: int) -> int:
-    """Make later changes permanent: the user made none of them, so an undo must not find them."""
-    kinds = (EventKind.PERMANENT.value, user_id, EventKind.CHANGE.value, after_rid)
-    execute_sql(conn, "UPDATE draft_event SET kind = ? WHERE user_id = ? AND kind = ? AND rid > ?", kinds)
-    owned = (user_id, after_rid)
-    return execute_sql(conn, "UPDATE draft SET undo_rid = NULL WHERE user_id = ? AND undo_rid > ?", owned).rowcount
+def _end_undo(conn: Transaction, user_id: str, draft_ids: Sequence[str]) -> int:
+    """Make the changes of the drafts permanent: the user made none of them, so an undo must not find them."""
+    for draft_id in draft_ids:
+        kinds = (EventKind.PERMANENT.value, user_id, EventKind.CHANGE.value, draft_id)
+        execute_sql(conn, "UPDATE draft_event SET kind = ? WHERE user_id = ? AND kind = ? AND draft_id = ?", kinds)
+        execute_sql(conn, "UPDATE draft SET undo_rid = NULL WHERE user_id = ? AND id = ?", (user_id, draft_id))
+    return len(draft_ids)
 
 
 def _insert_posts(conn: Transaction, user_id: str, now: datetime) -> int:
