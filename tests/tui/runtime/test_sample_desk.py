@@ -85,7 +85,7 @@ async def test_run_creates_drafts_on_screen(tmp_path: Path) -> None:
         assert "10 new drafts" in ui.text
         await ui.press("escape", "j")
         assert "Queue · 10" in ui.text
-        assert "◉ you  fake" in ui.text
+        assert "◉ you  Fake Social" in ui.text
         assert "https://" in ui.text
 
 
