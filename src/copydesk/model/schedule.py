@@ -89,6 +89,10 @@ class Conflicts(Struct, frozen=True):
     conflicts: tuple[Conflict, ...]
 
 
+MAX_FIRST_LINE = 200
+"""Characters of a draft's first line; a line of as many may have been cut."""
+
+
 class SlotAssignment(Struct, frozen=True):
     """A draft and the slot assigned to it, or proposed for it."""
 

@@ -282,7 +282,8 @@ class CommandProvider(Provider):
         with suppress(CopydeskError):  # a half-typed query need not be valid
             drafts = (await desk.drafts.search(query, half_typed=True, limit=MAX_DRAFTS)).items
         for draft in drafts:
-            name = clean(draft.text)[:MAX_NAME_LENGTH]
+            text = clean(draft.text)
+            name = text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1].rstrip()}…"
             # The desk's search has matched all words, but some may be further down in the text.
             match = max(match_words(query, name) or _IN_TEXT, _IN_TEXT)
             line = _line(_highlight(name, match), labels.palette_draft(draft))

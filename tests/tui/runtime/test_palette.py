@@ -234,6 +234,21 @@ async def test_shell_command_is_shown_as_it_is_called_for_this_desk(tmp_path: Pa
         assert "`copydesk --sample webhook --help` shows how." in ui.text
 
 
+async def test_cut_text_of_a_draft_ends_with_an_ellipsis(tmp_path: Path) -> None:
+    text = "The harbour master counts every ferry that leaves the harbour, and the ones that return"
+    async with open_desk_at(tmp_path) as desk:
+        await insert_drafts(desk, text=text)
+        await insert_drafts(desk, text="The harbour master sleeps")
+    app = Console(lambda: open_desk_at(tmp_path), clock=lambda: NOW)
+    async with app.run_test(size=(200, 40)) as pilot:
+        await wait_until_idle(pilot)
+        ui = ConsoleDriver(app, pilot)
+        await ui.press("colon")
+        await pilot.press(*"harbour")
+        await _until(pilot, lambda: f"{text[:59].rstrip()}…  " in ui.text)
+        assert "The harbour master sleeps  " in ui.text
+
+
 async def test_theme_command_is_found_by_synonym(tmp_path: Path) -> None:
     async with open_palette_console(tmp_path) as (ui, pilot, _):
         await choose(ui, pilot, "theme")

@@ -1,5 +1,6 @@
 """Tests for the schedule's keys that act on drafts, and for automatic scheduling."""
 
+import re
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -238,6 +239,17 @@ async def test_plan_is_previewed_and_applied_as_one_change(tmp_path: Path) -> No
         assert len(await scheduled_times(ui.desk)) == 3
         await ui.press("u")
         assert await scheduled_times(ui.desk) == {}
+
+
+async def test_plan_ends_a_cut_text_with_an_ellipsis(tmp_path: Path) -> None:
+    await fill_schedule(tmp_path, slots=[make_slot(THU, 9), make_slot(FRI, 9)])
+    async with open_desk_at(tmp_path, clock=Watch(NOW)) as desk:
+        await insert_draft(desk, text="A short one.")
+        await insert_draft(desk, text="x" * 300)
+    async with open_schedule(tmp_path) as ui:
+        await ui.press("Q")
+        assert re.search(r"x…\s", ui.text)
+        assert re.search(r"A short one\.(\s|$)", ui.text)
 
 
 async def test_plan_that_schedules_nothing_any_more_is_no_step_to_undo(tmp_path: Path) -> None:

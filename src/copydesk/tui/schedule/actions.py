@@ -14,7 +14,7 @@ from textual.message import Message
 
 from copydesk.errors import ConflictError
 from copydesk.model.draft import ListedDraft, Status
-from copydesk.model.schedule import NO_SLOTS_REASON, AutoSchedule, Slot, SlotAssignment, name_days
+from copydesk.model.schedule import MAX_FIRST_LINE, NO_SLOTS_REASON, AutoSchedule, Slot, SlotAssignment, name_days
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.desk_screen import DeskScreen
@@ -278,10 +278,11 @@ def _format_and_confidence(assignment: SlotAssignment) -> str:
 
 
 def _row(assignment: SlotAssignment, zone: ZoneInfo, now: datetime) -> tuple[Content, ...]:
+    is_cut = len(assignment.text) >= MAX_FIRST_LINE
     return (
         Content.styled(labels.format_date_time(assignment.scheduled_at, now.astimezone(zone)), "accent"),
         Content.styled(_format_and_confidence(assignment), "dim"),
-        Content(safe_line(assignment.text)),
+        Content(safe_line(assignment.text) + "…" * is_cut),
     )
 
 
