@@ -306,13 +306,22 @@ async def test_bulk_time_schedules_and_reschedules_as_one(tmp_path: Path) -> Non
         await review.press("S", *"in 2 hours", "enter")
         after = [await review.desk.drafts.get(draft_id) for draft_id in ids]
         assert [draft.scheduled_at for draft in after[:3]] == [NOW + timedelta(hours=2)] * 3
-        (toast,) = [message for message in review.toasts if "3 scheduled for" in message]
+        (toast,) = [message for message in review.toasts if "2 scheduled, 1 rescheduled for " in message]
         assert "2 skipped: 1 archived, 1 not approved" in toast
         await review.press("u")
         undone = [await review.desk.drafts.get(draft_id) for draft_id in ids]
         assert [(draft.status, draft.scheduled_at) for draft in undone] == [
             (draft.status, draft.scheduled_at) for draft in before
         ]
+
+
+async def test_bulk_time_of_scheduled_drafts_says_rescheduled(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        review.select(*(row.id for row in review.screen.queue.rows[:2]))
+        await review.press("a", "S", *"in 2 hours", "enter")
+        assert review.toasts[-1].startswith("2 scheduled for ")
+        await review.press("S", *"in 3 hours", "enter")
+        assert review.toasts[-1].startswith("2 rescheduled for ")
 
 
 async def test_draft_that_refuses_is_not_asked_about(tmp_path: Path) -> None:

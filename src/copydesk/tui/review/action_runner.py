@@ -72,6 +72,8 @@ class Outcome(NamedTuple):
     """True if it failed only because the draft's status does not allow the action."""
     approved_first: bool = False
     """True if the action needed an approval, which is a change of its own for undo."""
+    moved: int = 0
+    """Number of scheduled drafts that had another time before."""
 
     @property
     def status(self) -> Status | None:
@@ -89,9 +91,14 @@ def describe_bulk(outcome: Outcome) -> str:
     skipped = Counter(outcome.skipped.values())
     if not outcome.succeeded and not outcome.failed and not outcome.newer:
         return labels.nothing_done(describe_action(outcome), skipped)
+    count, word = len(outcome.succeeded), describe_action(outcome)
+    if outcome.moved:
+        word = labels.action_done(Action.RESCHEDULE, outcome.detail)
+        if others := count - outcome.moved:
+            count, word = others, f"{labels.DONE[outcome.action]}, {outcome.moved:,} {word}"
     return labels.bulk_done(
-        len(outcome.succeeded),
-        describe_action(outcome),
+        count,
+        word,
         newer=outcome.newer,
         skipped=dict(skipped.most_common()),
         failures=_failures_by_reason(outcome),
@@ -468,6 +475,11 @@ class ActionRunner:
             names={draft.id: labels.draft_name(draft.text) for draft in unchanged_drafts},
             newer=newer,
             skipped=skipped,
+            moved=sum(
+                states[draft_id][0] in ACTIONS[Action.RESCHEDULE].from_statuses
+                for draft_id in result.results.succeeded
+                if change.moves
+            ),
         )
         self.finish(
             ActionResult(
