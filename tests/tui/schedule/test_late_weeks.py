@@ -58,3 +58,22 @@ async def test_draft_moved_past_week_end_moves_on_while_that_is_written(tmp_path
         held.released.set()
         await ui.wait()
         assert await scheduled_times(ui.desk) == {draft: sunday + 2 * DAY}
+
+
+async def test_key_acts_on_the_draft_that_the_cursor_was_moved_to_while_another_is_followed(tmp_path: Path) -> None:
+    sunday = datetime(2026, 3, 29, 10, tzinfo=UTC)
+    # 12:00 in Prague on both days: the clock changes in between.
+    saturday = datetime(2026, 3, 28, 11, tzinfo=UTC)
+    moved, other = await fill_schedule(tmp_path, at=[sunday, saturday])
+    async with open_schedule(tmp_path) as ui:
+        await ui.move_to("03-29 12")
+        assert ui.app.desk is not None
+        held = DelayedResponse(ui.app.desk.drafts, "reschedule")
+        await press_without_waiting(ui, "shift+right")
+        await held.wait_until_called()
+        await press_without_waiting(ui, "left")
+        await press_without_waiting(ui, "T")
+        held.released.set()
+        await ui.wait()
+        assert await scheduled_times(ui.desk) == {moved: sunday + DAY}
+        assert (await ui.desk.drafts.get(other)).scheduled_at is None

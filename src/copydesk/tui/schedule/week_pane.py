@@ -88,6 +88,8 @@ class WeekPane(Vertical):
         """A day of the displayed or requested week; None for the current one."""
         self._target: tuple[GridPosition, str] | None = None
         """Cursor position, and key of the entry to select there, once the requested week is loaded."""
+        self._target_set_at: GridPosition | None = None
+        """The displayed cursor position when the target was set."""
         self._clock_warning: ClockWarning | None = None
         self._approved_count = 0
         self._pending_writes = 0
@@ -120,8 +122,9 @@ class WeekPane(Vertical):
     @property
     def draft(self) -> "WeekDraft | None":
         """Return the draft that keys act on: the selected one, or the one that the cursor is about to follow."""
-        # The grid shows where it was until the other week is loaded.
-        target = self._target[1] if self._target else ""
+        # The grid shows where it was until the other week is loaded. If the user moves the cursor meanwhile, keys act
+        # on what is under it.
+        target = self._target[1] if self._target and self.grid.cursor == self._target_set_at else ""
         followed = (draft for draft in (self.week.drafts if self.week else ()) if draft.id == target)
         return next(followed, self.entry.draft if self.entry else None)
 
@@ -179,8 +182,7 @@ class WeekPane(Vertical):
         if self.week is not None and self._is_in_week(position.day):
             self.grid.show(self.week, self.now(), position, selected, is_update=is_update)
         else:
-            # The cursor is set once the other week has been loaded.
-            self._day, self._target = position.day, (position, selected)
+            self._set_target(position, selected)
             self.reload(keys_wait=True)
 
     def show_rescheduled(self, draft_id: str, at: datetime) -> None:
@@ -191,8 +193,11 @@ class WeekPane(Vertical):
 
     def follow(self, draft_id: str, at: datetime) -> None:
         """Move the cursor to a draft once the week is loaded again."""
-        position = grid_position(at, self.zone)
-        self._day, self._target = position.day, (position, draft_id)
+        self._set_target(grid_position(at, self.zone), draft_id)
+
+    def _set_target(self, position: GridPosition, selected: str) -> None:
+        """Move the cursor to `position` and select the entry with key `selected` once that week has been loaded."""
+        self._day, self._target, self._target_set_at = position.day, (position, selected), self.grid.cursor
 
     def update_time(self) -> None:
         """Update the displayed time; a covered screen does it when it is shown again."""
