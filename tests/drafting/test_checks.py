@@ -493,7 +493,7 @@ def test_white_space_inside_a_draft_takes_linear_time(space: str) -> None:
     assert_linear(make_input, lambda arguments: check(*arguments), 8_000)
 
 
-@pytest.mark.parametrize("mark", [">", "."])
+@pytest.mark.parametrize("mark", [">", ".", " ", "\t"])
 def test_row_of_marks_after_a_call_to_read_on_takes_linear_time(mark: str) -> None:
     context = make_context(Format.SHORT)
     assert_linear(lambda size: f"Read on {mark * size}a", lambda text: check(text, context), 8_000)

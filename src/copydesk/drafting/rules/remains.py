@@ -32,8 +32,8 @@ _CALLS = (
 # At the end of a line, as a sentence of its own.
 _READ_ON = re.compile(
     rf"(?:^|(?<=[.!?…\]”\"»)])[ \t]+|(?<=\s)[|·–—][ \t]*)"
-    # One mark at a time: of rows of them, ">>>" could be divided in exponentially many ways.
-    rf"(?:\[?(?:{_CALLS})\b[^\n:.!?]{{0,60}}[ \t]*(?:[→»>….\]]|\[…\])*+[ \t]*$)"
+    # One mark at a time, and white space all at once: a row of either could be divided in many ways.
+    rf"(?:\[?(?:{_CALLS})\b[^\n:.!?]{{0,60}}(?<![ \t])[ \t]*+(?:[→»>….\]]|\[…\])*+[ \t]*+$)"
     r"|\bthe post\b[^\n]{1,300}\b(?:appeared|was) first (?:on|published)\b[^\n]*",
     re.IGNORECASE | re.MULTILINE,
 )
