@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.text import links
-from copydesk.text.length import byte_length, count_emoji, graphemes, remove_emoji, shorten_link
+from copydesk.text.length import byte_length, count_emoji, grapheme_length, graphemes, remove_emoji, shorten_link
 from cost_growth import assert_linear
 from platform_lengths import BYTE_LIMITS, LIMITS, fits, length
 
@@ -122,10 +122,12 @@ def test_emoji_are_counted_and_removed() -> None:
     assert remove_emoji("© 2026, 5 > 4") == "© 2026, 5 > 4"
 
 
-@given(st.text(max_size=80) | st.text(st.sampled_from("a é\u0301🇩🇪\u200d👩❤\ufe0fक\u094d\r\n한"), max_size=30))
+# Without U+094D: regex's \X joins a consonant after it to a flag before it. The conjunct above has it.
+@given(st.text(max_size=80) | st.text(st.sampled_from("a é\u0301🇩🇪\u200d👩❤\ufe0fक\r\n한"), max_size=30))
 def test_grapheme_fast_path_agrees_with_regex(text: str) -> None:
     assert "".join(graphemes(text)) == text
-    assert length(text, "bluesky") == len(regex.findall(r"\X", text))
+    # Not Bluesky's length, which a link shortens.
+    assert grapheme_length(text) == len(graphemes(text)) == len(regex.findall(r"\X", text))
 
 
 def test_row_of_flags_takes_linear_time() -> None:
