@@ -185,8 +185,8 @@ class Comments:
     async def add(self, draft_id: str, text: str, quote: str = "", start: int = 0) -> Comment:
         """Comment on the draft, or on the words `quote` in its text, those closest to the position `start`.
 
-        Raise InvalidError for a text that is blank or too long and for words that are not in the draft, ConflictError
-        for a draft with MAX_COMMENTS comments, NotFoundError.
+        Raise InvalidError for a text that is blank, too long or has control characters, and for words that are not in
+        the draft, ConflictError for a draft with MAX_COMMENTS comments, NotFoundError.
         """
         text = text.strip()
         _check_comment(text, quote)
