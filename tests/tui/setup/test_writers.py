@@ -4,6 +4,7 @@ from pathlib import Path
 
 from console_driver import ConsoleDriver, type_text
 from copydesk.desk import Desk
+from copydesk.tui.setup.screen import SetupScreen
 from fake_model_server import FakeChatCompletions, draft_answer, error_response
 from setup_driver import open_setup, open_setup_desk, wait_for_text
 
@@ -57,6 +58,19 @@ async def test_added_model_is_chosen_by_the_key_that_the_result_names(tmp_path: 
         await wait_for_text(ui, "Space lets it write drafts.")
         await ui.press("space")
         await wait_for_text(ui, "Drafts are written by gpt, else offline.")
+
+
+async def test_cursor_stays_when_a_model_is_added_elsewhere(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await open_writers(ui)
+        async with open_setup_desk(tmp_path) as desk:
+            await add_writer(desk)
+        await ui.press("full_stop")
+        await wait_for_text(ui, "not used")
+        screen = ui.app.screen
+        assert isinstance(screen, SetupScreen)
+        assert screen.writers.current is not None
+        assert screen.writers.current.name == "offline"
 
 
 async def test_enter_goes_on_to_the_model(tmp_path: Path) -> None:

@@ -89,6 +89,8 @@ class SetupScreen(DeskScreen):
         self._setup: SetupSnapshot | None = None
         self._account_names: dict[str, str] = {}
         """Names of the accounts by id, each different."""
+        self._added_writer = ""
+        """Name of a writer that was added here and is not shown yet."""
         self._checks: tuple[CheckFinding, ...] | None = None
         self._loader: Coalescer[Desk] = Coalescer(self._load_setup)
         self._check_runner: Coalescer[Desk] = Coalescer(self._run_checks)
@@ -161,17 +163,24 @@ class SetupScreen(DeskScreen):
 
     @on(Loaded)
     def _show_setup(self, message: Loaded) -> None:
-        """Show the configuration; the cursors stay where they are, but for a new account or writer."""
+        """Show the configuration; the cursors stay where they are, but for a new account or a writer added here."""
         before, self._setup, self.is_loaded = self._setup, message.setup, True
         accounts, writers = message.setup.accounts, message.setup.writers.writers
         if accounts:
             self._account_names = name_accounts(accounts)
             known = [account.id for account in before.accounts] if before is not None else None
-            self.accounts.show(accounts, _new_cursor(self.accounts.cursor, known, [account.id for account in accounts]))
+            ids = [account.id for account in accounts]
+            # One that was connected just now is what the user looks for.
+            new = [account_id for account_id in ids if known is not None and account_id not in known]
+            connected = new[0] if len(new) == 1 else ""
+            self.accounts.show(accounts, _new_cursor(self.accounts.cursor, known or (), ids, connected))
         else:
             self.accounts.show_note([paragraph(labels.EMPTY_ACCOUNTS, "dim")])
-        known = [writer.name for writer in before.writers.writers] if before is not None else None
-        self.writers.show(writers, _new_cursor(self.writers.cursor, known, [writer.name for writer in writers]))
+        known = [writer.name for writer in before.writers.writers] if before is not None else []
+        names = [writer.name for writer in writers]
+        self.writers.show(writers, _new_cursor(self.writers.cursor, known, names, self._added_writer))
+        if self._added_writer in names:
+            self._added_writer = ""
         self._show_section()
 
     @on(ChecksCompleted)
@@ -443,12 +452,16 @@ class SetupScreen(DeskScreen):
     def action_connect(self) -> None:
         """Choose a platform, then open its form; add a language model in the section of writers."""
         if self.section is Section.WRITERS:
-            WriterActions(self).add()
+            WriterActions(self).add(self._follow_writer)
             return
         if reason := self.app.role_refusal("setup.connect", Scope.PUBLISH):
             self.app.notify(reason, severity="warning")
             return
         self.app.run_desk_task(self._choose_platform, hold_keys=Hold.SCREEN)
+
+    def _follow_writer(self, name: str) -> None:
+        """Move the cursor to the writer once it is loaded."""
+        self._added_writer = name
 
     async def _choose_platform(self, desk: "Desk") -> None:
         from copydesk.tui.setup.connect_dialogs import NameDialog  # noqa: PLC0415 - not needed for the first paint
@@ -582,15 +595,10 @@ class SetupScreen(DeskScreen):
         return self.accounts.current
 
 
-def _new_cursor(cursor: int, known: Sequence[str] | None, keys: Sequence[str]) -> int:
-    """Return the cursor in a list with these `keys` that replaces one with `known` ones; None before the first."""
-    if known is None:
-        return 0
-    # One that was added just now is what the user looks for.
-    new = [index for index, key in enumerate(keys) if key not in known]
-    if len(new) == 1:
-        return new[0]
-    return keys.index(known[cursor]) if cursor < len(known) and known[cursor] in keys else min(cursor, len(keys) - 1)
+def _new_cursor(cursor: int, known: Sequence[str], keys: Sequence[str], added: str) -> int:
+    """Return the cursor in a list with `keys` that replaces one with `known` ones: on `added`, or where it was."""
+    current = added if added in keys else known[cursor] if cursor < len(known) else ""
+    return keys.index(current) if current in keys else min(cursor, len(keys) - 1)
 
 
 def _without_distance(formatted: str) -> str:

@@ -1,6 +1,6 @@
 """The writers of the setup screen: their rows and page, and the actions that add, test, choose and remove them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -70,8 +70,8 @@ class WriterActions:
         self._screen = screen
         self._app = screen.app
 
-    def add(self) -> None:
-        """Open the form that adds a language model and tries it."""
+    def add(self, on_added: Callable[[str], None]) -> None:
+        """Open the form that adds a language model and tries it; call `on_added` with its name."""
         from copydesk.tui.dialogs.fields import Field, FieldsDialog  # noqa: PLC0415 - not needed for the first paint
 
         fields = [
@@ -92,8 +92,8 @@ class WriterActions:
             Field("baseUrl", labels.FIELD_SERVER, labels.ENDPOINT_PLACEHOLDER, max_length=MAX_URL_LENGTH),
             Field("key", labels.FIELD_KEY, labels.KEY_PLACEHOLDER, max_length=MAX_KEY_LENGTH, secret=True),
         ]
-        hint = labels.ACCOUNT_FIELDS_HINT
-        dialog = FieldsDialog(labels.WRITER_FORM_TITLE, fields, _add_and_test, hint=hint, effect=labels.ADD_AND_TEST)
+        hint, submit = labels.ACCOUNT_FIELDS_HINT, partial(_add_and_test, on_added)
+        dialog = FieldsDialog(labels.WRITER_FORM_TITLE, fields, submit, hint=hint, effect=labels.ADD_AND_TEST)
         self._app.push_screen(dialog, self._report)
 
     def test(self, writer: WriterInfo | None) -> None:
@@ -147,10 +147,11 @@ class WriterActions:
         self._screen.refresh_data()
 
 
-async def _add_and_test(desk: "Desk", values: Mapping[str, str]) -> str:
+async def _add_and_test(on_added: Callable[[str], None], desk: "Desk", values: Mapping[str, str]) -> str:
     """Add the language model of the form and try it. After a failed test it stays, to be tested or replaced."""
     fields = {name: value for name, value in values.items() if value and name != "key"}
     added = await desk.writers.add(fields, values.get("key", ""))
+    on_added(added.name)
     try:
         result = await desk.writers.test(added.name)
     except CopydeskError as error:
