@@ -215,6 +215,10 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         self.push_screen(screen, callback)
         return True
 
+    def warn_not_deleted(self, error: OSError) -> None:
+        """Warn that an autosave file could not be deleted."""
+        self.notify(labels.autosave_not_deleted(error.strerror or str(error)), severity="warning")
+
     def open(self) -> None:
         """Open the desk; also retries after a failure."""
         if self._desk_worker is None or self._desk_worker.is_finished:

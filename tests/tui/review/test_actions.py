@@ -1,6 +1,7 @@
 """Tests for decisions about drafts in the console: approve, reject, archive, bulks, undo and redo."""
 
 import asyncio
+import errno
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from copydesk.desk.drafts.review import Review as DeskReview
 from copydesk.desk.drafts.service import Drafts
 from copydesk.drafting.fake_writer import FakeWriter
 from copydesk.drafting.offline_writer import FeedbackRequest
+from copydesk.editor import Autosave
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
 from copydesk.model.transitions import EventKind, InterruptedBulk
@@ -518,6 +520,16 @@ async def test_cleared_answer_is_not_offered_again(tmp_path: Path) -> None:
         assert await PromptAutosave().load(desk) == ("reject",)
         await save("")
         assert await PromptAutosave().load(desk) == ()
+
+
+async def test_answer_that_cannot_be_deleted_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Autosave, "delete", fail)
+    async with open_review(tmp_path) as review:
+        await review.press("r", "escape")
+        assert review.toasts == ["Autosave not deleted: Permission denied. Its text is offered again."]
 
 
 async def test_reject_prompt_uses_singular_and_plural(tmp_path: Path) -> None:

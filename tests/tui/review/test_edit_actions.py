@@ -368,6 +368,23 @@ async def test_unchanged_editor_text_saves_nothing(tmp_path: Path, editor: Path)
         assert (await review.desk.drafts.get(first.id)).version == first.version
 
 
+def fail_to_delete(*_: object) -> None:
+    raise PermissionError(errno.EACCES, "Permission denied")
+
+
+NOT_DELETED = "Autosave not deleted: Permission denied. Its text is offered again."
+
+
+async def test_autosave_of_external_editor_that_cannot_be_deleted_is_reported(
+    tmp_path: Path, editor: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_editor_script(editor, "path.write_text('Mine.')")
+    monkeypatch.setattr(Autosave, "delete", fail_to_delete)
+    async with open_review(tmp_path) as review:
+        await review.press("E")
+        assert review.toasts[-1] == NOT_DELETED
+
+
 @pytest.mark.parametrize(
     ("exit_code", "message"),
     [("sys.exit(3)", "was closed with exit code 3"), ("os.kill(os.getpid(), 9)", "was killed by signal 9")],
@@ -445,6 +462,14 @@ async def test_editor_needs_suspendable_terminal(tmp_path: Path, monkeypatch: py
         await review.press("E")
         assert review.toasts == ["This terminal cannot open an editor. Press e to edit here."]
         assert Autosave(tmp_path / "typed").list_all() == []
+
+
+async def test_autosave_that_cannot_be_deleted_hides_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "vi")
+    monkeypatch.setattr(Autosave, "delete", fail_to_delete)
+    async with open_review(tmp_path) as review:
+        await review.press("E")
+        assert review.toasts == [NOT_DELETED, "This terminal cannot open an editor. Press e to edit here."]
 
 
 async def test_keys_typed_ahead_of_form_decide_nothing(tmp_path: Path) -> None:

@@ -431,7 +431,7 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
         try:
             await request.discard()
         except OSError as error:
-            self.warn_not_deleted(error)
+            self.app.warn_not_deleted(error)
 
     async def discard_autosave(self) -> None:
         """Delete the autosave file and drop the request. Raise OSError if the file cannot be deleted."""

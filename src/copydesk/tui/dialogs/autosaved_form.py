@@ -177,13 +177,9 @@ class AutosavedForm(Dialog[bool], inherit_bindings=False):
         try:
             await self.discard_autosave()
         except OSError as error:
-            self.warn_not_deleted(error)
+            self.app.warn_not_deleted(error)
         finally:
             self.close(saved)
-
-    def warn_not_deleted(self, error: OSError) -> None:
-        """Warn that the autosave file could not be deleted."""
-        self.app.notify(labels.autosave_not_deleted(error.strerror or str(error)), severity="warning")
 
     def action_next_field(self, by: int) -> None:
         """Focus the next field (`by` 1) or the previous one (-1)."""

@@ -432,7 +432,13 @@ class ReviewActions:
         self.runner.ask_if_possible(key_id, (action,), ask)
 
     def _forget_answer(self, action: Action) -> None:
-        self.app.run_desk_task(lambda _: self.prompt_autosave.delete(action))
+        self.app.run_desk_task(lambda _: self._delete_answer(action))
+
+    async def _delete_answer(self, action: Action) -> None:
+        try:
+            await self.prompt_autosave.delete(action)
+        except OSError as error:
+            self.app.warn_not_deleted(error)
 
     def attach_image(self) -> None:
         """Attach the image proposed for the draft under the cursor; if there is none, remove that of its source."""

@@ -293,12 +293,11 @@ class EditActions:
         editor_command: tuple[str, ...],
         lease: EditLease,
     ) -> None:
-        autosave = self.texts(desk)
         renewal = asyncio.create_task(lease.keep(lambda: read_edited_file(path)))
         try:
             await self._run_editor(editor_command, path)
         except SuspendNotSupported:
-            await asyncio.to_thread(autosave.delete, draft.id)
+            await self._delete_autosaved(desk, draft.id)
             raise ConflictError(labels.NO_EDITOR, hint=labels.edit_here_hint()) from None
         finally:
             renewal.cancel()
@@ -310,7 +309,13 @@ class EditActions:
                 await lease.end_by(lambda: self.save(desk, draft, text, version))
             except CopydeskError as error:
                 raise ConflictError(str(error), hint=labels.text_saved_hint(path)) from error
-        await asyncio.to_thread(autosave.delete, draft.id)
+        await self._delete_autosaved(desk, draft.id)
+
+    async def _delete_autosaved(self, desk: "Desk", draft_id: str) -> None:
+        try:
+            await asyncio.to_thread(self.texts(desk).delete, draft_id)
+        except OSError as error:
+            self.app.warn_not_deleted(error)
 
     async def _run_editor(self, editor_command: tuple[str, ...], path: Path) -> None:
         """Give the terminal to the editor until it exits.
