@@ -15,6 +15,7 @@ import msgspec
 from copydesk.cli import copydesk
 from copydesk.cli.commands import COMMANDS
 from copydesk.desk.catalog import PLATFORMS, SOURCE_TYPES
+from copydesk.http.openapi import ERRORS
 from copydesk.http.resources.drafts import ACTION_SCOPES
 from copydesk.http.table import OPERATIONS
 from copydesk.model.source import SourceConfig
@@ -148,6 +149,13 @@ def problem_types() -> str:
     return "\n".join(lines)
 
 
+def statuses() -> str:
+    """Return the table of the statuses of the service's errors."""
+    lines = ["| status | means |", "|---|---|"]
+    lines += [f"| {status} | {text} |" for status, text in ERRORS.items()]
+    return "\n".join(lines)
+
+
 def scopes() -> str:
     """Return the table of scopes with the operations of the service that each adds."""
     lines = ["| scope | adds |", "|---|---|"]
@@ -169,6 +177,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "source-types": source_types,
     "platforms": platforms,
     "problem-types": problem_types,
+    "statuses": statuses,
     "scopes": scopes,
 }
 

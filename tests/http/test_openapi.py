@@ -54,6 +54,21 @@ def test_every_error_has_an_example():
 
 
 @pytest.mark.parametrize(
+    ("status", "cause"),
+    [
+        (403, "reviewer's role"),
+        (403, "host name"),
+        (403, "`/metrics`"),
+        (503, "connections"),
+        (503, "clock"),
+        (503, "image"),
+    ],
+)
+def test_errors_are_described_with_their_causes(status, cause):
+    assert cause in DOCUMENT["components"]["responses"][f"Problem{status}"]["description"]
+
+
+@pytest.mark.parametrize(
     ("field", "limits"),
     [
         ("CreateDraft.text", {"minLength": 1, "maxLength": 50_000}),

@@ -15,11 +15,11 @@ import msgspec
 from msgspec import inspect as types
 
 from copydesk.desk.idempotency import MAX_KEY_LENGTH
+from copydesk.http.event_stream import MAX_STREAMS, format_event
 from copydesk.http.event_stream import MEDIA_TYPE as EVENT_STREAM
-from copydesk.http.event_stream import format_event
 from copydesk.http.examples import EXAMPLES, PROBLEMS
 from copydesk.http.idempotency import HEADER, REPLAYED
-from copydesk.http.operations import Operation
+from copydesk.http.operations import MAX_BODY, Operation
 from copydesk.http.rate_limit import LIMIT
 from copydesk.http.responses import PROBLEM_TYPE
 from copydesk.model.serialization import to_json_value
@@ -40,24 +40,30 @@ Times are UTC; input may carry any offset, and needs one. Fields of a request th
 and null, where it is allowed, is the same as leaving a field out. A body with a field twice is refused. Texts other
 than that of a draft are stripped of surrounding white space, and contain no control characters besides line breaks.
 """
-_ERRORS: Mapping[int, str] = {
-    400: "The request cannot be read: the body is not what its media type says, or the cursor is not one of this list.",
+ERRORS: Mapping[int, str] = {
+    400: "The request cannot be read: the body is not what its media type says or has a field twice, or the cursor is "
+    "not one of this list.",
     401: "No token was sent, or it is unknown, revoked or expired.",
-    403: "The scope of the token or the role of its name does not reach, or the request comes from another origin.",
-    404: "An id is unknown, or belongs to another user.",
+    403: "The token's scope or its reviewer's role does not allow it, or the host name or origin is not allowed. "
+    "`/metrics` needs a token of the owner.",
+    404: "The path or an id is unknown, or the id belongs to another user.",
+    405: "The path does not have this method.",
     408: "The body did not arrive in time.",
     409: "The current state does not allow it; `currentStatus` and `allowedActions` say what it allows. Or an earlier "
     "request with this idempotency key is in progress, or its response was lost when the server stopped.",
-    412: "The draft changed since the version that If-Match names.",
-    413: "The body is too large.",
-    415: "The body has another media type.",
+    412: "The draft changed since the version in `If-Match`.",
+    413: f"The body is larger than {MAX_BODY // 2**20} MiB, or an image than 20 MB.",
+    415: "The body has another media type than JSON, or for an image than `multipart/form-data`.",
     422: "A field breaks a rule; `errors` lists every one. Or a source or an image cannot be read, or the idempotency "
     "key was used with another request.",
-    429: "The rate limit is exceeded; Retry-After says when to come back.",
-    500: "An unexpected error.",
-    503: "The server is shutting down, or the database, the credentials or a language model cannot be used; nothing "
-    "was changed.",
+    429: "The rate limit is exceeded; `Retry-After` says when to come back. Or the token has "
+    f"{MAX_STREAMS} open event streams.",
+    431: "The headers are larger than 64 KiB.",
+    500: "An unexpected error; the server's log has it under the id in `X-Request-Id`.",
+    503: "The server is shutting down or has more than 4,000 connections; its clock is wrong; the database, the "
+    "credentials or a language model cannot be used; or an image cannot be used for now. Nothing was changed.",
 }
+"""What each status means; 405 and 431 belong to no operation."""
 _RATE_LIMIT_HEADERS = ("RateLimit", "RateLimit-Policy")
 _ERROR_HEADERS: Mapping[int, tuple[str, ...]] = {
     401: ("WWW-Authenticate",),
@@ -106,7 +112,7 @@ def build_document(operations: Iterable[Operation]) -> Json:
                     "Its scope (read, draft, review, publish) includes those before it.",
                 }
             },
-            "responses": {f"Problem{status}": _problem_response(status) for status in _ERRORS},
+            "responses": {f"Problem{status}": _problem_response(status) for status in PROBLEMS},
             "headers": _HEADERS,
         },
     }
@@ -357,11 +363,10 @@ def _headers(*names: str) -> Json:
 
 
 def _problem_response(status: int) -> Json:
-    content: Json = {"schema": {"$ref": REF.format(name=Problem.__name__)}}
-    if status in PROBLEMS:
-        content["example"] = to_json_value(PROBLEMS[status])
+    example = to_json_value(PROBLEMS[status])
+    content: Json = {"schema": {"$ref": REF.format(name=Problem.__name__)}, "example": example}
     headers = _headers("X-Request-Id", *_ERROR_HEADERS.get(status, ()))
-    return {"description": _ERRORS[status], "headers": headers, "content": {PROBLEM_TYPE: content}}
+    return {"description": ERRORS[status], "headers": headers, "content": {PROBLEM_TYPE: content}}
 
 
 def _header(description: str, example: str, *, always: bool = True) -> Json:
