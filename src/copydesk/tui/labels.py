@@ -1488,7 +1488,7 @@ COMPOSE_LABELS = {
 }
 """Labels of the fields by the name of the field."""
 COMPOSE_ENTRIES = {"images": "image", "tags": "tag", "targetPlatforms": "platform"}
-COMPOSE_LISTS = {"targetPlatforms": "platforms"}
+COMPOSE_LISTS = {"targetPlatforms": "platforms", "url": "URL"}
 """What errors call the fields of a request, and what one of several is called."""
 COMPOSE_PLACEHOLDERS = {
     "url": "page to write about",

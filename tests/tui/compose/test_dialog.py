@@ -11,7 +11,7 @@ from copydesk.editor import Autosave
 from copydesk.model.draft import Format, Status
 from copydesk.tui.app import Console
 from copydesk.tui.compose import dialog
-from copydesk.tui.compose.dialog import ComposeState, ImageInput, dump_state
+from copydesk.tui.compose.dialog import ComposeDialog, ComposeState, ImageInput, dump_state
 from copydesk.tui.compose.unsaved import COMPOSE_FOLDER, NEW_DRAFT_NAME, composed_texts
 from copydesk.tui.labels import COMPOSE_PLACEHOLDERS
 from copydesk.tui.review.screen import ReviewScreen
@@ -262,6 +262,20 @@ async def test_unknown_platform_is_refused_in_the_form(tmp_path: Path) -> None:
     async with open_setup_desk(tmp_path) as desk:
         (draft,) = (await desk.drafts.list()).items
         assert draft.target_platforms == ("mastodon:me@one.example",)
+
+
+@pytest.mark.parametrize(
+    ("field", "label"),
+    [
+        ("url", "URL"),
+        ("targetPlatforms", "platforms"),
+        ("targetPlatforms[0]", "platform 1"),
+        ("images[1].alt", "image 2: alt text"),
+        ("unknown[0]", "unknown 1"),
+    ],
+)
+def test_errors_name_fields_as_the_form_does(field: str, label: str) -> None:
+    assert ComposeDialog().label_of(field) == label
 
 
 @pytest.mark.parametrize(("user", "reviewer"), [("anna", ""), (None, "anna")])

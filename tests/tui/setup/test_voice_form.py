@@ -110,6 +110,7 @@ def test_autosave_is_limited_to_typable_text() -> None:
         ("hashtagList", "hashtags"),
         ("avoid[0]", "phrase to avoid 1"),
         ("examples[2]", "post 3"),
+        ("unknown[0]", "unknown 1"),
         ("formats.THREAD.maxParts", "thread, max posts"),
     ],
 )

@@ -411,7 +411,7 @@ class ComposeDialog(AutosavedForm, inherit_bindings=False):
         """Return the label of a field: `tag 2` for `tags[1]`, `image 1` for `images[0].url`."""
         name, _, index = field.partition("[")
         number, _, part = index.partition("]")
-        entry = f"{labels.COMPOSE_ENTRIES[name]} {int(number) + 1}" if number else ""
+        entry = f"{labels.COMPOSE_ENTRIES.get(name, name)} {int(number) + 1}" if number else ""
         return f"{entry}: alt text" if part == ".alt" else entry or labels.COMPOSE_LISTS.get(name, name)
 
     def action_clear(self) -> None:

@@ -456,7 +456,9 @@ class VoiceDialog(AutosavedForm, inherit_bindings=False):
         if setting := _SETTING_FIELD.fullmatch(field):
             return f"{labels.FORMAT_NAMES[Format(setting[1])]}, {labels.VOICE_SETTINGS.get(setting[2], setting[2])}"
         name, _, index = field.rstrip("]").partition("[")
-        return f"{labels.VOICE_ENTRIES[name]} {int(index) + 1}" if index else labels.VOICE_LISTS.get(name, name)
+        return (
+            f"{labels.VOICE_ENTRIES.get(name, name)} {int(index) + 1}" if index else labels.VOICE_LISTS.get(name, name)
+        )
 
     async def discard_autosave(self) -> None:
         """Delete the autosave file and drop the request. Raise OSError if the file cannot be deleted."""
