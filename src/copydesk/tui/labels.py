@@ -2646,6 +2646,7 @@ RULE_FORM = "Change a rule"
 RULE_KIND_HINT = "exclude filters items out; avoid keeps the words out of drafts."
 RULE_STATE_HINT = "The state is on, off or delete."
 RULE_OFF = "switched off"
+RULE_UNCHANGED = "unchanged"
 RULE_EFFECTS = {"exclude": "excludes items", "avoid": "keeps out of drafts"}
 RULE_DELETED = "Rule deleted."
 FIELD_RULE, FIELD_TERM, FIELD_KIND, FIELD_STATE = "rule", "word or phrase", "effect", "state"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from textual.widgets import Input
 
 from console_driver import ConsoleDriver, type_text
 from copydesk.cli.context import Context
@@ -555,13 +556,24 @@ async def test_saved_ranking_is_reset(tmp_path: Path) -> None:
         assert ui.toasts[-1] == "Nothing to reset: the ranking was not changed. e changes it."
 
 
-async def test_rule_whose_term_is_changed_stays_off(tmp_path: Path) -> None:
-    async def add_rules(desk: Desk) -> None:
-        older = await desk.rules.add({"kind": "avoid", "term": "synergy"})
-        await desk.rules.change(older.id, {"enabled": False})
-        await desk.rules.add({"kind": "avoid", "term": "leverage"})
+async def add_older_rule_that_is_off(desk: Desk) -> None:
+    """Add two rules; the older one is switched off."""
+    older = await desk.rules.add({"kind": "avoid", "term": "synergy"})
+    await desk.rules.change(older.id, {"enabled": False})
+    await desk.rules.add({"kind": "avoid", "term": "leverage"})
 
-    async with open_setup(tmp_path, add_rules) as ui:
+
+async def test_form_of_a_rule_shows_no_state_of_another_one(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_older_rule_that_is_off) as ui:
+        await ui.press(*["j"] * 6)
+        await wait_for_text(ui, "keeps out of drafts")
+        await ui.press("e", *["backspace"] * len("leverage"))
+        await type_text(ui, "synergy")
+        assert [line.placeholder for line in ui.app.screen.query(Input)] == ["", *["unchanged"] * 3]
+
+
+async def test_rule_whose_term_is_changed_stays_off(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, add_older_rule_that_is_off) as ui:
         await ui.press(*["j"] * 6)
         await wait_for_text(ui, "keeps out of drafts")
         await ui.press("e", "ctrl+u")

@@ -157,7 +157,6 @@ def open_rule_form(base: "DeskScreen", rules: Sequence[Rule], callback: Callable
 
     An empty line leaves its part of the rule as it is.
     """
-    newest = rules[0]
 
     async def submit(desk: "Desk", values: Mapping[str, str]) -> str:
         rule = _find_rule(rules, values["rule"])
@@ -170,11 +169,14 @@ def open_rule_form(base: "DeskScreen", rules: Sequence[Rule], callback: Callable
         request = {"term": values["term"] or rule.term, "kind": values["kind"] or rule.kind, "enabled": state == ON}
         return labels.rule_changed((await desk.rules.change(rule.id, request)).term)
 
+    names = [rule_name(rule) for rule in rules]
+    # Not the values of the newest rule: another may be named.
+    unchanged = labels.RULE_UNCHANGED
     fields = (
-        Field("rule", labels.FIELD_RULE, value=rule_name(newest), suggestions=[rule_name(rule) for rule in rules]),
-        Field("term", labels.FIELD_TERM, placeholder=newest.term),
-        Field("kind", labels.FIELD_KIND, placeholder=newest.kind, suggestions=list(RuleKind)),
-        Field("state", labels.FIELD_STATE, placeholder=ON if newest.enabled else OFF, suggestions=(ON, OFF, DELETE)),
+        Field("rule", labels.FIELD_RULE, value=names[0], suggestions=names),
+        Field("term", labels.FIELD_TERM, placeholder=unchanged),
+        Field("kind", labels.FIELD_KIND, placeholder=unchanged, suggestions=list(RuleKind)),
+        Field("state", labels.FIELD_STATE, placeholder=unchanged, suggestions=(ON, OFF, DELETE)),
     )
     hint = f"{labels.RULE_STATE_HINT} {labels.RULE_KIND_HINT}"
     base.app.push_if_current(base, FieldsDialog(labels.RULE_FORM, fields, submit, hint=hint), callback)
