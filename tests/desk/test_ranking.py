@@ -4,7 +4,8 @@ import pytest
 
 from copydesk.errors import InvalidError, NotFoundError
 from copydesk.model.ranking import ChangeRanking
-from copydesk.model.ranking_preview import ItemFate, describe_drafted, describe_reason
+from copydesk.model.ranking_preview import ItemFate, RankingPreviewRequest, describe_drafted, describe_reason
+from copydesk.model.source import SourceConfig
 from desk_fixtures import (
     URL_ONE,
     URL_TWO,
@@ -212,6 +213,8 @@ async def test_preview_of_a_source(tmp_path):
         ({"weights": {"luck": 0.1}}, "weights"),
         ({"weights": {"recency": 2}}, "weights"),
         ({"sourceId": "x"}, "sourceConfig"),
+        ({"sourceId": "x", "sourceConfig": SourceConfig(weight=99.0)}, "sourceConfig.weight"),
+        (RankingPreviewRequest(source_id="x", source_config=SourceConfig(weight=99.0)), "sourceConfig.weight"),
         ({"exclude": ["/(/"]}, "pipeline.exclude"),
     ],
 )

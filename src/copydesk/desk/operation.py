@@ -128,13 +128,18 @@ def _convert(name: str, value: object, declared: Any) -> object:
     if declared is bytes and not isinstance(value, bytes):
         raise InvalidError(FieldError(name, "takes bytes"))
     is_struct = isinstance(declared, type) and issubclass(declared, msgspec.Struct)
-    # msgspec takes a struct as it is, whatever its fields contain.
-    given = wire_fields(value) if is_struct and isinstance(value, declared) else value
+    given = _to_mapping(value) if is_struct and isinstance(value, (declared, Mapping)) else value
     try:
         return convert(name, given, declared)
     except InvalidError as error:
         problems = (_reword(problem, declared) for problem in error.errors)
         raise InvalidError(*(_of_request(problem) if is_struct else problem for problem in problems)) from None
+
+
+def _to_mapping(value: object) -> object:
+    """Return a request, and what is in its fields, as on the wire: msgspec takes a struct with whatever it contains."""
+    fields = wire_fields(value) if isinstance(value, msgspec.Struct) else value
+    return {name: _to_mapping(inner) for name, inner in fields.items()} if isinstance(fields, Mapping) else value
 
 
 def _of_request(problem: FieldError) -> FieldError:
