@@ -80,7 +80,7 @@ class Context:
         """Return the context that the options of `copydesk` name, or the variables in their place."""
         # Another folder named on the command line is another desk, which the variables say nothing about.
         if home is None:
-            # An empty name, of a variable that a script did not set, is no user: the owner is not meant by it.
+            # An empty `--user` comes from a variable that a script left unset; it must not mean the owner.
             user = os.environ.get(USER_VARIABLE) or None if user is None else user
             sample = sample or bool(os.environ.get(SAMPLE_VARIABLE))
         return cls(home=home, sample=sample, debug=debug, user=user)

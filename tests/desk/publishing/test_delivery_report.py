@@ -24,7 +24,7 @@ from desk_fixtures import NOW
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 LATER, EXPIRES = NOW + MINUTE, NOW + 30 * MINUTE
-RUNS = "`copydesk daemon` or a console that posts runs"
+RUNS = "`copydesk daemon`, or a console that may post, is running"
 NO_LOOKUP = DeliveryGuarantees(can_read_back=False)
 WITH_KEYS = DeliveryGuarantees(idempotency_window=HOUR, can_read_back=False)
 CHECK_PROFILE = "Check your profile, then run: copydesk delivery posted 1, or copydesk delivery resend 1"

@@ -279,7 +279,7 @@ def get_answers(row: DeliveryRow, context: DeliveryContext, *, can_post: bool) -
 def _values(row: DeliveryRow, context: DeliveryContext) -> Mapping[str, str]:
     """Return the values of the placeholders in SENTENCES."""
     progress, local = row.progress, partial(_format_local, zone=context.zone)
-    runs = "`copydesk daemon` or a console that posts runs"
+    runs = "`copydesk daemon`, or a console that may post, is running"
     is_later = progress.not_before is not None and progress.not_before > context.now
     url = next((url for step in progress.public_results(row.intent) for url in step.urls), "")
     return {

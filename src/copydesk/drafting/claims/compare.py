@@ -23,7 +23,7 @@ from copydesk.text.folding import fold
 _NEAR = 5
 """Words on either side of a number or a verb that show what it is about."""
 _MAX_CANDIDATES = 12
-"""Words of the source sentence that one word is compared with; no sentence has a word more often but to cost time."""
+"""Words of the source sentence that one word is compared with; a sentence repeats one more often only to cost time."""
 _MULTIPLES = frozenset(["double", "doubled", "doubles", "half", "halved"])
 _NEGATING_PREFIX = re.compile(r"^(?:un|in|im|dis|non|ir|il)(?=\w{4})")
 
