@@ -67,7 +67,7 @@ async def test_unknown_draft_and_too_long_text_are_refused(tmp_path: Path) -> No
 
 def platforms(checks: Checks) -> set[str]:
     """Return the platforms for which the text is too long."""
-    names = ("Bluesky", "Mastodon", "X", "Fake")
+    names = ("Bluesky", "Mastodon", "X", "Fake Social")
     return {name for name in names for finding in checks.findings if f"on {name}," in finding.message}
 
 
@@ -111,7 +111,7 @@ async def test_limits_are_those_of_the_platforms_that_posting_uses(tmp_path: Pat
         created = await desk.drafts.create({"text": "a" * 101})
         draft = await desk.drafts.get(created.drafts[0].id)
         assert await desk.drafts.text_limits(draft.id) == (TextLimit("fake", 100),)
-        assert platforms(draft.checks) == {"Fake"}
+        assert platforms(draft.checks) == {"Fake Social"}
 
 
 async def test_limits_of_an_edit_are_those_of_its_checks(tmp_path: Path) -> None:
