@@ -392,10 +392,10 @@ class _FetchStage:
         self._count_unstored(+1)
         try:
             async with self._write_lock:
-                # The first one to get here stores the whole group.
                 if group.error is not None:
                     raise group.error
                 if not group.stored:
+                    # The first one to get here stores them all.
                     await self._store_group(group)
         finally:
             self._count_unstored(-1)
@@ -406,6 +406,7 @@ class _FetchStage:
         self.new_item_ids.update(item.id for item in new.items)
 
     async def _store_group(self, group: _Group) -> None:
+        """Store the sources of a group, which no other one joins from now on. Raise StoreError."""
         if group is self._group:
             self._group = _Group()
         try:
