@@ -332,8 +332,6 @@ class _Group:
         self.entry_count = 0
         self.stored: list[NewItems | Exception] = []
         """The new items of each source, or why it could not be stored; empty before the transaction."""
-        self.error: StoreError | None = None
-        """Why nothing could be stored: the run ends."""
 
     def add(self, stored: StoredSource, result: "FetchResult") -> int:
         """Add a source; return its position."""
@@ -392,11 +390,11 @@ class _FetchStage:
         self._count_unstored(+1)
         try:
             async with self._write_lock:
-                if group.error is not None:
-                    raise group.error
+                # The first one to get here stores them all.
                 if not group.stored:
-                    # The first one to get here stores them all.
-                    await self._store_group(group)
+                    if group is self._group:
+                        self._group = _Group()
+                    group.stored = await self._store_fetched(group.fetched)
         finally:
             self._count_unstored(-1)
         new = group.stored[position]
@@ -405,26 +403,14 @@ class _FetchStage:
         self._progress.increment(items_too_old=new.too_old, **dict.fromkeys(_ITEM_COUNTERS, len(new.items)))
         self.new_item_ids.update(item.id for item in new.items)
 
-    async def _store_group(self, group: _Group) -> None:
-        """Store the sources of a group, which no other one joins from now on. Raise StoreError."""
-        if group is self._group:
-            self._group = _Group()
-        try:
-            group.stored = await self._store_fetched(group.fetched)
-        except StoreError as error:
-            group.error = error
-            raise
-
     async def _store_fetched(self, fetched: Sequence[tuple[StoredSource, "FetchResult"]]) -> list[NewItems | Exception]:
         """Store sources in one transaction; return the new items of each, or why it could not be stored."""
         try:
             return [*await self._ctx.write(store_fetches, self._ctx, fetched, self._ctx.clock())]
-        except StoreError:
-            raise
         except Exception as error:
-            if len(fetched) == 1:
-                return [error]
-        # It may be the fault of a single one.
+            # Of the database, which refuses the others, too; or of a single source.
+            if isinstance(error, StoreError) or len(fetched) == 1:
+                return [error] * len(fetched)
         return [(await self._store_fetched([one]))[0] for one in fetched]
 
     def _count_unstored(self, change: int) -> None:
