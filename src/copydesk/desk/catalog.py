@@ -4,10 +4,13 @@ Importing this is cheap, because the console does it before its first paint.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from copydesk.ingest.registry import DEFAULT_TYPE, SOURCE_TYPES, get_source_type, guess_source_type
-from copydesk.model.delivery import ConnectedAccount
 from copydesk.posting.registry import PLATFORMS, platform_label
+
+if TYPE_CHECKING:
+    from copydesk.model.delivery import ConnectedAccount
 
 __all__ = [
     "DEFAULT_TYPE",
@@ -21,7 +24,7 @@ __all__ = [
 ]
 
 
-def known_platforms(accounts: Iterable[ConnectedAccount]) -> list[str]:
+def known_platforms(accounts: "Iterable[ConnectedAccount]") -> list[str]:
     """Return the platforms that a draft may name, given the connected accounts."""
     # An account may be on a platform of a plug-in that is missing today, or on that of the sample desk.
     return list(dict.fromkeys([*PLATFORMS, *(account.details.platform for account in accounts)]))

@@ -444,7 +444,8 @@ def first_key_label(keys: Iterable[Key], action_id: str) -> str:
     return next(format_keys(action)[0] for action in keys if action.id == action_id)
 
 
-_ALTERNATIVES = re.compile(r"Use ([a-z]+(?:(?:, | or )[a-z]+)*) instead\.")
+# Compiled by `re` when they are first needed, after the first paint.
+_ALTERNATIVES = r"Use ([a-z]+(?:(?:, | or )[a-z]+)*) instead\."
 """The hint of a refused action, see `transitions.alternatives_hint`."""
 _ALTERNATIVE_KEYS = {
     "approve": ("review.approve", "approves"),
@@ -466,18 +467,18 @@ def _alternative_keys(hint: re.Match[str]) -> str:
     return f"{', '.join(f'{key_label(action)} {verb}' for action, verb in alternatives)}." if alternatives else hint[0]
 
 
-_CONNECT_COMMAND = re.compile(r"(?<!there: )(?<!there: `)`?copydesk account connect [a-z]+(?: --url \S*[\w/])?`?")
+_CONNECT_COMMAND = r"(?<!there: )(?<!there: `)`?copydesk account connect [a-z]+(?: --url \S*[\w/])?`?"
 """A command that connects an account, unless it is for another machine."""
 
 
 def replace_commands_with_keys(text: str) -> str:
     """Replace a command mentioned in `text` by the keys that do the same in the console."""
-    text = _ALTERNATIVES.sub(_alternative_keys, text)
+    text = re.sub(_ALTERNATIVES, _alternative_keys, text)
     text = text.replace(RESTORE_HINT, f"{key_label('review.restore')} restores it.")
     needs_you = f"Press {key_label('console.needs_you')} for those that wait for you."
     text = text.replace(POSTING_HINT, f"Unfinished deliveries continue. {needs_you}")
     if "copydesk account" in text:
-        text = _CONNECT_COMMAND.sub(f"{key_label('console.setup')}, then {key_label('setup.connect')}", text)
+        text = re.sub(_CONNECT_COMMAND, f"{key_label('console.setup')}, then {key_label('setup.connect')}", text)
     if "copydesk slot" not in text:
         return text
     from copydesk.model.schedule import SET_SLOTS_COMMAND  # noqa: PLC0415 - not for the first paint
