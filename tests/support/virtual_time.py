@@ -22,8 +22,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return self._now
 
     def _run_once(self) -> None:
-        if not self._ready and self._scheduled:  # type: ignore[attr-defined]
-            self._now = max(self._now, self._scheduled[0].when())  # type: ignore[attr-defined]
+        if not self._ready:  # type: ignore[attr-defined]
+            # A timer that was cancelled stays in the list until it is its turn; the loop would wait for the next one.
+            timers = [timer.when() for timer in self._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
+            self._now = max(self._now, min(timers, default=self._now))
         super()._run_once()  # type: ignore[misc]
 
 

@@ -185,7 +185,8 @@ async def test_requests_without_a_price_are_counted_as_unknown(tmp_path: Path) -
     assert (spending.requests, spending.unpriced, spending.cost) == (1, 1, 0.0)
 
 
-async def test_request_that_reached_no_server_is_not_counted(tmp_path: Path) -> None:
+async def test_request_that_reached_no_server_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copydesk.drafting.model_writer.client.BACKOFF", (0.0,))
     async with open_desk_with(tmp_path) as (desk, server):
         server.answers = [httpx.ConnectError("refused")]
         draft = await write_draft(desk)
