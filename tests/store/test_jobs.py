@@ -20,7 +20,7 @@ from copydesk.store.jobs import MissedCutoffs
 from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 MINUTE = timedelta(minutes=1)
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+HOUR, DAY, YEAR = timedelta(hours=1), timedelta(days=1), timedelta(days=365)
 LIMITS = MissedCutoffs(short=NOW - HOUR, thread=NOW - HOUR, blog=NOW - 24 * HOUR, retry_window=HOUR)
 LATE = {"due_at": NOW - 2 * HOUR, "not_before": NOW + HOUR}
 
@@ -164,6 +164,8 @@ WORK = {
     "metrics": lambda conn, user: add_delivery(conn, user, state="sent", figures_at=NOW),
     "new source": add_source,
     "source": lambda conn, user: add_source(conn, user, next_at=NOW, not_before=NOW),
+    # By a clock that was ahead.
+    "source of next year": lambda conn, user: add_source(conn, user, next_at=NOW + YEAR, not_before=NOW + YEAR),
     "webhook": lambda conn, user: add_webhook_delivery(conn, user, NOW),
 }
 LATER = {
@@ -178,6 +180,7 @@ LATER = {
     "delivery of no account": lambda conn, user: add_delivery(conn, user, account_id=None),
     "post": lambda conn, user: add_delivery(conn, user, state="sent", figures_at=NOW + HOUR),
     "source of tomorrow": lambda conn, user: add_source(conn, user, next_at=NOW + HOUR),
+    "source of next month": lambda conn, user: add_source(conn, user, next_at=NOW + 31 * DAY),
     "host in cooldown": lambda conn, user: add_source(conn, user, next_at=NOW, not_before=NOW + HOUR),
     "disabled source": lambda conn, user: add_source(conn, user, enabled=False),
     "source that is gone": lambda conn, user: add_source(conn, user, fetch=FetchState(gone=True)),

@@ -28,6 +28,7 @@ from sqlalchemy import (
 from copydesk.model.draft import Format, Status
 from copydesk.model.job import DueWork, JobLease, JobName, JobState
 from copydesk.model.serialization import Struct
+from copydesk.network.response import MAX_WAIT
 from copydesk.store import confidence, deliveries
 from copydesk.store.column_types import UtcDateTime, json_text
 from copydesk.store.raw_sql import upsert
@@ -53,6 +54,7 @@ class MissedCutoffs(Struct, frozen=True):
 _NOW = bindparam("b_now", type_=UtcDateTime)
 _SOON = bindparam("b_soon", type_=UtcDateTime)
 _LATEST = bindparam("b_latest", type_=UtcDateTime)
+_LONGEST_WAIT = bindparam("b_longest_wait", type_=UtcDateTime)
 _DAY_AGO = bindparam("b_day_ago", type_=UtcDateTime)
 DAY = timedelta(days=1)
 DAILY_JOBS = (JobName.ZONES, JobName.RETENTION)
@@ -65,6 +67,14 @@ _IS_PLANNED = text("delivery.state = 'planned'")
 
 def _is_passed(column: Column[datetime]) -> ColumnElement[bool]:
     return or_(column.is_(None), column <= _NOW)
+
+
+def _is_wait_over(column: Column[datetime]) -> ColumnElement[bool]:
+    """Return if a source may be fetched, as `is_due` in `copydesk.ingest.fetch_policy`.
+
+    A longer wait than any was written while the clock was wrong.
+    """
+    return or_(_is_passed(column), column > _LONGEST_WAIT)
 
 
 class _Rows(NamedTuple):
@@ -133,8 +143,8 @@ _WORK: Final = {
             source.c.user_id,
             (
                 source.c.enabled,
-                _is_passed(source.c.next_at),
-                _is_passed(source.c.not_before),
+                _is_wait_over(source.c.next_at),
+                _is_wait_over(source.c.not_before),
                 # A source that answered 410 Gone is fetched only on request.
                 func.coalesce(cast(json_text(source.c.fetch, "gone"), Text), "").not_in(("true", "1")),
             ),
@@ -251,7 +261,8 @@ def list_users_with_texts(conn: Connection) -> tuple[str, ...]:
 def _times(now: datetime, cutoffs: MissedCutoffs) -> dict[str, datetime]:
     by_name = {f"b_{format_.lower()}": getattr(cutoffs, format_.lower()) for format_ in Format}
     retried = {f"{name}_retried": cutoff - cutoffs.retry_window for name, cutoff in by_name.items()}
-    return {"b_now": now, "b_latest": cutoffs.latest, **by_name, **retried}
+    longest_wait = now + timedelta(seconds=MAX_WAIT)
+    return {"b_now": now, "b_latest": cutoffs.latest, "b_longest_wait": longest_wait, **by_name, **retried}
 
 
 def list_states(conn: Connection, user_id: str) -> tuple[JobState, ...]:
