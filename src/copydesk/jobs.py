@@ -220,10 +220,11 @@ def due_jobs(inputs: DueInputs) -> tuple[JobName, ...]:
 
 
 def _is_zone_check_due(inputs: DueInputs, state: JobState | None) -> bool:
-    """Return True once after each start, since updates bring a new time zone database, and then once a day."""
+    """Return True once after each start, since updates bring a new time zone database, once a day, and after errors."""
     if state is None or state.began_at is None or state.began_at < inputs.started:
         return True
-    return _is_interval_over(state, inputs.now, DAY)
+    # Not a day later: until then drafts would go out by the old rules.
+    return _has_failed(state) or _is_interval_over(state, inputs.now, DAY)
 
 
 def _is_interval_over(state: JobState | None, now: datetime, minimum: timedelta) -> bool:
@@ -244,13 +245,17 @@ def _is_run_due(state: JobState | None, inputs: DueInputs) -> bool:
         return False
     # `abs` as above.
     is_pause_over = abs(inputs.now - state.began_at) >= inputs.pause
-    has_failed = state.failed_at is not None and state.failed_at >= state.began_at
+    has_failed = _has_failed(state)
     # It may have left items without drafts although no source is due: stored by a process that was killed since.
     if state.is_unfinished:
         # At once, but only once: a run that exhausts the memory would kill each process that repeats it.
         return is_pause_over or not has_failed
     # Only the sources that it left are due: each has its own interval.
     return inputs.to_fetch and (is_pause_over or has_failed)
+
+
+def _has_failed(state: JobState) -> bool:
+    return state.failed_at is not None and state.began_at is not None and state.failed_at >= state.began_at
 
 
 def _is_backing_off(state: JobState | None, now: datetime) -> bool:

@@ -94,6 +94,13 @@ def test_zones_are_checked_at_start_and_daily() -> None:
     assert due_jobs(replace(situation, started=NOW + SECOND, now=NOW + SECOND)) == (JobName.ZONES,)
 
 
+def test_zones_are_checked_again_after_an_error() -> None:
+    failed = make_state(JobName.ZONES, began_at=NOW, ended_at=NOW, failed_at=NOW, error="no")
+    situation = replace(IDLE, states=(failed,))
+    assert due_jobs(replace(situation, now=NOW + ERROR_BACKOFF - SECOND)) == ()
+    assert due_jobs(replace(situation, now=NOW + ERROR_BACKOFF)) == (JobName.ZONES,)
+
+
 def test_pause_between_pipeline_runs() -> None:
     ended = make_state(JobName.PIPELINE, began_at=NOW, ended_at=NOW + SECOND, failed_at=NOW - SECOND)
     situation = replace(IDLE, to_fetch=True, states=(ZONES_CHECKED, ended))

@@ -284,6 +284,16 @@ async def test_sweep_finds_daily_jobs(
     assert bool(await store.write(work)) is is_found
 
 
+async def test_sweep_finds_zone_checks_that_failed(store: Database) -> None:
+    def work(conn: Connection) -> bool:
+        add_daily_jobs(conn, user := add_user(conn))
+        is_check = (tables.job.c.user_id == user, tables.job.c.name == JobName.ZONES)
+        conn.execute(update(tables.job).where(*is_check).values(ended_at=NOW, failed_at=NOW))
+        return jobs.list_users_with_work(conn, NOW, LIMITS, MINUTE) == (user,)
+
+    assert await store.write(work)
+
+
 async def test_sweep_finds_a_user_who_never_had_daily_jobs(store: Database) -> None:
     def work(conn: Connection) -> bool:
         user = add_user(conn)

@@ -192,6 +192,7 @@ def _users_with_work_query() -> CompoundSelect[str]:
             # Decisions announce it. To count those of all users would read more than all the rest.
             and_(job.c.name == JobName.CONFIDENCE, or_(was_interrupted, has_failed), job.c.began_at > _DAY_AGO),
             and_(job.c.name.in_(DAILY_JOBS), job.c.owner.is_not(None)),
+            and_(job.c.name == JobName.ZONES, has_failed),
         ),
     )
     return union(*by_work, unfinished, *(_users_without(name) for name in DAILY_JOBS))
