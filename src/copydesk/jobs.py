@@ -175,7 +175,7 @@ class DueInputs(Struct, frozen=True):
     to_notify: bool
     """An event can be sent to a webhook."""
     to_measure: bool
-    """A post's metrics are due."""
+    """A post's metrics are due, and the wall clock can be trusted."""
     to_write: bool
     """A draft waits for its text."""
     to_estimate: bool
@@ -425,7 +425,8 @@ class Jobs:
             due=can_dispatch and self._clock_warning is None,
             to_send=due_work.to_send and self._clock_warning is None,
             to_notify=due_work.to_notify,
-            to_measure=due_work.to_measure,
+            # Ages of posts decide about the next reading: a clock that is ahead would make it the last one.
+            to_measure=due_work.to_measure and self._clock_warning is None,
             to_write=due_work.to_write,
             to_estimate=due_work.to_estimate,
             posts=self._posts,

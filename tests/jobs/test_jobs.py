@@ -638,6 +638,24 @@ async def test_nothing_is_deleted_while_the_clock_is_in_doubt(tmp_path: Path) ->
         assert "retention" in {state.name for state in await desk.job_leases.states()}
 
 
+async def test_no_metrics_are_read_while_the_clock_is_in_doubt(tmp_path: Path) -> None:
+    """By a clock that was a month ahead, each reading would have been the last one of its post."""
+    from copydesk.desk.clock_guard import MonotonicReading
+
+    messages, watch = MessageRecorder(), Watch()
+    async with open_posting_desk(tmp_path, fake_platforms(), clock=watch) as desk:
+        desk.schedule._clock_guard.monotonic = lambda: MonotonicReading(boot="one", seconds=1.0, counts_sleep=True)
+        await connect_posting_account(desk)
+        await desk.posting.post(await create_approved_draft(desk))
+        jobs = Jobs(desk, listener=messages)
+        watch.now += timedelta(days=30)
+        await tick_and_finish(jobs)
+        assert "figures" not in {message.job for message in messages.messages}
+        await desk.schedule.accept_clock()
+        await tick_and_finish(jobs)
+    assert "figures: metrics of 1 post updated" in messages.texts
+
+
 async def test_busy_database_is_reported_once_and_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     messages = MessageRecorder()
     async with open_desk_at(tmp_path) as desk:
