@@ -101,14 +101,11 @@ class Autosave:
 
     def save(self, draft_id: str, version: int, text: str) -> Path:
         """Write the text atomically and return its path. Raise OSError if it cannot be written."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        from copydesk.file_replacement import replace_file  # noqa: PLC0415 - not needed for the console's first paint
+
         path = self._folder / f"{draft_id}.v{version}.md"
-        # The process id separates consoles that write at the same time; the suffix hides the file from `list_all`.
-        temporary = path.with_suffix(f".{os.getpid()}.new")
         # A lone surrogate cannot be encoded; replacing it is better than losing the text.
-        with open(temporary, "w", encoding="utf-8", errors="replace", opener=_open_private) as file:
-            file.write(text)
-        temporary.replace(path)
+        replace_file(path, text.encode(errors="replace"))
         return path
 
     def find(self, draft_id: str) -> UnsavedText | None:
@@ -145,7 +142,3 @@ def user_autosave(desk: "Desk", name: str) -> Autosave:
     typist = f"{user}{desk.settings.console.reviewer}"
     suffix = f"-{hashlib.blake2s(typist.encode(), digest_size=6).hexdigest()}" if typist else ""
     return Autosave(desk.settings.data_home / f"{name}{suffix}")
-
-
-def _open_private(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)

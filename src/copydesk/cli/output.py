@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Self, TextIO
 
 import click
 
+from copydesk.file_replacement import is_replaceable, replace_file
 from copydesk.text import clean
 from copydesk.text.formatting import format_relative, plural
 
@@ -99,33 +100,14 @@ def _truncate(text: str, available: int | None) -> str:
 def write_export(text: str, file: IO[str], content: str) -> None:
     """Write an export to a file, and print its `content` unless that is standard output."""
     path, is_named = Path(file.name), file.name not in {"-", "<stdout>"}
-    if is_named and _is_replaceable(path):
-        _replace_file(path, text)
+    if is_named and is_replaceable(path):
+        replace_file(path, text.encode())
     else:
         file.write(text)
         # A full disk is found when the buffer is written: before it is reported as exported.
         file.flush()
     if is_named:
         click.echo(f"Exported {content} to {clean(str(file.name))}.", err=True)
-
-
-def _is_replaceable(path: Path) -> bool:
-    # A link may lead to an open file, as /dev/stdout does: that is written to, like devices and pipes.
-    return path.is_file() and not path.is_symlink() and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-
-
-def _replace_file(path: Path, text: str) -> None:
-    """Replace a file in one step: if the disk is full, it stays as it was."""
-    temporary = path.with_name(f".export-{os.getpid()}.new")
-    with temporary.open("x", encoding="utf-8") as output:
-        try:
-            shutil.copymode(path, temporary)
-            output.write(text)
-            output.flush()
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink()
-            raise
 
 
 def format_time(time: datetime | None, zone: tzinfo | None = None) -> str:

@@ -1,6 +1,5 @@
 """The user's own tabs of the review: filters with a name, from the settings file and saved in the console."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,10 +105,9 @@ class CustomTabs:
     def _write(self, tabs: dict[str, QueueTab]) -> None:
         """Write the file atomically: another console may read it now."""
         if self._file is not None:
-            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary = self._file.with_name(f"{self._file.name}.{os.getpid()}.new")
-            temporary.write_bytes(msgspec.json.encode(tabs))
-            temporary.replace(self._file)
+            from copydesk.file_replacement import replace_file  # noqa: PLC0415 - not needed for the first paint
+
+            replace_file(self._file, msgspec.json.encode(tabs))
         self._saved = tabs
 
 

@@ -109,11 +109,9 @@ def load_theme(path: Path) -> str:
 
 def save_theme(path: Path, name: str) -> None:
     """Write the name atomically. Raise OSError if that fails."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # The process id keeps two consoles from writing the same temporary file.
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-    temporary.write_text(f"{name}\n", encoding="utf-8")
-    temporary.replace(path)
+    from copydesk.file_replacement import replace_file  # noqa: PLC0415 - not needed for the first paint
+
+    replace_file(path, f"{name}\n".encode())
 
 
 def load_user_themes(folder: Path, taken: Collection[str]) -> tuple[list[Theme], list[str]]:

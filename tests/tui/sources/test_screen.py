@@ -389,6 +389,20 @@ async def test_export_confirms_overwriting(tmp_path: Path, monkeypatch: pytest.M
         assert URL_ONE in (tmp_path / "sources.opml").read_text()
 
 
+async def test_export_replaces_a_file_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "sources.opml"
+    file.write_text("before")
+    async with open_sources(tmp_path / "desk", _add_one_source) as ui:
+        with file.open() as reader:
+            await ui.press("L", "enter")
+            await wait_for_text(ui, "already exists")
+            await ui.press("y")
+            await wait_for_text(ui, "Exported sources to sources.opml")
+            assert reader.read() == "before"
+    assert URL_ONE in file.read_text()
+
+
 async def test_export_asks_again_for_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     async with open_sources(tmp_path / "desk", _add_one_source) as ui:
         await ui.press("L", "ctrl+u")

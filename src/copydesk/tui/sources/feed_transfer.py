@@ -15,6 +15,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from copydesk.errors import CopydeskError
+from copydesk.file_replacement import is_replaceable, replace_file
 from copydesk.text import clean
 from copydesk.tui import labels
 from copydesk.tui.desk_app import DeskApp
@@ -249,10 +250,12 @@ def _read_file(path: str) -> bytes:
 def _write_file(path: str, body: str, *, overwrite: bool) -> bool:
     """Write the file; return False if it exists and `overwrite` is not set. Raise CopydeskError on other errors."""
     try:
-        with open(
-            Path(path).expanduser(), "w" if overwrite else "x", encoding="utf-8", opener=_open_nonblocking
-        ) as file:
-            file.write(body)
+        file = Path(path).expanduser()
+        if overwrite and is_replaceable(file):
+            replace_file(file, body.encode())
+            return True
+        with open(file, "w" if overwrite else "x", encoding="utf-8", opener=_open_nonblocking) as output:
+            output.write(body)
     except FileExistsError:
         return False
     except (OSError, ValueError, RuntimeError) as error:
