@@ -100,7 +100,7 @@ async def type_answer(ui: ConsoleDriver, text: str) -> None:
     """As `type_text`, for `wait_for_prompt`."""
     key_names = {"\n": "enter", "\t": "tab"}
     for character in text:
-        ui.app.simulate_key(key_names.get(character, "space" if character == " " else character))
+        ui.app.simulate_key(key_names.get(character, character))
     await ui.pilot.pause()
 
 
