@@ -1,11 +1,13 @@
 """Tests for errors of msgspec in words."""
 
+from collections.abc import Sequence
+from enum import StrEnum
 from typing import Annotated, Literal
 
 import msgspec
 import pytest
 
-from copydesk.type_problems import describe_type_problem
+from copydesk.type_problems import describe_type_problem, list_choices
 
 
 @pytest.mark.parametrize(
@@ -28,3 +30,29 @@ def test_problem_is_in_words(value: object, target: type, expected: str) -> None
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(value, target)
     assert describe_type_problem(str(caught.value)) == expected
+
+
+class _Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class _Pen(msgspec.Struct, rename="camel"):
+    ink_colours: Sequence[_Colour] = ()
+    ink: _Colour | None = None
+    owner: str = ""
+
+
+@pytest.mark.parametrize(
+    ("target", "path", "expected"),
+    [
+        (_Colour, "", ["red", "blue"]),
+        (_Colour | None, "", ["red", "blue"]),
+        (list[_Colour], "[3]", ["red", "blue"]),
+        (_Pen, "inkColours[0]", ["red", "blue"]),
+        (list[_Pen], "[0].ink", ["red", "blue"]),
+        (_Pen, "owner", []),
+    ],
+)
+def test_choices_of_a_type(target: object, path: str, expected: list[str]) -> None:
+    assert list_choices(target, path) == expected

@@ -1,6 +1,11 @@
 """Errors of msgspec about a value of the wrong type, in words."""
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from msgspec import inspect
 
 _TYPES = {
     "int": "a whole number",
@@ -47,3 +52,20 @@ def describe_type_problem(problem: str) -> str:
     bound = float(match["bound"])
     unit = _UNITS.get(kinds[0], "")
     return f"{takes} {_LIMITS[match['limit']]} {bound:g}{unit[:-1] if bound == 1 else unit}"
+
+
+def list_choices(target: object, path: str) -> list[str]:
+    """Return the texts that `target` takes at a path as msgspec names it, `config.types[0]`; none if it takes any."""
+    from msgspec import inspect  # noqa: PLC0415 - only for an error
+
+    def choices(kind: "inspect.Type", fields: Sequence[str]) -> list[str]:
+        if isinstance(kind, inspect.UnionType):
+            return [choice for part in kind.types for choice in choices(part, fields)]
+        if isinstance(kind, inspect.CollectionType):
+            return choices(kind.item_type, fields)
+        if isinstance(kind, inspect.StructType) and fields:
+            found = (field.type for field in kind.fields if field.encode_name == fields[0])
+            return [choice for field in found for choice in choices(field, fields[1:])]
+        return [str(member.value) for member in kind.cls] if isinstance(kind, inspect.EnumType) else []
+
+    return choices(inspect.type_info(target), re.findall(r"[A-Za-z]\w*", path))

@@ -139,6 +139,14 @@ async def test_junk_is_refused_by_name(tmp_path, resource):
     assert accepted == []
 
 
+async def test_unknown_value_is_refused_with_the_values_that_are_taken(tmp_path):
+    async with open_desk_at(tmp_path) as desk:
+        with pytest.raises(InvalidError, match="status: takes one of active, concluded, archived"):
+            await desk.experiments.list(status="done")
+        with pytest.raises(InvalidError, match="metric: takes one of interactions, rate"):
+            await desk.engagement.trends(metric="likes")
+
+
 def arguments_with_junk(operation: str, junk_name: str) -> tuple[list[object], dict[str, object]]:
     """Return arguments of the declared types, but for one."""
     args: list[object] = []

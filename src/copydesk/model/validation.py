@@ -15,7 +15,7 @@ import msgspec
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.serialization import format_iso
-from copydesk.type_problems import describe_type_problem
+from copydesk.type_problems import describe_type_problem, list_choices
 
 E = TypeVar("E", bound=StrEnum)
 S = TypeVar("S", bound=str)
@@ -373,9 +373,9 @@ def convert(field: str, value: object, target: type[T]) -> T:
         problem, _, where = str(error).partition(" - at `$")
         # It does not name the key of a mapping: `$.weights[...]`.
         path = where.rstrip("`").lstrip(".").replace("[...]", "")
-        raise InvalidError(
-            FieldError(f"{field}.{path}".replace(".[", "[") if path else field, describe_type_problem(problem))
-        ) from None
+        choices = list_choices(target, path) if problem.startswith("Invalid enum value") else []
+        message = f"takes one of {', '.join(choices)}" if choices else describe_type_problem(problem)
+        raise InvalidError(FieldError(f"{field}.{path}".replace(".[", "[") if path else field, message)) from None
 
 
 def parse_line(field: str, value: object, min_length: int, max_length: int) -> str:

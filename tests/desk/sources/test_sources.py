@@ -114,7 +114,7 @@ async def test_unreadable_url_is_not_added(tmp_path, body, error):
         ({"config": {"interval": 1.5}}, "config.interval: takes a whole number, not a number"),
         ({"config": {"tags": ["x" * 51]}}, "config.tags[0]: takes text of at most 50 characters"),
         ({"config": {"tags": "one"}}, "config.tags: takes a list, not text"),
-        ({"config": {"listing": "best"}}, "config.listing: does not take 'best'"),
+        ({"config": {"listing": "best"}}, "config.listing: takes one of hot, new, top, rising"),
     ],
 )
 async def test_invalid_field_is_refused_without_fetching(tmp_path, fields, message):
