@@ -213,6 +213,27 @@ async def test_at_most_five_pages_per_fetch() -> None:
     assert (len(web.requests), reading.cursor["gap_since"], reading.cursor["gap_until"]) == (5, "10", "98")
 
 
+async def test_pages_of_excluded_posts_do_not_count() -> None:
+    web = FakeFetcher()
+    url = timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10")
+    web.put(url, posts_page(token="p1"))
+    for number in range(1, 7):
+        web.put(f"{url}&pagination_token=p{number}", posts_page(token=f"p{number + 1}"))
+    web.put(f"{url}&pagination_token=p7", posts_page(12, 11))
+    reading = await read(web, saved_state())
+    assert [entry.ident for entry in reading.entries] == ["12", "11"]
+    assert (reading.cursor["newest_id"], len(web.requests)) == ("12", 8)
+
+
+async def test_endless_empty_pages_end() -> None:
+    web = FakeFetcher()
+    url = timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=10")
+    web.put(url, posts_page(token="p"))
+    web.put(f"{url}&pagination_token=p", posts_page(token="p"))
+    reading = await read(web, saved_state())
+    assert (len(web.requests), reading.unchanged, reading.cursor["newest_id"]) == (32, True, "10")
+
+
 async def test_unreadable_gap_is_retained() -> None:
     web = FakeFetcher()
     web.put(timeline(f"max_results=100&{DEFAULT_QUERY}&since_id=16"), posts_page(17))

@@ -51,7 +51,9 @@ FIRST_PAGE_SIZE = 20
 MAX_PAGE_SIZE = 100
 MIN_PAGE_SIZE = 5
 MAX_PAGES = 5
-"""Pages per fetch when catching up."""
+"""Pages with posts per fetch when catching up."""
+MAX_REQUESTS = 32
+"""Requests per fetch when catching up: X shows an account's newest 3,200 posts."""
 LOOKUP_COST = 2
 """Looking up an account costs as much as two posts."""
 TWEET_FIELDS = "created_at,public_metrics,entities,lang,note_tweet"
@@ -383,8 +385,10 @@ async def _fetch_range(
     Raise FetchError only if the first page fails.
     """
     posts, token = await api.get_posts(user_id, MAX_PAGE_SIZE, since_id=since, until_id=until)
-    for _ in range(MAX_PAGES - 1):
-        if token is None or api.remaining_reads < MIN_PAGE_SIZE:
+    # A page is empty if all its posts are excluded, such as replies. It costs nothing and has no id to go on from.
+    page_count = 1 if posts else 0
+    for _ in range(MAX_REQUESTS - 1):
+        if token is None or page_count == MAX_PAGES or api.remaining_reads < MIN_PAGE_SIZE:
             break
         try:
             page, token = await api.get_posts(
@@ -394,6 +398,7 @@ async def _fetch_range(
         except FetchError:
             break
         posts += page
+        page_count += 1 if page else 0
     if token is None:
         return posts, None
     return posts, min((post.id for post in posts), key=int, default=until)
