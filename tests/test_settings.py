@@ -222,6 +222,20 @@ def test_password_that_breaks_the_url_is_not_repeated(tmp_path, password):
     assert "1234" not in message
 
 
+def test_password_of_proxy_is_taken_from_the_environment_only(tmp_path):
+    url = "http://ada:AAAA1234@proxy.example:3128"
+    assert load({"COPYDESK_NETWORK__PROXY": url}, tmp_path).network.proxy == url
+    message = problem(tmp_path, f"[network]\nproxy = '{url}'\n")
+    assert "line 2: network.proxy contains a password, which cannot be set in a file." in message
+    assert "COPYDESK_NETWORK__PROXY" in message
+    assert "AAAA" not in message
+
+
+def test_user_of_proxy_without_password_may_be_in_the_file(tmp_path):
+    (tmp_path / "settings.toml").write_text("[network]\nproxy = 'http://ada@proxy.example:3128'\n")
+    assert load({}, tmp_path).network.proxy == "http://ada@proxy.example:3128"
+
+
 def test_url_of_another_database_is_refused(tmp_path):
     assert "database.url" in problem(tmp_path, "[database]\nurl = 'mysql://db.example/desk'\n")
 

@@ -72,7 +72,8 @@ class Network(_Section, frozen=True, kw_only=True):
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=64)] = 16
     """Maximum concurrent requests; always one per host."""
     proxy: Annotated[str, msgspec.Meta(pattern=r"\A(https?://[^/?#\s]+/?)?\Z")] = ""
-    """An HTTP proxy for all requests: `http://host:port`. It looks names up, so only numeric addresses are checked."""
+    """An HTTP proxy for all requests: `http://host:port`. It looks names up, so only numeric addresses are checked.
+    With a password, from the environment only: COPYDESK_NETWORK__PROXY."""
     contact: str = ""
     """An email address or URL to add to the User-Agent, which names Copydesk's version and page: for publishers."""
 
@@ -398,6 +399,7 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
     keys = settings_file.keys(sections.pop(KEYS_SECTION, {}))
     prices = settings_file.prices(sections.pop(PRICES_SECTION, {}))
     settings_file.check_database(sections.get("database", {}).get("url"))
+    settings_file.check_proxy(sections.get("network", {}).get("proxy"))
     tabs = settings_file.structs(TABS_SECTION, sections.pop(TABS_SECTION, {}), QueueTab)
     commands = settings_file.structs(COMMANDS_SECTION, sections.pop(COMMANDS_SECTION, {}), Command)
     _add_environment(sections, environ)
@@ -632,6 +634,12 @@ class _SettingsFile:
             message = "database.url contains a password, which cannot be set in a file."
             hint = f"Set {ENVIRONMENT_PREFIX}DATABASE__PASSWORD instead, or use ~/.pgpass."
             raise self._error("database", "url", message, hint)
+
+    def check_proxy(self, url: object) -> None:
+        """Reject the password of a proxy, for the same reason."""
+        if isinstance(url, str) and url.partition("://")[2].rpartition("@")[0].partition(":")[2]:
+            message = "network.proxy contains a password, which cannot be set in a file."
+            raise self._error("network", "proxy", message, f"Set {ENVIRONMENT_PREFIX}NETWORK__PROXY instead.")
 
     def check_expressions(self, pipeline: Pipeline) -> None:
         """Reject an invalid /regular expression/ at start, because otherwise every run would fail."""
