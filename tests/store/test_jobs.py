@@ -1,5 +1,6 @@
 """Tests for job claims and the query for due work."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import product
 
@@ -100,6 +101,39 @@ async def test_due_work_query_scans_no_table(store: Database) -> None:
 
     steps = await store.read(plan)
     assert [step for step in steps if step.startswith("SCAN")] == ["SCAN CONSTANT ROW"]
+
+
+@pytest.mark.sqlite("plans of SQLite")
+@pytest.mark.parametrize("has_statistics", [False, True])
+@pytest.mark.parametrize(
+    "query",
+    [
+        lambda conn, user: jobs.load_due_work(conn, user, NOW, LIMITS, 10),
+        lambda conn, user: deliveries.list_planned_before(conn, user, NOW),
+    ],
+    ids=["due work", "planned"],
+)
+async def test_deliveries_that_have_ended_are_not_read(
+    store: Database, query: Callable[[Connection, str], object], has_statistics: bool
+) -> None:
+    def plan(conn: Connection) -> list[str]:
+        user = add_user(conn)
+        for number in range(100):
+            add_delivery(conn, user, state="sent" if number else "planned", sent_at=NOW)
+        if has_statistics:
+            conn.exec_driver_sql("ANALYZE")
+            # Read again.
+            conn.exec_driver_sql("ANALYZE sqlite_schema")
+        executed: list[tuple[str, tuple[object, ...]]] = []
+        event.listen(conn, "before_cursor_execute", lambda _c, _k, text, values, *_: executed.append((text, values)))
+        query(conn, user)
+        text, values = executed[0]
+        return [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)]
+
+    steps = [step for step in await store.write(plan) if " delivery " in step]
+    partial = ("account_id_open", "due_at_planned", "figures_at")
+    assert steps
+    assert [step for step in steps if not any(name in step for name in partial)] == []
 
 
 async def test_other_users_drafts_are_not_due(store: Database) -> None:

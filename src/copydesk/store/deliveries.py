@@ -74,7 +74,7 @@ _READY = (
 )
 # An interrupted delivery is checked even if the account has an error: otherwise its outcome stays unknown.
 CAN_PROCEED = or_(account.c.trouble.is_(None), text("delivery.state = 'sending'"))
-_READY_ACCOUNTS = (
+READY_ACCOUNTS = (
     select(account.c.id)
     .where(account.c.user_id == bindparam("b_user"))
     .where(
@@ -85,8 +85,11 @@ _READY_ACCOUNTS = (
     )
 )
 _IS_UNFINISHED = text("delivery.state IN ('planned', 'sending', 'unknown', 'needs_user')")
-_PLANNED = _JOINED.where(
-    text("delivery.state = 'planned'"), IS_OPEN, delivery.c.due_at < bindparam("b_latest", type_=UtcDateTime)
+# The plus as above.
+_PLANNED = _ALL_USERS.where(
+    text("+delivery.user_id = :b_user"),
+    text("delivery.state = 'planned'"),
+    delivery.c.due_at < bindparam("b_latest", type_=UtcDateTime),
 )
 _IS_FAILED = text("delivery.state IN ('failed', 'abandoned')")
 # The draft of an unfinished delivery is always POSTING: its index leads to the few there are.
@@ -310,7 +313,7 @@ def list_ready(conn: Connection, user_id: str, account_id: str, now: datetime) -
 
 def list_ready_accounts(conn: Connection, user_id: str, now: datetime) -> tuple[str, ...]:
     """Return the ids of the accounts with a delivery that can be processed now; see CAN_PROCEED."""
-    return tuple(conn.execute(_READY_ACCOUNTS, {"b_user": user_id, "b_now": now}).scalars())
+    return tuple(conn.execute(READY_ACCOUNTS, {"b_user": user_id, "b_now": now}).scalars())
 
 
 def last_sent_by_account(conn: Connection, user_id: str, since: datetime, until: datetime) -> dict[str, datetime]:
