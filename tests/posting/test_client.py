@@ -99,6 +99,13 @@ async def test_unreadable_response_has_unknown_outcome():
             Response(status=200, headers={}, body=body).decode(dict[str, str])
 
 
+def test_deeply_nested_response_is_unreadable():
+    response = Response(status=200, headers={}, body=b'{"x": ' + b"[" * 20_000 + b"]" * 20_000 + b"}")
+    with pytest.raises(UnknownOutcomeError):
+        response.decode(dict[str, object])
+    assert response.decode_or({"message": ""}) == {"message": ""}
+
+
 async def test_header_with_line_break_is_not_sent():
     with pytest.raises(NotSentError):
         await make_client(lambda _: httpx.Response(200)).request("GET", URL, headers={"authorization": "a\r\nx: y"})

@@ -166,6 +166,16 @@ async def test_response_without_id_has_unknown_outcome(body):
         await platform.send(ME, platform.render(post("One."), ME, SEED), ())
 
 
+async def test_rejection_with_deeply_nested_body_is_rejection():
+    def reject(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(400, content=b'{"more": ' + b"[" * 20_000 + b"]" * 20_000 + b"}")
+
+    secrets = RecordingSecrets(access_token="a", client_id="app")
+    platform = X(PlatformClient(httpx.MockTransport(reject)), secrets, clock=FakeClock())
+    with pytest.raises(RefusedPostError, match="X answered with status 400"):
+        await platform.send(ME, platform.render(post("One."), ME, SEED), ())
+
+
 async def test_refused_reply_suggests_long_post():
     setup = XSetup(allows_replies=False)
     intent = setup.x.render(post("One.", "Two."), ME, SEED)

@@ -90,8 +90,15 @@ class Response(Struct, frozen=True):
         """
         try:
             return msgspec.json.decode(self.body, type=response_type)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise UnknownOutcomeError("Unreadable response.") from None
+
+    def decode_or(self, default: T) -> T:
+        """Return the JSON body decoded as the type of `default`, which is returned if it does not match."""
+        try:
+            return self.decode(type(default))
+        except UnknownOutcomeError:
+            return default
 
 
 class Transport(Protocol):

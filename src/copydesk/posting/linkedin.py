@@ -122,7 +122,7 @@ def created_post(response: Response) -> StepResult:
 
 def error_text(response: Response) -> str:
     """Return LinkedIn's error message; empty if there is none that can be decoded."""
-    return _error_body(response).message
+    return response.decode_or(_ErrorBody()).message
 
 
 def error_for_response(response: Response, now: datetime) -> PostingError:
@@ -137,7 +137,7 @@ def duplicate_of(response: Response) -> str | None:
 
     The URN is empty if LinkedIn does not name it.
     """
-    problem = _error_body(response)
+    problem = response.decode_or(_ErrorBody())
     if response.status != 422 or (problem.code != "DUPLICATE_POST" and "duplicate" not in problem.message.lower()):
         return None
     return find_urn(problem.message)
@@ -156,13 +156,6 @@ def duplicate_error(first: str, started_at: datetime) -> PostingError:
             hint="If that is another post, change the text.",
         )
     return UnknownOutcomeError(f"LinkedIn reports a duplicate text.{link}", hint="Check whether it is this post.")
-
-
-def _error_body(response: Response) -> _ErrorBody:
-    try:
-        return msgspec.json.decode(response.body, type=_ErrorBody)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return _ErrorBody()
 
 
 class _User(msgspec.Struct, frozen=True):

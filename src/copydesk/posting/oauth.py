@@ -118,10 +118,7 @@ def parse_token_response(response: Response, url: str, now: datetime) -> TokenRe
 
 
 def _error_text(response: Response) -> str:
-    try:
-        denied = msgspec.json.decode(response.body, type=_ErrorResponse)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return ""
+    denied = response.decode_or(_ErrorResponse())
     return denied.error_description or (denied.error if isinstance(denied.error, str) else "")
 
 

@@ -155,10 +155,7 @@ def error_text(response: Response) -> str:
 
     WordPress sends `message`, Ghost a list of `errors`, Forem `error`, Micropub `error_description`.
     """
-    try:
-        body = msgspec.json.decode(response.body, type=_ErrorBody)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return ""
+    body = response.decode_or(_ErrorBody())
     if body.errors:
         first = body.errors[0]
         return f"{first.message} {first.context or ''}".strip()

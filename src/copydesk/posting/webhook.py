@@ -125,7 +125,7 @@ class Webhook:
         response = await self._post(account, body, await self._secret(account), key=step.keys[0])
         if not response.is_success:
             raise error_for_write(response, _host(account), self._clock(), explanation=error_text(response))
-        receipt = _parse_receipt(response)
+        receipt = response.decode_or(_Receipt())  # the body is optional
         return StepResult(ids=(receipt.id or step.keys[0],), urls=link_urls(receipt.url))
 
     async def find_post(
@@ -183,14 +183,6 @@ def _encode_image(image: PostImage) -> dict[str, object]:
         "alt": image.alt,
         "content": b64encode(image.content).decode(),
     }
-
-
-def _parse_receipt(response: Response) -> _Receipt:
-    """Decode the receiver's response, whose body is optional."""
-    try:
-        return msgspec.json.decode(response.body, type=_Receipt)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return _Receipt()
 
 
 def _host(account: Account) -> str:

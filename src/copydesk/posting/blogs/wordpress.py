@@ -25,6 +25,7 @@ from copydesk.posting.platform import (
     PostMetrics,
     RefusedPostError,
     StepResult,
+    UnknownOutcomeError,
 )
 from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import Site, link_urls, parse_server_url, site_name
@@ -207,8 +208,8 @@ def _tag_id(response: Response) -> int | None:
     """Return the id of the tag that was created or already existed; None for any other response."""
     try:
         if response.is_success:
-            return msgspec.json.decode(response.body, type=_Tag).id
-        existing = msgspec.json.decode(response.body, type=_TermExists)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+            return response.decode(_Tag).id
+        existing = response.decode(_TermExists)
+    except UnknownOutcomeError:
         return None
     return existing.data.term_id if existing.code == "term_exists" else None

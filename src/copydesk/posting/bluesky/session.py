@@ -229,10 +229,7 @@ def pds_url(session: Session, fallback: str) -> str:
 
 def decode_error(response: Response) -> XrpcErrorBody:
     """Return the server's error; empty if the response is not in the format of a PDS."""
-    try:
-        return response.decode(XrpcErrorBody)
-    except UnknownOutcomeError:
-        return XrpcErrorBody()
+    return response.decode_or(XrpcErrorBody())
 
 
 def login_error(server: str, response: Response) -> LoginError | None:

@@ -188,10 +188,7 @@ class _ErrorBody(ApiModel, frozen=True):
 
 def error_text(response: Response) -> str:
     """Return the server's error message; empty if there is none."""
-    try:
-        body = msgspec.json.decode(response.body, type=_ErrorBody)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return ""
+    body = response.decode_or(_ErrorBody())
     return body.error_description or body.error
 
 

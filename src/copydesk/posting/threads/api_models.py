@@ -107,12 +107,7 @@ def error_for_read(response: Response, now: datetime) -> PostingError:
 
 
 def _decode_error(response: Response) -> _Error:
-    if response.is_success:
-        return _Error()
-    try:
-        return msgspec.json.decode(response.body, type=_Errors).error
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return _Error()
+    return _Error() if response.is_success else response.decode_or(_Errors()).error
 
 
 class ThreadsPost(msgspec.Struct, frozen=True):

@@ -69,10 +69,7 @@ class _ErrorBody(msgspec.Struct, frozen=True):
 
 def error_text(response: Response) -> str:
     """Return X's error message; empty if there is none that can be decoded."""
-    try:
-        body = msgspec.json.decode(response.body, type=_ErrorBody)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return ""
+    body = response.decode_or(_ErrorBody())
     first = body.errors[0] if body.errors else XProblem()
     return body.detail or first.detail or first.message or body.title or first.title
 
