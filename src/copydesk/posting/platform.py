@@ -19,6 +19,7 @@ from uuid import UUID, uuid5
 from copydesk.errors import CopydeskError
 from copydesk.model.delivery import Account, DeliveryStep, Evidence, Intent, PostMetrics, StepResult
 from copydesk.model.draft import Format
+from copydesk.model.engagement import MAX_METRIC
 from copydesk.model.platform import CredentialField, Limits, PlatformInfo
 from copydesk.model.serialization import Struct
 
@@ -293,6 +294,13 @@ class ReadablePlatform(Protocol):
 def post_cost(platform: Platform, post: Post, account: Account) -> Cost | None:
     """Return the price of `post` on `platform`; None if it is free or unknown."""
     return platform.cost(post, account) if isinstance(platform, PaidPlatform) else None
+
+
+def reported_metrics(**counts: int | None) -> PostMetrics:
+    """Return the counts that a platform sent as metrics, without those that no post can have."""
+    # The database could not store them, and the metrics of all other posts would wait.
+    valid = {name: count for name, count in counts.items() if count is not None and 0 <= count <= MAX_METRIC}
+    return PostMetrics(**valid)
 
 
 def first_seed(draft_id: str, account: str) -> str:

@@ -335,6 +335,12 @@ async def test_metrics_are_requested_in_batches_of_25(setup):
     assert await setup.bluesky.metrics(ME, []) == {}
 
 
+async def test_impossible_count_is_not_reported(setup):
+    uri = f"at://{DID}/app.bsky.feed.post/1"
+    setup.server.metrics = {uri: {"likeCount": 10**30, "replyCount": -1, "repostCount": 2}}
+    assert await setup.bluesky.metrics(ME, [uri]) == {uri: PostMetrics(reposts=2)}
+
+
 async def test_post_missing_from_index_is_not_deleted(setup):
     result = await setup.bluesky.send(ME, setup.intent(), ())
     assert await setup.bluesky.metrics(ME, result.ids) == {result.ids[0]: PostMetrics()}

@@ -27,6 +27,7 @@ from copydesk.posting.platform import (
     RefusedPostError,
     StepResult,
     UnknownOutcomeError,
+    reported_metrics,
 )
 from copydesk.posting.registry import DISCLOSURE_LEVELS, PLATFORMS
 from copydesk.posting.site import Site, link_urls, parse_server_url
@@ -150,7 +151,7 @@ class DevTo(DraftThenPublish):
         requested, found = set(ids), dict[str, PostMetrics]()
         async for article in _own_articles(await self._open_site(account), None):
             if str(article.id) in requested and article.published:
-                found[str(article.id)] = PostMetrics(
+                found[str(article.id)] = reported_metrics(
                     likes=article.public_reactions_count,
                     replies=article.comments_count,
                     impressions=article.page_views_count,

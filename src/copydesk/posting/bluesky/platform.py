@@ -37,6 +37,7 @@ from copydesk.posting.platform import (
     RefusedPostError,
     StepResult,
     UnknownOutcomeError,
+    reported_metrics,
 )
 from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import parse_server_url
@@ -155,7 +156,7 @@ def expected_cids(step: DeliveryStep, first: GetRecordResponse) -> list[str]:
 
 def to_metrics(counts: PostCounts) -> PostMetrics:
     """Return the metrics; Bluesky counts no views and no clicks."""
-    return PostMetrics(likes=counts.like_count, replies=counts.reply_count, reposts=counts.repost_count)
+    return reported_metrics(likes=counts.like_count, replies=counts.reply_count, reposts=counts.repost_count)
 
 
 def normalize_handle(text: str) -> str:

@@ -51,6 +51,7 @@ from copydesk.posting.platform import (
     SignIn,
     StepResult,
     UnknownOutcomeError,
+    reported_metrics,
     uuid_key,
 )
 from copydesk.posting.registry import PLATFORMS
@@ -418,4 +419,6 @@ def _status_path(status_id: str) -> str:
 
 
 def _to_metrics(counted: StatusCounts) -> PostMetrics:
-    return PostMetrics(likes=counted.favourites_count, replies=counted.replies_count, reposts=counted.reblogs_count)
+    return reported_metrics(
+        likes=counted.favourites_count, replies=counted.replies_count, reposts=counted.reblogs_count
+    )

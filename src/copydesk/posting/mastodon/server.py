@@ -41,7 +41,6 @@ from copydesk.text.links import postable_url
 
 Id = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z_-]{1,64}\Z")]
 """Numbers on Mastodon, ULIDs on GoToSocial. Restricted because ids become part of URLs."""
-Count = Annotated[int, Meta(ge=0)]
 Secret = Annotated[str, Meta(min_length=1, max_length=4096)]
 
 T = TypeVar("T")
@@ -96,9 +95,9 @@ class StatusCounts(ApiModel, frozen=True):
     """The counters of a status."""
 
     id: Id
-    favourites_count: Count | None = None
-    replies_count: Count | None = None
-    reblogs_count: Count | None = None
+    favourites_count: int | None = None
+    replies_count: int | None = None
+    reblogs_count: int | None = None
 
 
 class MediaAttachment(ApiModel, frozen=True):

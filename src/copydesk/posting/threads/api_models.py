@@ -16,6 +16,7 @@ from copydesk.posting.platform import (
     PostingError,
     PostMetrics,
     UnknownOutcomeError,
+    reported_metrics,
 )
 from copydesk.text.length import byte_length, count_emoji, graphemes, utf16_length
 from copydesk.text.links import host, postable_url
@@ -170,7 +171,7 @@ class Insights(msgspec.Struct, frozen=True):
     def metrics(self) -> PostMetrics:
         """The insights as metrics."""
         values = {insight.name: insight.values[0].value for insight in self.data if insight.values}
-        return PostMetrics(
+        return reported_metrics(
             likes=values.get("likes"),
             replies=values.get("replies"),
             reposts=values.get("reposts"),

@@ -16,6 +16,7 @@ from copydesk.posting.platform import (
     PostMetrics,
     RefusedPostError,
     UnknownOutcomeError,
+    reported_metrics,
 )
 
 HOST = "X"
@@ -254,7 +255,7 @@ async def _load_batch(
 
 def _to_metrics(post: _PostMetrics) -> PostMetrics:
     public = post.public_metrics
-    return PostMetrics(
+    return reported_metrics(
         likes=public.like_count,
         replies=public.reply_count,
         reposts=public.retweet_count,
