@@ -417,6 +417,12 @@ async def test_metrics_of_missing_post_are_none():
     assert await setup.x.metrics(ME, [existing, missing]) == {existing: expected, missing: None}
 
 
+async def test_empty_response_does_not_delete_posts():
+    client = PlatformClient(httpx.MockTransport(lambda _: httpx.Response(200, json={})))
+    platform = X(client, RecordingSecrets(access_token="a", client_id="app"), clock=FakeClock())
+    assert await platform.metrics(ME, ["1"]) == {}
+
+
 @pytest.mark.parametrize("named", [{"resource_id": "12"}, {"value": "12"}, {"resource_id": "12", "value": ["12"]}])
 def test_problem_names_its_post(named):
     assert msgspec.convert({"title": "Not Found Error", **named}, XProblem).post_id == "12"

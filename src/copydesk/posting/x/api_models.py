@@ -248,7 +248,8 @@ async def _load_batch(
     page = response.decode(_Page)
     metrics: dict[str, PostMetrics | None] = {post.id: _to_metrics(post) for post in page.data if post.id in ids}
     deleted = {problem.post_id for problem in page.errors if problem.type.endswith(_NOT_FOUND)}
-    if not clicks and len(deleted) == len(page.errors):  # every error is "not found", so all missing posts are deleted
+    # Every error is "not found", so all missing posts are deleted.
+    if not clicks and page.errors and len(deleted) == len(page.errors):
         deleted |= set(ids)
     return metrics | {post_id: None for post_id in ids if post_id not in metrics and post_id in deleted}
 
