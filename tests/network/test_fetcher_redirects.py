@@ -85,6 +85,7 @@ async def test_redirect_without_location_is_an_error() -> None:
 @pytest.mark.parametrize(
     "location",
     [
+        ":http://a.example[x]",
         "ftp://example.org/",
         "file:///etc/passwd",
         "javascript:alert(1)",

@@ -253,9 +253,10 @@ def redirect_target(base: httpx.URL, status: int, headers: Headers) -> httpx.URL
     # Latin-1.
     location = headers["location"].encode("latin-1").decode("utf-8", "replace")
     try:
-        return _validate_url(base.join(location))
-    except httpx.InvalidURL:
+        target = base.join(location)
+    except (httpx.InvalidURL, ValueError):  # the latter from urllib, which reads brackets in its own way
         raise UnusableUrlError from None
+    return _validate_url(target)
 
 
 def host_of(url: httpx.URL) -> str:
