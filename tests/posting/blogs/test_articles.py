@@ -75,6 +75,15 @@ def test_title_without_text_is_a_problem(text):
     assert validate_article(make_post(NOW, text))
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("a" * 2_001, "a word of"), ("[ " * 1_001, "opening brackets"), ("a:// " * 1_001, "web addresses")],
+    ids=["word", "brackets", "addresses"],
+)
+def test_text_that_parses_slowly_is_refused(text, reason):
+    assert reason in validate_article(make_post(NOW, text))[0].message
+
+
 def test_title_length_is_checked():
     assert not validate_article(make_post(NOW, "# Tea\n\nx"), max_title_length=3)
     assert validate_article(make_post(NOW, "# Teas\n\nx"), max_title_length=3)

@@ -41,7 +41,7 @@ MAX_DERIVED_TITLE = 60
 """Characters of a title taken from the first words of the text."""
 MAX_SLUG_LENGTH = 60
 """Characters of the words in a slug, without the key."""
-MAX_WORD_LENGTH, MAX_BRACKETS = 2_000, 1_000
+MAX_WORD_LENGTH, MAX_BRACKETS, MAX_ADDRESSES = 2_000, 1_000, 1_000
 _WORD = re.compile(r"[a-z0-9]+")
 _LETTERS = re.compile(r"\w+")
 
@@ -112,12 +112,15 @@ def is_same_title(title: str, other: str) -> bool:
 def _parsing_problem(post: Post) -> str:
     """Return why parsing the Markdown could take minutes; empty if it could not.
 
-    The parser backtracks to every unclosed bracket and to every `://` in a word. The limits are far above real texts.
+    The parser backtracks to every unclosed bracket, to every `://` in a word, and from every `://` that begins no
+    address over the whole text before it. The limits are far above real texts.
     """
     if any(len(word) > MAX_WORD_LENGTH for part in post.parts for word in part.split()):
         return f"It has a word of more than {MAX_WORD_LENGTH:,} characters."
     if sum(part.count("[") for part in post.parts) > MAX_BRACKETS:
         return f"It has more than {MAX_BRACKETS:,} opening brackets."
+    if sum(part.count("://") for part in post.parts) > MAX_ADDRESSES:
+        return f"It has more than {MAX_ADDRESSES:,} web addresses."
     return ""
 
 
