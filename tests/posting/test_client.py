@@ -72,6 +72,12 @@ async def test_failed_connection_sends_nothing(error):
         await make_client(raise_error(error)).request("POST", URL)
 
 
+async def test_connection_timeout_is_no_matter_of_setting():
+    with pytest.raises(NotSentError) as caught:
+        await make_client(raise_error(httpx.ConnectTimeout("slow"))).request("POST", URL)
+    assert str(caught.value) == "social.example did not respond in time. Check your internet connection."
+
+
 @pytest.mark.parametrize(
     "error",
     [

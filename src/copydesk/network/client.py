@@ -35,6 +35,8 @@ REDIRECT_STATUSES = (301, 302, 303, 307, 308)
 BASE_HEADERS = {"accept-encoding": "gzip, deflate"}
 """The encodings that `read_body` decompresses within limits."""
 
+CONNECTION_HINT = "Check your internet connection."
+
 _MAX_HOST_LENGTH = 253
 _HOST = re.compile(r"[^:/?#]+://(?:[^/?#]*@)?([^/?#@:]*)")
 """The host in a URL, split off as httpx does it."""
@@ -290,7 +292,9 @@ def _to_fetch_error(error: Exception, host: str) -> FetchError:
 def _describe(error: Exception, host: str) -> FetchError:
     # First, because TimeoutError is also an OSError.
     if isinstance(error, TimeoutError | httpx.TimeoutException):
-        hint = f"{RETRY_HINT} To wait longer, set network.timeout."
+        # The setting is the limit of a whole response from a source.
+        is_connected = not isinstance(error, httpx.ConnectTimeout)
+        hint = f"{RETRY_HINT} To wait longer, set network.timeout." if is_connected else CONNECTION_HINT
         return FetchTimeoutError(f"{host} did not respond in time.", hint=hint)
     if isinstance(error, httpx.ProxyError):
         return UnreachableError(f"The proxy cannot reach {host}: {error}.", hint="Check network.proxy.")
@@ -329,7 +333,7 @@ def _connect_error(error: Exception, host: str) -> UnreachableError:
     if any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes):
         hint = "The server is not running, or the port is wrong."
         return UnreachableError(f"Connection refused by {host}.", hint=hint)
-    return UnreachableError(f"Cannot connect to {host}.", hint="Check your internet connection.")
+    return UnreachableError(f"Cannot connect to {host}.", hint=CONNECTION_HINT)
 
 
 def _cause_chain(error: BaseException | None) -> Iterator[BaseException]:
