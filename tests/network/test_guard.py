@@ -353,6 +353,20 @@ async def test_abandoned_lookups_hold_their_slot(monkeypatch: pytest.MonkeyPatch
     assert started == ["one.example", "three.example"]
 
 
+async def test_lookup_without_thread_frees_its_slot(monkeypatch: pytest.MonkeyPatch, network: FakeNetwork) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    backend = GuardedBackend(lookups=1)
+    fake_resolver(monkeypatch, "1.1.1.1")
+    with monkeypatch.context() as limit:
+        limit.setattr(guard.Thread, "start", refuse)
+        with pytest.raises(RuntimeError):
+            await backend.connect_tcp("one.example", 80)
+    async with asyncio.timeout(10):
+        await connect(backend, "two.example")
+
+
 async def test_private_addresses_are_allowed_by_setting() -> None:
     backend = GuardedBackend(allow_private=True)
     with FeedServer() as server:

@@ -101,7 +101,11 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
                 loop.call_soon_threadsafe(self._lookups.release)
 
         waiter = asyncio.wrap_future(result)
-        Thread(target=resolve, name="copydesk-dns", daemon=True).start()
+        try:
+            Thread(target=resolve, name="copydesk-dns", daemon=True).start()
+        except RuntimeError:  # too many threads
+            self._lookups.release()
+            raise
         return await waiter
 
     def _check_addresses(self, host: str, addresses: Sequence[AddrInfoType]) -> list[AddrInfoType]:
