@@ -58,6 +58,12 @@ async def test_rejected_token_is_renewed_once():
     assert server.received == [("old", 0), ("old+", 1)]
 
 
+@pytest.mark.parametrize(("body", "reason"), [(b'{"error": "invalid_grant"}', "invalid_grant."), (b"", "status 400")])
+def test_denied_tokens_end_in_sentence_and_next_step(body, reason):
+    with pytest.raises(LoginError, match=rf"^x.example denied access: {reason}.* Connect the account again\.$"):
+        parse_token_response(Response(status=400, headers={}, body=body), "https://x.example/token", NOW)
+
+
 async def test_token_renewed_elsewhere_is_used():
     server = TokenServer(RecordingSecrets(access_token="old"))
     tokens = make_access(server, FakeClock())

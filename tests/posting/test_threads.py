@@ -223,6 +223,7 @@ async def test_response_maps_to_error(status, error_body, error):
         await platform.send(ME, platform.render(post("One."), ME, SEED), ())
     assert type(caught.value) is error
     assert "cd-planted" not in str(caught.value)
+    assert "says: ." not in str(caught.value)
 
 
 @pytest.mark.parametrize("body", [{}, {"id": ""}, {"id": "1/../2"}, {"id": 1}])

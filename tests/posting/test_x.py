@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
-from copydesk.posting.client import PlatformClient
+from copydesk.posting.client import PlatformClient, Response
 from copydesk.posting.delivery_states import NextAction, next_action
 from copydesk.posting.fake import FakePlatform, FakeServer
 from copydesk.posting.oauth import code_challenge
@@ -31,7 +31,7 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
     post_cost,
 )
-from copydesk.posting.x.api_models import XPost, XProblem, creation_time, has_text
+from copydesk.posting.x.api_models import XPost, XProblem, creation_time, error_for_post, has_text
 from copydesk.posting.x.platform import X
 from fake_x import CREATE_POST, FakeX
 from faulty_server import FAULTS, NOW, SEED, FakeClock, RecordingSecrets, run_delivery
@@ -152,6 +152,19 @@ async def test_response_maps_to_error(status, detail, error):
         await platform.send(ME, platform.render(post("One."), ME, SEED), ())
     assert type(caught.value) is error
     assert "cd-planted" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "detail", "message"),
+    [
+        (402, "No credits are left.", "X requires payment for posts: No credits are left."),
+        (402, "", "X requires payment for posts: no reason given."),
+        (403, "Not permitted", "X rejected this part of the thread: Not permitted."),
+    ],
+)
+def test_message_of_error_is_one_sentence(status, detail, message):
+    response = Response(status=status, headers={}, body=json.dumps({"detail": detail}).encode())
+    assert error_for_post(response, NOW, is_reply=True).message == message
 
 
 @pytest.mark.parametrize(

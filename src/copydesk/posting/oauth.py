@@ -23,7 +23,15 @@ import msgspec
 
 from copydesk.model.serialization import format_iso
 from copydesk.network.response import status_phrase
-from copydesk.posting.client import PlatformClient, RequestOptions, Response, as_repeatable, error_for_read, shorten
+from copydesk.posting.client import (
+    PlatformClient,
+    RequestOptions,
+    Response,
+    as_repeatable,
+    as_sentence,
+    error_for_read,
+    shorten,
+)
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
@@ -112,7 +120,7 @@ def parse_token_response(response: Response, url: str, now: datetime) -> TokenRe
             return tokens
         raise UnknownOutcomeError(f"{host} returned no token.")
     if response.status in {400, 401, 403}:
-        reason = shorten(_error_text(response)) or status_phrase(response.status)
+        reason = as_sentence(_error_text(response) or status_phrase(response.status))
         raise LoginError(f"{host} denied access: {reason}", hint=RECONNECT_HINT)
     raise error_for_read(response, host, now)
 

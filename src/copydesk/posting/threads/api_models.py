@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from copydesk.posting.client import DEFAULT_RETRY_DELAY, Response, as_sentence, error_for_write, retry_at
+from copydesk.posting.client import DEFAULT_RETRY_DELAY, Response, error_for_write, retry_at
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     Account,
@@ -87,8 +87,8 @@ def is_missing(response: Response) -> bool:
 def error_for_response(response: Response, now: datetime) -> PostingError:
     """Return the error that an unsuccessful response to a write request means."""
     error = _decode_error(response)
-    reason = error.error_user_msg or error.message
-    message = f"{HOST} says: {as_sentence(reason)}"
+    failure = error_for_write(response, HOST, now, explanation=error.error_user_msg or error.message)
+    message = failure.message
     if error.code in _LOGIN_CODES:
         return LoginError(message, hint=RECONNECT_HINT)
     if error.code in _RATE_LIMIT_CODES:
@@ -96,7 +96,7 @@ def error_for_response(response: Response, now: datetime) -> PostingError:
     # Meta documents no guarantee that a request with a transient error had no effect.
     if error.code in _TRANSIENT_CODES or error.is_transient:
         return UnknownOutcomeError(message)
-    return error_for_write(response, HOST, now, explanation=reason)
+    return failure
 
 
 def error_for_read(response: Response, now: datetime) -> PostingError:

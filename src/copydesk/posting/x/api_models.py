@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from copydesk.posting.client import Response, error_for_read, error_for_write, shorten
+from copydesk.posting.client import Response, as_sentence, error_for_read, error_for_write
 from copydesk.posting.platform import (
     CLOCK_TOLERANCE,
     NotSentError,
@@ -76,11 +76,11 @@ def error_text(response: Response) -> str:
 
 
 def error_for_post(response: Response, now: datetime, *, is_reply: bool = False) -> PostingError:
-    """Return the error that an unsuccessful response to a new post means; `reply` is True for a reply."""
+    """Return the error that an unsuccessful response to a new post means."""
     reason = error_text(response)
     if response.status == 402:
         return NotSentError(
-            f"X requires payment for posts: {shorten(reason)}".rstrip(": ") + ".",
+            f"X requires payment for posts: {as_sentence(reason or 'no reason given')}",
             hint="Add credits in X's developer console; Copydesk retries automatically.",
             retry_after=now + PAYMENT_RETRY_DELAY,
         )
@@ -92,7 +92,7 @@ def error_for_post(response: Response, now: datetime, *, is_reply: bool = False)
         )
     if response.status == 403 and is_reply:
         return RefusedPostError(
-            f"X rejected this part of the thread: {shorten(reason) or 'no reason given'}",
+            f"X rejected this part of the thread: {as_sentence(reason or 'no reason given')}",
             hint="This API access may not allow replies, even to yourself. Use one longer post instead.",
         )
     return error_for_write(response, HOST, now, explanation=reason, login_statuses=_LOGIN_STATUSES)
