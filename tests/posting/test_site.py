@@ -47,6 +47,8 @@ def test_https_or_local_address_is_accepted(given_address, address):
         "https://me:secret@blog.example",
         "https://blog.example/?a=b",
         "https://blog.example/#a",
+        "https://blog.example/#",
+        "https://blog.example?",
         "https://blog.example:x",
         "https://blog .example",
         "https://blog.example\r\nx",

@@ -174,7 +174,8 @@ def parse_server_url(user_input: str) -> str:
     # Browsers treat a backslash as a slash, so such a URL could name another host.
     if parts is None or not parts.hostname or not text.isprintable() or " " in text or "\\" in text:
         raise RefusedPostError("This is not a server address.", hint="Enter it as https://blog.example.com.")
-    if "@" in parts.netloc or parts.query or parts.fragment:
+    # An empty query or fragment, too: the paths of requests would become part of it.
+    if "@" in parts.netloc or "?" in text or "#" in text:
         raise RefusedPostError("The address must not contain a user name, password, query or fragment.")
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_local(parts.hostname)):
         raise RefusedPostError("The address must start with https://, or others could read your key in transit.")
