@@ -44,7 +44,7 @@ _METRIC = click.option(
 _POSTS = click.option(
     "--posts",
     type=click.IntRange(MIN_POSTS, MAX_PLANNED_POSTS),
-    help="Posts per variant; by default enough to detect 50% more.",
+    help="Posts per variant; by default the number that the plan recommends.",
 )
 
 
