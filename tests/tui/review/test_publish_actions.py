@@ -122,6 +122,32 @@ async def test_posting_confirms_account_and_reports_result(tmp_path: Path) -> No
         assert "posted · just now" in review.text
 
 
+async def test_text_changed_while_the_question_is_open_is_not_posted(tmp_path: Path) -> None:
+    server = FakeServer(tmp_path / "posted.jsonl")
+
+    def open_fake_desk() -> AbstractAsyncContextManager[Desk]:
+        return open_desk(settings_at(tmp_path), clock=Watch(), platforms={"fake": FakePlatform(server)})
+
+    async with open_fake_desk() as desk:
+        (draft,) = (await desk.drafts.create({"text": "To be posted."})).drafts
+        await desk.drafts.approve(draft.id)
+        await desk.accounts.connect("fake", {"name": "me"})
+    app = Console(open_fake_desk, clock=lambda: NOW)
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await wait_until_idle(pilot)
+        review = ReviewDriver(app, pilot)
+        review.app.show_draft(draft.id)
+        await review.wait()
+        await review.press("p")
+        assert "Post “To be posted.” now to fake:me?" in review.text
+        await review.desk.drafts.edit(draft.id, "Something else.")
+        await review.press("y")
+        assert "changed in the meantime" in review.toasts[-1]
+        assert not server.posts
+        await review.press("p", "y")
+        assert [post.text for post in server.posts] == ["Something else."]
+
+
 async def test_posting_without_account_is_refused(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         first = review.current

@@ -323,8 +323,13 @@ class PublishActions:
 
     async def _post_in_background(self, desk: "Desk", draft: "ListedDraft") -> None:
         attempts_before = {delivery.id: delivery.attempts for delivery in await desk.posting.list_deliveries(draft.id)}
+        version = self._runner.changes.current_version(draft)
         try:
-            result = await desk.posting.post(draft.id)
+            current = await desk.drafts.get(draft.id)
+            # A text that was changed while the question was open is not what the user agreed to.
+            if current.text == draft.text:
+                version = current.version
+            result = await desk.posting.post(draft.id, expected_version=version)
         except CopydeskError as error:
             self._runner.screen.call_later(self._runner.restore_row, draft.id)
             message = f"{labels.draft_name(draft.text)}: {error}"
