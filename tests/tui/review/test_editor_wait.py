@@ -1,4 +1,4 @@
-"""Test for the dialog shown while the user's editor waits for earlier writes."""
+"""Tests for the dialogs shown while an edit, here or in the user's editor, waits for earlier writes."""
 
 import asyncio
 import sys
@@ -9,6 +9,7 @@ import pytest
 
 from copydesk.editor import Autosave
 from copydesk.tui.dialogs.base import WaitDialog
+from copydesk.tui.review.dialogs import EditDialog
 from review_driver import ReviewDriver, open_review
 
 
@@ -50,3 +51,20 @@ async def test_waiting_for_editor_can_be_cancelled(tmp_path: Path, editor_starte
         assert not editor_started()
         assert not review.toasts
         assert Autosave(tmp_path / "typed").list_all() == []
+
+
+async def test_edit_that_loads_after_a_saved_one_shows_no_counts_and_can_be_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copydesk.tui.runtime.desk_tasks.MAX_WRITE_HOLD", 0.05)
+    async with open_review(tmp_path) as review:
+        await review.press("e", "!", "ctrl+s")
+        proceed = await press_during_write(review, "e")
+        try:
+            assert isinstance(review.app.screen, EditDialog)
+            await review.wait_for(lambda: "…" in review.text)
+            assert "/280" not in review.text
+            review.app.simulate_key("escape")
+            await review.wait_for(lambda: review.app.screen is review.screen)
+        finally:
+            proceed.set()

@@ -276,18 +276,21 @@ class LengthLines(StaticLines):
 
     def __init__(self) -> None:
         super().__init__(id="lengths")
-        self._text = ""
-        self._format = Format.SHORT
-        self._limits: Sequence[TextLimit] = ()
+        self._counted: tuple[str, Format, Sequence[TextLimit]] | None = None
 
     def show(self, text: str, format: Format, limits: Sequence[TextLimit]) -> None:
         """Count this text for `limits` and redraw."""
-        self._text, self._format, self._limits = text, format, limits
+        self._counted = (text, format, limits)
+        self.refresh()
+
+    def clear(self) -> None:
+        """Show no counts."""
+        self._counted = None
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
         """Return the counts in as many lines as they take."""
-        return length_lines(self._text, self._format, self._limits, width)
+        return length_lines(*self._counted, width) if self._counted is not None else []
 
 
 CHECK_DELAY = 0.4
@@ -390,8 +393,12 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
     def on_screen_resume(self) -> None:
         """Empty and lock the editor until the text has been loaded."""
         if self._request is None:
+            # Still locked since the previous text was saved, and a locked form cannot be left.
+            self.set_editable(editable=True)
             self.query_one(SafeTextArea).read_only = True
             self.query_one(SafeTextArea).load_text("")
+            self.query_one(LengthLines).clear()
+            self.query_one(FindingLines).show(Checks())
             self.query_one("#edit-title", Static).update(Content("…"))
             self.show_notice("")
 
@@ -402,13 +409,11 @@ class EditDialog(AutosavedForm, inherit_bindings=False):
         # The text area cannot show control characters; `clean_lines` dropped them from what is edited here.
         hidden_notice = labels.hidden_characters() if self._loaded != text else ""
         self.show_notice(" ".join(part for part in (request.notice, hidden_notice) if part))
-        self.set_editable(editable=True)
         area = self.query_one(SafeTextArea)
         area.read_only = False
         area.load_text(self._loaded)
         area.move_cursor(text_end(self._loaded))
         self._update_lengths()
-        self.query_one(FindingLines).show(Checks())
         self._submit_check()
 
     def _schedule_check(self) -> None:
