@@ -170,6 +170,16 @@ async def test_overwriting_newer_text_requires_confirmation(tmp_path: Path) -> N
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text}z"
 
 
+async def test_newer_text_is_overwritten_with_the_one_that_was_opened(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        first = review.current
+        await review.press("e", "ctrl+end", "z")
+        async with open_desk_at(tmp_path) as other:
+            await other.drafts.edit(first.id, "Other words.")
+        await review.press("ctrl+s", "backspace", "ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == first.text
+
+
 async def test_typing_keeps_other_reviewers_from_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(autosaved_form, "AUTOSAVE_DELAY", 0.01)
     async with open_review(tmp_path) as review, open_desk_at(tmp_path, console__reviewer="ben") as ben:

@@ -131,7 +131,8 @@ class _EditSession:
             current = await self._desk.drafts.get(self._draft.id)
             if current.version == self._version:
                 return error_message(error)
-            self._version = current.version
+            # What is typed is compared with it from now on: the text that was opened may replace it, too.
+            self._draft, self._version = current, current.version
             return labels.overwrite_hint(error.message)
         except Exception as error:
             return error_message(error)
