@@ -60,7 +60,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     def __init__(self) -> None:
         super().__init__()
         self._loaded_version = -1
-        """`app.changes` at the last load; -1 before the first one."""
+        """`app.change_count` at the last load; -1 before the first one."""
         self.is_loaded = False
         """True once data from the desk is displayed; until then an error takes its place."""
         self._retry_timer: Timer | None = None

@@ -59,6 +59,18 @@ async def test_late_search_text_is_ignored_after_leaving(tmp_path: Path) -> None
         assert "No matching drafts in this tab" not in ui.text
 
 
+async def test_draft_shows_news_after_a_tab_was_left_before_it_was_loaded(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 12) as (ui, other):
+        pane = review_screen(ui).queue_pane
+        pane.show_tab("rejected")
+        pane.show_tab("to_review")
+        await ui.wait()
+        draft = review_screen(ui).queue.current
+        assert draft is not None
+        await other.drafts.comments.add(draft.id, "Really?", "")
+        await wait_until(lambda: "Really?" in ui.text, lambda: pass_round(ui.app))
+
+
 async def test_late_show_draft_does_not_change_tab(tmp_path: Path) -> None:
     async with open_queue(tmp_path, 12) as (ui, other):
         assert ui.app.desk is not None

@@ -500,8 +500,9 @@ class QueuePane(Container):
             self._saved_tabs[self.tab] = SavedTab(window, self.queue.cursor, self._newest_id, self._loader)
 
     def _restore_tab(self, saved: "SavedTab") -> None:
-        # Rows that are still loading belong to the tab that was left.
+        # Rows that are still loading belong to the tab that was left, and are dropped.
         self._list_number += 1
+        self._desk_screen.is_loaded = True
         self._loader, self._newest_id, self._new_count = saved.loader, saved.newest_id, 0
         self._configure_rows(saved.window.rows)
         self.queue.show_window(saved.window, self._marks_for(self.view), saved.cursor)
