@@ -501,7 +501,7 @@ def test_source_shows_the_sentences_that_the_draft_uses_with_their_verdicts() ->
     page = item_page(item, NOW, draft)
     assert spans_in_role(page, "mark-good") == ["It  carries 40 people."]
     assert spans_in_role(page, "mark-dim") == ["The ferry is late."]
-    assert "It  carries 40 people. = supported Nobody was hurt." in render(page)
+    assert "It  carries 40 people. [= supported] Nobody was hurt." in render(page)
     other = msgspec.structs.replace(draft, item_id="another", checks=Checks(), sentences=())
     assert not spans_in_role(item_page(item, NOW, other), "mark-good")
 

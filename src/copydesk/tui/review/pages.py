@@ -738,7 +738,8 @@ def _with_verdicts(shown: str, stored: str, used: Sequence[UsedSpan]) -> Content
         role = f"mark-{badge.role}" if badge else "mark-dim"
         pieces += [Content(shown[at : found.start()]), Content.styled(found[0], role)]
         if badge is not None:
-            pieces.append(Content.styled(f" {badge.letter} {badge.text}", badge.role))
+            # In brackets: without colours it would read as a part of the sentence.
+            pieces.append(Content.styled(f" [{badge.letter} {badge.text}]", badge.role))
         at = found.end()
     return Content("").join([*pieces, Content(shown[at:])])
 
