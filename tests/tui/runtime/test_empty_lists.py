@@ -20,7 +20,7 @@ def faint_words(ui: ConsoleDriver) -> str:
 
 
 @pytest.mark.parametrize(
-    "key", ["a", "r", "R", "e", "E", "s", "S", "p", "x", "Z", "d", "H", "y", "Y", "W", "I", "i", "B"]
+    "key", ["a", "r", "R", "e", "E", "s", "S", "p", "x", "Z", "d", "H", "y", "Y", "W", "I", "i", "B", "M", "o"]
 )
 async def test_keys_of_a_draft_say_that_there_is_none(key: str) -> None:
     async with open_console(FakeDesk(0)) as ui:

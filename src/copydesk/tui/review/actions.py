@@ -264,7 +264,9 @@ class StoryActions:
     def merge(self) -> None:
         """Merge the stories of the marked drafts."""
         selection = self._runner.pane.selection()
-        if selection is None or selection.draft is not None or selection.number < 2:
+        if selection is None:
+            return
+        if selection.draft is not None or selection.number < 2:
             self.app.notify(labels.stories_to_mark(), severity="warning")
         else:
             selection.on_start()

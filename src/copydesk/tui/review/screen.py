@@ -447,8 +447,7 @@ class ReviewScreen(RunScreen, inherit_bindings=False):
 
     def action_open_link(self) -> None:
         """Open the source item in the browser."""
-        item = self.item_pane.item
-        if item is None:
+        if self.queue_pane.current_or_notify() is None or (item := self.item_pane.item) is None:
             return
         if not is_link(item.entry.url):
             self.app.notify(labels.ITEM_WITHOUT_LINK, severity="warning")
