@@ -162,3 +162,12 @@ async def test_decisions_are_counted_once_until_something_changes() -> None:
         await notify_change(ui)
         assert learning.count == 2
         assert "2 of 20 decisions" in ui.text
+
+
+async def test_rows_show_the_confidence_that_decisions_have_changed() -> None:
+    fake, _ = make_desk(2)
+    async with open_console(fake) as ui:
+        assert "93%" in ui.lines[4]
+        fake.drafts.all = [replace(draft, confidence=0.5) for draft in fake.drafts.all]
+        await notify_change(ui)
+        assert "50%" in ui.lines[4]

@@ -402,8 +402,12 @@ class DraftQueue(LineList["ListedDraft | None"]):
     def _row_key(self, at: int) -> Hashable:
         """Return everything that a row's rendering depends on, except cursor and mark."""
         row = self.window[at]
-        arriving = self._arriving.get(row.id) if row else None
-        return row and (row.id, row.version, row.status, row.archived_at, self.is_faded(row), arriving)
+        if row is None:
+            return None
+        # Decisions on other drafts change it, but not the version. As displayed: no row is drawn again for decimals.
+        confidence = f"{row.confidence:.0%}" if row.confidence_known else ""
+        state, arriving = (row.status, row.archived_at, self.is_faded(row)), self._arriving.get(row.id)
+        return row.id, row.version, state, confidence, arriving
 
     def _current_text(self, index: int, width: int, part: int) -> str:
         return self._draw_draft(self.rows[index], width - self.SIGN_WIDTH, part).plain.rstrip()
