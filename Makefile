@@ -79,7 +79,7 @@ test-servers: .venv/servers ## the tests with real servers (PDS, Mastodon, Postg
 	$(TESTS) --database postgresql -k fake tests/proof/test_sending_killed.py
 
 # Without the tests in a terminal: only this process is measured, not those that tests start.
-coverage: .venv/test ## the branches that the tests without servers cover: at least 95 %
+coverage: .venv/test ## the branches that the tests without servers cover: at least 95%
 	$(TESTS) -m "not servers" --ignore-glob="*/test_tmux_*" --cov --cov-report=term:skip-covered --cov-fail-under=95
 
 prove: .venv/servers ## all cases and examples of which `make test` has a sample: an hour or two

@@ -62,7 +62,7 @@ def test_variant_with_twice_the_rate_is_named(setting: Setting) -> None:
 def test_documented_figures_are_within_the_limits() -> None:
     tables = DOCUMENT.read_text(encoding="utf-8").partition("<!-- simulations -->")[2]
     rows = [
-        [float(cell) for cell in re.findall(r"(\d+\.\d) %", line)]
+        [float(cell) for cell in re.findall(r"(\d+\.\d)%", line)]
         for line in tables.partition("<!-- /simulations -->")[0].splitlines()
         if re.match(r"\| .* \| \d \| ", line)
     ]
@@ -72,7 +72,7 @@ def test_documented_figures_are_within_the_limits() -> None:
         winners, covered = row[: len(POSTS)], row[len(POSTS) :]
         assert max(winners) <= 5
         assert all(92 <= share <= 98 for share in covered)
-    powers = re.findall(r"^\| \d \| (\d+\.\d) % \| (\d+\.\d) % \| (\d+\.\d) % \|$", tables, re.MULTILINE)
+    powers = re.findall(r"^\| \d \| (\d+\.\d)% \| (\d+\.\d)% \| (\d+\.\d)% \|$", tables, re.MULTILINE)
     assert len(powers) == len(VARIANTS)
     for found, named, wrong in powers:
         assert float(found) >= float(named) >= 80

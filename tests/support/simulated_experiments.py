@@ -278,7 +278,7 @@ def format_tables(tallies: Mapping[Setting, Tally]) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}%"
 
 
 def write_tables(tables: str) -> None:

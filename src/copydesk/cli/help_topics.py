@@ -100,7 +100,7 @@ Commands that print something take --json and --jq:
 word after it is its fields, so put --json last, or write --json=id. --jq prints
 what the jq expression makes of the JSON, strings without quotation marks.
 
-Names are those of the interface, ids are whole, and times are in UTC. Lists
+Names are those of the HTTP service, ids are whole, and times are in UTC. Lists
 with pages have a nextCursor for --cursor, null on the last page; --all prints
 all pages as one.
 

@@ -1,7 +1,7 @@
 """JSON output: the options `--json [FIELDS]` and `--jq EXPRESSION`, and errors as problem details.
 
-`--json` alone prints the interface's whole shape. With fields, each row has only these; a page of rows keeps its
-`nextCursor`.
+`--json` alone prints everything, as the HTTP service returns it. With fields, each row has only these; a page of rows
+keeps its `nextCursor`.
 """
 
 import re

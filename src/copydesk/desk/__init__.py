@@ -1,4 +1,4 @@
-"""The desk: every operation, grouped by resource. The only layer where store and crafts meet.
+"""The desk: every operation, grouped by resource. The only layer where store and domain packages meet.
 
 The names in `__all__` are for callers outside; so are the types that the resources return. `Desk` and what brings in
 SQLAlchemy like it are imported on first access. `load_first_page` does without, so that the console can show the review

@@ -1,7 +1,7 @@
 """The plan of an experiment: how many posts it needs, and when its variants are compared.
 
 The comparisons have the thresholds of O'Brien and Fleming: comparing four times, and stopping at the first one below
-its threshold, calls a difference in 4 % of the experiments without one.
+its threshold, calls a difference in 4% of the experiments without one.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ COMPARISONS = 4
 _BOUNDARY = 2.14
 """Standard deviations at the last comparison; at comparison i of n, this times sqrt(n / i)."""
 _POWER = (NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)) ** 2
-"""For a power of 80 % at 5 %, times the sum of the variances of two variants."""
+"""For a power of 80% at 5%, times the sum of the variances of two variants."""
 LIFTS = (1.25, 1.5, 2.0)
 """Lifts for which the posts needed are shown."""
 DEFAULT_LIFT = 1.5

@@ -23,11 +23,11 @@ _COARSENING = 0.8
 rely on it are too narrow ("coarsened posterior": Miller and Dunson, 2019)."""
 _PRIOR = 0.75
 """Added to the numbers of yes and no, or of shares of 1 and 0. Jeffreys' prior, 0.5, is too sure of the extremes: with
-five posts and a true proportion of 0.6, its intervals contain that in 91 % of cases."""
+five posts and a true proportion of 0.6, its intervals contain that in 91% of cases."""
 
 
 class MeanEstimate(NamedTuple):
-    """The estimate of one variant's mean, compared with the others; intervals are 95 % credible intervals."""
+    """The estimate of one variant's mean, compared with the others; intervals are 95% credible intervals."""
 
     mean: float
     low: float
@@ -116,7 +116,7 @@ def _lift_interval(draws: Sequence[float], control: Sequence[float]) -> tuple[fl
 
 
 def credible_interval(draws: Sequence[float]) -> tuple[float, float]:
-    """Return the bounds between which 95 % of the draws are."""
+    """Return the bounds between which 95% of the draws are."""
     ordered = sorted(draws)
     tail = round(0.025 * len(ordered))
     return ordered[tail], ordered[-tail - 1]

@@ -144,7 +144,7 @@ def after_offline(state: FetchState, error: FetchError, now: datetime, jitter: f
 
 
 def is_offline(outcomes: Iterable[tuple[str, FetchError | None]]) -> bool:
-    """Return True if our own network failed: more than 80 % of at least 3 hosts were unreachable.
+    """Return True if our own network failed: more than 80% of at least 3 hosts were unreachable.
 
     `outcomes` are the hosts of one run with the error of each fetch; None is success.
     """

@@ -167,7 +167,7 @@ class ChangeExperiment(Struct, frozen=True, forbid_unknown_fields=True):
 class Estimate(Struct, frozen=True):
     """The estimate of one variant for the metric of the experiment, from the posts of the last comparison.
 
-    Intervals are 95 % credible intervals. Lifts are ratios to the control, less one; None if the control may be 0.
+    Intervals are 95% credible intervals. Lifts are ratios to the control, less one; None if the control may be 0.
     """
 
     value: float

@@ -27,7 +27,7 @@ class Hits(Struct, frozen=True):
     hits: int
     of: int
     low: float
-    """Lower end of the 95 % interval of the share."""
+    """Lower end of the 95% interval of the share."""
     high: float
 
 

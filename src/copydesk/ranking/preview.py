@@ -16,7 +16,7 @@ from copydesk.ranking.stories import Candidate, build_candidate
 
 DAY = timedelta(days=1)
 _Z = 1.96
-"""Standard deviations of a 95 % interval."""
+"""Standard deviations of a 95% interval."""
 
 
 class Variant(NamedTuple):
@@ -102,7 +102,7 @@ def rank_by_recency(variant: Variant, days: Iterable[datetime], max_age: timedel
 
 
 def wilson_interval(hits: int, count: int) -> tuple[float, float]:
-    """Return the 95 % score interval of a share (Wilson 1927): it holds for few cases, and near 0 and 1."""
+    """Return the 95% score interval of a share (Wilson 1927): it holds for few cases, and near 0 and 1."""
     if not count:
         return 0.0, 1.0
     share, square = hits / count, _Z * _Z

@@ -1,1 +1,1 @@
-"""Statistics that several crafts use. Pure; random numbers come from a generator that the caller seeds."""
+"""Statistics that several packages use. Pure; random numbers come from a generator that the caller seeds."""

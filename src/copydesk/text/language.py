@@ -53,7 +53,7 @@ _MIN_EVIDENCE = 1.5
 _MARGIN = 1.5
 """Required ratio to the evidence of the second language."""
 _LINGUA_MARGIN = 0.25
-"""Required distance to the probability of the second language. Of 387 titles, 14 % are undecided and 0.3 % wrong."""
+"""Required distance to the probability of the second language. Of 387 titles, 14% are undecided and 0.3% wrong."""
 
 # The most frequent function words per language, without those that are content words in another (en "die", "son").
 _FUNCTION_WORDS = {

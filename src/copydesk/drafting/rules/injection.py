@@ -1,6 +1,6 @@
 """Detect prompt injection in sources: text that addresses the reader's AI system with instructions.
 
-A list of patterns suffices, because few templates are in use: 54 of them made up 95 % of 15,387 injections found in 1.2
+A list of patterns suffices, because few templates are in use: 54 of them made up 95% of 15,387 injections found in 1.2
 billion pages. It warns the reviewer and is no protection. The protection is that writers never follow text of a source.
 
 Articles about language models speak of such text. So an instruction counts where a sentence begins with it, outside

@@ -144,7 +144,7 @@ def _example_ngrams(example: str) -> frozenset[str]:
 def _feature_statistics(examples: tuple[str, ...]) -> tuple[tuple[float, float], ...]:
     """Return mean and deviation of each feature over the examples.
 
-    The deviation is at least 15 % of the mean and at least 0.25, so that uniform examples do not make any difference
+    The deviation is at least 15% of the mean and at least 0.25, so that uniform examples do not make any difference
     extreme.
     """
     columns = zip(*map(_features, examples), strict=True)
