@@ -104,7 +104,6 @@ async def test_due_work_query_scans_no_table(store: Database) -> None:
 
 
 @pytest.mark.sqlite("plans of SQLite")
-@pytest.mark.parametrize("has_statistics", [False, True])
 @pytest.mark.parametrize(
     "query",
     [
@@ -114,23 +113,24 @@ async def test_due_work_query_scans_no_table(store: Database) -> None:
     ids=["due work", "planned"],
 )
 async def test_deliveries_that_have_ended_are_not_read(
-    store: Database, query: Callable[[Connection, str], object], has_statistics: bool
+    store: Database, query: Callable[[Connection, str], object]
 ) -> None:
+    def create_last(conn: Connection) -> None:
+        """Create the indexes of all deliveries anew: of two that seem to be equal SQLite takes the last one."""
+        is_whole = "type = 'index' AND tbl_name = 'delivery' AND sql NOT LIKE '%WHERE%'"
+        for name, sql in conn.exec_driver_sql(f"SELECT name, sql FROM sqlite_master WHERE {is_whole}").all():
+            conn.exec_driver_sql(f"DROP INDEX {name}")
+            conn.exec_driver_sql(sql)
+
     def plan(conn: Connection) -> list[str]:
-        user = add_user(conn)
-        for number in range(100):
-            add_delivery(conn, user, state="sent" if number else "planned", sent_at=NOW)
-        if has_statistics:
-            conn.exec_driver_sql("ANALYZE")
-            # Read again.
-            conn.exec_driver_sql("ANALYZE sqlite_schema")
         executed: list[tuple[str, tuple[object, ...]]] = []
         event.listen(conn, "before_cursor_execute", lambda _c, _k, text, values, *_: executed.append((text, values)))
-        query(conn, user)
+        query(conn, "nobody")
         text, values = executed[0]
         return [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)]
 
-    steps = [step for step in await store.write(plan) if " delivery " in step]
+    await store.write(create_last)
+    steps = [step for step in await store.read(plan) if " delivery " in step]
     partial = ("account_id_open", "due_at_planned", "figures_at")
     assert steps
     assert [step for step in steps if not any(name in step for name in partial)] == []

@@ -54,6 +54,14 @@ def test_row_belongs_to_user(table: Table) -> None:
         assert (key.column, key.ondelete) == (tables.user.c.id, "CASCADE")
 
 
+@pytest.mark.sqlite("plans of SQLite depend on it")
+async def test_indexes_are_in_order_and_partial_ones_last(store: Database) -> None:
+    query = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid"
+    indexes = await store.read(lambda conn: conn.exec_driver_sql(query).all())
+    names = [(" WHERE " in sql, name) for name, sql in indexes]
+    assert names == sorted(names)
+
+
 @pytest.mark.parametrize("table", TABLES, ids=table_name)
 def test_foreign_keys_are_indexed(table: Table) -> None:
     # Without an index, each delete of the referenced row reads the whole table.

@@ -10,13 +10,12 @@ from functools import cache
 from typing import Any
 from unittest.mock import patch
 
-from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, create_mock_engine
+from sqlalchemy import URL, Engine, StaticPool, create_engine
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
 from copydesk.store import connection_pool, database, database_file, migrate
 from copydesk.store.migrate import _create_tables
-from copydesk.store.tables import metadata
 
 parse_rules: Callable[..., list[RuleSet]] = Stylesheet._parse_rules
 """The original method."""
@@ -28,7 +27,8 @@ def share_results() -> None:
     patch.object(Stylesheet, "_parse_rules", _share_rules).start()
     # Textual's own is `id` too, called from Python ten thousand times for each console.
     patch.object(RuleSet, "__hash__", object.__hash__).start()
-    patch.object(migrate, "metadata", CompiledTables).start()
+    for name in ("table_statements", "index_statements"):
+        patch.object(migrate, name, cache(getattr(migrate, name))).start()
     patch.object(connection_pool, "_empty_database", database_with_tables).start()
     patch.object(database, "create_engine", _create_engine).start()
     patch.object(database_file, "normalize_sql", cache(database_file.normalize_sql)).start()
@@ -73,24 +73,3 @@ def database_with_tables() -> bytes:
             _create_tables(connection)
             connection.commit()
             return content.serialize()
-
-
-class CompiledTables:
-    """Takes the place of the tables' metadata where a database is created."""
-
-    @staticmethod
-    def create_all(connection: Connection, *, checkfirst: bool) -> None:
-        """Create all tables."""
-        assert not checkfirst
-        for statement in _table_statements():
-            connection.exec_driver_sql(statement)
-
-
-@cache
-def _table_statements() -> tuple[str, ...]:
-    statements: list[str] = []
-    engine = create_mock_engine(
-        "sqlite://", lambda element, *_, **__: statements.append(str(element.compile(dialect=engine.dialect)))
-    )
-    metadata.create_all(engine, checkfirst=False)
-    return tuple(statements)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from sqlalchemy import Connection
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from copydesk.errors import StoreError
 from copydesk.model.serialization import Struct
 from copydesk.store.backup import create_migration_backup
 from copydesk.store.database import Database, to_store_error, translate_errors
 from copydesk.store.database_file import FINGERPRINTS, HEAD_REVISION, read_fingerprint, read_revision
-from copydesk.store.raw_sql import dbapi_connection
+from copydesk.store.raw_sql import DIALECT, dbapi_connection
 from copydesk.store.tables import metadata
 from copydesk.store.triggers import CREATE_FTS_INDEX, create_triggers
 
@@ -63,12 +64,28 @@ def _create_tables(connection: Connection) -> bool:
     count_tables = "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
     if connection.exec_driver_sql(count_tables).scalar_one():
         return False
-    metadata.create_all(connection, checkfirst=False)
-    connection.exec_driver_sql(CREATE_FTS_INDEX)
+    for statement in [*table_statements(), *index_statements(), CREATE_FTS_INDEX]:
+        connection.exec_driver_sql(statement)
     create_triggers(connection)
     connection.exec_driver_sql(CREATE_VERSION_TABLE)
     connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (HEAD_REVISION,))
     return True
+
+
+def table_statements() -> list[str]:
+    """Return the statements that create the tables."""
+    return [str(CreateTable(table).compile(dialect=DIALECT)) for table in metadata.sorted_tables]
+
+
+def index_statements() -> list[str]:
+    """Return the statements that create the indexes.
+
+    In the same order for each database: of two indexes that seem to be equal SQLite takes the last one. A partial one
+    has fewer rows.
+    """
+    indexes = [index for table in metadata.sorted_tables for index in table.indexes]
+    indexes.sort(key=lambda index: (index.dialect_options["sqlite"]["where"] is not None, str(index.name)))
+    return [str(CreateIndex(index).compile(dialect=DIALECT)) for index in indexes]
 
 
 async def _upgrade(path: Path, database: Database, now: datetime) -> PreparedDatabase:

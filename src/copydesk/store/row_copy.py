@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from sqlalchemy import Table
-from sqlalchemy.schema import CreateIndex, CreateTable
 
 from copydesk.errors import ConflictError, StoreBusyError, StoreError
 from copydesk.model.backup import CopyProgress, CopyStage
 from copydesk.store import tables
 from copydesk.store.database_file import HEAD_REVISION, connect_readonly
-from copydesk.store.migrate import CREATE_VERSION_TABLE
-from copydesk.store.raw_sql import DIALECT, placeholders
+from copydesk.store.migrate import CREATE_VERSION_TABLE, index_statements, table_statements
+from copydesk.store.raw_sql import placeholders
 from copydesk.store.triggers import CREATE_FTS_INDEX, TRIGGERS
 
 BATCH_SIZE: Final = 1000
@@ -309,8 +308,8 @@ class FileTarget:
         # Only possible while there are no tables, as in every other database.
         self.connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         with self._transaction():
-            for table in tables.metadata.sorted_tables:
-                self.connection.execute(str(CreateTable(table).compile(dialect=DIALECT)))
+            for statement in table_statements():
+                self.connection.execute(statement)
             self.connection.execute(CREATE_STATE)
             self.connection.execute(SAVE_STATE, (source, HEAD_REVISION))
 
@@ -327,10 +326,8 @@ class FileTarget:
 
     def finish(self, *, sends_marked: bool, last_number: int) -> None:
         with self._transaction():
-            for table in tables.metadata.sorted_tables:
-                for index in sorted(table.indexes, key=lambda index: str(index.name)):
-                    self.connection.execute(str(CreateIndex(index).compile(dialect=DIALECT)))
-            self.connection.execute(CREATE_FTS_INDEX)
+            for statement in [*index_statements(), CREATE_FTS_INDEX]:
+                self.connection.execute(statement)
             self.connection.execute("INSERT INTO draft_words (draft_words) VALUES ('rebuild')")
             for statement in TRIGGERS.values():
                 self.connection.execute(statement)
