@@ -1,10 +1,18 @@
 """Tests for the registry of platforms."""
 
+from datetime import UTC, datetime
+
+import httpx
 import pytest
 from msgspec.structs import replace
 
 from copydesk.model.delivery import Account
-from copydesk.posting.registry import PLATFORMS, load_adapter, register_platform
+from copydesk.posting.client import PlatformClient
+from copydesk.posting.platform import LoginError
+from copydesk.posting.registry import PLATFORMS, create_platform, load_adapter, register_platform
+from fake_blog import InMemorySecrets
+
+NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("name", PLATFORMS)
@@ -12,6 +20,17 @@ def test_every_platform_has_an_adapter(name: str) -> None:
     adapter = load_adapter(name)
     assert adapter.info is PLATFORMS[name]
     assert hasattr(adapter, "start_sign_in") == adapter.info.uses_browser
+
+
+@pytest.mark.parametrize("name", ["x", "wordpress", "ghost", "devto", "micropub", "webhook"])
+async def test_incomplete_credentials_need_login(name: str) -> None:
+    """The environment of a server may hold one of several credentials."""
+    client = PlatformClient(httpx.MockTransport(lambda _: httpx.Response(401)))
+    secrets = InMemorySecrets(access_token="old", refresh_token="r", unknown="value")
+    platform = create_platform(name, client, secrets, lambda: NOW)
+    account = Account(platform=name, server="https://a.example", id="1", name="me")
+    with pytest.raises(LoginError, match="have no"):
+        await platform.check(account)
 
 
 def test_name_is_registered_once() -> None:

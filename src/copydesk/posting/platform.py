@@ -296,6 +296,16 @@ def post_cost(platform: Platform, post: Post, account: Account) -> Cost | None:
     return platform.cost(post, account) if isinstance(platform, PaidPlatform) else None
 
 
+def require_credential(credentials: Mapping[str, str], name: str) -> str:
+    """Return a credential. Raise `LoginError` if it is missing, as where the environment holds only one of several."""
+    if value := credentials.get(name):
+        return value
+    raise LoginError(
+        f"The credentials of the account have no {name}.",
+        hint=f'Connect the account again, or set all of them in the environment: {{"{name}": "…", …}}.',
+    )
+
+
 def reported_metrics(**counts: int | None) -> PostMetrics:
     """Return the counts that a platform sent as metrics, without those that no post can have."""
     # The database could not store them, and the metrics of all other posts would wait.

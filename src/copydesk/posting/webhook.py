@@ -46,6 +46,7 @@ from copydesk.posting.platform import (
     RefusedPostError,
     StepResult,
     UnknownOutcomeError,
+    require_credential,
     uuid_key,
 )
 from copydesk.posting.registry import MIN_WEBHOOK_SECRET_LENGTH, PLATFORMS
@@ -164,7 +165,7 @@ class Webhook:
         return await self._client.request("POST", account.server, headers=headers, content=content)
 
     async def _secret(self, account: Account) -> str:
-        return (await self._credential_store.read(account))["secret"]
+        return require_credential(await self._credential_store.read(account), "secret")
 
 
 def sign(secret: str, body: bytes, now: datetime) -> str:

@@ -28,6 +28,7 @@ from copydesk.posting.platform import (
     StepResult,
     UnknownOutcomeError,
     reported_metrics,
+    require_credential,
 )
 from copydesk.posting.registry import DISCLOSURE_LEVELS, PLATFORMS
 from copydesk.posting.site import Site, link_urls, parse_server_url
@@ -83,7 +84,7 @@ class DevTo(DraftThenPublish):
 
     def create_site(self, server: str, credentials: Mapping[str, str]) -> Site:
         """Return the site's API."""
-        headers = {"api-key": credentials["key"], "accept": "application/vnd.forem.api-v1+json"}
+        headers = {"api-key": require_credential(credentials, "key"), "accept": "application/vnd.forem.api-v1+json"}
         return Site(self._client, f"{server}/api", headers, self._clock())
 
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:

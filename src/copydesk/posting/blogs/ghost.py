@@ -30,6 +30,7 @@ from copydesk.posting.platform import (
     RefusedPostError,
     StepResult,
     UnknownOutcomeError,
+    require_credential,
 )
 from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import Site, link_urls, parse_server_url, site_name
@@ -96,7 +97,10 @@ class Ghost(DraftThenPublish):
     def create_site(self, server: str, credentials: Mapping[str, str]) -> Site:
         """Return the blog's Admin API with a token for the next few minutes."""
         now = self._clock()
-        headers = {"authorization": f"Ghost {create_token(credentials['key'], now)}", "accept-version": VERSION}
+        headers = {
+            "authorization": f"Ghost {create_token(require_credential(credentials, 'key'), now)}",
+            "accept-version": VERSION,
+        }
         return Site(self._client, server + API, headers, now)
 
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:

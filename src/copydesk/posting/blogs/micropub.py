@@ -19,7 +19,6 @@ from copydesk.posting.blogs import articles
 from copydesk.posting.client import PlatformClient, Response, as_repeatable, encode_form_with_image, image_file_name
 from copydesk.posting.platform import (
     CLOCK_TOLERANCE,
-    RECONNECT_HINT,
     Account,
     ConnectResult,
     CredentialStore,
@@ -27,7 +26,6 @@ from copydesk.posting.platform import (
     DeliveryStep,
     Evidence,
     Intent,
-    LoginError,
     LookupUnsupportedError,
     NotSentError,
     Post,
@@ -37,6 +35,7 @@ from copydesk.posting.platform import (
     RefusedPostError,
     StepResult,
     UnknownOutcomeError,
+    require_credential,
 )
 from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import Site, link_urls, parse_server_url, site_name
@@ -330,10 +329,8 @@ class Micropub:
         return self._site(await self._credential_store.read(account))
 
     def _site(self, secrets: Mapping[str, str]) -> Site:
-        if not secrets["token"]:
-            raise LoginError("The token is missing.", hint=RECONNECT_HINT)
-        headers = {"authorization": f"Bearer {secrets['token']}"}
-        return Site(self._client, secrets["endpoint"], headers, self._clock())
+        headers = {"authorization": f"Bearer {require_credential(secrets, 'token')}"}
+        return Site(self._client, require_credential(secrets, "endpoint"), headers, self._clock())
 
 
 async def _upload(media: Site, image: PostImage, stem: str) -> str:

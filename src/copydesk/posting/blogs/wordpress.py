@@ -26,6 +26,7 @@ from copydesk.posting.platform import (
     RefusedPostError,
     StepResult,
     UnknownOutcomeError,
+    require_credential,
 )
 from copydesk.posting.registry import PLATFORMS
 from copydesk.posting.site import Site, link_urls, parse_server_url, site_name
@@ -89,7 +90,8 @@ class WordPress(DraftThenPublish):
 
     def create_site(self, server: str, credentials: Mapping[str, str]) -> Site:
         """Return the blog's REST API."""
-        key = b64encode(f"{credentials['user']}:{credentials['password']}".encode()).decode()
+        user, password = (require_credential(credentials, name) for name in ("user", "password"))
+        key = b64encode(f"{user}:{password}".encode()).decode()
         return Site(self._client, server + API, {"authorization": f"Basic {key}"}, self._clock())
 
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:

@@ -40,6 +40,7 @@ from copydesk.posting.platform import (
     SignIn,
     StepResult,
     UnknownOutcomeError,
+    require_credential,
     uuid_key,
 )
 from copydesk.posting.registry import PLATFORMS
@@ -317,7 +318,7 @@ class X:
 
     async def _request_tokens(self, server: str, credentials: Mapping[str, str], **form: str) -> TokenResponse:
         """Request tokens with `form`. An app with a secret sends it in a header, one without sends only its id."""
-        client_id, client_secret = credentials["client_id"], credentials.get("client_secret", "")
+        client_id, client_secret = require_credential(credentials, "client_id"), credentials.get("client_secret", "")
         headers = {}
         if client_secret:
             headers["authorization"] = "Basic " + b64encode(f"{client_id}:{client_secret}".encode()).decode()
