@@ -27,7 +27,7 @@ from copydesk.errors import (
 )
 from copydesk.model.serialization import Struct
 from copydesk.network import RETRY_HINT
-from copydesk.network.response import Headers, header_map
+from copydesk.network.response import Headers, header_map, location
 
 MAX_URL_LENGTH = 4096
 """Characters, for redirect targets as well."""
@@ -251,11 +251,8 @@ def redirect_target(base: httpx.URL, status: int, headers: Headers) -> httpx.URL
     """
     if status not in REDIRECT_STATUSES or "location" not in headers:
         return None
-    # Servers send UTF-8 in Location although only ASCII is allowed (RFC 9110, 10.2.2); header values were decoded as
-    # Latin-1.
-    location = headers["location"].encode("latin-1").decode("utf-8", "replace")
     try:
-        target = base.join(location)
+        target = base.join(location(headers))
     except (httpx.InvalidURL, ValueError):  # the latter from urllib, which reads brackets in its own way
         raise UnusableUrlError from None
     return _validate_url(target)

@@ -55,6 +55,14 @@ def header_map(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return headers
 
 
+def location(headers: Headers) -> str:
+    """Return the Location header, empty if there is none.
+
+    Servers send UTF-8 in it although only ASCII is allowed (RFC 9110, 10.2.2).
+    """
+    return headers.get("location", "").encode("latin-1").decode("utf-8", "replace")
+
+
 def fresh_for(headers: Headers, now: datetime) -> float | None:
     """Return the seconds for which a response stays fresh: the longer of max-age and Expires (RFC 9111, 4.2)."""
     lifetimes = []

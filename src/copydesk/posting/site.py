@@ -10,6 +10,7 @@ import msgspec
 
 from copydesk.errors import CopydeskError
 from copydesk.network.addresses import is_public
+from copydesk.network.response import location
 from copydesk.posting.client import (
     PlatformClient,
     RequestOptions,
@@ -132,9 +133,9 @@ class Site:
 
     def error_for_read(self, response: Response) -> CopydeskError:
         """Return the error that an unsuccessful response to a read request means."""
-        if 300 <= response.status < 400 and (location := links.postable_url(response.headers.get("location"))):
+        if 300 <= response.status < 400 and (target := links.postable_url(location(response.headers))):
             hint = "Connect the account with that address."
-            return NotSentError(f"{self.host} redirects to {shorten(location)}.", hint=hint)
+            return NotSentError(f"{self.host} redirects to {shorten(target)}.", hint=hint)
         return error_for_read(response, self.host, self._now, explanation=error_text(response))
 
 

@@ -127,6 +127,14 @@ async def test_incomplete_or_unordered_list_is_unknown(times):
         await setup.platform.find_post(ME, setup.intent, (), NOW)
 
 
+async def test_location_may_be_utf_8():
+    setup = MicropubSetup()
+    headers = [(b"location", "https://me.example/Ägypten".encode())]
+    answer = httpx.MockTransport(lambda _: httpx.Response(201, headers=headers))
+    platform = Micropub(PlatformClient(answer), InMemorySecrets(token="t0ken", endpoint=ENDPOINT), clock=setup.clock)
+    assert (await platform.send(ME, setup.intent, ())).urls == ("https://me.example/Ägypten",)
+
+
 async def test_response_without_location_has_unknown_outcome():
     setup = MicropubSetup()
     for headers in ({}, {"location": "javascript:x"}, {"location": "https://["}):

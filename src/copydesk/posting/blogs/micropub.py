@@ -15,6 +15,7 @@ import msgspec
 
 from copydesk.model.platform import PlatformInfo
 from copydesk.model.serialization import Struct
+from copydesk.network.response import location
 from copydesk.posting.blogs import articles
 from copydesk.posting.client import PlatformClient, Response, as_repeatable, encode_form_with_image, image_file_name
 from copydesk.posting.platform import (
@@ -347,7 +348,7 @@ async def _upload(media: Site, image: PostImage, stem: str) -> str:
 
 def _location(site: Site, response: Response) -> str:
     """Return the URL in the Location header. Raise `UnknownOutcomeError` if there is none."""
-    url = _absolute_url(site.base, response.headers.get("location", ""))
+    url = _absolute_url(site.base, location(response.headers))
     if not url:
         raise UnknownOutcomeError(f"{site.host} accepted the post but did not return its address.")
     return url
