@@ -124,6 +124,12 @@ async def test_receiver_cannot_be_read_back():
     assert setup.platform.guarantees(ME).can_read_back is False
 
 
+async def test_id_in_receipt_may_be_a_number():
+    platform = responding_platform(200, json={"id": 0, "url": "https://me.example/0"})
+    result = await platform.send(ME, WebhookSetup().intent, ())
+    assert (result.ids, result.urls) == (("0",), ("https://me.example/0",))
+
+
 @pytest.mark.parametrize("answer", [{}, {"text": "ok"}, {"json": []}, {"json": {"url": "javascript:x", "id": ""}}])
 async def test_receiver_may_answer_anything(answer):
     setup = WebhookSetup()

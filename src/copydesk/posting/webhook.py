@@ -56,9 +56,12 @@ IDEMPOTENCY_WINDOW = timedelta(days=30)
 """Receivers recognize an id for this long."""
 
 
+# Bounded, because it is stored.
+_ReceiptId = Annotated[str, msgspec.Meta(min_length=1, max_length=500)] | Annotated[int, msgspec.Meta(le=2**62)]
+
+
 class _Receipt(msgspec.Struct, frozen=True):
-    # Bounded, because it is stored.
-    id: Annotated[str, msgspec.Meta(min_length=1, max_length=500)] | None = None
+    id: _ReceiptId | None = None
     url: str = ""
 
 
@@ -127,7 +130,7 @@ class Webhook:
         if not response.is_success:
             raise error_for_write(response, _host(account), self._clock(), explanation=error_text(response))
         receipt = response.decode_or(_Receipt())  # the body is optional
-        return StepResult(ids=(receipt.id or step.keys[0],), urls=link_urls(receipt.url))
+        return StepResult(ids=(step.keys[0] if receipt.id is None else f"{receipt.id}",), urls=link_urls(receipt.url))
 
     async def find_post(
         self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
