@@ -76,6 +76,21 @@ async def test_existing_draft_is_reused():
     assert (second.ids, second.evidence, len(setup.blog.posts)) == (("10",), Evidence.READ_BACK, 1)
 
 
+async def test_draft_with_another_slug_is_not_taken():
+    """A proxy may drop the query, so that all posts are listed."""
+    setup = WordPressSetup()
+    setup.blog.posts.append({"id": 1, "slug": "private", "status": "draft", "link": ""})
+    transport = httpx.MockTransport(lambda request: setup.blog.respond(_without_slug(request)))
+    platform = WordPress(PlatformClient(transport), InMemorySecrets(user="me", password="abcd efgh"), clock=setup.clock)
+    assert await platform.find_post(ME, setup.intent, (), NOW) is None
+    assert (await platform.send(ME, setup.intent, ())).ids == ("11",)
+
+
+def _without_slug(request: httpx.Request) -> httpx.Request:
+    url = request.url.copy_remove_param("slug")
+    return httpx.Request(request.method, url, headers=request.headers, content=request.content)
+
+
 async def test_lost_draft_is_found_by_slug():
     setup = WordPressSetup()
     assert await setup.platform.find_post(ME, setup.intent, (), NOW) is None

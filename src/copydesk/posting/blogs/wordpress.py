@@ -36,7 +36,7 @@ MAX_IDS_PER_REQUEST = 100
 """Posts per request; the API's maximum for `per_page`."""
 _VISIBLE = frozenset({"publish", "private"})
 # Without it every response holds the whole article.
-_FIELDS = {"_fields": "id,status,link"}
+_FIELDS = {"_fields": "id,slug,status,link"}
 _ANY_STATUS = {"context": "edit", "status": "any", **_FIELDS}
 
 _Id = Annotated[int, msgspec.Meta(gt=0)]
@@ -45,11 +45,13 @@ _Id = Annotated[int, msgspec.Meta(gt=0)]
 class _Post(msgspec.Struct, frozen=True):
     id: _Id
     status: str
+    slug: str = ""
     link: str = ""
 
 
 class _MediaItem(msgspec.Struct, frozen=True):
     id: _Id
+    slug: str = ""
     source_url: str = ""
 
 
@@ -114,7 +116,9 @@ class WordPress(DraftThenPublish):
     async def find_draft(self, site: Site, draft: DeliveryStep, since: datetime) -> StepResult | None:
         """Return the post with the slug, in whatever status; None if there is none."""
         posts = await site.get("/posts", list[_Post], params={"slug": draft.keys[0], **_ANY_STATUS})
-        return StepResult(ids=(str(posts[0].id),), urls=(), evidence=Evidence.READ_BACK) if posts else None
+        # Compared again: a server that ignores the filter would return other posts, and one of them be published.
+        own = [post for post in posts if post.slug == draft.keys[0]]
+        return StepResult(ids=(str(own[0].id),), urls=(), evidence=Evidence.READ_BACK) if own else None
 
     async def create_draft(
         self, site: Site, draft: DeliveryStep, images: Sequence[PostImage], credentials: Mapping[str, str]
@@ -146,7 +150,7 @@ class WordPress(DraftThenPublish):
     async def find_published(self, site: Site, post_id: str, since: datetime) -> StepResult | None:
         """Return the post if its status makes it visible."""
         posts = await site.get("/posts", list[_Post], params={"include": post_id, **_ANY_STATUS})
-        # Compared again: a server that ignores the filter would return other posts.
+        # Compared again, as above.
         visible = [post for post in posts if post.status in _VISIBLE and str(post.id) == post_id]
         return (
             StepResult(ids=(post_id,), urls=link_urls(visible[0].link), evidence=Evidence.READ_BACK)
@@ -194,9 +198,9 @@ class WordPress(DraftThenPublish):
 
     async def _upload(self, site: Site, image: PostImage, name: str) -> _MediaItem:
         """Return the uploaded image; an earlier attempt may have uploaded it already."""
-        fields = {"_fields": "id,source_url"}
-        existing = await site.get("/media", list[_MediaItem], params={"slug": name, **fields})
-        if existing:
+        fields = {"_fields": "id,slug,source_url"}
+        media = await site.get("/media", list[_MediaItem], params={"slug": name, **fields})
+        if existing := [item for item in media if item.slug == name]:
             return existing[0]
         # The slug makes the upload findable by the next attempt.
         form = {"slug": name, "alt_text": image.alt}
