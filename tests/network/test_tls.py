@@ -1,5 +1,6 @@
 """Tests for TLS certificate checks."""
 
+import asyncio
 import shutil
 import ssl
 import subprocess
@@ -83,6 +84,20 @@ async def test_server_without_tls_is_reported(server: FeedServer) -> None:
         async with make_fetcher() as fetcher:
             with pytest.raises(UnreachableError, match="does not use TLS"):
                 await fetcher.get(plain.url(scheme="https"), accept=ANY_TYPE)
+
+
+@pytest.mark.parametrize(("alert", "reason"), [(40, "handshake failure"), (112, "unrecognized name")])
+async def test_alert_of_server_is_reported(alert: int, reason: str) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(65_536)  # a connection closed with unread data is reset
+        writer.write(bytes((21, 3, 3, 0, 2, 2, alert)))
+        writer.close()
+
+    server = await asyncio.start_server(refuse, "127.0.0.1")
+    async with server, make_fetcher() as fetcher:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(UnreachableError, match=f"refuses the TLS connection: {reason}"):
+            await fetcher.get(f"https://127.0.0.1:{port}/", accept=ANY_TYPE)
 
 
 def subject_hash(certificate: Path) -> str:

@@ -45,6 +45,8 @@ _DOTS = re.compile("[.\u3002\uff0e\uff61]")
 _LABEL = re.compile(rb"[a-z0-9_-]*")
 _VALID_HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
 """A name or an IP address; httpx accepts hosts that are neither."""
+_TLS_ALERT = re.compile(r"(?:SSLV3|TLSV1|TLSV13)_(?:ALERT_)?(\w+)")
+"""OpenSSL's names of the alerts that a server sends before it closes a connection (RFC 8446, 6.2)."""
 _CONNECT_ERRORS = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 """Raised before a byte of the request is sent."""
 _TRANSPORT_ERRORS = (httpx.TransportError, OSError)  # TimeoutError is an OSError
@@ -325,6 +327,12 @@ def _connect_error(error: Exception, host: str) -> UnreachableError:
                 hint="Check the address; the certificate may have expired.",
             )
         if isinstance(cause, ssl.SSLError):
+            if alert := _TLS_ALERT.fullmatch(cause.reason or ""):
+                reason = alert[1].replace("_", " ").lower()
+                return UnreachableError(
+                    f"{host} refuses the TLS connection: {reason}.",
+                    hint="Check the address; the server may have no certificate for this name.",
+                )
             return UnreachableError(f"{host} does not use TLS on this port.", hint="Check the address: https or http?")
     # Several addresses were tried: one refusal among the causes says more than a timeout.
     if any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes):
