@@ -1,7 +1,8 @@
 """LinkedIn for members: single posts in its "little" text format, which apps cannot read back.
 
-The outcome of a lost request can only be found by sending the same post once more: LinkedIn rejects the same text and
-names the first post. This is done if the user allows it, within an hour, and never with images.
+After a lost request the user is asked. Its outcome could only be found by sending the same post once more: LinkedIn
+rejects the same text and names the first post. `LinkedIn(probe_by_repeating=True)` does so within an hour, and never
+with images; no setting turns it on.
 """
 
 import re
