@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Index
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from copydesk.errors import StoreError
@@ -80,12 +80,17 @@ def table_statements() -> list[str]:
 def index_statements() -> list[str]:
     """Return the statements that create the indexes.
 
-    In the same order for each database: of two indexes that seem to be equal SQLite takes the last one. A partial one
-    has fewer rows.
+    In the same order for each database: without statistics SQLite takes the last one of two indexes that can be used.
+    Those that lead to all rows of a user come first, then those that lead to a few rows, and partial ones.
     """
     indexes = [index for table in metadata.sorted_tables for index in table.indexes]
-    indexes.sort(key=lambda index: (index.dialect_options["sqlite"]["where"] is not None, str(index.name)))
+    indexes.sort(key=_selectivity)
     return [str(CreateIndex(index).compile(dialect=DIALECT)) for index in indexes]
+
+
+def _selectivity(index: Index) -> tuple[bool, bool, str]:
+    is_partial = index.dialect_options["sqlite"]["where"] is not None
+    return is_partial, index.columns[0].name != "user_id", str(index.name)
 
 
 async def _upgrade(path: Path, database: Database, now: datetime) -> PreparedDatabase:
