@@ -129,6 +129,21 @@ async def test_finished_run_is_not_reexecuted(tmp_path):
     assert executed == run
 
 
+async def test_run_of_another_process_is_left_to_it(tmp_path):
+    web = web_with_stories(1)
+    async with open_desk_at(tmp_path, web) as desk, open_desk_at(tmp_path, FakeWeb()) as other:
+        await create_source(desk)
+        queued = await desk.pipeline.queue()
+        response = web.hold(URL_ONE)
+        run_task = asyncio.create_task(desk.pipeline.execute(queued.id))
+        await response.requested.wait()
+        executed = await other.pipeline.execute(queued.id)
+        response.released.set()
+        run = await run_task
+
+    assert (executed.status, run.status) == (RunStatus.RUNNING, RunStatus.SUCCEEDED)
+
+
 async def test_run_without_sources(tmp_path):
     steps = ProgressRecorder()
     async with open_desk_at(tmp_path, FakeWeb()) as desk:

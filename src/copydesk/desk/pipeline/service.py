@@ -90,7 +90,8 @@ class Pipeline:
     async def execute(self, run_id: str, on_progress: Listener | None = None) -> Run:
         """Execute a queued run; return it as it ended: succeeded, failed or cancelled.
 
-        If the calling task is cancelled, the run is marked as cancelled and the cancellation propagates.
+        One that another process has started is left to it, and returned as it is. If the calling task is cancelled, the
+        run is marked as cancelled and the cancellation propagates.
         """
         progress = RunProgress(run_id, on_progress)
         task = asyncio.create_task(self._execute(progress))
@@ -232,6 +233,8 @@ class Pipeline:
         run_id = progress.run_id
         try:
             request = await self._wait_for_slot(run_id)
+            if request is None:
+                return
             run_stages = await asyncio.to_thread(_import_stages)
             async with self._heartbeat(progress):
                 await run_stages(self._ctx, request, progress)
@@ -246,10 +249,11 @@ class Pipeline:
         else:
             await self._finish(run_id, RunStatus.SUCCEEDED, None, progress.stats)
 
-    async def _wait_for_slot(self, run_id: str) -> RunRequest:
+    async def _wait_for_slot(self, run_id: str) -> RunRequest | None:
         """Wait until no other run is active, then start this one and return its request.
 
-        Raise RunCancelledError if it was cancelled meanwhile, ConflictError if another process started it.
+        Return None if it was started by another process, or has ended. Raise RunCancelledError if it was cancelled
+        meanwhile.
         """
         while True:
             started, request, cancel_requested = await self._ctx.write(_try_start, run_id, self._ctx.clock)
@@ -259,9 +263,8 @@ class Pipeline:
                 raise RunCancelledError
             if started:
                 return request
-            run = await self.get(run_id)
-            if run.status is not RunStatus.QUEUED:
-                raise ConflictError("The run was started by another process, or has ended.", current_status=run.status)
+            if (await self.get(run_id)).status is not RunStatus.QUEUED:
+                return None
             # The active run may belong to a process that has died since.
             await self.recover()
             await asyncio.sleep(QUEUE_POLL_INTERVAL)
