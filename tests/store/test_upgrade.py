@@ -351,6 +351,14 @@ async def test_three_newest_backups_remain(store: Database) -> None:
     assert stranger.exists()
 
 
+async def test_backup_remains_if_the_clock_was_ahead_before(store: Database) -> None:
+    """It was deleted as the oldest one, before the upgrade that it is for."""
+    for day in range(3):
+        create_migration_backup(store.path, CURRENT_REVISION, NOW + timedelta(days=365 + day))
+    assert create_migration_backup(store.path, CURRENT_REVISION, NOW).exists()
+    assert len(list_migration_backups(store.path)) == 3
+
+
 async def test_failed_backup_leaves_no_partial_file(tmp_path: Path) -> None:
     path = tmp_path / "desk.db"
     path.write_text("no database " * 1000)

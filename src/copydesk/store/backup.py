@@ -137,9 +137,8 @@ def create_backup(
 def create_automatic_backup(database: Path, now: datetime, keep: int, interrupter: Interrupter) -> BackupContent:
     """Back up `database` in its folder of backups, and delete the oldest automatic ones beyond `keep`."""
     content = create_backup(database, automatic_backup_path(database, now), interrupter, overwrite=True)
-    # Only now: a backup that failed must not cost an older one. Those from the future go first: the clock was ahead.
-    automatic = [backup for backup in list_backups(database) if backup.automatic]
-    _delete_oldest(sorted(automatic, key=lambda backup: backup.created_at <= now), keep)
+    # Only now: a backup that failed must not cost an older one.
+    _delete_oldest([backup for backup in list_backups(database) if backup.automatic], keep, now)
     return content
 
 
@@ -147,7 +146,7 @@ def create_migration_backup(database: Path, revision: str, now: datetime) -> Pat
     """Back up `database` next to it before an upgrade; return the path. Keep the newest three."""
     target = migration_backup_path(database, revision, now)
     create_backup(database, target, Interrupter(), overwrite=True)
-    _delete_oldest(list_migration_backups(database), MAX_MIGRATION_BACKUPS)
+    _delete_oldest(list_migration_backups(database), MAX_MIGRATION_BACKUPS, now)
     return target
 
 
@@ -257,8 +256,9 @@ def publish(part: Path, target: Path, *, overwrite: bool) -> None:
     sync_folder(target.parent)
 
 
-def _delete_oldest(backups: list[Backup], keep: int) -> None:
-    for backup in backups[:-keep]:
+def _delete_oldest(backups: list[Backup], keep: int, now: datetime) -> None:
+    # Those from the future go first: the clock was ahead, or is behind now.
+    for backup in sorted(backups, key=lambda backup: backup.created_at <= now)[:-keep]:
         with suppress(OSError):
             Path(backup.path).unlink(missing_ok=True)
 
