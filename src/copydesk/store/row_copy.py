@@ -341,6 +341,9 @@ class FileTarget:
             self.connection.execute(DROP_STATE)
             self.connection.execute(CREATE_VERSION_TABLE)
             self.connection.execute("INSERT INTO alembic_version VALUES (?)", (HEAD_REVISION,))
+            # Without statistics the first queries would read all rows of the user.
+            self.connection.execute("PRAGMA analysis_limit = 400")
+            self.connection.execute("ANALYZE")
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -97,6 +97,14 @@ async def test_desk_is_copied_there_and_back(tmp_path: Path, home: Path, url: st
     assert list_files(tmp_path) == ["back.db", "home"]
 
 
+async def test_copied_file_has_statistics(tmp_path: Path, home: Path, url: str) -> None:
+    await migrate_desk(file_settings(home), url)
+    await migrate_desk(server_settings(home, url), str(tmp_path / "back.db"))
+    with closing(sqlite3.connect(tmp_path / "back.db")) as back:
+        analyzed = {table for (table,) in back.execute("SELECT tbl FROM sqlite_stat1")}
+    assert {"draft", "item"} <= analyzed
+
+
 async def test_copied_schema_is_that_of_a_new_desk(
     tmp_path: Path, home: Path, url: str, server: PostgresqlServer
 ) -> None:
