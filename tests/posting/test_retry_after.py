@@ -9,7 +9,7 @@ from copydesk.model.draft import Format
 from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import Account, NotSentError, Post, PostingError, UnknownOutcomeError
 from copydesk.posting.registry import PLATFORMS, create_platform
-from fake_blog import SEED, InMemorySecrets
+from fake_blog import SEED, FakeClock, InMemorySecrets
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=2)
@@ -23,6 +23,20 @@ SECRETS = {
     "token": "cd-token",
     "user": "me",
 }
+
+
+@pytest.mark.parametrize("name", sorted(PLATFORMS))
+async def test_time_counts_from_response(name: str) -> None:
+    clock = FakeClock(NOW)
+
+    def respond(_: httpx.Request) -> httpx.Response:
+        clock.now += timedelta(seconds=20)
+        return httpx.Response(429, headers={"retry-after": "120"}, json={"message": "Busy."})
+
+    platform = create_platform(name, PlatformClient(httpx.MockTransport(respond)), InMemorySecrets(**SECRETS), clock)
+    with pytest.raises(NotSentError) as caught:
+        await platform.check(Account(platform=name, server="https://site.example", id="12", name="me"))
+    assert caught.value.retry_after == clock.now + timedelta(seconds=120)
 
 
 @pytest.mark.parametrize("retry_after", ["120", "Tue, 10 Feb 2026 09:02:00 GMT"])

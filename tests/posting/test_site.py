@@ -18,7 +18,7 @@ def make_site(status: int, **response) -> Site:
         PlatformClient(httpx.MockTransport(lambda _: httpx.Response(status, **response))),
         "https://blog.example",
         {},
-        NOW,
+        lambda: NOW,
     )
 
 

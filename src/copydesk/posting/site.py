@@ -1,6 +1,6 @@
 """A server of the user's own: parsing its URL, and requests to it with the credentials of one account."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from ipaddress import ip_address
 from typing import TypeVar, Unpack
@@ -32,16 +32,18 @@ _LOGIN_STATUSES, _UNAUTHORIZED = frozenset({401, 403}), frozenset({401})
 class Site:
     """A REST API at a base URL; every request carries the same `headers`."""
 
-    def __init__(self, client: PlatformClient, base: str, headers: Mapping[str, str], now: datetime) -> None:
+    def __init__(
+        self, client: PlatformClient, base: str, headers: Mapping[str, str], clock: Callable[[], datetime]
+    ) -> None:
         self.base = base
         self.host = urlsplit(base).netloc
         self._client = client
         self._headers = dict(headers)
-        self._now = now
+        self._clock = clock
 
     def with_base(self, base: str) -> "Site":
         """Return a `Site` for another URL with the same credentials."""
-        return Site(self._client, base, self._headers, self._now)
+        return Site(self._client, base, self._headers, self._clock)
 
     async def request(self, method: str, path: str = "", **options: Unpack[RequestOptions]) -> Response:
         """Send one request and return its response, whatever its status.
@@ -119,7 +121,7 @@ class Site:
         return error_for_write(
             response,
             self.host,
-            self._now,
+            self._clock(),
             explanation=message,
             login_statuses=_LOGIN_STATUSES if message else _UNAUTHORIZED,
         )
@@ -128,7 +130,7 @@ class Site:
         """Return the error that an unsuccessful response to a prerequisite request means."""
         error = self.error_for_write(response)
         if isinstance(error, UnknownOutcomeError):
-            return NotSentError(error.message, retry_after=retry_at(response.headers, self._now))
+            return NotSentError(error.message, retry_after=retry_at(response.headers, self._clock()))
         return error
 
     def error_for_read(self, response: Response) -> CopydeskError:
@@ -136,7 +138,7 @@ class Site:
         if 300 <= response.status < 400 and (target := links.postable_url(location(response.headers))):
             hint = "Connect the account with that address."
             return NotSentError(f"{self.host} redirects to {shorten(target)}.", hint=hint)
-        return error_for_read(response, self.host, self._now, explanation=error_text(response))
+        return error_for_read(response, self.host, self._clock(), explanation=error_text(response))
 
 
 class _ErrorItem(msgspec.Struct, frozen=True):

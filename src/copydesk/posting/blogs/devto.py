@@ -85,7 +85,7 @@ class DevTo(DraftThenPublish):
     def create_site(self, server: str, credentials: Mapping[str, str]) -> Site:
         """Return the site's API."""
         headers = {"api-key": require_credential(credentials, "key"), "accept": "application/vnd.forem.api-v1+json"}
-        return Site(self._client, f"{server}/api", headers, self._clock())
+        return Site(self._client, f"{server}/api", headers, self._clock)
 
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Return the account of the author that the API key belongs to."""

@@ -96,12 +96,9 @@ class Ghost(DraftThenPublish):
 
     def create_site(self, server: str, credentials: Mapping[str, str]) -> Site:
         """Return the blog's Admin API with a token for the next few minutes."""
-        now = self._clock()
-        headers = {
-            "authorization": f"Ghost {create_token(require_credential(credentials, 'key'), now)}",
-            "accept-version": VERSION,
-        }
-        return Site(self._client, server + API, headers, now)
+        token = create_token(require_credential(credentials, "key"), self._clock())
+        headers = {"authorization": f"Ghost {token}", "accept-version": VERSION}
+        return Site(self._client, server + API, headers, self._clock)
 
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Return the account of the integration that the key belongs to, on the blog at `server`."""

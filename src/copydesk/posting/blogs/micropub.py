@@ -331,7 +331,7 @@ class Micropub:
 
     def _site(self, secrets: Mapping[str, str]) -> Site:
         headers = {"authorization": f"Bearer {require_credential(secrets, 'token')}"}
-        return Site(self._client, require_credential(secrets, "endpoint"), headers, self._clock())
+        return Site(self._client, require_credential(secrets, "endpoint"), headers, self._clock)
 
 
 async def _upload(media: Site, image: PostImage, stem: str) -> str:

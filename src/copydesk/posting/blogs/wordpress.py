@@ -94,7 +94,7 @@ class WordPress(DraftThenPublish):
         """Return the blog's REST API."""
         user, password = (require_credential(credentials, name) for name in ("user", "password"))
         key = b64encode(f"{user}:{password}".encode()).decode()
-        return Site(self._client, server + API, {"authorization": f"Basic {key}"}, self._clock())
+        return Site(self._client, server + API, {"authorization": f"Basic {key}"}, self._clock)
 
     async def connect(self, server: str, credentials: Mapping[str, str]) -> ConnectResult:
         """Return the account of the entered user on the blog at `server`."""
