@@ -198,6 +198,12 @@ def test_failed_read_changes_nothing():
     assert type(error_for_read(make_response(401), "social.example", NOW)) is LoginError
 
 
+def test_redirect_of_read_names_next_step():
+    error = error_for_read(make_response(301, location="https://social.x.example/api"), "x.example", NOW)
+    assert type(error) is NotSentError
+    assert str(error) == "x.example redirects to https://social.x.example/api. Connect the account with that address."
+
+
 def test_platform_message_is_cleaned_and_shortened():
     platform_text = "No.\x1b]0;pwned\x07\n" + "y" * 1000
     message = error_for_write(make_response(422), "social.example", NOW, explanation=platform_text).message

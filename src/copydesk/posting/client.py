@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from copydesk.errors import CopydeskError, FetchError
 from copydesk.model.serialization import Struct
 from copydesk.network import user_agent
-from copydesk.network.response import Headers, rate_limit_wait, retry_after, status_phrase
+from copydesk.network.response import Headers, location, rate_limit_wait, retry_after, status_phrase
 from copydesk.posting.platform import (
     RECONNECT_HINT,
     LoginError,
@@ -35,6 +35,7 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
 )
 from copydesk.text import clean
+from copydesk.text.links import postable_url
 from copydesk.text.redaction import DEFAULT_REDACTION
 
 if TYPE_CHECKING:
@@ -258,6 +259,9 @@ def error_for_write(
 
 def error_for_read(response: Response, host: str, now: datetime, *, explanation: str = "") -> CopydeskError:
     """Return the error that an unsuccessful response to a read request means; such a request created nothing."""
+    if 300 <= response.status < 400 and (target := postable_url(location(response.headers))):
+        hint = "Connect the account with that address."
+        return NotSentError(f"{host} redirects to {shorten(target)}.", hint=hint)
     error = error_for_write(response, host, now, explanation=explanation)
     if isinstance(error, LoginError | NotSentError):
         return error

@@ -10,7 +10,6 @@ import msgspec
 
 from copydesk.errors import CopydeskError
 from copydesk.network.addresses import is_public
-from copydesk.network.response import location
 from copydesk.posting.client import (
     PlatformClient,
     RequestOptions,
@@ -19,7 +18,6 @@ from copydesk.posting.client import (
     error_for_read,
     error_for_write,
     retry_at,
-    shorten,
 )
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 from copydesk.text import links
@@ -135,9 +133,6 @@ class Site:
 
     def error_for_read(self, response: Response) -> CopydeskError:
         """Return the error that an unsuccessful response to a read request means."""
-        if 300 <= response.status < 400 and (target := links.postable_url(location(response.headers))):
-            hint = "Connect the account with that address."
-            return NotSentError(f"{self.host} redirects to {shorten(target)}.", hint=hint)
         return error_for_read(response, self.host, self._clock(), explanation=error_text(response))
 
 
