@@ -266,3 +266,14 @@ async def test_pasted_escape_sequences_are_removed(tmp_path: Path, screen: str, 
         await ui.wait()
         await type_text(ui, "z")
         assert line.value == "axyzb"
+
+
+@pytest.mark.parametrize("keys", [["r"], ["at", "A"], ["c", *["tab"] * 2]], ids=["prompt", "fields", "compose"])
+async def test_all_lines_of_a_paste_are_kept(tmp_path: Path, keys: list[str]) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press(*keys)
+        line = review.app.focused
+        assert isinstance(line, Input)
+        review.app.post_message(Paste("Too long.\n\nShorten it.\n"))
+        await review.wait()
+        assert line.value == "Too long. Shorten it."

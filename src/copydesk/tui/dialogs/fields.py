@@ -25,6 +25,7 @@ from copydesk.tui.runtime.desk_tasks import DeskTask, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.inputs import Choice, describe_refusal, focus_refused
+from copydesk.tui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -217,7 +218,7 @@ def _fits(placeholder: str, line: Widget | None) -> bool:
 def _line(field: Field) -> Input | Choice:
     if field.choices:
         return Choice({value: clean(label) for value, label in field.choices.items()}, field.initial)
-    return Input(
+    return LineInput(
         clean(field.value),
         password=field.secret,
         placeholder=clean(field.placeholder),

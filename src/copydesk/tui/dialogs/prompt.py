@@ -20,6 +20,7 @@ from copydesk.tui.dialogs.base import Dialog
 from copydesk.tui.keys import KeyContext, bindings, key_label
 from copydesk.tui.themes import stylesheet_path
 from copydesk.tui.widgets.key_hints import clickable, key_hints
+from copydesk.tui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
     from copydesk.tui.desk_screen import DeskScreen
@@ -30,7 +31,7 @@ AUTOSAVE_DELAY = 0.3
 """Seconds between a keystroke and the autosave of the line, where it is saved at all."""
 
 
-class _PromptInput(Input):
+class _PromptInput(LineInput):
     """The line of a prompt, which leaves the number of a suggestion to the prompt."""
 
     def check_consume_key(self, key: str, character: str | None) -> bool:

@@ -12,12 +12,13 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Static, TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from copydesk.errors import CopydeskError, InvalidError
 from copydesk.text import clean, clean_lines
 from copydesk.tui.keys import KeyContext, bindings
+from copydesk.tui.widgets.line_input import LineInput
 from copydesk.tui.widgets.line_list import CURSOR
 from copydesk.tui.widgets.lines import StaticLines
 
@@ -101,7 +102,7 @@ class SafeTextArea(TextArea):
         return super().edit(replace(edit, text=clean_lines(edit.text)))
 
 
-class SafeInput(Input):
+class SafeInput(LineInput):
     """A one-line text input."""
 
     def replace(self, text: str, start: int, end: int) -> None:
