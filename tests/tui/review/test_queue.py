@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from console_driver import screen_text
 from copydesk.model.draft import Action, Status
@@ -56,6 +57,32 @@ async def test_order_is_chosen_per_tab_and_marks_work_in_it(tmp_path: Path) -> N
         await ui.press("O")
         assert "Queue · 450 ─" in ui.text
         assert current_number(ui) == 0
+
+
+async def test_other_order_and_hits_are_shown_from_their_start(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 12) as (ui, _):
+        await ui.press("O")
+        assert (current_number(ui), review_screen(ui).queue.cursor) == (11, 0)
+        await ui.press("slash")
+        await type_search(ui, "number")
+        assert review_screen(ui).queue.cursor == 0
+
+
+async def test_cursor_stays_on_the_draft_when_search_or_filter_is_cleared(tmp_path: Path) -> None:
+    async with open_queue(tmp_path, 12) as (ui, _):
+        await ui.press("slash")
+        await type_search(ui, "number")
+        await ui.press("enter", "j", "j")
+        found = current_number(ui)
+        await ui.press("escape")
+        assert current_number(ui) == found
+        pane = review_screen(ui).queue_pane
+        pane.apply_view(replace(pane.view, tags=("even",)))
+        await ui.wait()
+        await ui.press("j", "j")
+        assert current_number(ui) == 4
+        await ui.press("escape")
+        assert (current_number(ui), review_screen(ui).queue.cursor) == (4, 4)
 
 
 async def test_every_tab_is_sorted_by_confidence_and_source_unless_it_is_too_large(

@@ -100,6 +100,8 @@ class QueuePane(Container):
         """Drafts decided since the console was opened, and those still to be decided."""
         self._target = ""
         """The draft to which the cursor moves once the list that is being loaded is shown."""
+        self._from_start = False
+        """True if that list is another one: the cursor does not follow the draft that it was on."""
         self._announced_id = ""
         """A draft that was written a moment ago, to which the next refresh moves the cursor."""
         self._filling_since: datetime | None = None
@@ -196,13 +198,13 @@ class QueuePane(Container):
         else:
             self.reload()
 
-    def reload(self, target: str = "") -> None:
+    def reload(self, target: str = "", *, from_start: bool = False) -> None:
         """Load the list again, with the cursor on the same draft or, if that is gone, at the same position.
 
-        With a `target` the cursor moves to that draft, if its row is loaded.
+        With `from_start` it goes to the first row. With a `target` it moves to that draft, if its row is loaded.
         """
         self._list_number += 1
-        self._target = target
+        self._target, self._from_start = target, from_start
         self.queue.end_range()
         number, view, position = self._list_number, self.view, self._cursor_position()
         self._desk_screen.load_with_retry(lambda desk: self._load_list(desk, number, view, position), keys_wait=True)
@@ -283,7 +285,8 @@ class QueuePane(Container):
         else:
             self._configure_rows(result.window.rows)
             # While a list fills up, the cursor stays on the first row until the user moves it.
-            cursor = 0 if was_filling else result.cursor_index(self.queue.current, self.queue.cursor)
+            at_start = was_filling or self._from_start
+            cursor = 0 if at_start else result.cursor_index(self.queue.current, self.queue.cursor)
             self.queue.show_window(result.window, marks, cursor)
             self._show_pending()
             self.move_cursor_to(self._target)
@@ -617,18 +620,23 @@ class QueuePane(Container):
 
     # Search and filters.
 
-    def search_for(self, query: str) -> None:
+    @property
+    def _current_id(self) -> str:
+        """The id of the draft under the cursor; empty if there is none."""
+        return self.queue.current.id if self.queue.current is not None else ""
+
+    def search_for(self, query: str, target: str = "") -> None:
         """Show the drafts of this tab that match `query`; all of them if it is empty."""
         from msgspec.structs import replace  # noqa: PLC0415 - not needed for the first paint
 
         # What a tab of the user's own searches for is searched for, too.
-        self.apply_view(replace(self.view, query=" ".join(filter(None, (self._own_view().query, query)))))
+        self.apply_view(replace(self.view, query=" ".join(filter(None, (self._own_view().query, query)))), target)
 
     def clear_search(self) -> None:
-        """Close the search and show the whole tab."""
+        """Close the search and show the whole tab, if possible with the cursor on the same draft."""
         self._header.close_search()
         self.queue.focus()
-        self.search_for("")
+        self.search_for("", self._current_id)
 
     def show_next_order(self) -> None:
         """Sort this tab in the next order; search results keep theirs."""
@@ -671,15 +679,18 @@ class QueuePane(Container):
         else:
             self.apply_view(result)
 
-    def apply_view(self, view: "DraftView | None") -> None:
-        """Show the list of `view` from its start. The marks in the old list are kept for it."""
+    def apply_view(self, view: "DraftView | None", target: str = "") -> None:
+        """Show the list of `view` from its start, or with the cursor on `target` if its row is loaded.
+
+        The marks in the old list are kept for it.
+        """
         if view is not None and view != self.view:
             self._list_switches += 1
             self.queue.end_range()
             self._view = view
             # The old rows stay on the screen until the new list is loaded, but none of them is marked.
             self.queue.marks, self.queue.cursor = self._marks_for(view), 0
-            self.reload()
+            self.reload(target, from_start=True)
 
     # Marks.
 
@@ -743,7 +754,7 @@ class QueuePane(Container):
         elif self.view.query != self._own_view().query or self._header.is_search_open:
             self.clear_search()
         elif self.is_narrowed:
-            self.apply_view(self._own_view())
+            self.apply_view(self._own_view(), self._current_id)
         else:
             return False
         return True
