@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
@@ -16,6 +16,7 @@ from copydesk.tui.desk_app import SHUTDOWN_TIMEOUT, DeskApp, LoadFirstPage, Open
 from copydesk.tui.keymap import command_keys, custom_keys, textual_key_name
 from copydesk.tui.keys import Key, KeyContext, bindings, replace_commands_with_keys
 from copydesk.tui.preferences import Preferences
+from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.themes import stylesheet_path
 
 if TYPE_CHECKING:
@@ -220,9 +221,19 @@ class Console(DeskApp, inherit_bindings=False):
 
     # From anywhere to a screen.
 
+    def _run_held(self, work: Awaitable[None]) -> None:
+        """Run `work`, which goes to a screen first. Keys typed from now on wait for what it does there."""
+        hold = self.type_ahead.start_hold(Hold.RESULT)
+
+        async def run() -> None:
+            with hold:
+                await work
+
+        self.run_worker(run(), exit_on_error=False)
+
     def run_key_action(self, key: Key) -> None:
         """Run the action of `key` on the screen it belongs to, switching to that screen if necessary."""
-        self.run_worker(self._run_key_action(key), exit_on_error=False)
+        self._run_held(self._run_key_action(key))
 
     async def _run_key_action(self, key: Key) -> None:
         screen_name = key.context.name.lower()
@@ -255,7 +266,7 @@ class Console(DeskApp, inherit_bindings=False):
 
     def show_draft(self, draft_id: str) -> None:
         """Switch to the review and move the cursor to the draft."""
-        self.run_worker(self._show_draft(draft_id), exit_on_error=False)
+        self._run_held(self._show_draft(draft_id))
 
     async def _show_draft(self, draft_id: str) -> None:
         if screen := await self._go_to("review"):
@@ -270,7 +281,7 @@ class Console(DeskApp, inherit_bindings=False):
 
     def sign_in(self, platform: str, account_id: str = "") -> None:
         """Switch to the setup and open the form to connect an account of `platform`, or the list of platforms."""
-        self.run_worker(self._sign_in(platform, account_id), exit_on_error=False)
+        self._run_held(self._sign_in(platform, account_id))
 
     async def _sign_in(self, platform: str, account_id: str) -> None:
         if screen := await self._go_to("setup"):
@@ -278,7 +289,7 @@ class Console(DeskApp, inherit_bindings=False):
 
     def show_source(self, source_id: str) -> None:
         """Switch to the sources and move the cursor to the source."""
-        self.run_worker(self._show_source(source_id), exit_on_error=False)
+        self._run_held(self._show_source(source_id))
 
     async def _show_source(self, source_id: str) -> None:
         if target := await self._go_to("sources"):
@@ -289,7 +300,7 @@ class Console(DeskApp, inherit_bindings=False):
 
     def show_setup_section(self, section: "Section") -> None:
         """Switch to the setup and open a section."""
-        self.run_worker(self._show_setup_section(section), exit_on_error=False)
+        self._run_held(self._show_setup_section(section))
 
     async def _show_setup_section(self, section: "Section") -> None:
         if screen := await self._go_to("setup"):

@@ -1,5 +1,6 @@
 """Tests for keys pressed during writes: each acts on the newest data and on the screen it was pressed on."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -7,16 +8,19 @@ import pytest
 from console_driver import ConsoleDriver, FakeDesk, make_console, open_console, successful_run, wait_until_idle
 from copydesk.editor import Autosave
 from copydesk.errors import StoreError
+from copydesk.model.draft import Status
 from copydesk.tui.compose.dialog import ComposeDialog
 from copydesk.tui.compose.unsaved import COMPOSE_FOLDER
 from copydesk.tui.dialogs.prompt import PromptDialog
+from copydesk.tui.runtime import desk_tasks
 from copydesk.tui.setup.voice_dialog import VoiceDialog
 from copydesk.tui.sources.form_state import SourceLocation
 from copydesk.tui.sources.messages import LocationTested
 from copydesk.tui.sources.source_dialogs import SourceDialog
 from copydesk.tui.widgets.inputs import SafeTextArea
-from delayed_responses import DelayedResponse, wait_until
+from delayed_responses import DelayedResponse, assert_stays, wait_until
 from desk_fixtures import URL_ONE, URL_TWO, create_source
+from review_driver import open_review
 from setup_driver import add_sample_setup, open_setup
 from sources_driver import open_sources
 
@@ -76,6 +80,42 @@ async def test_action_is_dropped_when_its_screen_is_left(tmp_path: Path) -> None
         held.released.set()
         await ui.wait()
         assert len(ui.app.screen_stack) == 1
+
+
+async def test_key_after_a_draft_was_chosen_acts_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk_tasks, "READ_TIMEOUT", 600)
+    async with open_review(tmp_path) as review:
+        released = asyncio.Event()
+
+        async def read(_: object) -> None:
+            await released.wait()
+
+        first, *_, last = review.screen.queue.window.rows
+        review.app.run_desk_task(read)
+        review.app.show_draft(last.id)
+        review.app.simulate_key("a")
+        await assert_stays(review, lambda: review.current.id == first.id)
+        released.set()
+        await review.wait()
+        assert await review.get_status(first.id) is first.status
+        assert await review.get_status(last.id) is Status.APPROVED
+
+
+@pytest.mark.parametrize("name", ["run", "generate", "post"])
+async def test_chosen_action_does_not_wait_for_background_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(desk_tasks, "READ_TIMEOUT", 600)
+    async with open_review(tmp_path) as review:
+        first, released = review.current, asyncio.Event()
+
+        async def work(_: object) -> None:
+            await released.wait()
+
+        review.app.run_desk_task(work, name=name)
+        review.app.run_key_action(next(key for key in review.app.keys if key.id == "review.approve"))
+        await review.wait_for(lambda: review.current.id != first.id)
+        released.set()
 
 
 async def test_closed_prompt_is_not_autosaved(monkeypatch: pytest.MonkeyPatch) -> None:

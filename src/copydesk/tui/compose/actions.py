@@ -81,7 +81,7 @@ async def _create(app: "DeskApp", desk: "Desk", composed: ComposeState) -> None:
     if created.mode is CreationMode.GENERATE:
         app.notify(labels.drafts_generating(len(created.drafts)))
         # Generating takes long: the dialog closes, and keys are not held.
-        app.run_desk_task(partial(_generate, app, created))
+        app.run_desk_task(partial(_generate, app, created), name="generate")
     else:
         app.run_desk_task(partial(_apply_next_step, app, created.drafts[0].id, composed.then), hold_keys=Hold.RESULT)
 

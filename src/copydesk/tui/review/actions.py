@@ -464,7 +464,7 @@ class ReviewActions:
         self.app.notify_latest(labels.image_removed(name))
 
     def _generate_versions(self, ids: Sequence[str]) -> None:
-        self.app.run_desk_task(lambda desk: self._wait_for_versions(desk, ids), name="regenerate")
+        self.app.run_desk_task(lambda desk: self._wait_for_versions(desk, ids), name="generate")
 
     async def _wait_for_versions(self, desk: "Desk", ids: Sequence[str]) -> None:
         """Generate the new versions and notify when they are available."""

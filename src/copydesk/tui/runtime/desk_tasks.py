@@ -26,6 +26,8 @@ WRITE_PATIENCE = 0.5
 """Seconds that a new list waits for earlier decisions: one is stored by then, a bulk action takes longer."""
 BULK_STOP_DELAY = 2.0
 """Seconds after which, on exit, no further draft of a bulk action is started."""
+BACKGROUND_TASKS = frozenset({"run", "generate", "post"})
+"""The names of tasks that take long, and that no action waits for."""
 DRAFT_DELETED_MESSAGE = labels.DRAFT_DELETED
 MAX_PAINT_WAIT = 0.05
 """Seconds that a write waits at most for the frame that shows what the user did."""
@@ -128,11 +130,8 @@ class DeskTasks:
         return frozenset(self._tasks)
 
     async def wait_for_reads(self) -> None:
-        """Wait until the current reads have finished, at most READ_TIMEOUT seconds.
-
-        A pipeline run is not waited for.
-        """
-        reads = [task for task in self._tasks if task.get_name() != "run"]
+        """Wait until the current reads have finished, at most READ_TIMEOUT seconds."""
+        reads = [task for task in self._tasks if task.get_name() not in BACKGROUND_TASKS]
         if reads:
             await asyncio.wait(reads, timeout=READ_TIMEOUT)
 
