@@ -170,7 +170,7 @@ class Service:
 
     def _run_in_background(self, work: Callable[[], Awaitable[object]]) -> None:
         async def run() -> None:
-            if not await _log_failure(work) and not self.stopping.is_set():
+            if not await _log_failure(work):
                 self.resume()
 
         self._create_task(run())

@@ -27,7 +27,7 @@ class Variant(NamedTuple):
     """The stories of the items that pass the filters."""
     max_drafts: int
     """Drafts a day."""
-    aggregators: Collection[str] = ()
+    aggregators: Collection[str]
     """The source types whose items point to articles elsewhere."""
 
     def stories_at(self, at: datetime, max_age: timedelta) -> list[Candidate]:

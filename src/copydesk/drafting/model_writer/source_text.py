@@ -48,9 +48,6 @@ def _mark_hiding_tags(match: re.Match[str]) -> str:
     """
     text, start = match[0], max(0, match.end() - match.start() - _MAX_TAG_LENGTH)
     end = max((found.start() for found in _HIDING.finditer(text, start)), default=start)
-    # At the end of the text no `>` follows, so that it is no tag.
-    if match.end() == len(match.string):
-        return text
     return text[:start] + text[start:end].replace("<", f"{_HIDING_MARK}<") + text[end:]
 
 
