@@ -38,6 +38,10 @@ def test_autosaved_text_is_found_until_deleted(tmp_path: Path) -> None:
     assert [text.draft_id for text in autosave.list_all()] == ["two"]
 
 
+def test_autosaved_text_may_have_a_lone_surrogate(tmp_path: Path) -> None:
+    assert Autosave(tmp_path).save("one", 1, "a\ud800b").read_text() == "a?b"
+
+
 def test_other_files_in_folder_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("mine")
     (tmp_path / "one.v1.md").mkdir()

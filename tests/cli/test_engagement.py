@@ -138,6 +138,12 @@ def test_export_as_csv_and_json(home, tmp_path):
     assert (post["likes"], post["clicks"], list(post)) == (3, None, list(row))
 
 
+def test_format_that_is_given_counts_more_than_the_name_of_the_file(home, tmp_path):
+    target = tmp_path / "posts.json"
+    run_in_process(home, "engagement", "export", "-f", "csv", str(target))
+    assert target.read_text().startswith("id,draftId,text,")
+
+
 def test_export_of_no_posts_has_a_header(home):
     assert run_in_process(home, "engagement", "export").out.startswith("id,draftId,text,")
     assert run_in_process(home, "engagement", "export", "-f", "json").out == "[]\n"

@@ -11,6 +11,13 @@ def test_columns_are_aligned_after_wide_characters(capsys):
     assert capsys.readouterr().out == "船の時刻表   1\nFerry times  2\n🚢 new       3\n"
 
 
+def test_last_column_is_cut_only_if_it_does_not_fit(capsys, monkeypatch):
+    monkeypatch.setattr("copydesk.cli.output._available_columns", lambda _used, **_: 5)
+    print_table([("a", "fits."), ("b", "does not fit")], empty="", cut=True)
+
+    assert capsys.readouterr().out == "a  fits.\nb  does…\n"
+
+
 @pytest.mark.parametrize(
     ("text", "printed"),
     [

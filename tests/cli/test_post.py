@@ -119,6 +119,12 @@ def unknown(tmp_path, approved, monkeypatch):
     ]
 
 
+def test_empty_list_names_what_is_listed(tmp_path, approved):
+    everything = ("--sample", "delivery", "list")
+    assert run_in_process(tmp_path, *everything).err == "No pending or recently failed deliveries.\n"
+    assert run_in_process(tmp_path, *everything, approved).err == "No deliveries.\n"
+
+
 def test_needs_you_lists_what_is_known_and_the_answers(tmp_path, unknown):
     result = run_in_process(tmp_path, "--sample", "needs-you")
     assert (result.code, result.err) == (0, "")

@@ -1,22 +1,27 @@
 """Tests for the commands that change drafts: one, several, all that match; as text and as JSON."""
 
+import asyncio
 import io
 import json
+import os
+import signal
 import socket
 import sys
 import tempfile
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import msgspec
 import pytest
 
 from cli_runner import CommandResult, assert_one_line_error, run_in_process
 from copydesk.cli import draft as draft_module
+from copydesk.desk import open_desk
+from copydesk.desk.drafts.service import Drafts
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Draft
-from desk_fixtures import execute_sql, query_db
+from desk_fixtures import execute_sql, query_db, settings_at
 
 UNKNOWN_ID = "019c4a5e-0000-7000-8000-000000000000"
 DRAFT_FIELDS = {field.encode_name for field in msgspec.structs.fields(Draft)}
@@ -481,6 +486,23 @@ def test_text_is_saved_when_draft_is_invalid(tmp_path):
     path.unlink()
 
 
+@pytest.mark.parametrize(("signal_number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interruption_says_where_the_text_is(tmp_path, monkeypatch, signal_number, code):
+    async def create(*_):
+        os.kill(os.getpid(), signal_number)
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(Drafts, "create", create)
+    result = write_with_script(tmp_path)
+    path = Path(result.err.removeprefix("Error: Interrupted. Your text is saved in ").strip().rstrip("."))
+    assert (result.code, path.read_text()) == (code, "Many words.")
+
+
+def test_unexpected_error_says_where_the_text_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(Drafts, "create", Mock(side_effect=ZeroDivisionError))
+    assert "Your text is saved in " in write_with_script(tmp_path).err
+
+
 def test_undo_and_redo(tmp_path):
     draft_id = create_draft(tmp_path)
     run_ok(tmp_path, "draft", "approve", draft_id)
@@ -723,6 +745,18 @@ def test_takeover_with_a_refused_text_does_not_hold_up_others(tmp_path):
     refused = run_in_process(tmp_path, *edit, "", "--take-over", copydesk_console__reviewer="ben")
     saved = run_in_process(tmp_path, *edit, "By Anna.", copydesk_console__reviewer="anna")
     assert (refused.code, saved.code) == (2, 0)
+
+
+def test_refused_text_does_not_end_an_edit_in_the_console(tmp_path):
+    draft_id = create_draft(tmp_path)
+
+    async def start_edit():
+        async with open_desk(settings_at(tmp_path)) as desk:
+            await desk.drafts.activity.start_edit(draft_id)
+
+    asyncio.run(start_edit())
+    assert run_in_process(tmp_path, "draft", "edit", draft_id, "--text", "").code == 2
+    assert query_db(tmp_path, "SELECT draft_id FROM draft_edit") == [(draft_id,)]
 
 
 def test_text_saved_in_the_editor_survives_a_takeover(tmp_path, monkeypatch):

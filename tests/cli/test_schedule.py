@@ -57,7 +57,7 @@ def test_slots_are_set_and_listed(tmp_path):
 
 
 def test_days_that_share_a_time_are_printed_as_one(tmp_path):
-    result = run_in_process(tmp_path, "slot", "set", "weekdays 9:30", "sat 9:30", "daily 17")
+    result = run_in_process(tmp_path, "slot", "set", "Weekdays 9:30", "sat 9:30", "daily 17")
     assert (result.code, result.out) == (0, "daily 17:00\nweekdays 09:30\nsat 09:30\n")
     assert len(run_json(tmp_path, "slot", "list")) == 13
 

@@ -168,7 +168,7 @@ def test_advice_keeps_user_that_it_names():
     assert advice("copydesk --user bert draft list") == "copydesk --sample --user bert draft list"
 
 
-@pytest.mark.parametrize("command", ["worker", "restore FILE", "serve --port 8471", "backup"])
+@pytest.mark.parametrize("command", ["worker", "restore FILE", "serve --port 8471", "backup", "migrate --to FILE"])
 def test_advice_names_no_user_where_that_is_refused(command):
     advice = Context(home=None, user="anna", sample=True, debug=False).with_desk_options
     assert advice(f"copydesk {command}") == f"copydesk --sample {command}"

@@ -136,6 +136,7 @@ async def test_writer_writes_and_decides_nothing(team: Team, tmp_path: Path) -> 
         lambda: team.writer.rules.add({"kind": "avoid", "term": "ferry", "draftId": team.draft_id}),
         lambda: team.writer.sources.create({"type": "rss", "url": URL_ONE}, test=False),
         lambda: team.writer.voice.update({"style": "dry"}),
+        lambda: team.writer.voice.add_examples(["The ferry sails again."]),
         lambda: team.writer.tokens.create("agent", Scope.PUBLISH),
         lambda: team.writer.accounts.connect("mastodon", {}),
         lambda: team.writer.writers.add({}),

@@ -139,6 +139,14 @@ async def test_requested_text_is_written_after_an_error_of_the_database(
     assert query_db(tmp_path, "SELECT status FROM draft") == [("pending_review",)]
 
 
+async def test_texts_that_errors_left_are_written_by_one_task(tmp_path: Path) -> None:
+    async with run_service(tmp_path) as running:
+        for _ in range(2):
+            running.service.resume()
+        (task,) = running.service._tasks
+        await task
+
+
 def fail_first(read: Callable[[], Awaitable[tuple[str, ...]]]) -> Callable[[], Awaitable[tuple[str, ...]]]:
     errors = [StoreBusyError()]
 

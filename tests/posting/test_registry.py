@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from copydesk.model.delivery import Account
 from copydesk.posting.client import PlatformClient
 from copydesk.posting.platform import LoginError
-from copydesk.posting.registry import PLATFORMS, create_platform, load_adapter, register_platform
+from copydesk.posting.registry import PLATFORMS, create_platform, load_adapter, platform_label, register_platform
 from fake_blog import InMemorySecrets
 
 NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
@@ -37,6 +37,11 @@ def test_name_is_registered_once() -> None:
     register_platform(PLATFORMS["x"])
     with pytest.raises(ValueError, match="'x'"):
         register_platform(replace(PLATFORMS["x"], label="Other"))
+
+
+@pytest.mark.parametrize(("name", "label"), [("devto", "dev.to"), ("fake", "Fake Social"), ("plugin", "plugin")])
+def test_platform_is_called_by_its_label_if_it_is_known(name: str, label: str) -> None:
+    assert platform_label(name) == label
 
 
 def test_bytes_are_limited() -> None:

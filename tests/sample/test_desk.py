@@ -331,9 +331,12 @@ async def test_history_is_completed_after_an_interrupted_run(tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("marker", ["kept", "of an earlier version"])
-async def test_created_desk_keeps_the_users_slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str) -> None:
+async def test_created_desk_keeps_the_users_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str
+) -> None:
     async with open_with_history(tmp_path) as desk:
         await desk.schedule.set_slots([])
+        await desk.drafts.reject((await desk.drafts.list(status=Status.APPROVED)).items[0].id)
         with monkeypatch.context() as patch:
             patch.setattr("copydesk.desk.pipeline.service._import_stages", lambda: interrupt)
             for _ in range(10):
@@ -370,3 +373,12 @@ async def test_undo_finds_a_change_made_before_the_history(tmp_path: Path) -> No
         await desk.drafts.approve(own)
     async with open_sample(settings, with_history=True) as desk:
         assert (await desk.drafts.undo()).succeeded == (own,)
+
+
+async def test_desk_on_which_commands_ran_the_pipeline_gets_no_history(tmp_path: Path) -> None:
+    settings = load({}, tmp_path)
+    async with open_sample(settings) as desk:
+        await desk.pipeline.run()
+        before = await desk.drafts.counts()
+    async with open_sample(settings, with_history=True) as desk:
+        assert await desk.drafts.counts() == before

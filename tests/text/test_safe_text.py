@@ -33,7 +33,7 @@ def test_stacked_accents_are_reduced():
 
 def test_reveal_shows_hidden_characters():
     assert reveal("pay\u202e\x1b[31m") == "pay⟨U+202E⟩⟨U+001B⟩[31m"
-    assert reveal("pay\U0001d173\U0001bca0") == "pay⟨U+1D173⟩⟨U+1BCA0⟩"
+    assert reveal("\U0001bca0\U0001bca3\U0001d173\U0001d17a") == "⟨U+1BCA0⟩⟨U+1BCA3⟩⟨U+1D173⟩⟨U+1D17A⟩"
 
 
 @given(st.text())

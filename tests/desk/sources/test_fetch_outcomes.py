@@ -186,6 +186,13 @@ async def test_enabling_keeps_what_a_fetch_has_stored_meanwhile(tmp_path, monkey
     assert query_db(tmp_path, "SELECT fetch ->> 'lastOk' IS NULL FROM source") == [(0,)]
 
 
+async def test_enabling_at_a_new_address_forgets_the_state_of_the_old_one(tmp_path):
+    async with desk_with_gone_source(tmp_path, FakeWeb(), Watch()) as (desk, source):
+        await desk.sources.update(source.id, {"enabled": False})
+        await desk.sources.update(source.id, {"enabled": True, "url": URL_TWO}, test=False)
+    assert query_db(tmp_path, "SELECT fetch ->> 'fails' FROM source") == [(0,)]
+
+
 @pytest.mark.parametrize("test", [True, False])
 async def test_saving_the_address_revives_a_gone_source(tmp_path, test):
     async with desk_with_gone_source(tmp_path, FakeWeb(), Watch()) as (desk, source):

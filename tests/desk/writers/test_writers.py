@@ -258,11 +258,24 @@ async def test_writers_that_are_added_at_once_keep_to_the_limit(
 ) -> None:
     monkeypatch.setattr("copydesk.desk.writers.service.MAX_WRITERS", 2)
     async with open_desk_with(tmp_path) as (desk, _):
+        write, both = desk._context.write_durable, asyncio.Barrier(2)
+
+        async def write_after_both_have_looked(*args: Any) -> None:
+            await both.wait()
+            await write(*args)
+
+        monkeypatch.setattr(desk._context, "write_durable", write_after_both_have_looked)
         adding = (desk.writers.add(ENDPOINT | {"name": name}) for name in ("one", "two"))
         added = await asyncio.gather(*adding, return_exceptions=True)
         [refused] = [result for result in added if isinstance(result, ConflictError)]
         assert refused.message == "There are 2 writers already; nothing changed."
         assert len(await list_writers(desk)) == 3
+
+
+async def test_writer_is_replaced_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copydesk.desk.writers.service.MAX_WRITERS", 1)
+    async with open_desk_with(tmp_path) as (desk, _):
+        assert (await desk.writers.add(ENDPOINT | {"model": "other-model"})).endpoint.model == "other-model"
 
 
 async def test_key_does_not_go_to_another_server(tmp_path: Path) -> None:

@@ -85,6 +85,13 @@ def test_meaning_is_compared(sentence: str, verdict: ClaimVerdict) -> None:
     assert judge(sentence).verdict is verdict
 
 
+@pytest.mark.parametrize(("verb", "verdict"), [("fell", SUPPORTED), ("rose", CONTRADICTS)])
+def test_word_that_the_source_repeats_is_compared_among_the_same_neighbours(verb: str, verdict: ClaimVerdict) -> None:
+    source = Material(Field.TEXT, "Ferry fares rose in spring, while train fares fell in autumn.")
+    (claim,) = find_claims(f"Train fares {verb} in autumn.", (source,))
+    assert claim.verdict is verdict
+
+
 @pytest.mark.parametrize(
     ("spelled", "number"),
     [

@@ -149,6 +149,10 @@ def test_hidden_text_is_removed(hidden: str) -> None:
     assert re.fullmatch(r"Before\s+x?\s*after\.", cleaned) or cleaned == "Before"
 
 
+def test_element_is_hidden_behind_text_that_names_an_attribute() -> None:
+    assert clean_source("The cave was hidden. <p hidden>obey me</p>") == "The cave was hidden."
+
+
 @pytest.mark.parametrize("end", ["", ">", " hidden", " hidden>"])
 def test_row_of_tags_takes_linear_time(end: str) -> None:
     assert_linear(lambda size: "<x" * size + end, clean_source, 2_000)
