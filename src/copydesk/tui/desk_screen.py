@@ -64,6 +64,8 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         self.is_loaded = False
         """True once data from the desk is displayed; until then an error takes its place."""
         self._retry_timer: Timer | None = None
+        self._watching = False
+        """True while a panel shows the run."""
         # Textual sets them after the first paint, and would then style, lay out and paint the screen a second time.
         self.add_class(*self._breakpoint_classes(), update=False)
 
@@ -161,6 +163,8 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     def on_screen_resume(self) -> None:
         """Load what changed while another screen was shown."""
         self._refresh_if_changed()
+        if self.app.run_view is not None:
+            self.query_one(TopLine).show_run(self.app.run_view)
         self._refresh_ages()
         self.call_after_refresh(self.app.remove_stale_toasts)
 
@@ -182,8 +186,10 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         self._refresh_if_changed()
 
     def on_run_changed(self, message: RunChanged) -> None:
-        """Show the progress of the run in the header."""
+        """Show the progress of the run in the header; notify of the outcome if nobody is watching."""
         self.query_one(TopLine).show_run(message.view)
+        if message.view.finished_run is not None and not self._watching:
+            self.app.notify_run_finished(message.view.finished_run)
 
     @on(WorkStatusChanged)
     def _show_work(self, message: WorkStatusChanged) -> None:
@@ -250,7 +256,6 @@ class RunScreen(DeskScreen, inherit_bindings=False):
     def __init__(self) -> None:
         super().__init__()
         self._run_panel: RunPanel | None = None
-        self._watching = False
 
     def action_run_pipeline(self) -> None:
         """Start the pipeline, or show the progress of the run in progress again."""
@@ -273,18 +278,13 @@ class RunScreen(DeskScreen, inherit_bindings=False):
         return True
 
     def on_run_changed(self, message: RunChanged) -> None:
-        """Show the progress; notify of the outcome if nobody is watching."""
+        """Show the progress."""
         self._show_run(message.view)
-        if message.view.finished_run is not None and not self._watching:
-            self.app.notify_run_finished(message.view.finished_run)
 
     def on_screen_resume(self) -> None:
         """Show the progress made while another screen was shown."""
-        view = self.app.run_view
-        if view is not None:
-            self.query_one(TopLine).show_run(view)
-            if self._watching:
-                self._show_run(view)
+        if self._watching and (view := self.app.run_view) is not None:
+            self._show_run(view)
 
     def _show_run(self, view: "RunView") -> None:
         # The panel was never opened: do not import it for a run that nobody watches.

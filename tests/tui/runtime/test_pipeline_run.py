@@ -1,9 +1,20 @@
 """Tests for running the pipeline from the console."""
 
+from pathlib import Path
+
 from console_driver import FakeDesk, make_draft, make_item, make_run, open_console, partial_progress, successful_run
 from copydesk.model.run import Progress, RunStatus, Stage
-from copydesk.tui.runtime.pipeline_run import RunView, format_failures, format_progress, format_summary, progress_ratio
+from copydesk.tui.messages import RunChanged
+from copydesk.tui.runtime.pipeline_run import (
+    PipelineRun,
+    RunView,
+    format_failures,
+    format_progress,
+    format_summary,
+    progress_ratio,
+)
 from copydesk.tui.widgets.run_panel import RunPanel
+from review_driver import ReviewDriver, open_review
 
 
 async def test_p_starts_run_with_bar_per_stage() -> None:
@@ -65,6 +76,36 @@ async def test_hidden_run_reports_in_toast() -> None:
             "7 new drafts from 54 items in 2.1 s",
             "1 of 10 sources failed. 3 Sources shows why.",
         ]
+
+
+def start_on_schedule(ui: ReviewDriver) -> PipelineRun:
+    """Let a run make progress while the schedule is shown."""
+    run = ui.app._last_run = PipelineRun(lambda view: ui.app._post_to_screen(RunChanged(view)))
+    run._set_view(RunView(run_id="1"))
+    for progress in partial_progress():
+        run._on_progress(progress)
+    return run
+
+
+async def test_run_that_ends_on_another_screen_reports_in_toast(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("2")
+        run = start_on_schedule(review)
+        await review.wait()
+        assert "rank 14/41" in review.lines[0]
+        run._set_view(RunView(run_id="1", finished_run=successful_run()))
+        await review.wait()
+        assert review.toasts[0].startswith("7 new drafts")
+
+
+async def test_progress_of_run_that_ended_meanwhile_is_removed(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("2")
+        run = start_on_schedule(review)
+        await review.press("1")
+        run._set_view(RunView(run_id="1", finished_run=successful_run()))
+        await review.press("2")
+        assert "rank" not in review.lines[0]
 
 
 async def test_new_drafts_wait_for_refresh() -> None:
