@@ -179,7 +179,8 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         self._refresh_if_changed()
 
     def on_desk_closed(self, message: DeskClosed) -> None:
-        """Show why the desk could not be opened."""
+        """Show why the desk could not be opened, or was closed; once it is open again, the data is loaded anew."""
+        self._loaded_version = -1
         self.show_error(message.error)
 
     def on_desk_changed(self, _: DeskChanged) -> None:

@@ -26,7 +26,7 @@ class FirstPageLoaded(Message, bubble=False):
 
 
 class DeskClosed(Message, bubble=False):
-    """The desk could not be opened, because of `error`."""
+    """The desk could not be opened, or was closed, because of `error`."""
 
     def __init__(self, error: CopydeskError) -> None:
         super().__init__()

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,6 +115,28 @@ async def test_refresh_retries_opening() -> None:
         desk.open_error = None
         await ui.press("full_stop")
         assert "Queue · 3" in ui.text
+
+
+async def test_refresh_loads_again_after_the_desk_was_lost() -> None:
+    app, lost = make_console(FakeDesk(3)), asyncio.Event()
+    run_jobs = app._run_jobs
+
+    async def lose_desk(desk: Any) -> None:
+        app._run_jobs = run_jobs  # type: ignore[method-assign]
+        await lost.wait()
+        raise StoreBusyError("The database is busy.")
+
+    app._run_jobs = lose_desk  # type: ignore[method-assign]
+    async with app.run_test(size=(120, 32)) as pilot:
+        await wait_until_idle(pilot)
+        assert "Queue · 3" in screen_text(app)
+        lost.set()
+        await wait_until_idle(pilot)
+        assert "The database is busy." in screen_text(app)
+        await pilot.press("full_stop")
+        await wait_until_idle(pilot)
+        assert "Queue · 3" in screen_text(app)
+        assert "Loading…" not in screen_text(app)
 
 
 async def test_unexpected_open_error_is_displayed() -> None:
