@@ -178,6 +178,15 @@ async def test_unready_container_is_retried_later():
     assert await setup.threads.find_post(ME, intent, completed, NOW) is None
 
 
+async def test_post_is_found_if_our_clock_was_ahead():
+    setup = ThreadsSetup()
+    intent = setup.intent("One.")
+    completed = await setup.send_steps(intent, 1)
+    result = await setup.threads.send(ME, intent, completed)
+    setup.server.containers["1000"]["status"] = "EXPIRED"
+    assert (await setup.threads.find_post(ME, intent, completed, NOW + timedelta(hours=14))).ids == result.ids
+
+
 async def test_post_is_searched_on_all_pages_since_request():
     setup = ThreadsSetup()
     setup.server.page_size = 1
@@ -187,7 +196,7 @@ async def test_post_is_searched_on_all_pages_since_request():
     await setup.send_steps(setup.intent("Two."), 2)
     assert (await setup.threads.find_post(ME, intent, completed, NOW)).ids == first.ids
     setup.server.containers["1000"]["status"] = "EXPIRED"
-    assert await setup.threads.find_post(ME, intent, completed, NOW + timedelta(minutes=3)) is None
+    assert await setup.threads.find_post(ME, intent, completed, NOW + timedelta(hours=16)) is None
 
 
 @pytest.mark.parametrize("body", [{}, {"status": "SOMETHING"}, {"status": 1}])

@@ -18,7 +18,6 @@ from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response, as_repeatable, error_for_read, error_for_write
 from copydesk.posting.oauth import AuthorizedClient
 from copydesk.posting.platform import (
-    CLOCK_TOLERANCE,
     Account,
     ConnectResult,
     CredentialStore,
@@ -55,6 +54,8 @@ WEB = "https://www.linkedin.com"
 SCOPES = "openid profile w_member_social"
 SETTLE_TIME = timedelta(seconds=90)
 """Wait this long after a lost request before probing: it may still arrive."""
+CLOCK_TOLERANCE = timedelta(minutes=2)
+"""Difference allowed between the clock of LinkedIn and ours."""
 PROBE_WINDOW = timedelta(hours=1)
 """Probe within this time after the first request; LinkedIn does not document how long it recognizes a text."""
 

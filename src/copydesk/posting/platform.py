@@ -24,7 +24,7 @@ from copydesk.model.platform import CredentialField, Limits, PlatformInfo
 from copydesk.model.serialization import Struct
 
 __all__ = [
-    "CLOCK_TOLERANCE",
+    "CLOCK_ERROR",
     "Account",
     "BrowserPlatform",
     "ConnectResult",
@@ -53,8 +53,11 @@ __all__ = [
 RECONNECT_HINT = "Connect the account again."
 """Default hint of a `LoginError`; the desk turns it into the command to run."""
 
-CLOCK_TOLERANCE = timedelta(minutes=2)
-"""Difference allowed between the clock of a platform and ours, when posts are searched by their time."""
+CLOCK_ERROR = timedelta(hours=15)
+"""How far ahead our clock may be when posts are searched by their time: more than by any wrong time zone.
+
+With less a post could be missed, and sent again. A post that another draft made in these hours is told apart by its id.
+"""
 
 _TID_ALPHABET = "234567abcdefghijklmnopqrstuvwxyz"
 _KEY_NAMESPACE = UUID("6f1d0f0a-6a53-5f1e-9d0b-4a5e0c1f7b21")

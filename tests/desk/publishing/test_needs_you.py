@@ -124,7 +124,7 @@ async def test_list_that_fails_once_is_looked_up_again(tmp_path: Path) -> None:
         report = await lost.post(desk)
         lost.blog.has_list = True
         lost.blog.add_post({"name": ["Old"], "content": ["x"], "mp-slug": ["old"]})
-        lost.blog.posts[0]["properties"]["published"] = [(NOW - MINUTE * 60).isoformat()]
+        lost.blog.posts[0]["properties"]["published"] = [(NOW - timedelta(days=1)).isoformat()]
         for _ in range(4):
             lost.clock.now += SETTLE_TIME
             await desk.posting.send_due()

@@ -149,6 +149,14 @@ async def test_metrics_are_read_where_available():
     assert await setup.platform.metrics(ME, ["1"]) == {"1": PostMetrics(likes=5, replies=0, impressions=80)}
 
 
+async def test_article_is_found_if_our_clock_was_ahead():
+    setup = DevToSetup()
+    draft = await setup.platform.send(ME, setup.intent, ())
+    await setup.platform.send(ME, setup.intent, (draft,))
+    found = await setup.platform.find_post(ME, setup.intent, (draft,), NOW + 14 * 3600 * SECOND)
+    assert found.ids == draft.ids
+
+
 async def test_deleted_article_is_unpublished():
     setup = DevToSetup()
     result = await setup.post()

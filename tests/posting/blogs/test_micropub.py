@@ -231,6 +231,14 @@ def test_arbitrary_page_raises_nothing(link, page):
     find_endpoint(Response(status=200, headers={"link": link}, body=page.encode()), "https://me.example/")
 
 
+async def test_article_is_found_without_slug_if_our_clock_was_ahead():
+    setup = MicropubSetup()
+    setup.blog.honors_slugs = False
+    result = await setup.platform.send(ME, setup.intent, ())
+    found = await setup.platform.find_post(ME, setup.intent, (), NOW + timedelta(hours=14))
+    assert found.ids == result.ids
+
+
 async def test_deleted_article_is_detected_by_status():
     setup = MicropubSetup()
     result = await setup.platform.send(ME, setup.intent, ())

@@ -29,7 +29,7 @@ TEXTS = [
     "Hello @someone@elsewhere.example and\n@Me, #hashtag #Ünïcode 👨‍👩‍👧",
     "cafe\u0301",
 ]
-MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(params=SERVERS, ids=lambda kind: f"{kind.name} {kind.version}")
@@ -59,12 +59,12 @@ async def test_other_posts_are_not_matched(setup):
     setup.server.add_status("Nearly the same")
     setup.server.add_status("The same", account="2000")
     setup.server.add_status("The same", reblog_of="000900")
-    setup.server.add_status("The same", at=NOW - 3 * MINUTE)
+    setup.server.add_status("The same", at=NOW - 16 * HOUR)
     assert await find(setup, "The same") is None
 
 
-async def test_slightly_slow_server_clock_is_tolerated(setup):
-    status = setup.server.add_status("The same", at=NOW - 1.9 * MINUTE)
+async def test_post_is_found_if_our_clock_was_ahead(setup):
+    status = setup.server.add_status("The same", at=NOW - 14 * HOUR)
     found = await find(setup, "The same")
     assert found is not None
     assert found.ids == (status.id,)
@@ -83,7 +83,7 @@ async def test_reply_must_answer_same_parent(setup):
 
 
 async def test_pages_are_searched_back_to_first_request(setup):
-    setup.server.add_status("Too early", at=NOW - 3 * MINUTE)
+    setup.server.add_status("Too early", at=NOW - 16 * HOUR)
     status = setup.server.add_status("The same")
     for number in range(2 * PAGE_SIZE + 5):
         setup.server.add_status(f"Later {number}")

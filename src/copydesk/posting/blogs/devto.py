@@ -15,7 +15,7 @@ from copydesk.model.platform import PlatformInfo
 from copydesk.posting.blogs.articles import Article, DraftThenPublish, is_same_title
 from copydesk.posting.client import shorten
 from copydesk.posting.platform import (
-    CLOCK_TOLERANCE,
+    CLOCK_ERROR,
     Account,
     ConnectResult,
     DeliveryStep,
@@ -56,7 +56,7 @@ class _Article(msgspec.Struct, frozen=True):
 
     def is_older_than(self, since: datetime) -> bool:
         """Return True if it was published before `since`; so was every article listed after it."""
-        return self.published and self.published_at is not None and self.published_at < since - CLOCK_TOLERANCE
+        return self.published and self.published_at is not None and self.published_at < since - CLOCK_ERROR
 
 
 class _SavedArticle(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from copydesk.network.response import location
 from copydesk.posting.blogs import articles
 from copydesk.posting.client import PlatformClient, Response, as_repeatable, encode_form_with_image, image_file_name
 from copydesk.posting.platform import (
-    CLOCK_TOLERANCE,
+    CLOCK_ERROR,
     Account,
     ConnectResult,
     CredentialStore,
@@ -98,7 +98,7 @@ def is_own_post(item: ListedPost, step: DeliveryStep, since: datetime) -> bool:
     key = step.keys[0].rpartition("-")[2]
     if key in item.url or key in item.slug:
         return True
-    if item.published is None or item.published < since - CLOCK_TOLERANCE:
+    if item.published is None or item.published < since - CLOCK_ERROR:
         return False
     properties = step.body["properties"]
     assert isinstance(properties, dict)
@@ -112,7 +112,7 @@ def reaches_back(items: Sequence[ListedPost], since: datetime) -> bool:
     """Return True if the posts, which must be sorted newest first, include one older than `since`."""
     times = [item.published for item in items if item.published is not None]
     # In any other order a page says nothing about the next one.
-    return bool(times) and times == sorted(times, reverse=True) and times[-1] < since - CLOCK_TOLERANCE
+    return bool(times) and times == sorted(times, reverse=True) and times[-1] < since - CLOCK_ERROR
 
 
 def find_endpoint(response: Response, page: str) -> str | None:

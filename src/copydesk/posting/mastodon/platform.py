@@ -31,7 +31,7 @@ from copydesk.posting.mastodon.server import (
     step_result,
 )
 from copydesk.posting.platform import (
-    CLOCK_TOLERANCE,
+    CLOCK_ERROR,
     RECONNECT_HINT,
     Account,
     ConnectResult,
@@ -306,7 +306,7 @@ class Mastodon:
         """Return the status with the same text and parent; servers do not tell which key a status was created with."""
         text = str(intent.steps[len(completed)].body["status"])
         parent = _parent_id(completed) if completed else None
-        status = await find_status(await self._open_server(account), account.id, text, parent, since - CLOCK_TOLERANCE)
+        status = await find_status(await self._open_server(account), account.id, text, parent, since - CLOCK_ERROR)
         return step_result(status, Evidence.READ_BACK) if status else None
 
     async def delete(self, account: Account, result: StepResult) -> None:

@@ -14,7 +14,7 @@ from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response, as_repeatable
 from copydesk.posting.oauth import AuthorizedClient, TokenResponse
 from copydesk.posting.platform import (
-    CLOCK_TOLERANCE,
+    CLOCK_ERROR,
     Account,
     ConnectResult,
     CredentialStore,
@@ -274,7 +274,7 @@ class Threads:
     async def _find_post(self, account: Account, text: str, parent: str, since: datetime) -> ThreadsPost | None:
         """Return the account's oldest post with this text and parent that is not older than `since`."""
         params = {"fields": "id,text,timestamp,permalink" + (",replied_to" if parent else ""), "limit": "100"}
-        not_before = since - CLOCK_TOLERANCE
+        not_before = since - CLOCK_ERROR
         posts: list[ThreadsPost] = []
         for _ in range(MAX_PAGES):
             response = await self._get(account, "me/replies" if parent else "me/threads", params)

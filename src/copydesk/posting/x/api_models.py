@@ -10,7 +10,7 @@ import msgspec
 
 from copydesk.posting.client import Response, as_sentence, error_for_read, error_for_write
 from copydesk.posting.platform import (
-    CLOCK_TOLERANCE,
+    CLOCK_ERROR,
     NotSentError,
     PostingError,
     PostMetrics,
@@ -165,7 +165,7 @@ def find_match(posts: Sequence[XPost], text: str, parent: str | None, since: dat
         for post in posts
         if post.is_original
         and post.parent_id == parent
-        and post.created_at >= since - CLOCK_TOLERANCE
+        and post.created_at >= since - CLOCK_ERROR
         and has_text(post, text)
     ]
     return min(matches, key=lambda post: (post.created_at, int(post.id)), default=None)

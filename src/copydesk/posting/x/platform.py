@@ -20,7 +20,7 @@ from copydesk.posting import oauth
 from copydesk.posting.client import PlatformClient, Response, as_repeatable, error_for_read, error_for_write
 from copydesk.posting.oauth import AuthorizedClient, TokenResponse
 from copydesk.posting.platform import (
-    CLOCK_TOLERANCE,
+    CLOCK_ERROR,
     RECONNECT_HINT,
     Account,
     ConnectResult,
@@ -257,7 +257,7 @@ class X:
         params = {
             "max_results": "100",
             # X accepts UTC times with whole seconds only.
-            "start_time": (since - CLOCK_TOLERANCE).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "start_time": (since - CLOCK_ERROR).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "tweet.fields": "created_at,entities,referenced_tweets,conversation_id",
         }
         posts: list[XPost] = []
