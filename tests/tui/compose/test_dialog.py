@@ -236,6 +236,16 @@ async def test_unsaved_text_is_restored_after_crash(tmp_path: Path) -> None:
     assert Autosave(tmp_path / COMPOSE_FOLDER).list_all() == []
 
 
+async def test_typing_goes_on_in_the_restored_prompt(tmp_path: Path) -> None:
+    async with open_setup_desk(tmp_path) as desk:
+        typed = ComposeState(way=dialog.GENERATED, url="https://ferry.example/")
+        composed_texts(desk).save(NEW_DRAFT_NAME, 0, dump_state(typed))
+    async with open_setup(tmp_path) as ui:
+        await open_form(ui)
+        await type_text(ui, "new")
+        assert "https://ferry.example/new" in ui.text
+
+
 async def test_refusal_names_fields_as_the_form_does(tmp_path: Path) -> None:
     async with open_setup(tmp_path) as ui:
         await open_form(ui)

@@ -15,15 +15,23 @@ from copydesk.drafting.offline_writer import FeedbackRequest
 from copydesk.editor import Autosave
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
-from copydesk.model.transitions import EventKind, InterruptedBulk
+from copydesk.model.transitions import EventKind, InterruptedBulk, UndoResult
 from copydesk.tui import labels
 from copydesk.tui.palette import list_commands
 from copydesk.tui.review import action_runner
-from copydesk.tui.review.action_runner import MAX_LOGGED, Outcome, describe_bulk, format_failures, list_unchanged
+from copydesk.tui.review.action_runner import (
+    MAX_LOGGED,
+    Outcome,
+    describe_bulk,
+    describe_interrupted_undo,
+    describe_restored,
+    format_failures,
+    list_unchanged,
+)
 from copydesk.tui.review.actions import PromptAutosave
 from copydesk.tui.widgets.key_hints import KeyLine
 from copydesk.tui.widgets.top_line import TopLine
-from desk_fixtures import NOW, open_desk_at
+from desk_fixtures import NOW, execute_sql, open_desk_at
 from review_driver import TEXTS, ReviewDriver, open_review, select_ids
 
 
@@ -326,6 +334,13 @@ async def test_bulk_time_of_scheduled_drafts_says_rescheduled(tmp_path: Path) ->
         assert review.toasts[-1].startswith("2 rescheduled for ")
 
 
+async def test_bulk_without_a_time_says_nothing_of_rescheduling(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        review.select(*(row.id for row in review.screen.queue.rows[:2]))
+        await review.press("a", "S", *"in 2 hours", "enter", "T")
+        assert review.toasts[-1] == "2 unscheduled · u undo"
+
+
 async def test_draft_that_refuses_is_not_asked_about(tmp_path: Path) -> None:
     async with open_review(tmp_path) as review:
         await review.press("a", "k", "R")
@@ -548,6 +563,17 @@ def test_error_of_the_database_is_said_once() -> None:
     assert describe_bulk(outcome) == f"1 approved, 3 failed: 2× {full} 1× No. · Ctrl+L lists them · u undo"
 
 
+def test_one_restored_draft_of_several_is_counted() -> None:
+    outcome = Outcome(labels.RESTORE, ("a",), {}, names={"a": "“A”"}, skipped={"b": labels.IS_NOT_ARCHIVED})
+    assert describe_restored(outcome) == "1 restored, 1 skipped: 1 not archived · u undo"
+
+
+@pytest.mark.parametrize(("undo", "word"), [(True, "archived"), (False, "restored")])
+def test_interrupted_restoring_says_what_was_done(*, undo: bool, word: str) -> None:
+    interrupted = UndoResult(labels.RESTORE, None, ("a", "b"), (), 3)
+    assert describe_interrupted_undo(interrupted, undo=undo) == f"2 {word}, 3 not processed."
+
+
 def test_log_lists_failures_before_skipped_drafts() -> None:
     """The list is cut, and names are loaded in the same order."""
     skipped = {f"s{number}": "already approved" for number in range(MAX_LOGGED)}
@@ -620,6 +646,27 @@ async def test_undo_takes_back_restoring(tmp_path: Path) -> None:
         await review.press("u", "u", "u")
         assert not await is_archived(first)
         assert not await is_archived(other)
+
+
+async def test_undo_of_restoring_is_refused_while_the_draft_is_sent(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("x", "left_square_bracket", "Z")
+        execute_sql(tmp_path, "UPDATE draft SET status = 'posting'")
+        await review.press("u")
+        assert review.toasts[-1].startswith("Cannot archive a draft with the status “posting”.")
+        assert review.toasts[-1].endswith("u undoes the change before it.")
+
+
+async def test_restoring_that_restores_nothing_is_no_step_to_undo(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("a", "asterisk", "Z", "u")
+        assert review.toasts[-1].startswith("Undid approval of ")
+
+
+async def test_drafts_that_are_not_restored_are_listed_in_the_log(tmp_path: Path) -> None:
+    async with open_review(tmp_path) as review:
+        await review.press("asterisk", "Z")
+        assert sum(entry.text.count(labels.IS_NOT_ARCHIVED) for entry in review.app.read_log()[1:]) == 5
 
 
 async def test_restoring_skips_drafts_that_are_not_archived(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_key_aliases_conflict() -> None:
     assert "console.help" in refusal_message(review__approve="question_mark")
 
 
-@pytest.mark.parametrize("written", ["@", "at"])
+@pytest.mark.parametrize("written", ["@", "at", "Ctrl+R"])
 def test_conflict_names_key_as_written(written: str) -> None:
     assert f" {written} is both review." in refusal_message(review__approve=f"f2, {written}")
 

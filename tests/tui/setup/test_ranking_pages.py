@@ -40,6 +40,7 @@ def test_preview_has_whole_titles_and_counts_the_stories_that_are_not_listed() -
         rank_now=None,
         reason="excluded by a word",
     )
-    preview = RankingPreview(30, 90, 20, 20, (story,), 25, (), 0, 20, NO_HITS, NO_HITS, NO_HITS)
+    preview = RankingPreview(30, 90, 20, 20, (story,), 25, (story,), 3, 20, NO_HITS, NO_HITS, NO_HITS)
     text = " ".join(" ".join(line.plain for line in lay_out_blocks(ranking_preview_page(preview), 76)).split())
     assert f"10 Feb rank none → 3 {TITLE} · so far: excluded by a word And 24 more." in text
+    assert text.endswith(" And 2 more.")
