@@ -374,6 +374,9 @@ async def test_text_typed_for_a_failed_action_is_offered_again(tmp_path: Path, m
         assert "Your text is kept: r offers it again." in review.toasts
         await review.press("r")
         assert "1 Old news" in review.text
+        # Also after a look at the draft.
+        await review.press("escape", "r")
+        assert "1 Old news" in review.text
 
 
 async def test_keys_that_do_nothing_are_dimmed(tmp_path: Path) -> None:

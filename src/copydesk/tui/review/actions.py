@@ -87,9 +87,12 @@ class PromptAutosave:
 
         return save
 
+    def withdraw(self, name: str) -> None:
+        """Offer the prompt's earlier text no more: an answer has succeeded."""
+        self._lines.pop(name, None)
+
     async def delete(self, name: str) -> None:
         """Delete the prompt's autosaved line: it was answered or cancelled."""
-        self._lines.pop(name, None)
         async with self._write_lock:
             if self._autosave is not None:
                 await asyncio.to_thread(self._autosave.delete, name)
@@ -415,6 +418,7 @@ class ReviewActions:
             feedback = text.strip()
 
             def on_success(ids: Sequence[str]) -> None:
+                self.prompt_autosave.withdraw(action)
                 self._forget_answer(action)
                 if then is not None:
                     then(ids)
