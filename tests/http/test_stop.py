@@ -139,6 +139,23 @@ async def test_requested_text_is_written_after_an_error_of_the_database(
     assert query_db(tmp_path, "SELECT status FROM draft") == [("pending_review",)]
 
 
+async def test_work_that_fails_while_it_is_stopped_is_not_repeated(tmp_path: Path) -> None:
+    started = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            started.set()
+            await asyncio.Event().wait()
+        finally:
+            raise StoreBusyError
+
+    async with run_service(tmp_path) as running:
+        running.service._run_in_background(work)
+        await started.wait()
+        await running.service.close()
+        assert not running.service._tasks
+
+
 async def test_texts_that_errors_left_are_written_by_one_task(tmp_path: Path) -> None:
     async with run_service(tmp_path) as running:
         for _ in range(2):

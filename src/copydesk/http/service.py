@@ -170,7 +170,8 @@ class Service:
 
     def _run_in_background(self, work: Callable[[], Awaitable[object]]) -> None:
         async def run() -> None:
-            if not await _log_failure(work):
+            # Cancelled by a stop, work may fail because its end cannot be stored: a task that starts now would be left.
+            if not await _log_failure(work) and not self.stopping.is_set():
                 self.resume()
 
         self._create_task(run())
