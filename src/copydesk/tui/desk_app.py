@@ -395,7 +395,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
             self._gc_tuning.record_key()
         if isinstance(event, KeyPress | Paste) and not event.is_forwarded:
             event = as_input(event)
-            if self.type_ahead.intercept(event):
+            # Without a screen the console exits, and Textual would fail on the key.
+            if not self.screen_stack or self.type_ahead.intercept(event):
                 return
         await super().on_event(event)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from textual._xterm_parser import XTermParser
-from textual.events import Paste
+from textual.events import Key, Paste
 
-from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idle
+from console_driver import ConsoleDriver, FakeDesk, make_console, open_console, wait_until_idle
 from copydesk.model.draft import Status
 from copydesk.tui.keymap import textual_key_name
 from copydesk.tui.runtime import key_buffer
@@ -261,3 +261,14 @@ async def test_submit_and_wait_waits_for_later_request() -> None:
     await second
     assert results == [1, 2]
     await first
+
+
+async def test_key_typed_while_the_console_exits_is_dropped() -> None:
+    async with open_console(FakeDesk(1)) as ui:
+        stack = ui.app._screen_stack
+        screens = [*stack]
+        stack.clear()
+        try:
+            await ui.app.on_event(Key("j", "j"))
+        finally:
+            stack.extend(screens)
