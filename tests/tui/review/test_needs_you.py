@@ -323,7 +323,7 @@ async def test_missing_account_says_what_waits_and_opens_the_form(
             "no account for Mastodon",
             "No account for Mastodon is connected: 1 approved draft cannot be posted.",
             "A      connect an account of Mastodon",
-            "Post it elsewhere: copydesk draft post",
+            "Connect one: 6, then A. Post it elsewhere: copydesk draft post",
         ):
             assert text in ui.text
         assert "A connect an account" in ui.lines[-1]

@@ -636,3 +636,11 @@ async def test_footer_names_what_keys_do_in_the_section(tmp_path: Path) -> None:
     assert "A add" in writers
     assert "D remove" in writers
     assert "D reset" in ranking
+
+
+async def test_click_on_a_word_of_the_section_presses_its_key(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as ui:
+        await ui.press("j", "j")
+        footer = ui.text.splitlines()[-1]
+        await ui.pilot.click(offset=(footer.index("D forget"), ui.app.size.height - 1))
+        await wait_for_prompt(ui, "Forget what is learnt from your decisions?")

@@ -81,6 +81,14 @@ def test_instructions_of_several_lines_survive_if_untouched() -> None:
     }
 
 
+def test_cleared_setting_of_a_format_is_removed() -> None:
+    voice = Voice(formats={Format.SHORT: FormatVoice(max_length=100, hashtags=2)})
+    fields = voice_fields(voice)
+    short = {**fields.formats[Format.SHORT], "hashtags": ""}
+    request = build_voice_update(voice, fields._replace(formats={**fields.formats, Format.SHORT: short}))
+    assert validate_voice_change(request).formats[Format.SHORT] == FormatVoice(max_length=100)
+
+
 def test_cleared_fields_are_emptied() -> None:
     voice = Voice(style="a", avoid=("x",), examples=("e",))
     changes = build_voice_update(voice, voice_fields(voice)._replace(style="", avoid="", examples="\n---\n"))
