@@ -187,6 +187,16 @@ async def test_post_is_found_if_our_clock_was_ahead():
     assert (await setup.threads.find_post(ME, intent, completed, NOW + timedelta(hours=14))).ids == result.ids
 
 
+async def test_earlier_post_with_same_text_is_not_taken_for_a_later_one():
+    setup = ThreadsSetup()
+    intent = setup.intent("One.")
+    await setup.send_steps(intent, 2)
+    setup.clock.advance(hours=1)
+    completed = await setup.send_steps(intent, 1)
+    second = await setup.threads.send(ME, intent, completed)
+    assert (await setup.threads.find_post(ME, intent, completed, setup.clock.now)).ids == second.ids
+
+
 async def test_post_is_searched_on_all_pages_since_request():
     setup = ThreadsSetup()
     setup.server.page_size = 1

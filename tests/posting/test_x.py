@@ -247,6 +247,15 @@ async def test_other_text_parent_or_time_is_not_matched():
     assert await setup.x.find_post(ME, setup.x.render(post("Zero.", "One."), ME, SEED), (old,), NOW) is None
 
 
+async def test_earlier_post_with_same_text_is_not_taken_for_a_later_one():
+    setup = XSetup(refuses_duplicates=False)
+    intent = setup.x.render(post("One."), ME, SEED)
+    await setup.x.send(ME, intent, ())
+    setup.clock.advance(hours=1)
+    second = await setup.x.send(ME, intent, ())
+    assert (await setup.x.find_post(ME, intent, (), setup.clock.now)).ids == second.ids
+
+
 async def test_search_reads_all_pages_and_takes_first_match():
     setup = XSetup(refuses_duplicates=False)
     setup.server.page_size = 1

@@ -179,19 +179,19 @@ class Insights(msgspec.Struct, frozen=True):
         )
 
 
-def find_match(posts: Sequence[ThreadsPost], text: str, parent: str) -> ThreadsPost | None:
-    """Return the oldest post with this text and parent, None if there is none.
+def find_match(posts: Sequence[ThreadsPost], text: str, parent: str, since: datetime) -> ThreadsPost | None:
+    """Return the post with this text and parent nearest to `since`, the first request; None if there is none.
 
     `parent` is empty for a post that is no reply.
     """
-    # Choose the oldest match: a later one would be another post with the same text.
+    # An earlier or later match would be another post with the same text.
     expected = _normalize(text)
     matches = [
         post
         for post in posts
         if is_valid_id(post.id) and _parent_id(post) == parent and _normalize(post.text) == expected
     ]
-    return min(matches, key=lambda post: post.published_at, default=None)
+    return min(matches, key=lambda post: abs(post.published_at - since), default=None)
 
 
 def length_on_threads(text: str) -> int:

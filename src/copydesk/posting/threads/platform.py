@@ -272,7 +272,7 @@ class Threads:
         return status
 
     async def _find_post(self, account: Account, text: str, parent: str, since: datetime) -> ThreadsPost | None:
-        """Return the account's oldest post with this text and parent that is not older than `since`."""
+        """Return the account's post with this text and parent that is nearest to `since`."""
         params = {"fields": "id,text,timestamp,permalink" + (",replied_to" if parent else ""), "limit": "100"}
         not_before = since - CLOCK_ERROR
         posts: list[ThreadsPost] = []
@@ -285,7 +285,7 @@ class Threads:
             posts += recent
             # Lists are newest first, so a page without recent posts is the last one needed.
             if not page.after or (page.data and not recent):
-                return find_match(posts, text, parent)
+                return find_match(posts, text, parent, since)
             params["after"] = page.after
         raise UnknownOutcomeError("Too many posts on the account to search.")
 

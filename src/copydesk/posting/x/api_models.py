@@ -158,8 +158,8 @@ def creation_time(post_id: str) -> datetime:
 
 
 def find_match(posts: Sequence[XPost], text: str, parent: str | None, since: datetime) -> XPost | None:
-    """Return the oldest post with this text and parent that is not older than `since`; None if there is none."""
-    # Choose the oldest match: a later one would be another post with the same text.
+    """Return the post with this text and parent nearest to `since`, the first request; None if there is none."""
+    # An earlier or later match would be another post with the same text.
     matches = [
         post
         for post in posts
@@ -168,7 +168,7 @@ def find_match(posts: Sequence[XPost], text: str, parent: str | None, since: dat
         and post.created_at >= since - CLOCK_ERROR
         and has_text(post, text)
     ]
-    return min(matches, key=lambda post: (post.created_at, int(post.id)), default=None)
+    return min(matches, key=lambda post: (abs(post.created_at - since), int(post.id)), default=None)
 
 
 def has_text(post: XPost, text: str) -> bool:
