@@ -34,6 +34,13 @@ def test_claim_has_its_span_and_that_of_the_source() -> None:
     assert TEXT[claim.source.start : claim.source.end] == claim.source.text == "The library in Lyon lends 1,200 tools."
 
 
+def test_second_of_two_opposite_verbs_is_judged_by_its_object() -> None:
+    source = (Material(Field.TEXT, "The mayor closed the bridge in May and opened the tunnel in June."),)
+    (right,) = find_claims("The mayor opened the tunnel in June.", source, ())
+    (wrong,) = find_claims("The mayor opened the bridge in May.", source, ())
+    assert (right.verdict, wrong.verdict) == (SUPPORTED, CONTRADICTS)
+
+
 @pytest.mark.parametrize("credit", [" — Lyon Herald", " (Lyon Herald)", " — Ana Ruiz, Lyon Herald"])
 def test_credit_behind_a_sentence_is_no_part_of_it(credit: str) -> None:
     sentence = "The library in Lyon lends 1,200 tools"

@@ -72,7 +72,15 @@ class Comparison:
         if len(candidates) == 1:
             return candidates[0]
         # The sign decides a tie: the same word before its opposite, because a false alarm costs more trust than a miss.
-        return max(candidates, key=lambda match: (self._proximity(match), match.sign))
+        # "Closed the bridge and opened the tunnel": the subject may be nearer to the other verb, the object is not.
+        return max(
+            candidates,
+            key=lambda match: (
+                match.sign == 1 and self._has_same_neighbour(match, (1,)),
+                self._proximity(match),
+                match.sign,
+            ),
+        )
 
     def _relation(self, token: Token, other: Token) -> int | None:
         """Return 1 for the same word, -1 for an opposite, None for another word."""
@@ -194,11 +202,12 @@ class Comparison:
 
     def _is_about_the_same(self, match: Match) -> bool:
         if _is_particle(match.ours) or _is_particle(match.theirs):
-            return self._has_same_neighbour(match)
+            steps = (-1,) if match.ours.word in ("for", "against") else (1, -1)
+            return self._has_same_neighbour(match, steps)
         return self._proximity(match) > 0
 
-    def _has_same_neighbour(self, match: Match) -> bool:
-        steps = (-1,) if match.ours.word in ("for", "against") else (1, -1)
+    def _has_same_neighbour(self, match: Match, steps: Sequence[int]) -> bool:
+        """Return True if the next word with content is the same on one of these sides: 1 after, -1 before."""
         for step in steps:
             ours, theirs = (
                 _next_word(self.ours, match.ours.position, step),
