@@ -305,7 +305,7 @@ def require_credential(credentials: Mapping[str, str], name: str) -> str:
         return value
     raise LoginError(
         f"The credentials of the account have no {name}.",
-        hint=f'Connect the account again, or set all of them in the environment: {{"{name}": "…", …}}.',
+        hint=f'{RECONNECT_HINT} In the environment, set all of them: {{"{name}": "…", …}}.',
     )
 
 

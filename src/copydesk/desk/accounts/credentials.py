@@ -67,11 +67,8 @@ def create_vault(settings: "Settings", prompt_passphrase: "PassphrasePrompt | No
 
 def login_error_hint(error: LoginError, account: Account) -> str:
     """Return why an account cannot be posted to and how to fix it, with secrets redacted."""
-    hint = (
-        f"Connect it again: `copydesk account connect {account.platform}`."
-        if error.hint == RECONNECT_HINT
-        else error.hint
-    )
+    command = f"Connect it again: `copydesk account connect {account.platform}`."
+    hint = error.hint.replace(RECONNECT_HINT, command)
     # A platform may repeat the credential in its error message.
     return DEFAULT_REDACTION.redact(f"{error.message} {hint}".strip())
 
