@@ -64,7 +64,7 @@ class PromptAutosave:
         return tuple(loaded)
 
     def offer(self, name: str, text: str) -> None:
-        """Offer a text again whose action failed; its file stays until the action succeeds."""
+        """Offer a text again whose action failed; its file stays until the prompt is answered or cancelled."""
         self._lines[name] = clean(text)
 
     def suggestions(self, name: str) -> tuple[str, ...]:
