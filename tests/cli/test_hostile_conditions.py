@@ -136,9 +136,14 @@ def test_endless_argument_is_reported(tmp_path: Path, args: tuple[str, ...], opt
     assert "/dev/zero is larger than 20 MiB." in result.err
 
 
-def test_large_settings_file_is_reported(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "args",
+    [("run", "list"), ("draft", "post", "01a0b2c3-0000-7000-8000-000000000000"), ("backup", "--list")],
+    ids=lambda args: args[0],
+)
+def test_large_settings_file_is_reported(tmp_path: Path, args: tuple[str, ...]) -> None:
     (tmp_path / "settings.toml").write_text("#" * (2**20 + 1))
-    result = run_in_process(tmp_path, "run", "list")
+    result = run_in_process(tmp_path, *args)
     assert_one_line_error(result, 2)
     assert result.err == f"Error: {tmp_path}/settings.toml is larger than 1 MiB.\n"
 

@@ -8,7 +8,6 @@ from copydesk.cli.command import command
 from copydesk.cli.context import Context, confirm, pass_context
 from copydesk.cli.json_output import json_options, print_json, require_fields
 from copydesk.cli.output import format_ago, format_time, print_table
-from copydesk.errors import CopydeskError
 from copydesk.model.backup import Backup, BackupContent, RestoredDesk
 from copydesk.text import clean
 from copydesk.text.formatting import plural
@@ -68,10 +67,7 @@ def restore(context: Context, *, file: Path, yes: bool, as_json: bool) -> None:
     from copydesk.desk.backups import check_backup, restore_desk  # noqa: PLC0415 - `copydesk backup --help` needs none of it
 
     context.refuse_user(HAS_ALL_USERS)
-    try:
-        settings = context.settings()
-    except CopydeskError as error:
-        context.fail(error)
+    settings = context.settings()
     if not yes and settings.has_database:
         # A file that cannot be restored is refused without a question.
         context.run_without_desk(lambda: check_backup(settings, file.absolute()))
@@ -101,10 +97,7 @@ def _format_size(size: int) -> str:
 def _print_list(context: Context, *, as_json: bool) -> None:
     from copydesk.desk.backups import list_backups  # noqa: PLC0415 - as above
 
-    try:
-        backups = list_backups(context.settings())
-    except CopydeskError as error:
-        context.fail(error)
+    backups = list_backups(context.settings())
     if as_json:
         print_json(backups)
         return

@@ -80,12 +80,16 @@ class Command(_DocumentedCommand):
     """A command, which gets whole ids where ends of ids are given."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the command."""
+        """Call the command. An error of the desk ends the program with one line."""
         # Imported here, because the root group needs click only.
         from copydesk.cli.ids import resolve_ids  # noqa: PLC0415
+        from copydesk.errors import CopydeskError  # noqa: PLC0415
 
         resolve_ids(ctx)
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except CopydeskError as error:
+            ctx.obj.fail(error)
 
 
 class Group(_DocumentedCommand, click.Group):

@@ -8,7 +8,6 @@ from copydesk.cli.command import command
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.json_output import json_options, print_json
 from copydesk.cli.output import StageProgress
-from copydesk.errors import CopydeskError
 from copydesk.model.backup import CopyProgress, MigratedDesk
 from copydesk.settings import Settings
 from copydesk.text import clean
@@ -34,10 +33,7 @@ def migrate(context: Context, *, target: str, as_json: bool) -> None:
     from copydesk.desk.migration import migrate_desk  # noqa: PLC0415 - `copydesk migrate --help` needs none of it
 
     context.refuse_user_option("The desks of all users are copied.")
-    try:
-        settings = context.settings()
-    except CopydeskError as error:
-        context.fail(error)
+    settings = context.settings()
     with StageProgress(sys.stderr, silent=as_json) as bars:
 
         def show(progress: CopyProgress) -> None:
