@@ -10,8 +10,8 @@ define install
 endef
 PYTEST = $(BIN)/python -m pytest
 # More workers than the two cores of a small machine: a part of the time is spent waiting for other processes.
-# Each gets a third of the modules and prepares their fixtures once; one that is done takes tests over from the others.
-TESTS = $(PYTEST) -n 3 --dist worksteal
+# Each gets a quarter of the modules and prepares their fixtures once; one that is done takes tests over from the others.
+TESTS = $(PYTEST) -n 4 --dist worksteal
 # Tests that share a server stay together; how long it takes to choose the next test grows with their number.
 SERVER_TESTS = $(PYTEST) -n 3 --dist loadgroup
 # Senders that are killed, or meet faults. On PostgreSQL all is tried with the fake platform, less with real servers.
