@@ -71,7 +71,7 @@ def _is_passed(column: Column[datetime]) -> ColumnElement[bool]:
 
 
 def _is_wait_over(column: Column[datetime]) -> ColumnElement[bool]:
-    """Return if a source may be fetched, as `is_due` in `copydesk.ingest.fetch_policy`.
+    """Return the condition for a source to be fetched, as `is_due` in `copydesk.ingest.fetch_policy`.
 
     A longer wait than any was written while the clock was wrong.
     """
