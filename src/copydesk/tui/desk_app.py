@@ -34,7 +34,7 @@ from copydesk.tui.runtime.notifications import NotifyingApp
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.jobs import JobMessage
-    from copydesk.model.desk_status import FailingSource
+    from copydesk.model.desk_status import DeskStatus, FailingSource
     from copydesk.model.draft import ListedDraft
     from copydesk.model.role import Role
     from copydesk.model.run import Run
@@ -135,10 +135,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         """The user's time zone."""
         self.has_declined_passphrase = False
         """True once the user cancelled the passphrase prompt: background jobs then do not ask again."""
-        self.needs_approvals = False
-        """True if an account asks for the approvals of several reviewers."""
-        self.role: Role | None = None
-        """The user's role; None for one who may do everything."""
+        self.status: DeskStatus | None = None
+        """The desk's state when it was last read; None until then."""
         self.change_count = 0
         """Incremented when something was written to the desk."""
         self._last_run: PipelineRun | None = None
@@ -180,6 +178,16 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
     def local_now(self) -> datetime:
         """Return the current time in the user's time zone."""
         return self.clock().astimezone(self.zone)
+
+    @property
+    def needs_approvals(self) -> bool:
+        """True if an account asks for the approvals of several reviewers."""
+        return self.status is not None and self.status.most_approvals > 1
+
+    @property
+    def role(self) -> "Role | None":
+        """The user's role; None for one who may do everything."""
+        return self.status.role if self.status else None
 
     @property
     def idle_time(self) -> float:
@@ -305,9 +313,9 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                     # A jump is a change: the jobs store it when they notice it, and its end.
                     self.posting_paused = status.is_posting_paused
                     self.needs_user = status.needing_user
+                    self.has_account = status.most_approvals > 0
                     self.zone = _load_zone(status.time_zone)
-                    self.role = status.role
-                    self.has_account, self.needs_approvals = status.most_approvals > 0, status.most_approvals > 1
+                    self.status = status
                     if previous is not None:
                         self.change_count += 1
                         self._post_to_screen(DeskChanged())
