@@ -457,6 +457,14 @@ async def wait_until_idle(pilot: Pilot[int]) -> None:
     )
 
 
+async def wait_for_status(pilot: Pilot[int]) -> None:
+    """Wait until the desk's status is known, of which the top line tells, and the console is idle."""
+    app = pilot.app
+    assert isinstance(app, Console)
+    await _wait_for_rounds(app, lambda: app.status is not None)
+    await wait_until_idle(pilot)
+
+
 async def wait_for_messages(app: Console) -> None:
     """Wait until every key and message is processed and shown; requests to the desk may be running."""
     await _wait_for_rounds(app, lambda: _is_quiet(app))
