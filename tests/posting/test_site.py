@@ -31,6 +31,8 @@ def make_site(status: int, **response) -> Site:
         ("http://localhost:2368/", "http://localhost:2368"),
         ("http://[::1]:80/", "http://[::1]:80"),
         ("http://192.168.1.5", "http://192.168.1.5"),
+        ("HTTPS://Blog.Example:8443/Sub/Blog", "https://blog.example:8443/Sub/Blog"),
+        ("Blog.Example", "https://blog.example"),
     ],
 )
 def test_https_or_local_address_is_accepted(given_address, address):

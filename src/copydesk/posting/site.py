@@ -161,9 +161,10 @@ def error_text(response: Response) -> str:
 
 
 def parse_server_url(user_input: str) -> str:
-    """Return the server URL that the user entered, without a trailing slash. Raise `RefusedPostError` if it is invalid.
+    """Return the server URL that the user entered. Raise `RefusedPostError` if it is invalid.
 
-    It must be https, or http on this machine or the local network, and contain nothing but host, port and path.
+    It has no trailing slash, and scheme and host in lower case: an account has one URL however it is typed. It must be
+    https, or http on this machine or the local network, and contain nothing but host, port and path.
     """
     text = user_input.strip()
     if "://" not in text:
@@ -177,7 +178,8 @@ def parse_server_url(user_input: str) -> str:
         raise RefusedPostError("The address must not contain a user name, password, query or fragment.")
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_local(parts.hostname)):
         raise RefusedPostError("The address must start with https://, or others could read your key in transit.")
-    return text.rstrip("/")
+    scheme, host, path = parts.scheme.lower(), parts.netloc.lower(), parts.path.rstrip("/")
+    return f"{scheme}://{host}{path}"
 
 
 def _split_url(text: str) -> SplitResult | None:
