@@ -23,11 +23,12 @@ from copydesk.posting.platform import LoginError, RefusedPostError
 from copydesk.posting.registry import create_platform
 from copydesk.store import accounts
 from copydesk.text.redaction import DEFAULT_REDACTION
-from desk_fixtures import NOW, Watch, query_db
+from desk_fixtures import NOW, FakeWeb, Watch, query_db
 from fake_blog import InMemorySecrets
 from posting_fixtures import ME, connect_account, create_approved_draft, draft_status, fake_platforms, open_posting_desk
 
 MINUTE = timedelta(minutes=1)
+PICTURE = "https://pictures.example/a.png"
 SECRET = "s3cret-that-nobody-may-see"
 
 
@@ -70,6 +71,19 @@ async def test_busy_database_before_sending_changes_nothing(tmp_path: Path, monk
         assert report.situation == "waiting"
         await desk.posting.send_due()
         assert await draft_status(desk, draft_id) == "posted"
+
+
+async def test_image_is_not_loaded_before_its_server_allows(tmp_path: Path) -> None:
+    web = FakeWeb()
+    web.fail(PICTURE, 503, retry_after="900")
+    async with open_posting_desk(tmp_path, fake_platforms()) as desk:
+        desk._context.transport = web
+        await connect_account(desk)
+        draft_id = await create_approved_draft(desk, images=[{"url": PICTURE, "source": "UPLOAD", "alt": "A ferry."}])
+        await desk.posting.post(draft_id, wait=0)
+        await desk.posting.drain()
+        (report,) = await desk.posting.list_deliveries(draft_id)
+        assert report.retry_after == NOW + 15 * MINUTE
 
 
 async def test_full_disk_after_sending_does_not_claim_that_nothing_changed(

@@ -70,7 +70,8 @@ async def _load_images(ctx: DeskContext, draft: ListedDraft, limits: Limits) -> 
         return await load_images(ctx, draft.images, limits)
     except ImageError as error:
         if error.is_temporary:
-            raise NotSentError(error.message, hint=error.hint) from None
+            later = None if error.retry_after is None else ctx.clock() + timedelta(seconds=error.retry_after)
+            raise NotSentError(error.message, hint=error.hint, retry_after=later) from None
         raise RefusedPostError(error.message, hint=error.hint) from None
 
 

@@ -358,7 +358,8 @@ class _DeliveryAttempt:
             self._login_error = message = login_error_hint(error, details)
             return await self._save(row, delivery_states.login_required(progress, message), "needs login", message)
         except Exception as error:
-            message, retry_after = describe_error(error), getattr(error, "retry_after", None)
+            message = describe_error(error)
+            retry_after = error.retry_after if isinstance(error, NotSentError) else None
             if progress.recheck:
                 message = f"{RECHECK_MESSAGE} {message}"
             now, jitter = self._ctx.clock(), self._jitter()
