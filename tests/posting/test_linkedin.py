@@ -13,7 +13,6 @@ from copydesk.posting.client import PlatformClient
 from copydesk.posting.linkedin import LinkedIn, creation_time, to_little_text
 from copydesk.posting.platform import (
     Account,
-    Evidence,
     LoginError,
     NotSentError,
     Post,
@@ -33,11 +32,11 @@ PICTURE = PostImage(content=b"\x89PNG", media_type="image/png", width=1, height=
 class LinkedInSetup:
     """The platform, a fake server, and the clock and credentials that both use."""
 
-    def __init__(self, *, probe: bool = False) -> None:
+    def __init__(self) -> None:
         self.clock = FakeClock()
         self.server = FakeLinkedIn(self.clock)
         self.secrets = RecordingSecrets(access_token="token", expires_at=(NOW + timedelta(days=60)).isoformat())
-        self.linkedin = LinkedIn(self.server.client, self.secrets, clock=self.clock, probe_by_repeating=probe)
+        self.linkedin = LinkedIn(self.server.client, self.secrets, clock=self.clock)
 
     def intent(self, text: str = "One.", alts: tuple[str, ...] = ()):
         return self.linkedin.render(post(text, alts), ME, SEED)
@@ -167,55 +166,6 @@ async def test_lost_post_cannot_be_read_back():
     assert len(setup.server.requests) == 1
 
 
-@pytest.mark.parametrize(("fault", "evidence"), [("cut_after", "duplicate_answer"), ("cut_before", "answered")])
-async def test_probe_finds_or_creates_lost_post(fault, evidence):
-    """If the user allows it, the same post is sent again: the refusal of the duplicate identifies the first one."""
-    setup = LinkedInSetup(probe=True)
-    await lose_response(setup, setup.intent(), fault)
-    setup.clock.advance(seconds=90)
-    found = await setup.linkedin.find_post(ME, setup.intent(), (), NOW)
-    assert (found.ids, found.evidence) == ((setup.server.posts[0]["urn"],), Evidence(evidence))
-    assert len(setup.server.posts) == 1
-
-
-async def test_probe_waits_for_first_request():
-    setup = LinkedInSetup(probe=True)
-    await lose_response(setup, setup.intent())
-    with pytest.raises(NotSentError) as caught:
-        await setup.linkedin.find_post(ME, setup.intent(), (), NOW)
-    assert caught.value.retry_after == NOW + timedelta(seconds=90)
-
-
-async def test_probe_is_limited():
-    """Not with pictures, not a second time, and not after an hour."""
-    setup = LinkedInSetup(probe=True)
-    await lose_response(setup, setup.intent())
-    intent_with_picture = setup.intent("One.", ("A dot.",))
-    setup.clock.advance(minutes=2)
-    with pytest.raises(UnknownOutcomeError):
-        await setup.linkedin.find_post(ME, intent_with_picture, (), NOW)
-    setup.server.faults.append("cut_before")
-    for _ in range(2):
-        with pytest.raises(UnknownOutcomeError):
-            await setup.linkedin.find_post(ME, setup.intent(), (), NOW)
-    other = LinkedInSetup(probe=True)
-    other.clock.advance(hours=1)
-    with pytest.raises(UnknownOutcomeError):
-        await other.linkedin.find_post(ME, other.intent(), (), NOW)
-    assert len(setup.server.requests) == 2
-    assert other.server.requests == []
-
-
-async def test_probe_ignores_post_of_other_time():
-    setup = LinkedInSetup(probe=True)
-    await setup.linkedin.send(ME, setup.intent(), ())
-    setup.clock.advance(hours=5)
-    first_sent_at = setup.clock.now
-    setup.clock.advance(minutes=2)
-    with pytest.raises(UnknownOutcomeError, match="another time"):
-        await setup.linkedin.find_post(ME, setup.intent(), (), first_sent_at)
-
-
 def test_urn_contains_creation_time():
     assert creation_time(f"urn:li:share:{int(NOW.timestamp() * 1000) << 22}") == NOW
     assert creation_time("urn:li:share:6") is None
@@ -277,10 +227,10 @@ def test_validation_reports_problems():
     assert [problem.part for problem in platform.validate(post(" "), ME)] == [0]
 
 
-@given(faults=st.lists(st.sampled_from(FAULTS), max_size=20), probe=st.booleans(), jitter=st.floats(0, 1))
+@given(faults=st.lists(st.sampled_from(FAULTS), max_size=20), jitter=st.floats(0, 1))
 @settings(max_examples=sample_size(150), deadline=None)
-async def test_post_is_created_at_most_once_under_faults(faults, probe, jitter):
-    setup = LinkedInSetup(probe=probe)
+async def test_post_is_created_at_most_once_under_faults(faults, jitter):
+    setup = LinkedInSetup()
     setup.server.faults.extend(faults)
     delivery = await run_delivery(setup.linkedin, ME, setup.intent("One & #two."), setup.clock, jitter=jitter)
     setup.server.deliver_late(everything=True)

@@ -122,8 +122,6 @@ class Evidence(StrEnum):
     ANSWERED = "answered"
     READ_BACK = "read_back"
     """The response was lost; the result was found on the account."""
-    DUPLICATE_ANSWER = "duplicate_answer"
-    """The platform rejected a duplicate and named the original."""
     USER = "user"
     """The user checked and confirmed it."""
 
@@ -267,7 +265,6 @@ class DeliverySituation(StrEnum):
     RESENT_IN_VAIN = "resent_in_vain"
     POSTED = "posted"
     FOUND = "found"
-    CONFIRMED_BY_PLATFORM = "confirmed_by_platform"
     CONFIRMED_BY_USER = "confirmed_by_user"
     REJECTED = "rejected"
     REJECTED_IN_DOUBT = "rejected_in_doubt"

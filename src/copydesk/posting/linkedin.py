@@ -1,8 +1,6 @@
 """LinkedIn for members: single posts in its "little" text format, which apps cannot read back.
 
-After a lost request the user is asked. Its outcome could only be found by sending the same post once more: LinkedIn
-rejects the same text and names the first post. `LinkedIn(probe_by_repeating=True)` does so within an hour, and never
-with images; no setting turns it on.
+After a lost request the user is asked: its outcome could only be found by sending the same post once more.
 """
 
 import re
@@ -23,7 +21,6 @@ from copydesk.posting.platform import (
     CredentialStore,
     DeliveryGuarantees,
     DeliveryStep,
-    Evidence,
     Intent,
     LoginError,
     NotSentError,
@@ -52,12 +49,8 @@ API_VERSION = "202605"
 
 WEB = "https://www.linkedin.com"
 SCOPES = "openid profile w_member_social"
-SETTLE_TIME = timedelta(seconds=90)
-"""Wait this long after a lost request before probing: it may still arrive."""
 CLOCK_TOLERANCE = timedelta(minutes=2)
 """Difference allowed between the clock of LinkedIn and ours."""
-PROBE_WINDOW = timedelta(hours=1)
-"""Probe within this time after the first request; LinkedIn does not document how long it recognizes a text."""
 
 _HEADERS = {"linkedin-version": API_VERSION, "x-restli-protocol-version": "2.0.0"}
 
@@ -175,31 +168,20 @@ class _InitializedUpload(msgspec.Struct, frozen=True):
 
 
 class LinkedIn:
-    """LinkedIn, with an app that the user registered. `clock` returns aware datetimes.
-
-    `probe_by_repeating` allows sending a lost post once more to learn its outcome.
-    """
+    """LinkedIn, with an app that the user registered. `clock` returns aware datetimes."""
 
     info: ClassVar[PlatformInfo] = PLATFORMS["linkedin"]
 
     def __init__(
-        self,
-        client: PlatformClient,
-        credential_store: CredentialStore,
-        *,
-        clock: Callable[[], datetime],
-        probe_by_repeating: bool = False,
+        self, client: PlatformClient, credential_store: CredentialStore, *, clock: Callable[[], datetime]
     ) -> None:
         self._client = client
         self._clock = clock
-        self._probe = probe_by_repeating
         self._access = AuthorizedClient(client, credential_store, clock, refresh=None, refresh_before=timedelta(0))
-        # Keys of posts whose probe was accepted or lost: another one could post the text twice.
-        self._probed: set[str] = set()
 
     def guarantees(self, account: Account) -> DeliveryGuarantees:
-        """Return guarantees that depend on `probe_by_repeating`; nothing can be read back otherwise."""
-        return DeliveryGuarantees(can_read_back=self._probe, settle_time=SETTLE_TIME)
+        """Return guarantees without idempotency and without a way to read posts back."""
+        return DeliveryGuarantees(can_read_back=False)
 
     def validate(self, post: Post, account: Account) -> Sequence[Problem]:
         """Return problems: threads, articles, text empty or too long, too many images, alt texts too long."""
@@ -300,34 +282,8 @@ class LinkedIn:
     async def find_post(
         self, account: Account, intent: Intent, completed: Sequence[StepResult], since: datetime
     ) -> StepResult | None:
-        """Send the same post once more, if that is allowed, and return the post that then exists.
-
-        A rejection names the first post. A success is the only post, because the first one would have blocked it. Raise
-        `NotSentError` while the first request may still arrive, and `UnknownOutcomeError` after an hour or if an
-        earlier probe got no response.
-        """
-        step, now = intent.steps[len(completed)], self._clock()
-        allowed = self._probe and "content" not in step.body and step.keys[0] not in self._probed
-        if not allowed or not since <= now < since + PROBE_WINDOW:
-            raise UnknownOutcomeError("LinkedIn does not let apps read posts.", hint="Check your profile on LinkedIn.")
-        if now < since + SETTLE_TIME:
-            raise NotSentError("Too early to check LinkedIn again.", retry_after=since + SETTLE_TIME)
-        # Mark it before sending: a probe whose response is lost must not be repeated.
-        self._probed.add(step.keys[0])
-        response = await self._create_post(account, step.body)
-        if response.is_success:
-            return created_post(response)
-        first = duplicate_of(response)
-        if first is None:
-            # An error response created nothing, so the probe may be repeated.
-            self._probed.discard(step.keys[0])
-            raise error_for_read(response, HOST, now, explanation=error_text(response))
-        created_at = creation_time(first)
-        if created_at is None or not since - CLOCK_TOLERANCE <= created_at <= now + CLOCK_TOLERANCE:
-            raise UnknownOutcomeError(
-                "LinkedIn has the same text in a post from another time.", hint="Check your profile on LinkedIn."
-            )
-        return StepResult(ids=(first,), urls=(post_url(first),), evidence=Evidence.DUPLICATE_ANSWER)
+        """Raise `UnknownOutcomeError`: apps cannot read members' posts."""
+        raise UnknownOutcomeError("LinkedIn does not let apps read posts.", hint="Check your profile on LinkedIn.")
 
     async def delete(self, account: Account, result: StepResult) -> None:
         """Delete the post."""

@@ -228,12 +228,6 @@ ROWS = [
         "Posted (found on the account): https://fake.example/9",
     ),
     (
-        "confirmed_by_platform",
-        make_row(made(Evidence.DUPLICATE_ANSWER)),
-        make_context(),
-        "Posted (confirmed by Fake): https://fake.example/9",
-    ),
-    (
         "confirmed_by_user",
         make_row(Delivery(state=S.SENT, results=(StepResult(ids=(), urls=(), evidence=Evidence.USER),))),
         make_context(),

@@ -36,11 +36,10 @@ _CHECK_PROFILE = "Check your profile, then run: {commands}"
 _SITUATION_BY_EVIDENCE = {
     Evidence.ANSWERED: DeliverySituation.POSTED,
     Evidence.READ_BACK: DeliverySituation.FOUND,
-    Evidence.DUPLICATE_ANSWER: DeliverySituation.CONFIRMED_BY_PLATFORM,
     Evidence.USER: DeliverySituation.CONFIRMED_BY_USER,
 }
 # Weakest first: a thread is described by the weakest evidence among its posts.
-_EVIDENCE_BY_STRENGTH = (Evidence.USER, Evidence.DUPLICATE_ANSWER, Evidence.READ_BACK, Evidence.ANSWERED)
+_EVIDENCE_BY_STRENGTH = (Evidence.USER, Evidence.READ_BACK, Evidence.ANSWERED)
 
 
 class DeliveryContext(Struct, frozen=True):
@@ -119,7 +118,6 @@ SENTENCES: Mapping[DeliverySituation, Sentence] = {
     # Ended.
     DeliverySituation.POSTED: Sentence("Posted{url}{gone}", "", NextBy.NOBODY),
     DeliverySituation.FOUND: Sentence("Posted (found on the account){url}{gone}", "", NextBy.NOBODY),
-    DeliverySituation.CONFIRMED_BY_PLATFORM: Sentence("Posted (confirmed by {platform}){url}{gone}", "", NextBy.NOBODY),
     DeliverySituation.CONFIRMED_BY_USER: Sentence("Posted (confirmed by you){url}{gone}", "", NextBy.NOBODY),
     DeliverySituation.REJECTED: Sentence(
         "Not posted: {error}", "Correct the cause, then post the draft again.", NextBy.USER
