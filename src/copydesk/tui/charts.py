@@ -68,7 +68,7 @@ class ColumnChart(NamedTuple):
     def lines(self, width: int) -> list[Content]:
         """Render the chart in `width` cells. If it does not fit, only the last columns are shown."""
         top = axis_maximum(max((point.value or 0.0 for point in self.points), default=0.0))
-        axis_labels = (self.unit(top), self.unit(top / 2), self.unit(0.0), self.count_label)
+        axis_labels = (self.unit(top), self.unit(top / 2), "0", self.count_label)
         axis_width = max(len(name) for name in axis_labels)
         points, column_width = self._fit_points(width - axis_width - 2)
         lines = [self._line(level, top, axis_width, points, column_width) for level in range(CHART_HEIGHT, 0, -1)]

@@ -60,7 +60,7 @@ def test_highest_column_reaches_axis_top() -> None:
     assert lines[0].startswith("4.00% ┤███")
     assert lines[CHART_HEIGHT // 2].startswith("2.00% ┤███ ███")
     assert lines[CHART_HEIGHT - 1].rstrip().endswith(NO_VALUE * 3)
-    assert lines[CHART_HEIGHT] == "0.00% └────────────"
+    assert lines[CHART_HEIGHT] == "    0 └────────────"
     assert "most 2" in lines[-1]
 
 
