@@ -314,7 +314,7 @@ async def test_draft_that_may_be_posted_is_not_offered_to_be_posted(tmp_path: Pa
         (report,) = await desk.posting.list_deliveries(draft_id)
         await desk.posting.give_up(report.id)
         review.app.show_draft(draft_id)
-        await review.wait()
+        await review.wait_for(lambda: review.current.status is Status.APPROVED)
         await review.press("p")
         assert "The last request may still arrive. Try again in" in review.text
         await review.press("escape")
