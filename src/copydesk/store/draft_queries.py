@@ -137,10 +137,12 @@ class PageShape(NamedTuple):
 
 def page_shape(filters: Filters, before: str | None) -> PageShape:
     """Return the shape of a page that starts after the draft `before`."""
+    manual = filters.source_type == MANUAL
+    equal = (name for name in _EQUALITY_FILTERS if getattr(filters, name) is not None)
     return PageShape(
         statuses=len(filters.status),
-        equal=tuple(name for name in _EQUALITY_FILTERS if getattr(filters, name) not in (None, MANUAL)),
-        manual=filters.source_type == MANUAL,
+        equal=tuple(name for name in equal if not (manual and name == "source_type")),
+        manual=manual,
         tags=len(filters.tags),
         after=filters.scheduled_after is not None,
         before=filters.scheduled_before is not None,

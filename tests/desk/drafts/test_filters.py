@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, insert, update
 
 from copydesk.errors import InvalidError
 from copydesk.ingest.registry import SOURCE_TYPES
-from copydesk.model.draft import Format, Status
+from copydesk.model.draft import MANUAL, Format, Status
 from copydesk.model.filters import Archived, Filters, validate_filters
 from copydesk.model.serialization import format_iso
 from copydesk.store import draft_queries, tables
@@ -132,6 +132,11 @@ def test_filter_combinations_match(draft_set):
     for filters in random.Random(3).sample(list(filter_combinations(draft_set)), sample_size(1500)):
         ids = draft_queries.list_ids(draft_set.connection, draft_set.user, filters, limit=500, before=None)
         assert list(ids) == draft_set.matching_ids(filters), filters
+
+
+def test_source_id_is_not_a_source_type(draft_set):
+    filters = Filters(source_id=MANUAL)
+    assert draft_queries.list_ids(draft_set.connection, draft_set.user, filters, limit=500, before=None) == ()
 
 
 def test_page_holds_drafts_with_tags(draft_set):
