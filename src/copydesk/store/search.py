@@ -38,6 +38,8 @@ NEWEST: Final = 5000
 As many as can be read in the time in which the index finds a word of which they have less than a page.
 """
 _SOURCE_NAMES: Final = to_sql(select(source.c.id, source.c.name).where(source.c.user_id == bindparam("user")))
+_NOWHERE: Final = "'none:'"
+"""A tsquery that finds nothing: words have no colon."""
 # The database divides the words, as it did in the drafts.
 _PHRASES: Final = """SELECT words, CAST(phraseto_tsquery('simple', fold_words(words)) AS TEXT)
     FROM unnest(CAST(? AS TEXT[])) AS words"""
@@ -163,7 +165,7 @@ class _Language(NamedTuple):
     words: Callable[[str, bool], str]
     """Formats words to find in a draft, the last one as a prefix if the second argument is True."""
     about: Callable[[str], str]
-    """Formats words to find in the title or the tags."""
+    """Formats words to find in the title or the tags; an empty string if the index has none of them."""
     source: Callable[[str], str]
     """Formats the id of a source."""
 
@@ -184,7 +186,7 @@ def _format_match_expression(
     required = [_term(language, term, sources) for term in query.terms if not term.excluded]
     # Text without a token says nothing to the index; the exact conditions in SQL remain.
     required += [language.source(id_) for id_ in (source_id or "",) if tokenize(id_)]
-    required += [language.about(name) for name in tags if tokenize(name)]
+    required += [about for name in tags if tokenize(name) and (about := language.about(name))]
     # FTS5 has no unary NOT: exclusions are subtracted from what the other terms find.
     excluded = language.disjunction.join(_term(language, term, sources) for term in query.terms if term.excluded)
     conjunction = language.conjunction.join(required)
@@ -213,10 +215,14 @@ _FTS5: Final = _Language(
 
 
 def _tsquery(phrases: Mapping[str, str]) -> _Language:
-    """Return the language of PostgreSQL's tsquery, with the words of each text as a query."""
+    """Return the language of PostgreSQL's tsquery, with the words of each text as a query.
 
-    def phrase(text: str, is_prefix: bool = False) -> str:  # noqa: FBT001, FBT002 - as in a language
-        return f"{phrases[text]}:*" if is_prefix else phrases[text]
+    A text has none if all its letters and digits are unknown to the database: `٣` is no digit there.
+    """
+
+    def phrase(text: str, is_prefix: bool) -> str:  # noqa: FBT001 - as in a language
+        words = phrases[text]
+        return f"{words}:*" if words and is_prefix else words or _NOWHERE
 
     return _Language(
         conjunction=" & ",
@@ -224,6 +230,6 @@ def _tsquery(phrases: Mapping[str, str]) -> _Language:
         exclusion=" & !",
         words=phrase,
         # In any column: it only narrows the search.
-        about=phrase,
+        about=phrases.__getitem__,
         source=lambda source_id: f"'source:{source_id.replace(chr(39), ' ')}'",
     )

@@ -27,3 +27,18 @@ async def test_all_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     matching = {"quag*": {"quagga"}, "-harbour sea": {"quagga", "lantern"}}.get(query, {query})
     assert [*chain(*pages)] == [draft_id for draft_id, word in zip(ids, WORDS, strict=True) if word in matching][::-1]
     assert all(len(page) == 2 for page in pages[:-1])
+
+
+@pytest.mark.parametrize(
+    ("query", "found"), [("٣٤", 0), ("٣٤*", 0), ("٣٤ harbour", 0), ("harbour -٣٤", 1), ('"٣٤ harbour"', 1)]
+)
+async def test_word_that_is_none_to_the_database(tmp_path: Path, query: str, found: int) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        await insert_drafts(desk, text="The harbour")
+        assert len((await desk.drafts.search(query)).items) == found
+
+
+async def test_tag_without_a_word_of_the_database(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        await desk.drafts.create({"text": "The harbour", "tags": ["٣٤"]})
+        assert len((await desk.drafts.search("harbour", tags=["٣٤"])).items) == 1
