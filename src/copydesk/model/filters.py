@@ -284,7 +284,7 @@ class DraftPosition(NamedTuple):
     """The value sorted by, or None if the draft has none or the order is by id alone.
 
     Depending on the order: the score, the confidence, the id of the source, the scheduled time in microseconds since
-    1970, or for a search the number of drafts stored before this one.
+    1970, or for a search in a file the number of the draft's row.
     """
     id: str
 

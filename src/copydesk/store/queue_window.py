@@ -112,7 +112,7 @@ def positions_sql(shape: WindowShape) -> str:
     direction = "DESC" if shape.descending else "ASC"
     if shape.has_query:
         return (
-            f"SELECT draft.rid, draft.id FROM {_search_from(shape)}"  # noqa: S608
+            f"SELECT {_search_key(shape)}, draft.id FROM {_search_from(shape)}"  # noqa: S608
             f" ORDER BY {_search_order(shape)} {direction} LIMIT :limit OFFSET :offset"
         )
     key = _KEY_COLUMNS[shape.order]
@@ -132,7 +132,8 @@ def positions_of_drafts_sql(shape: WindowShape, count: int) -> str:
     """Return the SQL for the positions of those of `count` drafts that are in the view."""
     among = f"draft.id IN ({', '.join(f':each{index}' for index in range(count))})"
     if shape.has_query:
-        return f"SELECT draft.rid, draft.id FROM {_search_from(shape._replace(lead=Lead.TAB), among)}"  # noqa: S608
+        matching = _search_from(shape._replace(lead=Lead.TAB), among)
+        return f"SELECT {_search_key(shape)}, draft.id FROM {matching}"  # noqa: S608
     conditions = [among, "+user_id = :user", *_tab_conditions(shape), *_filter_conditions(shape)]
     return f"SELECT {_KEY_COLUMNS[shape.order]}, id FROM draft WHERE {' AND '.join(conditions)}"  # noqa: S608
 
@@ -263,6 +264,11 @@ def _search_from(shape: WindowShape, among: str = "") -> str:
         return f"draft WHERE {' AND '.join(conditions)}"
     tables = "draft_words CROSS JOIN draft ON draft.rid = draft_words.rowid"
     return f"{tables} WHERE {' AND '.join([matches, *conditions])}"
+
+
+def _search_key(shape: WindowShape) -> str:
+    """Return the column of the keys of the drafts that match a search."""
+    return "NULL" if shape.on_server else "draft.rid"
 
 
 def _search_order(shape: WindowShape) -> str:

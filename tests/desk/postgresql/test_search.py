@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from copydesk.model.filters import DraftView, Tab
 from copydesk.store import search
-from desk_fixtures import open_desk_at
+from copydesk.store.ids import new_id
+from desk_fixtures import NOW, open_desk_at
 from schedule_fixtures import insert_drafts
 
 WORDS = ("harbour", "quagga", "harbour", "harbour", "lantern", "harbour", "harbour")
@@ -42,3 +44,13 @@ async def test_tag_without_a_word_of_the_database(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
         await desk.drafts.create({"text": "The harbour", "tags": ["٣٤"]})
         assert len((await desk.drafts.search("harbour", tags=["٣٤"])).items) == 1
+
+
+async def test_range_of_drafts_that_were_not_stored_in_the_order_of_their_ids(tmp_path: Path) -> None:
+    ids = sorted((new_id(NOW) for _ in range(3)), reverse=True)
+    view = DraftView(tab=Tab.ALL, query="harbour")
+    async with open_desk_at(tmp_path) as desk:
+        for draft_id in ids:
+            await insert_drafts(desk, id=draft_id, text="The harbour")
+        first, *_, last = (await desk.drafts.views.window(view)).positions
+        assert await desk.drafts.views.between(view, first, last) == tuple(ids)
