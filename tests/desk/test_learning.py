@@ -12,6 +12,7 @@ from copydesk.errors import ConflictError
 from copydesk.jobs import Jobs
 from copydesk.model.confidence import DecisionProgress
 from copydesk.model.draft import Field, Status, Trace
+from copydesk.store import confidence
 from desk_fixtures import FakeWeb, Watch, open_desk_at
 from schedule_fixtures import insert_drafts
 
@@ -158,3 +159,16 @@ async def test_reset_forgets_decisions_until_it_is_taken_back(desk: Desk, watch:
 async def test_reset_that_never_was_cannot_be_taken_back(desk: Desk) -> None:
     with pytest.raises(ConflictError, match="no reset to take back"):
         await desk.learning.undo_reset()
+
+
+async def test_checks_of_the_first_text_are_learnt_from(tmp_path: Path) -> None:
+    async with open_desk_at(tmp_path) as desk:
+        request = {"text": "The harbour opens.", "agent": {"name": "scout"}}
+        (created,) = (await desk.drafts.create(request)).drafts
+        draft = await desk.drafts.get(created.id)
+        for text in ("The harbour closes.", "The harbour closes at {time}."):
+            await desk.drafts.edit(draft.id, text)
+        await desk.drafts.approve(draft.id)
+        (decided,) = await desk._context.read(confidence.list_decided, 10, None)
+    assert (decided.draft.text, decided.draft.checks) == (draft.text, draft.checks)
+    assert decided.edited_text == "The harbour closes at {time}."

@@ -20,14 +20,18 @@ _DECIDED_VALUES = ", ".join(f"'{status.value}'" for status in sorted({*ACCEPTED_
 _COLUMNS = ", ".join(f"draft.{name}" for name in DRAFT_COLUMNS)
 # Texts that the user wrote say nothing about drafts that were proposed to them.
 _IS_PROPOSED = f"(draft.origin <> '{DraftOrigin.DIRECT.value}' OR draft.agent IS NOT NULL)"
-_ORIGINAL = """(SELECT before FROM draft_event
-        WHERE draft_id = draft.id AND kind = 'change' AND before ->> 'text' IS NOT NULL
-        ORDER BY version LIMIT 1)"""
+# Of each column: the first edit may leave the checks as they were, and a later one change them.
+_ORIGINALS = ", ".join(
+    f"""(SELECT before ->> '{name}' FROM draft_event
+        WHERE draft_id = draft.id AND kind = 'change' AND before ->> '{name}' IS NOT NULL
+        ORDER BY version LIMIT 1)"""  # noqa: S608 - names of our own
+    for name in ("text", "checks", "sentences")
+)
 _LAST_DECISION = """(SELECT {0} FROM draft_event
         WHERE draft_id = draft.id AND action IN ('approve', 'reject') ORDER BY version DESC LIMIT 1)"""
 _SINCE = "(SELECT since FROM learning WHERE user_id = :user)"
 _DECIDED = f"""SELECT {_COLUMNS}, item.title, draft.source_type, item.published,
-        {_ORIGINAL}, {_LAST_DECISION.format("rid")} AS decision
+        {_ORIGINALS}, {_LAST_DECISION.format("rid")} AS decision
     FROM (SELECT id FROM ({NEWEST_DECIDED}) AS decided ORDER BY id DESC LIMIT :limit) AS newest
     CROSS JOIN draft ON draft.id = newest.id JOIN item ON item.id = draft.item_id
     WHERE {_IS_PROPOSED} AND (CAST(:since AS BIGINT) IS NULL OR {_LAST_DECISION.format("at")} > :since)
@@ -66,17 +70,6 @@ class StoredConfidence(Struct, frozen=True):
     known: bool
 
 
-class _OriginalText(msgspec.Struct):
-    """The columns of a draft before its first edit."""
-
-    text: str
-    checks: str | None = None
-    sentences: str | None = None
-
-
-_original = msgspec.json.Decoder(_OriginalText).decode
-
-
 def count_decided(conn: Connection, user_id: str) -> int:
     """Return the number of drafts that the user approved or rejected. Its cost does not grow with the drafts."""
     return int(execute_sql(conn, _COUNT, (user_id,)).fetchone()[0])
@@ -97,23 +90,23 @@ def list_decided(conn: Connection, user_id: str, limit: int, since: datetime | N
     """Return the newest drafts that were proposed and decided, since `since` if given, oldest decision first."""
     values = {"user": user_id, "limit": limit, "since": since and to_microseconds(since)}
     rows = execute_sql(conn, _DECIDED, values).fetchall()
-    proposed = hydrate(dbapi_connection(conn), user_id, [row[:-2] for row in rows])
-    return tuple(_decided(draft, row[-2]) for draft, row in zip(proposed, rows, strict=True))
+    proposed = hydrate(dbapi_connection(conn), user_id, [row[:-4] for row in rows])
+    return tuple(_decided(draft, *row[-4:-1]) for draft, row in zip(proposed, rows, strict=True))
 
 
-def _decided(stored: Draft, before: str | None) -> DecidedDraft:
+def _decided(stored: Draft, text: str | None, checks: str | None, sentences: str | None) -> DecidedDraft:
+    """Return the decision on a draft, with what its columns had before the first edit that changed them."""
     approved = stored.status in ACCEPTED_STATUSES
-    if before is None:
+    if text is None:
         return DecidedDraft(draft=stored, approved=approved)
-    first = _original(before)
     draft = msgspec.structs.replace(
         stored,
-        text=first.text,
-        checks=_checks(first.checks) if first.checks else stored.checks,
-        sentences=_sentences(first.sentences) if first.sentences else stored.sentences,
+        text=text,
+        checks=_checks(checks) if checks else stored.checks,
+        sentences=_sentences(sentences) if sentences else stored.sentences,
     )
     # An edit that was undone is none.
-    is_edited = stored.text != first.text
+    is_edited = stored.text != text
     return DecidedDraft(
         draft=draft, approved=approved and not is_edited, edited_text=stored.text if approved and is_edited else None
     )
