@@ -444,3 +444,21 @@ async def test_two_desks_take_different_slots(tmp_path):
         )
 
     assert len({draft.scheduled_at for draft in changed}) == len(ids)
+
+
+async def test_edit_is_compared_with_the_checks_of_the_first_text(tmp_path):
+    async with open_desk_at(tmp_path) as desk:
+        (draft,) = (await desk.drafts.create({"text": "The harbour opens."})).drafts
+        for text in ("The harbour closes.", "The harbour closes at {time}."):
+            await desk.drafts.edit(draft.id, text)
+        difference = await desk.drafts.compare_edit(draft.id)
+        assert difference.worse == (await desk.drafts.get(draft.id)).checks.findings != ()
+
+
+async def test_text_that_was_typed_as_it_was_written_is_not_edited(tmp_path):
+    async with open_desk_at(tmp_path) as desk:
+        (draft,) = (await desk.drafts.create({"text": "The harbour opens."})).drafts
+        for text in ("The harbour closes.", "The harbour opens."):
+            await desk.drafts.edit(draft.id, text)
+        with pytest.raises(ConflictError, match="was not edited"):
+            await desk.drafts.compare_edit(draft.id)

@@ -66,13 +66,18 @@ class Versions:
     async def compare_edit(self, draft_id: str) -> Difference:
         """Implement `Drafts.compare_edit`, which documents it."""
         draft = await self._ctx.read(draft_queries.load, draft_id)
-        edits = [event for event in await self.list_events(draft_id) if "text" in event.before and not event.undone]
+        events = await self.list_events(draft_id)
         # Undo and redo are events, too; the first text that a person changed is the one that was written.
-        own = [event for event in edits if event.kind is EventKind.CHANGE and event.before["text"] != draft.text]
-        if not own:
+        edits = [
+            event.before
+            for event in events
+            if event.kind is EventKind.CHANGE and "text" in event.before and not event.undone
+        ]
+        if not edits or edits[0]["text"] == draft.text:
             raise ConflictError("The text was not edited.")
-        before = own[0].before
-        written = msgspec.structs.replace(draft, text=before["text"], checks=before.get("checks", draft.checks))
+        # The first edit may have left the checks as they were, and a later one changed them.
+        checks = next((before["checks"] for before in edits if "checks" in before), draft.checks)
+        written = msgspec.structs.replace(draft, text=edits[0]["text"], checks=checks)
         return await asyncio.to_thread(_compare, written, draft)
 
 
