@@ -30,6 +30,7 @@ MAX_CONCURRENT_FEEDS = 8
 """Feeds tested at the same time."""
 Identity = tuple[object, ...]
 _ENTITY_DECLARATION = re.compile(r"<!ENTITY", re.IGNORECASE)
+_NOT_IN_XML = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 
 
 class Outline(Struct, frozen=True):
@@ -153,8 +154,8 @@ def format_opml(sources: Iterable[Source]) -> str:
 
 
 def _quote_attribute(value: str) -> str:
-    """Return `value` as a quoted XML attribute, without the control characters that XML cannot represent."""
-    return quoteattr("".join(char for char in value if char >= " " or char in "\t\n"), {"\n": "&#10;", "\t": "&#9;"})
+    """Return `value` as a quoted XML attribute, without the characters that XML cannot represent."""
+    return quoteattr(_NOT_IN_XML.sub("", value), {"\n": "&#10;", "\t": "&#9;"})
 
 
 class DuplicateSourceError(InvalidError):
