@@ -685,6 +685,12 @@ def test_archived_drafts_are_restored(tmp_path):
     assert (refused.code, list(json.loads(refused.out))) == (4, BULK_FIELDS)
 
 
+def test_restored_draft_is_printed_by_its_short_id(tmp_path):
+    short_id = create_draft(tmp_path)[-6:]
+    assert run_ok(tmp_path, "draft", "archive", short_id) == f"{short_id} archived.\n"
+    assert run_ok(tmp_path, "draft", "restore", short_id) == f"{short_id} restored.\n"
+
+
 ANNA = {"copydesk_console__reviewer": "anna"}
 
 

@@ -213,11 +213,13 @@ def restore(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
 
     async def work(desk: "Desk") -> tuple[UndoResult, dict[str, str]]:
         result = await desk.drafts.restore(ids)
-        return result, await shorten_drafts(desk, [failure.id for failure in result.failed])
+        return result, await shorten_drafts(desk, ids)
 
     result, short_ids = context.run(work)
     if as_json:
         print_json(bulk_response(result))
+    elif len(ids) == 1 and result.succeeded:
+        click.echo(f"{short_ids[ids[0]]} restored.")
     else:
         print_outcome(context, "restored", result.succeeded, result.failed, short_ids, result.stopped_by)
     sys.exit(exit_code_of(result.succeeded, result.failed))
