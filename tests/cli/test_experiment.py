@@ -138,7 +138,7 @@ def test_offline_writer_warns_about_unsupported_parameter(tmp_path):
     )
 
     assert result.code == 0
-    assert "the offline writer does not support these values of 'hook'" in result.err
+    assert "Some variants will be alike: the offline writer does not support these values of 'hook'" in result.err
     assert "Parameters" not in result.err
 
 

@@ -326,7 +326,7 @@ def _warn_unsupported(found: Experiment) -> None:
 
     if has_unsupported_variants(found):
         name = clean(found.parameter)
-        message = f"All variants will be alike: the offline writer does not support these values of {name!r}."
+        message = f"Some variants will be alike: the offline writer does not support these values of {name!r}."
         if found.parameter not in WRITER_PARAMETERS:
             message += f" Parameters that writers know: {', '.join(WRITER_PARAMETERS)}."
         click.echo(message, err=True)
