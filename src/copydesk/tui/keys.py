@@ -96,7 +96,7 @@ KEYS = (
     Key("review.edit_outside", KeyContext.REVIEW, "E", "edit_outside", "Edit in $EDITOR"),
     Key("review.schedule", KeyContext.REVIEW, "s", "schedule", "Schedule in the next free slot", "schedule"),
     Key("review.schedule_at", KeyContext.REVIEW, "S", "schedule_at", "Schedule at a time: tomorrow 9, fri 14:30"),
-    Key("review.cancel_schedule", KeyContext.REVIEW, "T", "cancel_schedule", "Unschedule: take the time away"),
+    Key("review.cancel_schedule", KeyContext.REVIEW, "T", "cancel_schedule", "Unschedule: return to Approved"),
     Key("review.unapprove", KeyContext.REVIEW, "U", "unapprove", "Unapprove: return to review"),
     Key("review.post", KeyContext.REVIEW, "p", "post", "Post now; asks for confirmation"),
     Key("review.mark_posted", KeyContext.REVIEW, "m", "mark_posted", "Mark as posted, if the outcome is unknown"),

@@ -194,7 +194,7 @@ async def test_commands_of_the_shell_rank_below_actions() -> None:
     async with open_console(FakeDesk(1)) as ui:
         actions = {command.title: command.match("sched") for command in list_commands(ui.app)}
         commands = {command.title: command.match("sched") for command in list_shell_commands(ui.app)}
-    part, purpose = actions["Unschedule: take the time away"], commands["copydesk daemon"]
+    part, purpose = actions["Unschedule: return to Approved"], commands["copydesk daemon"]
     assert part is not None
     assert purpose is not None
     assert part.score > purpose.score
