@@ -43,6 +43,8 @@ class CustomTabs:
         self._configured = dict(configured or {})
         self._file = file
         self._saved, self.problem = _load(file)
+        self.counts: dict[str, int] = {}
+        """The number of drafts by key, as last counted by the review."""
 
     @property
     def tabs(self) -> Mapping[str, QueueTab]:

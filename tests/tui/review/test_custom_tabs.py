@@ -70,6 +70,11 @@ async def test_count_of_own_tab_follows_decisions(ui: ReviewDriver) -> None:
     await ui.wait_for(lambda: "Sea 1 " in tab_line(ui))
 
 
+async def test_needs_you_shows_count_of_own_tab(ui: ReviewDriver) -> None:
+    await ui.press("0")
+    assert tab_line(ui).endswith("All 5  Sea 2  Needs you")
+
+
 async def test_search_narrows_own_tab_and_escape_shows_all_of_it(ui: ReviewDriver) -> None:
     await show_custom_tab(ui, "Sea")
     await ui.press("slash")

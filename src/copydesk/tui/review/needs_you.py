@@ -181,7 +181,7 @@ class NeedsYouScreen(DeskScreen, inherit_bindings=False):
     def _show(self, questions: Sequence[Question], counts: Mapping[str, int]) -> None:
         self.is_loaded = True
         self.app.needs_user = len(questions)
-        self.tabs.show(labels.NEEDS_YOU_TAB, counts)
+        self.tabs.show(labels.NEEDS_YOU_TAB, {**counts, **self.app.preferences.tabs.counts})
         if not questions:
             note = [paragraph(labels.NOTHING_NEEDS_YOU, "strong"), paragraph(), paragraph(labels.nothing_needs_you())]
             self.questions.show_note(note)

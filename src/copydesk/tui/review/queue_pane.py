@@ -83,7 +83,6 @@ class QueuePane(Container):
         self._saved_tabs: dict[str, SavedTab] = {}
         self._custom_views: dict[str, DraftView] = {}
         """The views of the user's own tabs by key, once the ids of their sources are loaded."""
-        self._custom_counts: dict[str, int] = {}
         self._tab_counts: dict[str, int] = {}
         """The number of drafts by built-in tab."""
         self._sorts: dict[str, Order] = {}
@@ -412,7 +411,7 @@ class QueuePane(Container):
         from copydesk.model.filters import Tab, count_in_tab  # noqa: PLC0415 - not needed for the first paint
 
         self._tab_counts = by_tab = {tab.value: count_in_tab(tab, counts) for tab in Tab}
-        self._header.tabs.show(self.tab, by_tab | self._custom_counts)
+        self._header.tabs.show(self.tab, by_tab | self.app.preferences.tabs.counts)
         if self.app.preferences.tabs.tabs:
             # In the background: a filtered list is counted by walking over it.
             self.app.run_desk_task(lambda desk: self._tab_counter.submit((desk, by_tab)))
@@ -542,7 +541,7 @@ class QueuePane(Container):
             async for counts[key] in desk.drafts.views.count_in_steps(view):
                 if counts[key] >= MAX_TAB_COUNT:
                     break
-        self._custom_counts = counts
+        self.app.preferences.tabs.counts = counts
         self._show_later(lambda: self._header.tabs.show(self.tab, by_tab | counts))
 
     def _change_tabs(self, sources: "Sequence[Source]", change: "TabChange") -> None:
@@ -603,7 +602,7 @@ class QueuePane(Container):
         if refusal := tabs.refusal(new_name, replaces=name):
             self.app.notify(refusal, severity="warning")
         elif self._write_tabs(lambda: tabs.rename(name, new_name)):
-            by_key: tuple[dict[str, Any], ...] = (self._custom_views, self._custom_counts, self._sorts)
+            by_key: tuple[dict[str, Any], ...] = (self._custom_views, tabs.counts, self._sorts)
             for values in by_key:
                 if tab_key(name) in values:
                     values[tab_key(new_name)] = values.pop(tab_key(name))
@@ -613,9 +612,10 @@ class QueuePane(Container):
 
     def _remove_tab(self, name: str) -> None:
         """Remove the displayed tab and show the built-in one that it narrowed."""
-        if self._write_tabs(lambda: self.app.preferences.tabs.remove(name)):
+        tabs = self.app.preferences.tabs
+        if self._write_tabs(lambda: tabs.remove(name)):
             self.show_tab(self.view.tab.value)
-            for values in (self._custom_views, self._custom_counts, self._sorts, self._saved_tabs):
+            for values in (self._custom_views, tabs.counts, self._sorts, self._saved_tabs):
                 values.pop(tab_key(name), None)
 
     # Search and filters.
