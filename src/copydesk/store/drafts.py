@@ -24,6 +24,7 @@ from sqlalchemy import (
     insert,
     literal,
     select,
+    text,
     type_coerce,
     union,
     update,
@@ -373,7 +374,8 @@ def list_approved_stories(
         draft.c.user_id == user_id,
         draft.c.status.in_(sorted(ACCEPTED_STATUSES)),
         draft.c.id >= min_id(since),
-        draft.c.origin == DraftOrigin.PIPELINE,
+        # The plus keeps SQLite from walking all stories of runs through their index, in the order of the groups.
+        text(f"+draft.origin = '{DraftOrigin.PIPELINE.value}'"),
     )
     newest = chosen.group_by(draft.c.story_id).order_by(func.max(draft.c.id).desc()).limit(limit)
     return tuple((row.story_id, row.drafted_at) for row in conn.execute(newest))
