@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Connection, event
 
-from copydesk.store import drafts
+from copydesk.store import draft_queries, drafts
 from copydesk.store.database import Database
 from store_fixtures import NOW
 
@@ -32,3 +32,17 @@ async def test_approved_stories_are_read_since_a_time(store: Database) -> None:
         return explain(connection, lambda conn: drafts.list_approved_stories(conn, "nobody", since, 10))
 
     assert "status=? AND id>?" in (await store.read(plan))[0]
+
+
+async def test_versions_are_found_without_reading_all_drafts(store: Database) -> None:
+    def add_statistics(connection: Connection) -> None:
+        connection.exec_driver_sql("ANALYZE")
+        row = "('draft', 'ix_draft_regenerated_from_id', '300000 2')"
+        connection.exec_driver_sql(f"INSERT INTO sqlite_stat1 VALUES {row}")
+
+    def plan(connection: Connection) -> list[str]:
+        connection.exec_driver_sql("ANALYZE sqlite_schema")
+        return explain(connection, lambda conn: draft_queries.list_versions(conn, "nobody", "none"))
+
+    await store.write(add_statistics)
+    assert not [step for step in await store.write(plan) if "BLOOM" in step]
