@@ -141,6 +141,7 @@ async def test_exported_sources_may_share_a_url(in_process):
         make_source("One", url, SourceConfig(query="sqlite"), "google_news"),
         make_source("Two", url, SourceConfig(query="postgres"), "google_news"),
         make_source("Three", "https://a.example/feed", config),
+        make_source("Four", "https://a.example/feed", SourceConfig(options={"section": "culture"})),
     ]
     found = await feed_import.parse_opml(feed_import.format_opml(sources).encode())
     assert [(feed.name, feed.url, feed.config) for feed in found] == [

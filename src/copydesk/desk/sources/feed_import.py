@@ -53,7 +53,7 @@ CreateSource = Callable[[Outline], Awaitable[object]]
 
 
 async def parse_opml(body: bytes) -> tuple[Outline, ...]:
-    """Return the feeds of an OPML file in file order, without duplicates of URL and query, at most `MAX_FEEDS`.
+    """Return the feeds of an OPML file in file order, each that would be the same source once, at most `MAX_FEEDS`.
 
     Files that are not well-formed are read as far as possible. Raise InvalidError if `body` is too large, is cut off,
     is not OPML, or declares entities.
@@ -73,12 +73,12 @@ async def parse_opml(body: bytes) -> tuple[Outline, ...]:
     if not any(iter_tags(document, "/opml")):
         raise InvalidError(FieldError("file", "is cut off: the end of the OPML is missing"))
     exported = _read_exported_attributes(document)
-    outlines: dict[tuple[str, str | None], Outline] = {}
+    outlines: dict[Identity, Outline] = {}
     for title, url in found[:MAX_FEEDS]:
         for attributes in exported.get(url) or [{"text": title}]:
             outline = _parse_outline(url, attributes)
             # Google News sources share a URL and differ only in their query.
-            outlines.setdefault((url, outline.config.query if outline.config else None), outline)
+            outlines.setdefault(feed_identity(outline.type, url, outline.config), outline)
     return tuple(outlines.values())[:MAX_FEEDS]
 
 
