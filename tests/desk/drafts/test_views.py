@@ -336,6 +336,13 @@ async def test_window_around_position_of_removed_draft(desk: Desk):
     assert texts(around.slice.drafts) == [f"Draft {number}." for number in (5, 4, 2, 1, 0)]
 
 
+async def test_window_of_one_draft_around_position(desk: Desk):
+    middle = (await desk.drafts.views.window(DraftView())).positions[6]
+    around = (await desk.drafts.views.load(DraftView(), middle, limit=1)).rows
+    assert texts(around.slice.drafts) == ["Draft 4.", "Draft 3."]
+    assert around.before == 5
+
+
 async def test_range_is_loaded_by_its_ends(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("copydesk.desk.drafts.views.ID_PAGE_SIZE", 3)
     positions = (await desk.drafts.views.window(DraftView())).positions

@@ -196,7 +196,7 @@ def _query_rows(
     if position is None:
         first = queue_window.query_slice(conn, user_id, view, limit=limit)
         return lambda: SliceAround(first(), 0)
-    above = queue_window.query_slice(conn, user_id, view, limit=limit // 2, position=position, backwards=True)
+    above = queue_window.query_slice(conn, user_id, view, limit=(limit + 1) // 2, position=position, backwards=True)
     return lambda: _load_around(conn, user_id, view, above(), limit)
 
 
