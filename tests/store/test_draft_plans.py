@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Connection, event
 
-from copydesk.store import draft_queries, drafts
+from copydesk.store import draft_queries, drafts, experiments
 from copydesk.store.database import Database
 from store_fixtures import NOW
 
@@ -46,3 +46,10 @@ async def test_versions_are_found_without_reading_all_drafts(store: Database) ->
 
     await store.write(add_statistics)
     assert not [step for step in await store.write(plan) if "BLOOM" in step]
+
+
+async def test_participants_are_found_by_experiment(store: Database) -> None:
+    def plan(connection: Connection) -> list[str]:
+        return explain(connection, lambda conn: experiments.list_participants(conn, "nobody", "none"))
+
+    assert "draft_variant USING INDEX ix_draft_variant_experiment_id" in (await store.read(plan))[0]

@@ -13,6 +13,7 @@ from copydesk.model.experiment import Experiment, ExperimentStatus, PublishedPos
 from copydesk.model.serialization import Struct
 from copydesk.model.transitions import USER
 from copydesk.store.column_types import UtcDateTime, json_text
+from copydesk.store.draft_queries import UNINDEXED_COLUMNS
 from copydesk.store.drafts import ACCEPTED_STATUSES
 from copydesk.store.raw_sql import ColumnCodec, chunked, execute_sql, upsert
 from copydesk.store.tables import (
@@ -51,7 +52,8 @@ _PARTICIPANTS = (
         _GENERATED_TEXT.label("generated"),
         draft.c.text,
     )
-    .where(draft.c.user_id == bindparam("user"), ~_IS_SUPERSEDED)
+    # Not by the index of the user's drafts, which SQLite prefers without statistics.
+    .where(UNINDEXED_COLUMNS["user_id"] == bindparam("user"), ~_IS_SUPERSEDED)
     .order_by(draft.c.id)
 )
 _OF_DRAFTS = (
