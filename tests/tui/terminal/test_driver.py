@@ -9,8 +9,10 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from textual.app import App
+from textual.drivers._writer_thread import WriterThread
 
-from copydesk.tui.terminal.driver import TerminalFile
+from copydesk.tui.terminal.driver import TerminalDriver, TerminalFile
 
 DEADLINE = 60
 
@@ -54,3 +56,18 @@ def test_closed_terminal_discards_output() -> None:
     os.close(master)
     assert TerminalFile(slave, "utf-8").write("\x1b[0m") == 0
     os.close(slave)
+
+
+async def test_frames_drawn_while_an_editor_owns_the_terminal_are_dropped(terminal: tuple[int, int]) -> None:
+    master, slave = terminal
+    driver = TerminalDriver(App())
+    driver._writer_thread = WriterThread(TerminalFile(slave, "utf-8"))  # type: ignore[arg-type]  # as Textual starts it
+    driver._writer_thread.start()
+    driver.suspend_application_mode()
+    os.read(master, 65_536)
+    # More than Textual's queue holds.
+    drawing = Thread(target=lambda: [driver.write("frame") for _ in range(100)], daemon=True)
+    drawing.start()
+    drawing.join(5)
+    assert not drawing.is_alive()
+    assert not select.select((master,), (), (), 0)[0]

@@ -112,13 +112,27 @@ class TerminalDriver(LinuxDriver):
         patch_rich_width_table()
         self._encoding = terminal_encoding(os.environ)
         self._watches_hangup = False
+        self._is_suspended = False
         # stdout instead of Textual's stderr, which may be redirected to a file.
         self._file = cast("TextIOWrapper", TerminalFile(_STDOUT, self._encoding))
 
     def write(self, data: str) -> None:
-        """Queue `data` for the terminal."""
+        """Queue `data` for the terminal, unless another program owns it; the resumed console draws everything again."""
+        # Nothing empties the queue meanwhile: once it is full, the loop would wait for ever.
+        if self._is_suspended:
+            return
         output = correct_widths(remove_line_feeds(data))
         super().write(output if self._encoding == UTF_8 else replace_unencodable(output, self._encoding))
+
+    def suspend_application_mode(self) -> None:
+        """Leave the terminal to another program."""
+        super().suspend_application_mode()
+        self._is_suspended = True
+
+    def resume_application_mode(self) -> None:
+        """Take over the terminal again."""
+        self._is_suspended = False
+        super().resume_application_mode()
 
     def start_application_mode(self) -> None:
         """Take over the terminal and handle termination signals."""
