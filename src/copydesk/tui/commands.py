@@ -172,7 +172,7 @@ async def _run_on_terminal(app: DeskApp, command: Command, draft_id: str | None,
         file = Path(folder) / "draft.json"
         await asyncio.to_thread(file.write_bytes, data)
         try:
-            with app.suspend(), leave_terminal():
+            with leave_terminal(app):
                 try:
                     environment = _environment(app, draft_id, **{DRAFT_FILE: str(file)})
                     # Its standard input is the terminal: an interactive program reads its keys there.

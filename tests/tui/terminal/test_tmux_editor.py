@@ -24,3 +24,14 @@ def test_editor_gets_terminal_and_unread_keys_are_dropped(tmp_path: Path) -> Non
         terminal.press("u")
         terminal.wait_for("Undid edit")
         terminal.quit_console()
+
+
+def test_console_takes_the_terminal_back_if_the_editor_cannot_be_started(tmp_path: Path) -> None:
+    with open_terminal((120, 40), VISUAL=str(tmp_path / "missing")) as terminal:
+        terminal.start_console(tmp_path / "home")
+        terminal.wait_for(r"Queue · \d+[\s\S]*▌ ")
+        terminal.press("E")
+        terminal.wait_for("Cannot start .*missing")
+        terminal.press("a")
+        terminal.wait_for("Approved · u undo")
+        terminal.quit_console()

@@ -323,7 +323,7 @@ class EditActions:
 
         Raise ConflictError if it cannot be started or fails; the file is kept.
         """
-        with self.app.suspend(), leave_terminal():
+        with leave_terminal(self.app):
             try:
                 self.app.editor = await asyncio.create_subprocess_exec(*editor_command, str(path))
                 exit_code = await self.app.editor.wait()
