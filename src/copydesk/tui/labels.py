@@ -707,8 +707,8 @@ TAB_NAME_PROMPT = "Save these filters as a tab named"
 TAB_RENAME_PROMPT = "Rename the tab to"
 TAB_WITHOUT_FILTER = "Nothing to save: choose a filter first."
 TAB_IN_SETTINGS = "This tab is in the settings file. Change it there."
-TAB_SHORT_LENGTH = 4
-"""Characters of the name of a tab of the user's own where there is no room for more."""
+TAB_SHORT_LENGTH = 5
+"""Cells of the name of a tab of the user's own, with its ellipsis, where there is no room for more."""
 
 
 def tab_name_invalid(limit: int) -> str:

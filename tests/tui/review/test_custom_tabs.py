@@ -208,7 +208,7 @@ async def test_narrow_terminal_shortens_own_tabs(ui: ReviewDriver) -> None:
     for name in ("Everything by agents so far", "Threads about the sea", "What the Lighthouse says"):
         ui.app.preferences.tabs.save(name, QueueTab(agents=True))
     await ui.resize(80, 24)
-    assert "Ever" in tab_line(ui)
+    assert "Ever…" in tab_line(ui)
     assert "Everything" not in tab_line(ui)
 
 
@@ -307,7 +307,7 @@ async def test_own_names_are_the_last_to_be_cut(tmp_path: Path) -> None:
         for width, line in (
             (100, "To review  Approved 1  All 1  Ferries, tides and harbours  Long reads on ferries  Needs you 1"),
             (90, "To review  Appr. 1  All 1  Ferries, tides and harbours  Long reads on ferries  Needs 1"),
-            (70, "All 1  Ferr  Long  Needs 1"),
+            (70, "All 1  Ferr…  Long…  Needs 1"),
         ):
             await driver.pilot.resize_terminal(width, 30)
             await driver.wait()

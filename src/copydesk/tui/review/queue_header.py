@@ -16,6 +16,7 @@ from copydesk.tui.custom_tabs import MAX_TAB_COUNT, tab_name
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.labels import NEEDS_YOU, NEEDS_YOU_SHORT, NEEDS_YOU_TAB, SEARCH_PLACEHOLDER, TAB_SHORT_LENGTH, TABS
+from copydesk.tui.terminal.cells import fit
 from copydesk.tui.widgets.lines import JumpTarget, StaticLines
 
 _GAP = 2
@@ -104,7 +105,7 @@ class TabsLine(StaticLines):
     def _label(self, tab: str, *, full_name: bool) -> Content:
         is_current = tab == self._tab
         own = clean(tab_name(tab))
-        long, short = TABS.get(tab, (own, own[:TAB_SHORT_LENGTH]) if own else (NEEDS_YOU, NEEDS_YOU_SHORT))
+        long, short = TABS.get(tab, (own, fit(own, TAB_SHORT_LENGTH).rstrip()) if own else (NEEDS_YOU, NEEDS_YOU_SHORT))
         name = long if full_name or is_current else short
         count = self.app.needs_user if tab == NEEDS_YOU_TAB else self._counts.get(tab, 0)
         number = f" {format_count(count)}{'+' if own and count >= MAX_TAB_COUNT else ''}" if count else ""
