@@ -265,6 +265,9 @@ class TestHostile:
         with pytest.raises(ImageError, match="million pixels"):
             fit_to_bounds(photo()[:-2] + scan * 200 + b"\xff\xd9", X)
 
+    def test_scan_markers_in_the_video_of_a_motion_photo_do_not_count(self):
+        assert fit_to_bounds(photo() + b"\xff\xda\x5c\x1e" * 200, X) == fit_to_bounds(photo(), X)
+
     @pytest.mark.parametrize("part", [0.3, 0.7, 0.95])
     @pytest.mark.parametrize(
         "content",

@@ -9,6 +9,7 @@ decoder busy for an hour.
 """
 
 import math
+import re
 import warnings
 from io import BytesIO
 from threading import Lock
@@ -29,7 +30,9 @@ MAX_SCANS = 100
 """Scans of a progressive JPEG. Each one processes all pixels; ten are usual."""
 MAX_PROFILE_BYTES = 2**20
 """Bytes of a color profile."""
-_SCAN_MARKER = b"\xff\xda"
+_SCAN_HEADER = re.compile(rb"\xff\xda\x00(?:\x06\x00|\x08\x01|\x0a\x02|\x0c\x03|\x0e\x04)")
+"""The marker alone is found by chance in the video after a motion photo. Decoders refuse a length that does not fit the
+number of components."""
 _ORIENTATION = 0x0112
 
 QUALITIES = (90, 82, 74)
@@ -85,7 +88,7 @@ def _open(content: bytes, kind: ImageFormat, *, first_frame: bool) -> "Image":
 
     if kind is ImageFormat.WEBP:
         _check_size(kind, *_webp_size(content))  # the WebP decoder allocates its memory on open
-    if kind is ImageFormat.JPEG and content.count(_SCAN_MARKER) > MAX_SCANS:
+    if kind is ImageFormat.JPEG and len(_SCAN_HEADER.findall(content)) > MAX_SCANS:
         raise _too_large_error(kind)
     try:
         image = Image.open(BytesIO(content), formats=(kind.name,))
