@@ -301,3 +301,10 @@ log_redaction.late = Late()
 """
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert process.stderr == ""
+
+
+def test_proxy_password_with_colons_is_redacted(tmp_path, monkeypatch):
+    redaction = Redaction()
+    monkeypatch.setattr("copydesk.credentials.log_redaction.DEFAULT_REDACTION", redaction)
+    redact_secrets(load({"COPYDESK_NETWORK__PROXY": "http://ada:correct:horse-battery@proxy.example:3128"}, tmp_path))
+    assert redaction.redact("ada:correct:horse-battery") == "ada:•••"

@@ -38,8 +38,9 @@ def redact_secrets(settings: Settings) -> None:
     if getattr(logging.getLogRecordFactory(), "redacts", None) is not DEFAULT_REDACTION:
         redact_logs()
     keys = (settings.reddit.client_secret, settings.twitter.bearer_token, settings.images_a.key, settings.images_b.key)
-    # Of `http://user:password@host`.
-    proxy_password = settings.network.proxy.rpartition("@")[0].rpartition(":")[2]
+    # Of `http://user:password@host`. The password may contain colons.
+    proxy_user = settings.network.proxy.rpartition("@")[0].partition("//")[2]
+    proxy_password = proxy_user.partition(":")[2]
     DEFAULT_REDACTION.add(*keys, proxy_password, unquote(proxy_password), permanent=True)
     # One such as "copydesk" or the user's name would be masked in every command and address that is shown.
     if settings.database.password not in f"copydesk {settings.database.url}":
