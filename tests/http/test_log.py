@@ -3,6 +3,8 @@
 import io
 import json
 import logging
+import subprocess
+import sys
 
 import pytest
 
@@ -34,3 +36,11 @@ async def test_unforeseen_error_is_logged_with_its_request(service, lines, monke
     assert error["message"] == f"request {access['requestId']} failed"
     assert "ZeroDivisionError" in error["traceback"]
     assert response.json()["detail"].endswith(f"{access['requestId']}.")
+
+
+@pytest.mark.parametrize("name", ["asyncio", "mcp.server", "python_multipart.multipart"])
+def test_warning_of_a_library_is_a_line_of_json(name):
+    program = "import logging, sys; from copydesk.http import log; log.print_log(requests=False);"
+    command = [sys.executable, "-c", f"{program} logging.getLogger({name!r}).warning('line\\nbreak')"]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert json.loads(process.stderr)["message"] == "line\nbreak"

@@ -35,10 +35,11 @@ class JsonFormatter(logging.Formatter):
 
 
 def print_log(*, requests: bool) -> None:
-    """Print warnings and errors of Copydesk and of uvicorn and, if `requests`, each request."""
+    """Print warnings and errors, those of the server's libraries included, and, if `requests`, each request."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
-    for name in ("copydesk", "uvicorn"):
+    # Without a handler, Python prints what these libraries log as bare text between the lines of JSON.
+    for name in ("copydesk", "uvicorn", "asyncio", "mcp", "python_multipart"):
         logging.getLogger(name).addHandler(handler)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     ACCESS_LOG.setLevel(logging.INFO if requests else logging.WARNING)
