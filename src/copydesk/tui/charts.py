@@ -1,5 +1,6 @@
 """Charts made of characters. Each has a numeric scale and is readable without colours."""
 
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from math import floor, log10
@@ -36,7 +37,8 @@ def format_percent(share: float) -> str:
 
 def axis_maximum(largest: float) -> float:
     """Return the end of an axis: the smallest round number not below `largest` whose half is round, too."""
-    if largest <= 0:
+    # Of subnormal numbers the unit could be 0.
+    if largest < sys.float_info.min:
         return 1.0
     unit = 10.0 ** floor(log10(largest))
     # The tolerance absorbs rounding errors: 0.3 must not end up above a top of 0.3.

@@ -49,6 +49,11 @@ def test_scale_top_is_just_above_maximum(maximum: float) -> None:
     assert maximum * (1 - 1e-6) <= axis_maximum(maximum) <= maximum * 1.5 * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("largest", [-1.0, 0.0, 5e-324])
+def test_scale_without_a_visible_value_ends_at_one(largest: float) -> None:
+    assert axis_maximum(largest) == 1.0
+
+
 def test_sparkline_has_one_cell_per_value() -> None:
     assert sparkline([0, 1, 4, 8]) == f" {EIGHTHS[0]}{EIGHTHS[3]}{EIGHTHS[7]}"
     assert sparkline([]) == ""
