@@ -33,6 +33,7 @@ FIRST_ALLOCATION = 1_000
 UNEXPECTED = ("Traceback", "Unexpected error", "never retrieved", "never awaited", "Exception ignored")
 CONFUSED = (
     "SystemError",
+    "Error calling __set_name__",
     "path should be string, bytes",
     "Event loop stopped before Future completed",
     "Cannot run the event loop while another loop is running",
