@@ -1,5 +1,6 @@
 """Tests for the Sources screen with a real desk: the list, the details, and the keys."""
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -10,7 +11,19 @@ from textual.widgets import Input, Static
 from console_driver import type_text
 from copydesk.tui.keys import KeyContext, footer_entries
 from copydesk.tui.sources import feed_transfer
-from desk_fixtures import URL_ONE, URL_THREE, URL_TWO, FakeWeb, create_source, entry, feed, open_desk_at, story_title
+from delayed_responses import wait_until
+from desk_fixtures import (
+    URL_ONE,
+    URL_THREE,
+    URL_TWO,
+    FakeWeb,
+    create_source,
+    entry,
+    feed,
+    open_desk_at,
+    query_db,
+    story_title,
+)
 from setup_driver import wait_for_text
 from sources_driver import add_three_sources, open_sources, sample_web, sources_screen
 
@@ -507,6 +520,8 @@ async def test_closing_import_keeps_added_sources(tmp_path: Path) -> None:
         await type_text(ui, str(path))
         ui.app.simulate_key("enter")
         await held.requested.wait()
+        # Both are fetched at once.
+        await wait_until(lambda: query_db(tmp_path / "desk", "SELECT id FROM source"), lambda: asyncio.sleep(0.005))
         ui.app.simulate_key("escape")
         await wait_for_text(ui, "Sources · 1")
         assert "First" in ui.text
