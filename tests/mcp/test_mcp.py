@@ -163,6 +163,18 @@ async def test_process_on_standard_streams(tmp_path: Path):
         assert (failed, problem["status"]) == (True, 403)
 
 
+def test_agent_that_ends_without_reading_a_response_ends_the_process_quietly(tmp_path: Path) -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, "mcp"], env=make_environment(tmp_path), text=True, **pipes) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        print('{"jsonrpc": "2.0", "id": 1, "method": "ping"}', file=process.stdin, flush=True)
+        assert process.wait(timeout=30) == 0
+        assert process.stderr.read() == ""
+
+
 @pytest.mark.parametrize(("signal_number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signal_ends_the_process_while_it_waits_for_input(tmp_path: Path, signal_number: int, code: int) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": "ping"}

@@ -180,7 +180,7 @@ def _client(service: Service, operations: Sequence[Operation], *, is_limited: bo
 
 
 async def run_stdio(desks: "Desks", access: Access, token: str | None = None) -> None:
-    """Serve one agent on standard input and output, until the input ends.
+    """Serve one agent on standard input and output, until the input ends or nobody reads the output.
 
     `access` is that of the `token`, which is checked with each request, or without one that of the local user.
     """
@@ -200,6 +200,9 @@ async def run_stdio(desks: "Desks", access: Access, token: str | None = None) ->
                         await server.run(read_stream, write_stream, server.create_initialization_options())
                     finally:
                         close_input()
+        except* BrokenPipeError:
+            # The agent has ended without reading a response.
+            pass
         finally:
             await service.close()
 
