@@ -247,6 +247,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
             # In a thread, so that keys are handled while SQLAlchemy is imported.
             opening = await asyncio.to_thread(self._open_desk)
             async with opening as desk:
+                # Before anything is loaded: what others write from then on is noticed.
+                counter = await self._read_counter(desk)
                 self.desk, self.zone = desk, _load_zone(desk.user.time_zone)
                 self.opening_text = labels.LOADING
                 self.type_ahead.wake()
@@ -258,7 +260,7 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                 if self.notice:
                     # As it is: its commands are meant for another desk.
                     self.notify(self.notice, qualified=True)
-                watcher = asyncio.create_task(self._watch_changes(desk))
+                watcher = asyncio.create_task(self._watch_changes(desk, counter))
                 try:
                     await self._run_jobs(desk)
                 finally:
@@ -296,17 +298,23 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
         """Prompt for the passphrase of the stored credentials; implemented by the console, which knows the dialogs."""
         raise NotImplementedError
 
-    async def _watch_changes(self, desk: "Desk") -> None:
-        """Post changes made by any process to the screen; log sources that begin to fail."""
-        previous: int | None = None
+    async def _read_counter(self, desk: "Desk") -> int | None:
+        """Return the desk's change counter; None if it cannot be read, which the watcher reports."""
+        with suppress(Exception):
+            return await desk.change_counter()
+        return None
+
+    async def _watch_changes(self, desk: "Desk", previous: int | None) -> None:
+        """Post changes made by any process since the counter was `previous`; log sources that begin to fail."""
+        is_status_known = False
         source_failures = SourceFailures()
         last_error = ""
         while True:
             try:
-                if previous is not None:
+                if is_status_known and previous is not None:
                     await self._wait_for_change(desk, previous)
                 current = await desk.change_counter()
-                if current != previous:
+                if current != previous or not is_status_known:
                     status = await desk.status()
                     for message in source_failures.find_new(status.failing_sources):
                         self.log_problem(message)
@@ -315,8 +323,8 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                     self.needs_user = status.needing_user
                     self.has_account = status.most_approvals > 0
                     self.zone = _load_zone(status.time_zone)
-                    self.status = status
-                    if previous is not None:
+                    self.status, is_status_known = status, True
+                    if current != previous:
                         self.change_count += 1
                         self._post_to_screen(DeskChanged())
                 previous, last_error = current, ""

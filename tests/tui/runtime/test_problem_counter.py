@@ -33,15 +33,17 @@ LINES = {
 
 
 class FailingDesk(FakeDesk):
-    """A desk whose `changes` raises these errors one after another, then returns 0."""
+    """A desk whose change counter is read once, while it opens, then raises these errors one after another."""
 
     def __init__(self, *errors: Exception) -> None:
         super().__init__(3)
         self.errors = list(errors)
+        self.was_read = False
 
     async def change_counter(self) -> int:
-        if self.errors:
+        if self.was_read and self.errors:
             raise self.errors.pop(0)
+        self.was_read = True
         return 0
 
 
