@@ -254,17 +254,19 @@ class DeskApp(NotifyingApp, inherit_bindings=False):
                 self.type_ahead.wake()
                 desk.set_interactive(self.prompt_passphrase)
                 self._post_to_screen(DeskOpened())
-                await self._notify_interrupted(desk)
-                for warning in self.start_warnings:
-                    self.notify(warning, severity="warning")
-                if self.notice:
-                    # As it is: its commands are meant for another desk.
-                    self.notify(self.notice, qualified=True)
-                watcher = asyncio.create_task(self._watch_changes(desk, counter))
                 try:
-                    await self._run_jobs(desk)
+                    await self._notify_interrupted(desk)
+                    for warning in self.start_warnings:
+                        self.notify(warning, severity="warning")
+                    if self.notice:
+                        # As it is: its commands are meant for another desk.
+                        self.notify(self.notice, qualified=True)
+                    watcher = asyncio.create_task(self._watch_changes(desk, counter))
+                    try:
+                        await self._run_jobs(desk)
+                    finally:
+                        watcher.cancel()
                 finally:
-                    watcher.cancel()
                     # Order matters: writes need the open desk, reads must not start another call once it is None.
                     await self.desk_tasks.finish_writes()
                     self.desk = None

@@ -173,6 +173,21 @@ async def test_desk_closes_after_last_task() -> None:
     assert desk.close_count == 1
 
 
+async def test_desk_closes_after_last_task_if_the_console_exits_while_it_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = FakeDesk(3)
+    monkeypatch.setattr(desk.drafts, "interrupted_bulks", asyncio.Event().wait)
+    closed: list[int] = []
+
+    async def write(_: object) -> None:
+        await asyncio.sleep(0.01)
+        closed.append(desk.close_count)
+
+    async with open_console(desk) as ui:
+        ui.app.enqueue_write(write)
+    assert closed == [0]
+    assert desk.close_count == 1
+
+
 async def test_console_opens_with_unknown_time_zone(tmp_path: Path) -> None:
     async with open_desk_at(tmp_path) as desk:
         await desk.drafts.create({"text": "Kept."})
