@@ -56,7 +56,7 @@ class _Writer:
 
 def test_frame_for_larger_terminal_does_not_scroll(frame: str) -> None:
     driver: Any = TerminalDriver.__new__(TerminalDriver)
-    driver._writer_thread, driver._encoding = _Writer(), "utf-8"
+    driver._writer_thread, driver._encoding, driver._is_suspended = _Writer(), "utf-8", False
     driver.write(frame)
     assert driver._writer_thread.written == "\x1b[1;1Hrow 0\x1b[2;1Hrow 1\x1b[3;1Hrow 2"
 
