@@ -178,8 +178,7 @@ def parse_server_url(user_input: str) -> str:
         raise RefusedPostError("The address must not contain a user name, password, query or fragment.")
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_local(parts.hostname)):
         raise RefusedPostError("The address must start with https://, or others could read your key in transit.")
-    scheme, host, path = parts.scheme.lower(), parts.netloc.lower(), parts.path.rstrip("/")
-    return f"{scheme}://{host}{path}"
+    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path.rstrip('/')}"
 
 
 def _split_url(text: str) -> SplitResult | None:

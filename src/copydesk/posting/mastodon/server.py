@@ -302,7 +302,7 @@ def _safe_path(href: str) -> str | None:
 
 def parse_server_address(text: str) -> str:
     """Return the server's base URL from user input. Raise `RefusedPostError` if it is invalid."""
-    address = parse_server_url(text).lower()
+    address = parse_server_url(text)
     if urlsplit(address).path:
         raise RefusedPostError("The address must not contain a path.", hint="Enter it as https://social.example.")
     return address
