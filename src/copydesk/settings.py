@@ -464,6 +464,12 @@ def name_server(database: Database, url: str) -> Database:
     return msgspec.structs.replace(database, url=without_password, password=Secret(password or database.password))
 
 
+def split_proxy_user(url: str) -> tuple[str, str]:
+    """Return the user and the password of a proxy's URL; either may be empty. The password may contain colons."""
+    user, _, password = url.partition("://")[2].rpartition("@")[0].partition(":")
+    return user, password
+
+
 def _split_url(url: str) -> tuple[str, str]:
     """Return the URL of a database without its password, and the password. Raise SettingsError if they are mixed up."""
     scheme, separator, rest = url.partition("://")
@@ -637,7 +643,7 @@ class _SettingsFile:
 
     def check_proxy(self, url: object) -> None:
         """Reject the password of a proxy, for the same reason."""
-        if isinstance(url, str) and url.partition("://")[2].rpartition("@")[0].partition(":")[2]:
+        if isinstance(url, str) and split_proxy_user(url)[1]:
             message = "network.proxy contains a password, which cannot be set in a file."
             raise self._error("network", "proxy", message, f"Set {ENVIRONMENT_PREFIX}NETWORK__PROXY instead.")
 

@@ -303,8 +303,15 @@ log_redaction.late = Late()
     assert process.stderr == ""
 
 
-def test_proxy_password_with_colons_is_redacted(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("user", "redacted"),
+    [
+        ("ada:correct:horse-battery", "http://ada:•••@proxy.example"),
+        ("correct-horse-battery", "http:•••@proxy.example"),
+    ],
+)
+def test_secret_of_a_proxy_is_redacted(tmp_path, monkeypatch, user, redacted):
     redaction = Redaction()
     monkeypatch.setattr("copydesk.credentials.log_redaction.DEFAULT_REDACTION", redaction)
-    redact_secrets(load({"COPYDESK_NETWORK__PROXY": "http://ada:correct:horse-battery@proxy.example:3128"}, tmp_path))
-    assert redaction.redact("ada:correct:horse-battery") == "ada:•••"
+    redact_secrets(load({"COPYDESK_NETWORK__PROXY": f"http://{user}@proxy.example:3128"}, tmp_path))
+    assert redaction.redact(f"http://{user}@proxy.example") == redacted

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from urllib.parse import unquote
 
-from copydesk.settings import Settings
+from copydesk.settings import Settings, split_proxy_user
 from copydesk.text.redaction import DEFAULT_REDACTION, Redaction
 
 
@@ -38,10 +38,10 @@ def redact_secrets(settings: Settings) -> None:
     if getattr(logging.getLogRecordFactory(), "redacts", None) is not DEFAULT_REDACTION:
         redact_logs()
     keys = (settings.reddit.client_secret, settings.twitter.bearer_token, settings.images_a.key, settings.images_b.key)
-    # Of `http://user:password@host`. The password may contain colons.
-    proxy_user = settings.network.proxy.rpartition("@")[0].partition("//")[2]
-    proxy_password = proxy_user.partition(":")[2]
-    DEFAULT_REDACTION.add(*keys, proxy_password, unquote(proxy_password), permanent=True)
+    proxy_user, proxy_password = split_proxy_user(settings.network.proxy)
+    # Without a password the user may be a token. Masked in URLs only: it may also be a name that is in many messages.
+    proxy_secret = proxy_password or f"//{proxy_user}"
+    DEFAULT_REDACTION.add(*keys, proxy_secret, unquote(proxy_secret), permanent=True)
     # One such as "copydesk" or the user's name would be masked in every command and address that is shown.
     if settings.database.password not in f"copydesk {settings.database.url}":
         DEFAULT_REDACTION.add(settings.database.password, permanent=True)
