@@ -13,6 +13,7 @@ from console_driver import defer_frame
 from copydesk.model.run import RunRequest
 from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import load
+from copydesk.tui import browser
 from sample_desks import SAMPLE_DRAFTS
 
 
@@ -51,6 +52,16 @@ def long_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
 def late_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no warning about an approved draft appear while a test compares toasts: on a busy machine it would."""
     monkeypatch.setattr("copydesk.tui.review.publish_actions.CHECK_DELAY", 600)
+
+
+@pytest.fixture(autouse=True)
+def no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open no page in the browser of whoever runs the tests."""
+
+    async def fail(_: str) -> bool:
+        return False
+
+    monkeypatch.setattr(browser, "open_in_browser", fail)
 
 
 @pytest.fixture

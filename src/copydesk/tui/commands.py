@@ -131,6 +131,8 @@ async def run_shell(line: str, data: bytes, environment: Mapping[str, str]) -> C
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
+            # Or asyncio warns on the terminal, after the console has left it, of a process that nothing waits for.
+            await process.wait()
     text = clean_lines(output.decode("utf-8", errors="replace"))
     return CommandResult(exit_code, tuple(line.rstrip() for line in text.splitlines() if line.strip()))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from copydesk.tui import browser
+from copydesk.tui.browser import open_in_browser
 
 
 @pytest.mark.parametrize("url", ["https://example.org", "http://example.org/a?b=c#d", "https://münchen.example/ä"])
@@ -48,7 +49,7 @@ def fake_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_browser_opens_link(fake_browser: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert await browser.open_in_browser("https://example.org/?a=b&c=$(id)")
+    assert await open_in_browser("https://example.org/?a=b&c=$(id)")
     assert (fake_browser / "opened").read_text() == "https://example.org/?a=b&c=$(id)"
     assert capfd.readouterr().out == ""
 
@@ -59,7 +60,7 @@ async def test_browser_environment_has_no_secrets(fake_browser: Path, monkeypatc
     monkeypatch.setenv("DISPLAY", ":7")
     program = fake_browser / "browser.py"
     program.write_text(program.read_text().replace("sys.argv[1])", "' '.join(__import__('os').environ))"))
-    assert await browser.open_in_browser("https://example.org/")
+    assert await open_in_browser("https://example.org/")
     variables = (fake_browser / "opened").read_text().split()
     assert "DISPLAY" in variables
     assert not [variable for variable in variables if variable.startswith("COPYDESK_")]
@@ -67,4 +68,4 @@ async def test_browser_environment_has_no_secrets(fake_browser: Path, monkeypatc
 
 async def test_failing_browser_returns_false(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER", "false %s")
-    assert await browser.open_in_browser("https://example.org/") is False
+    assert await open_in_browser("https://example.org/") is False

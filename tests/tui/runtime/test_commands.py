@@ -14,6 +14,7 @@ from console_driver import FakeDesk, open_console
 from copydesk.errors import SettingsError
 from copydesk.model.serialization import to_json_value
 from copydesk.settings import Command, load
+from copydesk.tui.commands import run_shell
 from copydesk.tui.keymap import apply_custom_keys
 from copydesk.tui.preferences import Preferences, load_preferences
 from copydesk.tui.runtime.notifications import LogEntry
@@ -149,8 +150,19 @@ async def test_quitting_ends_a_running_command(tmp_path: Path) -> None:
         await ui.wait_for(pid.exists)
         await ui.wait_for(lambda: pid.read_text().strip())
         child = int(pid.read_text())
-    # Killed, but a busy machine may take a moment to end it.
-    await wait_until(lambda: is_dead(child), lambda: asyncio.sleep(0.01))
+    # Killed, but a busy machine may take a moment to end it and what waits for it.
+    await wait_until(lambda: is_dead(child) and len(asyncio.all_tasks()) == 1, lambda: asyncio.sleep(0.01))
+
+
+async def test_cancelled_command_leaves_no_process(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    task = asyncio.create_task(run_shell(f"echo $$ > {pid}; exec sleep 600", b"", os.environ))
+    await wait_until(lambda: pid.exists() and pid.read_text(), lambda: asyncio.sleep(0.01))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
 
 
 # Where it works
