@@ -6,7 +6,7 @@ from pathlib import Path
 
 from desk_fixtures import integrity_errors, query_db
 from sampling import EXHAUSTIVE
-from simulated_desk import SLOTS, START, Reading, SimulatedDesk
+from simulated_desk import SLOTS, START, Reading, Year, live_year
 
 DAYS = 365 if EXHAUSTIVE else 2
 """Two days have a clock change, too."""
@@ -23,47 +23,39 @@ MEMORY = 50 * 2**20
 """Growth of the process after the warm-up. Measured: 25 MiB, mostly of pages that the allocator keeps."""
 
 
-async def test_desk_runs_for_a_year(tmp_path: Path) -> None:
-    simulated = SimulatedDesk(tmp_path)
-    async with simulated.open() as desk:
-        await simulated.set_up(desk)
-
-    readings = []
-    for _ in range(0, DAYS, DAYS_PER_START):
-        async with simulated.open() as desk:
-            await simulated.live_days(desk, DAYS_PER_START)
-        readings.append(simulated.read())
-
-    assert simulated.failures == []
+def test_desk_runs_for_a_year(tmp_path: Path) -> None:
+    year = live_year(tmp_path, DAYS, days_per_start=DAYS_PER_START)
+    readings = year.readings
+    assert year.failures == []
     assert integrity_errors(tmp_path) == []
-    assert_posted_in_slots(simulated)
+    assert_posted_in_slots(year, tmp_path)
     assert {reading.open_files for reading in readings} == {readings[0].open_files}
     assert max(reading.backups for reading in readings) <= 7
     if EXHAUSTIVE:
         assert_growth_is_bounded(readings[WARM_UP // DAYS_PER_START :])
 
 
-def describe_items(simulated: SimulatedDesk) -> list[str]:
+def describe_items(home: Path) -> list[str]:
     """Return how many items ended in which way, the most frequent first."""
     query = "SELECT count(*), state, substr(reason, 1, 20) FROM item GROUP BY 2, 3 ORDER BY 1 DESC LIMIT 20"
-    return [" ".join(map(str, row)) for row in query_db(simulated.home, query)]
+    return [" ".join(map(str, row)) for row in query_db(home, query)]
 
 
-def assert_posted_in_slots(simulated: SimulatedDesk) -> None:
+def assert_posted_in_slots(year: Year, home: Path) -> None:
     """Assert that whatever was scheduled arrived once, at a slot by the wall clock, whichever its offset is."""
     days = [START.date() + timedelta(days=day) for day in range(DAYS)]
     slots = [(day, time(*slot)) for day in days for slot in SLOTS]
-    local = [at.astimezone(START.tzinfo).replace(tzinfo=None) for at in simulated.post_times]
+    local = [at.astimezone(START.tzinfo).replace(tzinfo=None) for at in year.post_times]
     times = [(at.date(), at.time()) for at in local]
     assert sorted(set(times)) == times
     assert set(times) <= set(slots)
     # On a few days the feeds have fewer entries.
     unused = [f"{day} {at:%H:%M}" for day, at in slots if (day, at) not in set(times)]
-    assert len(unused) <= 0.05 * len(slots), "\n".join([*describe_items(simulated), *unused])
-    texts = [text for (text,) in query_db(simulated.home, "SELECT text FROM draft WHERE status = 'posted'")]
-    assert sorted(texts) == sorted(post.text for post in simulated.server.posts)
+    assert len(unused) <= 0.05 * len(slots), "\n".join([*describe_items(home), *unused])
+    texts = [text for (text,) in query_db(home, "SELECT text FROM draft WHERE status = 'posted'")]
+    assert sorted(texts) == sorted(year.posts)
     waiting = "('scheduled', 'posting', 'missed', 'approved')"
-    assert query_db(simulated.home, f"SELECT id FROM draft WHERE status IN {waiting}") == []
+    assert query_db(home, f"SELECT id FROM draft WHERE status IN {waiting}") == []
 
 
 def assert_growth_is_bounded(readings: list[Reading]) -> None:

@@ -1,10 +1,13 @@
 """A desk that lives through many days in seconds: feeds that grow, a user who decides each morning, a fake platform."""
 
+import asyncio
 import gc
 import os
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from datetime import datetime, timedelta
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -78,8 +81,43 @@ class Reading(NamedTuple):
     """Seconds of processor time used so far."""
 
 
+class Year(NamedTuple):
+    """What happened to a desk in its days."""
+
+    failures: list[JobMessage]
+    post_times: list[datetime]
+    """Time at which each post arrived."""
+    posts: list[str]
+    readings: list[Reading]
+
+
+def live_year(home: Path, days: int, *, days_per_start: int) -> Year:
+    """Run a desk for some days, and return what happened.
+
+    In a process of its own: what other tests have left in this one would be measured, too.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+        return executor.submit(_live_year, home, days, days_per_start).result()
+
+
+def _live_year(home: Path, days: int, days_per_start: int) -> Year:
+    return asyncio.run(_live_days(SimulatedDesk(home), days, days_per_start))
+
+
+async def _live_days(simulated: "SimulatedDesk", days: int, days_per_start: int) -> Year:
+    async with simulated.open() as desk:
+        await simulated.set_up(desk)
+    readings = []
+    for _ in range(0, days, days_per_start):
+        async with simulated.open() as desk:
+            await simulated.live_days(desk, days_per_start)
+        readings.append(simulated.read())
+    posts = [post.text for post in simulated.server.posts]
+    return Year(simulated.failures, simulated.post_times, posts, readings)
+
+
 class SimulatedDesk:
-    """A desk in `home`, whose days pass with `live_day`."""
+    """A desk in `home`, whose days pass with `live_days`."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -87,7 +125,6 @@ class SimulatedDesk:
         self.server = FakeServer()
         self.failures: list[JobMessage] = []
         self.post_times: list[datetime] = []
-        """Time at which each post arrived."""
 
     def open(self):
         """Open the desk; `set_up` it once."""
