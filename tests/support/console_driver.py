@@ -444,25 +444,22 @@ def make_console(desk: FakeDesk) -> Console:
 
 
 async def wait_until_idle(pilot: Pilot[int]) -> None:
-    """Wait until no request to the desk is running and the screen shows the results."""
+    """Wait until the desk has opened, no request to it is running and the screen shows the results."""
     app = pilot.app
     assert isinstance(app, Console)
     await _wait_for_rounds(
         app,
         lambda: (
-            (app.desk is not None or app.open_error is not None)
+            ((app.desk is not None and _is_status_read(app)) or app.open_error is not None)
             and all(_is_paused_run(app, task) for task in app.desk_tasks.pending)
             and _is_quiet(app)
         ),
     )
 
 
-async def wait_for_status(pilot: Pilot[int]) -> None:
-    """Wait until the desk's status is known, of which the top line tells, and the console is idle."""
-    app = pilot.app
-    assert isinstance(app, Console)
-    await _wait_for_rounds(app, lambda: app.status is not None)
-    await wait_until_idle(pilot)
+def _is_status_read(app: Console) -> bool:
+    """Return whether the desk's status is known, the last of what is read while it opens, or reading has failed."""
+    return app.status is not None or any(entry.severity == "error" for entry in app.notification_log)
 
 
 async def wait_for_messages(app: Console) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from console_driver import ConsoleDriver, wait_for_status
+from console_driver import ConsoleDriver, wait_until_idle
 from copydesk.desk import Desk
 from copydesk.model.draft import ListedDraft, Status
 from copydesk.tui.app import Console
@@ -91,5 +91,5 @@ async def open_review(
                 await desk.drafts.create({"text": text})
     app = Console(lambda: open_desk_at(home, **overrides), clock=lambda: NOW, preferences=preferences)
     async with app.run_test(size=size, notifications=True) as pilot:
-        await wait_for_status(pilot)
+        await wait_until_idle(pilot)
         yield ReviewDriver(app, pilot)

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from console_driver import NOW, FakeDesk, make_console, open_console, screen_text, wait_until_idle
+from console_driver import NOW, FakeDesk, make_console, open_console, pass_round, screen_text, wait_until_idle
 from copydesk.errors import CopydeskError, StoreBusyError, StoreCorruptError, StoreFullError, StoreTooNewError
 from copydesk.switch_interval import SWITCH_INTERVAL
 from copydesk.tui.app import Console
+from delayed_responses import wait_until
 from desk_fixtures import execute_sql, open_desk_at
 from review_driver import open_review
 
@@ -182,8 +183,10 @@ async def test_desk_closes_after_last_task_if_the_console_exits_while_it_opens(m
         await asyncio.sleep(0.01)
         closed.append(desk.close_count)
 
-    async with open_console(desk) as ui:
-        ui.app.enqueue_write(write)
+    app = make_console(desk)
+    async with app.run_test():
+        await wait_until(lambda: app.desk is not None, lambda: pass_round(app))
+        app.enqueue_write(write)
     assert closed == [0]
     assert desk.close_count == 1
 

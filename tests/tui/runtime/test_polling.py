@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from console_driver import FakeDesk, make_console, pass_round, wait_for_status, wait_until_idle
+from console_driver import FakeDesk, make_console, pass_round, wait_until_idle
 from copydesk.store.database import Database
 from copydesk.tui import desk_app
 from copydesk.tui.runtime.gc_tuning import GcTuning
@@ -97,7 +97,7 @@ async def test_change_while_the_desk_opens_is_noticed(monkeypatch: pytest.Monkey
     monkeypatch.setattr(desk.drafts, "interrupted_bulks", write)
     app = make_console(desk)
     async with app.run_test() as pilot:
-        await wait_for_status(pilot)
+        await wait_until_idle(pilot)
         assert app.change_count == desk.writes == 1
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from console_driver import NOW, ConsoleDriver, FakeDesk, open_console, partial_progress, wait_for_status
+from console_driver import NOW, ConsoleDriver, FakeDesk, open_console, partial_progress, wait_until_idle
 from copydesk.errors import (
     ConflictError,
     CopydeskError,
@@ -58,7 +58,7 @@ async def on_desk(home: Path, web: FakeWeb) -> AsyncIterator[ConsoleDriver]:
     """Open the console of the desk in `home`."""
     app = make_sources_console(home, web)
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
-        await wait_for_status(pilot)
+        await wait_until_idle(pilot)
         yield ConsoleDriver(app, pilot)
 
 
