@@ -84,4 +84,4 @@ async def authorize(page: str) -> None:
     """Consent on the page, as the user's browser does."""
     redirect = httpx.URL(page).params["redirect"]
     async with httpx.AsyncClient(trust_env=False) as browser:
-        await browser.get(redirect, params={"state": STATE, "code": CODE})
+        (await browser.get(redirect, params={"state": STATE, "code": CODE})).raise_for_status()

@@ -41,6 +41,13 @@ async def test_browser_redirect_connects_account(tmp_path: Path) -> None:
         assert [account.label for account in await desk.accounts.list()] == ["browser:b"]
 
 
+async def test_redirect_while_the_browser_starts_connects_account(tmp_path: Path) -> None:
+    async with open_posting_desk(tmp_path, sign_in_platforms(), **PLAIN_CREDENTIALS) as desk:
+        method = await desk.accounts.connect_method("browser")
+        account = await oauth_flow.sign_in_with_browser(desk.accounts, method, {}, "", authorize)
+    assert account.label == "browser:b"
+
+
 @pytest.mark.parametrize("pasted", [CODE, f"http://127.0.0.1:1/callback?state={STATE}&code={CODE}"])
 async def test_pasted_code_connects_account(tmp_path: Path, pasted: str) -> None:
     async with open_posting_desk(tmp_path, sign_in_platforms(), **PLAIN_CREDENTIALS) as desk:

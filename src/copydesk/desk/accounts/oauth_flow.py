@@ -46,11 +46,12 @@ async def sign_in_with_browser(
     """
     async with _open_loopback(method.redirect_port) as loopback:
         sign_in = await accounts.start_sign_in(method.platform, fields, loopback.redirect_uri, server)
-        await show(sign_in.url)
+        # Before the page is shown: the browser may return while it is still being started.
         tasks = [asyncio.ensure_future(loopback.wait_for_code(sign_in.state))]
-        if read_pasted is not None:
-            tasks.append(asyncio.ensure_future(_read_pasted_code(read_pasted, sign_in.state)))
         try:
+            await show(sign_in.url)
+            if read_pasted is not None:
+                tasks.append(asyncio.ensure_future(_read_pasted_code(read_pasted, sign_in.state)))
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             # Cancel the other one, and also both if this task is cancelled: the paste prompt must not stay open.
