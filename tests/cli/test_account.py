@@ -4,7 +4,6 @@ import asyncio
 import getpass
 import json
 import sys
-import webbrowser
 from threading import Thread
 from types import SimpleNamespace
 
@@ -14,6 +13,7 @@ from cli_runner import assert_one_line_error, run_in_process
 from copydesk.cli import account
 from copydesk.desk.context import _LazyTransport
 from copydesk.posting.registry import PLATFORMS
+from copydesk.tui import browser
 from posting_fixtures import connect_account, fake_platforms, open_posting_desk
 from x_sign_in import CLIENT_SECRETS, open_page, serve_x
 
@@ -70,7 +70,7 @@ def test_x_is_connected_with_and_without_client_secret(tmp_path, monkeypatch, cl
     fake, transport = serve_x(monkeypatch, client_secret)
     visits = []
 
-    def visit(page):
+    async def visit(page):
         visits.append(Thread(target=lambda: asyncio.run(open_page(fake, page))))
         visits[0].start()
 
@@ -78,7 +78,7 @@ def test_x_is_connected_with_and_without_client_secret(tmp_path, monkeypatch, cl
         _LazyTransport, "handle_async_request", lambda _, request: transport.handle_async_request(request)
     )
     monkeypatch.setattr(account, "is_interactive", lambda: True)
-    monkeypatch.setattr(webbrowser, "open", visit)
+    monkeypatch.setattr(browser, "open_in_browser", visit)  # which keeps the secrets of the environment from it
     variables = {"copydesk_connect_client_secret": client_secret} if source == "environment" else {}
     stdin = "app\n" if variables else f"app\n{client_secret}\n"
     result = run_in_process(tmp_path, "account", "connect", "x", stdin=stdin, **PLAIN_CREDENTIALS, **variables)

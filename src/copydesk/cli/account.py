@@ -2,7 +2,6 @@
 
 import os
 import sys
-import webbrowser
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -192,6 +191,7 @@ async def _sign_in_with_browser(
 ) -> ConnectedAccount:
     """Open the platform's page and wait for the redirect, or for the code the user pastes if `by_hand`."""
     from copydesk.desk.accounts import oauth_flow  # noqa: PLC0415 - only this command needs it
+    from copydesk.tui import browser  # noqa: PLC0415 - as above
 
     async def show(page: str) -> None:
         if by_hand:
@@ -199,7 +199,7 @@ async def _sign_in_with_browser(
             return
         click.echo(f"Allow access in your browser. If none opened, open this page:\n{page}", err=True)
         if is_interactive():
-            webbrowser.open(page)
+            await browser.open_in_browser(page)
 
     async def pasted() -> str:
         return prompt_line("Code or address", "run the command in a terminal")
