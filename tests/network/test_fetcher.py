@@ -165,6 +165,8 @@ async def test_bot_protection_is_reported() -> None:
         "http://℀.example.org/",
         "http://😀@/",
         "http://" + "é" * 60_000 + ".example/",
+        "https://.example/",
+        "https://../",
         "http://" + "😀." * 30_000 + "example/",
         "http://example.org/\x00",
         "javascript:alert(1)",

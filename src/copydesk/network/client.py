@@ -43,8 +43,8 @@ _HOST = re.compile(r"[^:/?#]+://(?:[^/?#]*@)?([^/?#@:]*)")
 _DOTS = re.compile("[.\u3002\uff0e\uff61]")
 """The characters that separate the labels of a name in IDNA."""
 _LABEL = re.compile(rb"[a-z0-9_-]*")
-_VALID_HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
-"""A name or an IP address; httpx accepts hosts that are neither."""
+_VALID_HOST = re.compile(rb"(?!\.)(?:[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45})")
+"""A name or an IP address; httpx accepts hosts that are neither. TLS takes no name that begins with a dot."""
 _TLS_ALERT = re.compile(r"(?:SSLV3|TLSV1|TLSV13)_(?:ALERT_)?(\w+)")
 """OpenSSL's names of the alerts that a server sends before it closes a connection (RFC 8446, 6.2)."""
 _CONNECT_ERRORS = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
