@@ -60,7 +60,7 @@ def test_wrong_column_names_line_and_accepted_values(tmp_path):
     message = problem(tmp_path, '[console]\ncolumns = ["state", "colour"]\n')
     assert "line 2: console.columns[1] does not take 'colour'" in message
     message = problem(tmp_path, '[console]\ndetails = ["tags", "age", "tags"]\n')
-    assert "line 2: console.details: tags is named twice." in message
+    assert "line 2: console.details contains tags twice." in message
     assert "state, check, source" in message
 
 
@@ -234,6 +234,15 @@ def test_password_of_proxy_is_taken_from_the_environment_only(tmp_path):
 def test_user_of_proxy_without_password_may_be_in_the_file(tmp_path):
     (tmp_path / "settings.toml").write_text("[network]\nproxy = 'http://ada@proxy.example:3128'\n")
     assert load({}, tmp_path).network.proxy == "http://ada@proxy.example:3128"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("COPYDESK_PIPELINE__INCLUDE", "/(/"), ("COPYDESK_CONSOLE__COLUMNS", "state,state")]
+)
+def test_invalid_list_in_environment_names_the_variable(tmp_path, variable, value):
+    message = problem(tmp_path, **{variable: value})
+    assert message.startswith(f"{variable} contains {value.partition(',')[0]}")
+    assert "settings.toml" not in message
 
 
 def test_url_of_another_database_is_refused(tmp_path):

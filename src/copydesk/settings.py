@@ -410,8 +410,8 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
         settings = msgspec.convert(sections | free, Settings, strict=True, dec_hook=_decode_secret)
     except msgspec.ValidationError as error:
         raise settings_file.explain(str(error), environ) from None
-    settings_file.check_expressions(settings.pipeline)
-    settings_file.check_columns(settings.console)
+    settings_file.check_expressions(settings.pipeline, environ)
+    settings_file.check_columns(settings.console, environ)
     return msgspec.structs.replace(settings, config_home=config, data_home=data)
 
 
@@ -647,42 +647,48 @@ class _SettingsFile:
             message = "network.proxy contains a password, which cannot be set in a file."
             raise self._error("network", "proxy", message, f"Set {ENVIRONMENT_PREFIX}NETWORK__PROXY instead.")
 
-    def check_expressions(self, pipeline: Pipeline) -> None:
+    def check_expressions(self, pipeline: Pipeline, environ: Mapping[str, str]) -> None:
         """Reject an invalid /regular expression/ at start, because otherwise every run would fail."""
         for name in ("include", "exclude"):
             for word in getattr(pipeline, name):
                 if len(word) > 2 and word.startswith("/") and word.endswith("/"):
-                    self._check_expression(name, word)
+                    self._check_expression(name, word, environ)
 
-    def check_columns(self, console: Console) -> None:
+    def check_columns(self, console: Console, environ: Mapping[str, str]) -> None:
         """Reject a column that is named twice."""
         for name in ("columns", "details"):
             columns = getattr(console, name)
             if twice := next((column for column in columns if columns.count(column) > 1), ""):
                 hint = _setting_hint("console", name)
-                raise self._error("console", name, f"console.{name}: {twice} is named twice.", hint)
+                raise self._value_error("console", name, f"contains {twice} twice.", hint, environ)
 
-    def _check_expression(self, name: str, word: str) -> None:
+    def _check_expression(self, name: str, word: str, environ: Mapping[str, str]) -> None:
         import regex  # noqa: PLC0415 - needed only for regular expressions
 
         try:
             regex.compile(word[1:-1])
         except (regex.error, RecursionError) as error:
-            message = f"pipeline.{name}: {word} is not a valid regular expression: {error}."
-            raise self._error("pipeline", name, message, "Write words without slashes.") from None
+            message = f"contains {word}, which is not a valid regular expression: {error}."
+            raise self._value_error("pipeline", name, message, "Write words without slashes.", environ) from None
 
     def explain(self, problem: str, environ: Mapping[str, str]) -> SettingsError:
         """Convert a msgspec error, `... - at `$.network.timeout``, into a SettingsError."""
         problem_text, _, path = problem.partition(" - at ")
         section, name = [*re.findall(r"[a-z_]+", path), "", ""][:2]
-        message = _describe_problem(problem_text)
-        hint = _setting_hint(section, name)
-        variable = f"{ENVIRONMENT_PREFIX}{section}__{name}".upper()
-        if variable in environ:
-            return SettingsError(f"{variable} {message}.", hint=hint)
         # Of a list it is an entry: `$.ranking.interests[0]`.
         entry = re.search(r"\[\d+\]", path)
-        return self._error(section, name, f"{section}.{name}{entry[0] if entry else ''} {message}.", hint)
+        message = f"{_describe_problem(problem_text)}."
+        hint = _setting_hint(section, name)
+        return self._value_error(section, name, message, hint, environ, entry=entry[0] if entry else "")
+
+    def _value_error(
+        self, section: str, name: str, message: str, hint: str, environ: Mapping[str, str], *, entry: str = ""
+    ) -> SettingsError:
+        """Return the error for a value, which names the variable or the line that sets it."""
+        variable = f"{ENVIRONMENT_PREFIX}{section}__{name}".upper()
+        if variable in environ:
+            return SettingsError(f"{variable} {message}", hint=hint)
+        return self._error(section, name, f"{section}.{name}{entry} {message}", hint)
 
     def _error(self, section: str, name: str, problem: str, hint: str) -> SettingsError:
         return SettingsError(f"{self.path}, line {self._line_number(section, name)}: {problem}", hint=hint)
