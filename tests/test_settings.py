@@ -236,6 +236,22 @@ def test_user_of_proxy_without_password_may_be_in_the_file(tmp_path):
     assert load({}, tmp_path).network.proxy == "http://ada@proxy.example:3128"
 
 
+@pytest.mark.parametrize("address", ["proxy:port", "proxy:99999", "proxy:0", "[::1", ":3128"])
+def test_proxy_that_cannot_be_connected_to_is_refused(tmp_path, address):
+    message = "network.proxy needs a host, and a port from 1 to 65535 if there is one."
+    assert f"line 2: {message}" in problem(tmp_path, f"[network]\nproxy = 'http://{address}'\n")
+    message = problem(tmp_path, COPYDESK_NETWORK__PROXY=f"http://ada:AAAA1234@{address}")
+    assert message.startswith("COPYDESK_NETWORK__PROXY needs a host")
+    assert "AAAA" not in message
+
+
+@pytest.mark.parametrize("host", ["[::1]", "127.0.0.1", "proxy.example"])
+@pytest.mark.parametrize("port", ["", ":1", ":65535", ":3128/"])
+def test_proxy_with_and_without_port_is_accepted(tmp_path, host, port):
+    url = f"http://ada:pass@word@{host}{port}"
+    assert load({"COPYDESK_NETWORK__PROXY": url}, tmp_path).network.proxy == url
+
+
 @pytest.mark.parametrize(
     ("variable", "value"), [("COPYDESK_PIPELINE__INCLUDE", "/(/"), ("COPYDESK_CONSOLE__COLUMNS", "state,state")]
 )

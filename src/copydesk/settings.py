@@ -410,6 +410,7 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
         settings = msgspec.convert(sections | free, Settings, strict=True, dec_hook=_decode_secret)
     except msgspec.ValidationError as error:
         raise settings_file.explain(str(error), environ) from None
+    settings_file.check_proxy_address(settings.network.proxy, environ)
     settings_file.check_expressions(settings.pipeline, environ)
     settings_file.check_columns(settings.console, environ)
     return msgspec.structs.replace(settings, config_home=config, data_home=data)
@@ -646,6 +647,22 @@ class _SettingsFile:
         if isinstance(url, str) and split_proxy_user(url)[1]:
             message = "network.proxy contains a password, which cannot be set in a file."
             raise self._error("network", "proxy", message, f"Set {ENVIRONMENT_PREFIX}NETWORK__PROXY instead.")
+
+    def check_proxy_address(self, url: str, environ: Mapping[str, str]) -> None:
+        """Reject a proxy without a host or with an impossible port, because otherwise every request would fail."""
+        if not url:
+            return
+        from urllib.parse import urlsplit  # noqa: PLC0415 - most users have no proxy
+
+        try:
+            parts = urlsplit(url)
+            is_valid = bool(parts.hostname) and parts.port != 0
+        except ValueError:  # of the port or of brackets
+            is_valid = False
+        if not is_valid:
+            # Without the value, which may contain a password.
+            message = "needs a host, and a port from 1 to 65535 if there is one."
+            raise self._value_error("network", "proxy", message, _setting_hint("network", "proxy"), environ)
 
     def check_expressions(self, pipeline: Pipeline, environ: Mapping[str, str]) -> None:
         """Reject an invalid /regular expression/ at start, because otherwise every run would fail."""

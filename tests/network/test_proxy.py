@@ -118,6 +118,15 @@ async def test_private_address_is_refused_with_proxy(host: str) -> None:
     assert server.connections == 0
 
 
+async def test_proxy_with_invalid_address_sends_nothing() -> None:
+    async with make_proxied("http://ada:AAAA1234@192.168.1.300:3128") as fetcher:
+        with pytest.raises(UnreachableError) as caught:
+            await fetcher.get("http://feeds.invalid/feed", accept=ANY_TYPE)
+    assert caught.value.not_sent
+    assert "the address of the proxy is not valid. Check network.proxy." in str(caught.value)
+    assert "AAAA" not in str(caught.value)
+
+
 async def test_allowed_private_address_bypasses_proxy() -> None:
     with FeedServer() as server:
         server.serve("/feed", "<rss/>")

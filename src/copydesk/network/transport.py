@@ -131,7 +131,11 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     @cached_property
     def _proxied_connections(self) -> httpcore.AsyncConnectionPool:
         """A pool that only makes connections: httpcore's forwarding and tunnelling ones."""
-        url = httpx.URL(self._proxy)
+        try:
+            url = httpx.URL(self._proxy)
+        except httpx.InvalidURL:
+            # Of those above: nothing was sent. Without the text, which may repeat a password.
+            raise httpx.ProxyError("the address of the proxy is not valid") from None
         return httpcore.AsyncConnectionPool(
             ssl_context=tls_context(),
             proxy=httpcore.Proxy(
