@@ -76,6 +76,18 @@ def test_unknown_section_names_line(tmp_path):
     assert "[netwrk]" in message
 
 
+@pytest.mark.parametrize("text", ["network = 5", "[[network]]\ntimeout = 5", "keys = 'a'", "tabs = []"])
+def test_section_that_is_written_as_a_setting_is_named(tmp_path, text):
+    section = text.strip("[").split()[0].rstrip("]")
+    message = problem(tmp_path, text)
+    assert f"line 1: {section} is a section, not a setting. Write [{section}] on a line of its own" in message
+
+
+def test_setting_outside_of_its_section_is_named(tmp_path):
+    message = problem(tmp_path, "max_drafts = 3\n")
+    assert "line 1: unknown setting max_drafts. Did you mean pipeline.max_drafts?" in message
+
+
 def test_invalid_value_names_line_and_allowed_values(tmp_path):
     message = problem(tmp_path, "[pipeline]\nformats = ['SHORT']\nmax_drafts = -1\n")
     assert "line 3" in message

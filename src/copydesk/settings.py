@@ -527,6 +527,9 @@ def _suggest(section: str, name: str) -> str:
     import difflib  # noqa: PLC0415
 
     if section not in SECTIONS:
+        # A setting that stands outside of its section.
+        if outside := [f"{other}.{section}" for other, kind in SECTIONS.items() if section in kind.__struct_fields__]:
+            return f"Did you mean {outside[0]}?"
         similar = difflib.get_close_matches(section, SECTIONS, n=1)
         return f"Did you mean [{similar[0]}]?" if similar else f"Sections: {', '.join(SECTIONS)}."
     fields = SECTIONS[section].__struct_fields__
@@ -566,8 +569,12 @@ class _SettingsFile:
             # Any name: the console knows its actions, and nobody knows all models.
             if section in FREE_SECTIONS and isinstance(values, dict):
                 continue
-            if section not in SECTIONS or not isinstance(values, dict):
-                raise self._error(section, "", f"unknown section [{section}].", _suggest(section, ""))
+            if not isinstance(values, dict) and section in (*SECTIONS, *FREE_SECTIONS):
+                hint = f"Write [{section}] on a line of its own, and the settings below it."
+                raise self._error(section, "", f"{section} is a section, not a setting.", hint)
+            if section not in SECTIONS:
+                found = f"section [{section}]" if isinstance(values, dict) else f"setting {section}"
+                raise self._error(section, "", f"unknown {found}.", _suggest(section, ""))
             for name in values:
                 self._check_name(section, name)
         return tables
