@@ -88,6 +88,11 @@ def test_setting_outside_of_its_section_is_named(tmp_path):
     assert "line 1: unknown setting max_drafts. Did you mean pipeline.max_drafts?" in message
 
 
+def test_home_of_unknown_user_is_refused():
+    with pytest.raises(SettingsError, match="There is no home folder ~nobody-of-this-name"):
+        get_directories(None, {"COPYDESK_HOME": "~nobody-of-this-name/desk"})
+
+
 def test_invalid_value_names_line_and_allowed_values(tmp_path):
     message = problem(tmp_path, "[pipeline]\nformats = ['SHORT']\nmax_drafts = -1\n")
     assert "line 3" in message

@@ -421,7 +421,11 @@ def get_directories(home: Path | None = None, environ: Mapping[str, str] = os.en
     # Empty counts as unset: a unit file or a container cannot remove a variable that it inherits.
     directory = home or (Path(environ["COPYDESK_HOME"]) if environ.get("COPYDESK_HOME") else None)
     if directory is not None:
-        directory = directory.expanduser().absolute()
+        try:
+            directory = directory.expanduser().absolute()
+        except RuntimeError:  # there is no such user
+            hint = "Write the whole path in --home or COPYDESK_HOME."
+            raise SettingsError(f"There is no home folder {directory.parts[0]}.", hint=hint) from None
         return directory, directory
     import platformdirs  # noqa: PLC0415 - half of this module's import time
 
