@@ -148,10 +148,12 @@ def test_invalid_jq_expression_is_refused_before_anything_happens(home, expressi
     assert len(ids(home)) == count
 
 
-def test_failing_jq_expression_is_reported(home):
+def test_jq_expression_that_does_not_suit_the_output_is_wrong_usage(home):
     result = run_in_process(home, "draft", "list", "--jq", ".drafts.id")
-    assert_one_line_error(result, 1)
-    assert json.loads(result.err)["detail"] == '--jq: Cannot index array with string ("id").'
+    assert_one_line_error(result, 2)
+    problem = json.loads(result.err)
+    assert problem["status"] == 400
+    assert """Invalid value for '--jq': Cannot index array with string ("id").""" in problem["detail"]
 
 
 def test_interrupt_ends_an_endless_jq_program(home, monkeypatch):
