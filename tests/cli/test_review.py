@@ -553,7 +553,7 @@ def test_history_is_readable(tmp_path):
     ]
     assert lines[3].startswith("you scheduled it (approved → scheduled) for ")
     assert lines[3].endswith(" (undone)")
-    assert lines[4] == "you undid: scheduled it (scheduled → approved)"
+    assert lines[4] == "you undid scheduling it (scheduled → approved)"
     assert lines[5] == "you rejected it (approved → rejected) “Too long.”"
     events = run_json(tmp_path, "draft", "history", draft_id)
     assert [event["version"] for event in events] == [1, 2, 3, 4, 5, 6]

@@ -65,6 +65,36 @@ async def apply_system_change(desk, draft_id: str, action: str, **after: object)
     await desk._context.write(work)
 
 
+APPROVE = {"action": "approve"}
+SCHEDULE = {"action": "schedule", "scheduledAt": LATER}
+
+
+@pytest.mark.parametrize(
+    ("changes", "phrase"),
+    [
+        ([{"text": "Other words."}], "editing the text"),
+        ([APPROVE], "approving it"),
+        ([{**APPROVE, "text": "Other words."}], "editing the text and approving it"),
+        ([{"action": "reject"}], "rejecting it"),
+        ([{"action": "regenerate"}], "asking for a new version"),
+        ([APPROVE, {"action": "unapprove"}], "withdrawing the approval"),
+        ([{"action": "archive"}], "archiving it"),
+        ([APPROVE, SCHEDULE], "scheduling it"),
+        ([APPROVE, SCHEDULE, {"action": "reschedule", "scheduledAt": LATER + timedelta(days=1)}], "rescheduling it"),
+        ([APPROVE, SCHEDULE, {"action": "cancel_schedule"}], "unscheduling it"),
+    ],
+)
+async def test_history_says_what_was_undone_and_redone(desk, changes, phrase):
+    (draft_id,) = await create_drafts(desk, 1)
+    for change in changes:
+        await desk.drafts.change(draft_id, change)
+    await desk.drafts.undo(draft_id)
+    await desk.drafts.redo(draft_id)
+    undone, redone = (await desk.drafts.describe_history(draft_id)).lines[-2:]
+    assert f" you undid {phrase}" in undone
+    assert f" you redid {phrase}" in redone
+
+
 async def test_undo_and_redo_of_one_draft(desk, tmp_path):
     (draft_id,) = await create_drafts(desk, 1)
     first = restorable_rows(tmp_path)

@@ -165,6 +165,8 @@ async def test_history_names_the_second_approval(team: Team) -> None:
     assert event.action == "countersign"
     assert [approval.reviewer for approval in event.after["approvals"]] == ["anna", "ben"]
     assert "countersigned it" in (await team.anna.drafts.describe_history(draft_id)).lines[-1]
+    await team.ben.drafts.undo(draft_id)
+    assert "undid countersigning it" in (await team.anna.drafts.describe_history(draft_id)).lines[-1]
 
 
 async def test_draft_edited_while_it_is_dispatched_waits_for_approvals(

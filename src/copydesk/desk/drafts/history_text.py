@@ -31,6 +31,19 @@ ACTION_PHRASES = {
     "ended_not_live": "failed to post it",
 }
 """Event action -> phrase after "you" or "the system". Unknown actions are shown as they are."""
+REVERSED_PHRASES = {
+    EDIT: "editing the text",
+    Action.APPROVE: "approving it",
+    COUNTERSIGN: "countersigning it",
+    Action.REJECT: "rejecting it",
+    Action.REGENERATE: "asking for a new version",
+    Action.UNAPPROVE: "withdrawing the approval",
+    Action.ARCHIVE: "archiving it",
+    Action.SCHEDULE: "scheduling it",
+    Action.RESCHEDULE: "rescheduling it",
+    Action.CANCEL_SCHEDULE: "unscheduling it",
+}
+"""Action -> phrase after "undid" or "redid"."""
 RESULT_PHRASES: Mapping[str, str] = {
     Action.APPROVE: "approved",
     Action.REJECT: "rejected",
@@ -107,13 +120,15 @@ def lineage(versions: Sequence[ListedDraft], draft_id: str) -> list[str]:
 
 
 def _action_phrase(event: DraftEvent) -> str:
-    phrase = ACTION_PHRASES.get(event.action, clean(event.action))
-    if event.kind is EventKind.UNDO:
-        return f"undid: {phrase}"
-    if event.kind is EventKind.REDO:
-        return f"redid: {phrase}"
-    edited = "text" in event.after and event.action != EDIT and event.kind is EventKind.CHANGE
-    return f"{ACTION_PHRASES[EDIT]} and {phrase}" if edited else phrase
+    is_reversal = event.kind in (EventKind.UNDO, EventKind.REDO)
+    phrases = REVERSED_PHRASES if is_reversal else ACTION_PHRASES
+    phrase = phrases.get(event.action, clean(event.action))
+    # A change by the system that sets the text has a phrase that says so.
+    if "text" in event.after and event.action != EDIT and event.kind is not EventKind.PERMANENT:
+        phrase = f"{phrases[EDIT]} and {phrase}"
+    if is_reversal:
+        return f"{'undid' if event.kind is EventKind.UNDO else 'redid'} {phrase}"
+    return phrase
 
 
 def _describe_status_change(event: DraftEvent) -> str:
