@@ -93,6 +93,16 @@ def test_source_show_prints_config(tmp_path, server):
     assert 'config      {"weight":2.0,"exclude":["hiring"]}' in run_ok(tmp_path, "source", "show", str(source["id"]))
 
 
+def test_disabled_source_comes_with_the_command_that_enables_it(tmp_path, server):
+    source_id = str(add_source(tmp_path, server)["id"])
+    assert run_in_process(tmp_path, "source", "list").err == ""
+    run_ok(tmp_path, "source", "edit", source_id, "--disable")
+
+    command = "copydesk source edit ID --enable"
+    assert f"no; enable it: {command}\n" in run_ok(tmp_path, "source", "show", source_id)
+    assert run_in_process(tmp_path, "source", "list").err == f"Enable one that is off: {command}\n"
+
+
 def test_source_test_prints_entries(tmp_path, server):
     source = add_source(tmp_path, server)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from copydesk.desk.sources.service import ImportResult
 
 ADD_SOURCE_HINT = "Add one: copydesk source add https://example.com"
+ENABLE_COMMAND = "copydesk source edit ID --enable"
 NOT_FETCHED = "not fetched yet"
 CONFIG = click.option("--config", metavar="JSON", help="Settings of the source, such as '{\"weight\": 2}'.")
 
@@ -117,6 +118,8 @@ def list_(context: Context, *, as_json: bool) -> None:
         for entry in sources
     ]
     print_table(rows, cut=True, empty=context.with_desk_options(f"No sources yet. {ADD_SOURCE_HINT}"))
+    if not all(entry.enabled for entry in sources):
+        click.echo(context.with_desk_options(f"Enable one that is off: {ENABLE_COMMAND}"), err=True)
 
 
 @source.command(examples=("copydesk source show 1f9c2a",))
@@ -129,7 +132,7 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        _print_source(found)
+        _print_source(context, found)
 
 
 @source.command(examples=("copydesk source test 1f9c2a",))
@@ -184,7 +187,7 @@ def edit(  # noqa: PLR0913 - one argument an option
     if as_json:
         print_json(changed)
     else:
-        _print_source(changed)
+        _print_source(context, changed)
 
 
 @source.command(examples=("copydesk source remove 1f9c2a",))
@@ -250,14 +253,15 @@ def export(context: Context, *, file: TextIO) -> None:
     write_export(document, file, "the sources")
 
 
-def _print_source(found: Source) -> None:
+def _print_source(context: Context, found: Source) -> None:
+    disabled = context.with_desk_options(f"no; enable it: {ENABLE_COMMAND}")
     rows = [
         ("id", found.id),
         ("name", found.name),
         ("type", found.type),
         ("url", found.url or ""),
         *([("config", to_json(found.config))] if found.config else []),
-        ("enabled", "yes" if found.enabled else "no"),
+        ("enabled", "yes" if found.enabled else disabled),
         ("health", found.health),
         ("items", found.item_count),
         ("last fetch", format_time(found.last_fetch) if found.last_fetch else NOT_FETCHED),
