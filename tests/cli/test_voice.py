@@ -50,6 +50,12 @@ def test_profile_from_json(tmp_path):
     )
 
 
+def test_show_dates_a_profile_that_was_changed(tmp_path):
+    assert "changed" not in run_in_process(tmp_path, "voice", "show").out
+    run_json(tmp_path, "set", "--style", "Dry.")
+    assert "changed " in run_in_process(tmp_path, "voice", "show").out
+
+
 def test_show_lists_unsupported_fields(tmp_path):
     run_in_process(tmp_path, "voice", "set", "--style", "Dry and short.", "--format", "SHORT.instructions=Ask.")
     result = run_in_process(tmp_path, "voice", "show")

@@ -356,7 +356,7 @@ def _read_json(file: BinaryIO) -> dict[str, object]:
 
 
 def _print_profile(profile: VoiceProfile) -> None:
-    from copydesk.desk.voice import unsupported_fields  # noqa: PLC0415 - brings in the store
+    from copydesk.desk.voice import empty_profile, unsupported_fields  # noqa: PLC0415 - brings in the store
 
     click.echo(clean_lines(profile.style) if profile.style else "No style set.")
     rows = [
@@ -364,7 +364,7 @@ def _print_profile(profile: VoiceProfile) -> None:
         *([("hashtags", ", ".join(profile.hashtag_list))] if profile.hashtag_list else []),
         *(("example", first_line(example, 72)) for example in profile.examples),
         *((kind, _format_settings(profile.formats[kind])) for kind in Format if kind in profile.formats),
-        ("changed", format_time(profile.updated_at)),
+        *([("changed", format_time(profile.updated_at))] if profile != empty_profile(profile.id) else []),
     ]
     click.echo()
     print_table(rows, empty="")
