@@ -189,7 +189,7 @@ async def as_repeatable(request: Awaitable[T]) -> T:
     try:
         return await request
     except UnknownOutcomeError as error:
-        not_sent = NotSentError(error.message, hint=error.hint)
+        not_sent = NotSentError(error.message, hint=error.hint, retry_after=error.retry_after)
     raise not_sent
 
 
@@ -249,12 +249,13 @@ def error_for_write(
     )
     if response.status in login_statuses:
         return LoginError(message, hint=RECONNECT_HINT)
+    later = retry_at(response.headers, now)
     if response.status == 429:
-        return NotSentError(message, retry_after=retry_at(response.headers, now) or now + DEFAULT_RETRY_DELAY)
+        return NotSentError(message, retry_after=later or now + DEFAULT_RETRY_DELAY)
     # A 403 that is no login problem (see `login_statuses`) is a rejection of this post.
     if response.status in _REFUSED or response.status == 403:
         return RefusedPostError(message)
-    return UnknownOutcomeError(message)
+    return UnknownOutcomeError(message, retry_after=later)
 
 
 def error_for_read(response: Response, host: str, now: datetime, *, explanation: str = "") -> CopydeskError:

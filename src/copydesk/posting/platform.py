@@ -154,6 +154,11 @@ class PostingError(CopydeskError):
 
     category: ClassVar[str] = "posting"
 
+    def __init__(self, message: str = "", *, hint: str = "", retry_after: datetime | None = None) -> None:
+        self.retry_after = retry_after
+        """The earliest time for another request, if the platform names one."""
+        super().__init__(message, hint=hint)
+
 
 class RefusedPostError(PostingError):
     """The platform rejected the post as it is. Nothing was created, and repeating the request will not help."""
@@ -174,10 +179,6 @@ class NotSentError(PostingError):
     """Certainly nothing was created. The request can be repeated, at `retry_after` if the platform names a time."""
 
     category = "not-sent"
-
-    def __init__(self, message: str = "", *, hint: str = "", retry_after: datetime | None = None) -> None:
-        self.retry_after = retry_after
-        super().__init__(message, hint=hint)
 
 
 class UnknownOutcomeError(PostingError):

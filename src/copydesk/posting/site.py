@@ -17,7 +17,6 @@ from copydesk.posting.client import (
     as_repeatable,
     error_for_read,
     error_for_write,
-    retry_at,
 )
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 from copydesk.text import links
@@ -128,7 +127,7 @@ class Site:
         """Return the error that an unsuccessful response to a prerequisite request means."""
         error = self.error_for_write(response)
         if isinstance(error, UnknownOutcomeError):
-            return NotSentError(error.message, retry_after=retry_at(response.headers, self._clock()))
+            return NotSentError(error.message, retry_after=error.retry_after)
         return error
 
     def error_for_read(self, response: Response) -> CopydeskError:

@@ -341,7 +341,9 @@ class Bluesky:
         if response.is_success:
             raise NotSentError("Image upload failed: the server stored different data.")
         upload_error = self._sessions.error_for_write(account.server, response)
-        raise NotSentError(upload_error.message) if isinstance(upload_error, UnknownOutcomeError) else upload_error
+        if isinstance(upload_error, UnknownOutcomeError):
+            raise NotSentError(upload_error.message, retry_after=upload_error.retry_after)
+        raise upload_error
 
     async def _get_record(self, account: Account, key: str) -> GetRecordResponse | None:
         """Return the record with this key; None if the server says that there is none."""

@@ -170,7 +170,8 @@ async def _upload(server: Server, image: PostImage) -> tuple[str, bool]:
         # 202: the upload is accepted and processed in the background.
         return response.decode(MediaAttachment).id, response.status != 202
     except UnknownOutcomeError as error:
-        not_sent = NotSentError(f"Image upload failed; nothing was posted. {error.message}")
+        message = f"Image upload failed; nothing was posted. {error.message}"
+        not_sent = NotSentError(message, retry_after=error.retry_after)
     except RefusedPostError as error:
         raise RefusedPostError(f"An image was rejected; nothing was posted. {error.message}") from None
     raise not_sent
@@ -196,7 +197,7 @@ async def _is_processing(server: Server, media: str) -> bool:
     error = server.error_for_write(response)
     if isinstance(error, LoginError | NotSentError):
         raise error
-    raise NotSentError(f"An image is not ready; nothing was posted. {error.message}")
+    raise NotSentError(f"An image is not ready; nothing was posted. {error.message}", retry_after=error.retry_after)
 
 
 class Mastodon:
