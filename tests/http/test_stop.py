@@ -14,7 +14,7 @@ from copydesk.desk import Desk
 from copydesk.errors import StoreBusyError
 from desk_fixtures import query_db
 from http_service import run_service
-from server_process import create_tokens, running_server
+from server_process import create_tokens, run_patched, running_server
 
 REQUESTS = 20
 
@@ -58,6 +58,21 @@ async def test_requests_in_progress_get_their_responses(tmp_path: Path, how: sig
     assert [response.status_code for response in responses] == [201] * REQUESTS
     assert (code, output) == (0, "")
     assert query_db(tmp_path, "SELECT count(*), count(DISTINCT text) FROM draft") == [(REQUESTS, REQUESTS)]
+
+
+async def test_request_that_never_arrives_delays_no_stop(tmp_path: Path) -> None:
+    (token,) = await create_tokens(tmp_path, 1)
+    command = run_patched("import copydesk.http.server\ncopydesk.http.server.ARRIVAL_TIMEOUT = 0.1")
+    async with running_server(tmp_path, command) as server:
+        url = httpx.URL(server.url)
+        reader, writer = await asyncio.open_connection(url.host, url.port)
+        with closing(writer):
+            head = f"POST /drafts HTTP/1.1\r\nHost: {url.host}\r\nAuthorization: Bearer {token}\r\n"
+            writer.write(f"{head}Content-Length: 20\r\nExpect: 100-continue\r\n\r\n".encode())
+            # The server says so when it waits for the body.
+            assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+            assert await server.stop() == (0, "")
+            assert await reader.read() == b""
 
 
 async def wait_until_refused(url: str) -> None:

@@ -67,9 +67,11 @@ async def start_server(
 
 
 @asynccontextmanager
-async def running_server(home: Path, **variables: str) -> AsyncIterator[ServerProcess]:
+async def running_server(
+    home: Path, command: Sequence[str] = COMMAND, **variables: str
+) -> AsyncIterator[ServerProcess]:
     """Run a server for the block."""
-    server = await start_server(home, **variables)
+    server = await start_server(home, command, **variables)
     try:
         yield server
     finally:

@@ -71,6 +71,11 @@ class HttpProtocol(_Protocol):
         """Answer what is not HTTP, as uvicorn calls it, and close the connection."""
         self._refuse(HTTPStatus.BAD_REQUEST, msg)
 
+    def close_unfinished(self) -> None:
+        """Close the connection if a request is being read whose body is not complete."""
+        if not self._is_between_bodies:
+            self.transport.close()
+
     @property
     def _is_between_bodies(self) -> bool:
         """True if what arrives is the head of a request, and no part of a body."""

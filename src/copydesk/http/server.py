@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 STOP_TIMEOUT = 40
 """Seconds that requests get to finish when the server stops; the longest one waits 30 seconds for platforms."""
+ARRIVAL_TIMEOUT = 5.0
+"""Seconds that requests of which a part is still missing get to arrive when the server stops."""
 IDLE_TIMEOUT = 75
 """Seconds after which an idle connection is closed; longer than the usual 60 of a reverse proxy."""
 
@@ -77,10 +79,18 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop accepting connections, end streams, wait for requests in progress."""
+        """Stop accepting connections, end streams, wait for requests in progress, if they have arrived."""
         # First: an open stream counts as a request in progress, and uvicorn would wait for it until STOP_TIMEOUT.
         self._service.stopping.set()
+        # uvicorn closes idle connections, but would wait for a body as long as it may take at any other time.
+        deadline = asyncio.get_running_loop().call_later(ARRIVAL_TIMEOUT, self._close_unfinished)
         await super().shutdown(sockets)
+        deadline.cancel()
+
+    def _close_unfinished(self) -> None:
+        for connection in list(self.server_state.connections):
+            assert isinstance(connection, HttpProtocol)
+            connection.close_unfinished()
 
 
 async def serve(
