@@ -118,6 +118,16 @@ async def test_private_address_is_refused_with_proxy(host: str) -> None:
     assert server.connections == 0
 
 
+async def test_proxy_whose_name_cannot_be_found_is_blamed() -> None:
+    async with make_proxied("http://no..proxy:3128") as fetcher:
+        with pytest.raises(UnreachableError) as caught:
+            await fetcher.get("http://feeds.invalid/feed", accept=ANY_TYPE)
+    assert caught.value.not_sent
+    assert str(caught.value) == (
+        "The proxy cannot reach feeds.invalid: there is no connection to no..proxy:3128. Check network.proxy."
+    )
+
+
 async def test_proxy_with_invalid_address_sends_nothing() -> None:
     async with make_proxied("http://ada:AAAA1234@192.168.1.300:3128") as fetcher:
         with pytest.raises(UnreachableError) as caught:

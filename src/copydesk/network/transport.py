@@ -20,6 +20,7 @@ import httpcore
 import httpx
 import truststore
 
+from copydesk.errors import UnreachableError
 from copydesk.network.addresses import is_local_host
 from copydesk.network.guard import GuardedBackend
 
@@ -154,7 +155,7 @@ class _ProxyBackend(GuardedBackend):
     async def connect_tcp(self, host: str, port: int, *args: object, **options: object) -> httpcore.AsyncNetworkStream:
         try:
             return await super().connect_tcp(host, port, *args, **options)  # type: ignore[arg-type]
-        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+        except (httpcore.ConnectError, httpcore.ConnectTimeout, UnreachableError) as error:
             raise httpcore.ProxyError(f"there is no connection to {host}:{port}") from error
 
 
