@@ -96,7 +96,7 @@ async def test_placeholder_that_does_not_fit_is_shown_below_its_field(tmp_path: 
         screen.connect("x")
         await wait_for_text(ui, "Connect an account")
         note = ui.app.screen.query_one("#wrong", Static)
-        assert "client secret  (optional)" in ui.text
+        assert "Client secret  (optional)" in ui.text
         assert str(note.content) == "Client ID of your app at developer.x.com (OAuth 2.0)"
         await ui.press("tab")
         assert str(note.content) == "Its client secret, if it has one (optional)"

@@ -275,13 +275,13 @@ async def test_remove_confirms_and_defaults_to_no(tmp_path: Path) -> None:
 async def test_voice_is_previewed_and_saved_on_request(tmp_path: Path) -> None:
     async with open_setup(tmp_path, add_sample_setup) as ui:
         await ui.press("j", "e")
-        assert "max length" in ui.text
+        assert "Max length" in ui.text
         assert "maxLength" not in ui.text
         await wait_for_text(ui, "https://stories.example/1")
         await ui.press(*["tab"] * 10)
         for _ in range(2):
             await ui.press("right")
-        assert "‹never›" in next(line for line in ui.lines if " link " in line)
+        assert "‹never›" in next(line for line in ui.lines if " Link " in line)
         await ui.press("ctrl+t")
         await wait_for_text(ui, "What the change does to recent items")
         (now, then) = ui.text.partition("What the change does")[2].split(" then ")[0:2]

@@ -159,7 +159,7 @@ async def test_address_suggests_type_until_chosen(tmp_path: Path) -> None:
         await ui.press("A")
         await type_text(ui, "news.ycombinator.com")
         assert "‹Hacker News›" in ui.text
-        assert "search" in ui.text
+        assert "Search" in ui.text
         await ui.press("tab", "right", "shift+tab")
         await type_text(ui, "/x")
         assert "‹Google News›" in ui.text

@@ -24,7 +24,7 @@ from copydesk.tui.keys import KeyContext, bindings
 from copydesk.tui.runtime.desk_tasks import DeskTask, to_copydesk_error
 from copydesk.tui.runtime.key_buffer import Hold
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.inputs import Choice, describe_refusal, focus_refused
+from copydesk.tui.widgets.inputs import Choice, describe_refusal, focus_refused, label_line
 from copydesk.tui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class FieldsDialog(Dialog[str | None], inherit_bindings=False):
             with VerticalScroll(can_focus=False):
                 for field in self._fields:
                     with Horizontal():
-                        yield Static(Content(clean(field.label)), classes="-label")
+                        yield label_line(clean(field.label))
                         yield _line(field)
             yield Static(Content(""), id="wrong")
             if self._hint:

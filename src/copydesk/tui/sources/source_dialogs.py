@@ -39,7 +39,7 @@ from copydesk.tui.sources.messages import LocationTested, SourceRefused, SourceS
 from copydesk.tui.sources.pages import test_fetch_page
 from copydesk.tui.terminal.cells import safe_line
 from copydesk.tui.themes import stylesheet_path
-from copydesk.tui.widgets.inputs import Choice, SafeInput, describe_refusal, focus_refused
+from copydesk.tui.widgets.inputs import Choice, SafeInput, describe_refusal, focus_refused, label_line
 from copydesk.tui.widgets.key_hints import KeyHintText, key_hint
 from copydesk.tui.widgets.lines import set_title
 from copydesk.tui.widgets.page import Page
@@ -96,11 +96,11 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
                 max_length=MAX_FIELD_LENGTH,
                 select_on_focus=False,
             )
-            yield Horizontal(Static(labels.SOURCE_FIELDS[name], classes="-label"), line, id=f"{name}-line")
+            yield Horizontal(label_line(labels.SOURCE_FIELDS[name]), line, id=f"{name}-line")
             if name == "url" and self._source is None:
                 types = {info.name: info.label for info in SOURCE_TYPES.values()}
                 choice = Choice(types, self._initial.location.type, id="type")
-                yield Horizontal(Static(labels.SOURCE_FIELDS["type"], classes="-label"), choice)
+                yield Horizontal(label_line(labels.SOURCE_FIELDS["type"]), choice)
             if name == "url":
                 yield from self._type_settings()
 
@@ -118,8 +118,13 @@ class SourceDialog(Dialog[Source | None], inherit_bindings=False):
                 select_on_focus=False,
                 classes="-setting",
             )
-            label = Static(Content(field.label), classes="-label")
-            yield Horizontal(label, line, id=f"setting-{field.name}-line", classes="-setting-line", name=field.name)
+            yield Horizontal(
+                label_line(field.label),
+                line,
+                id=f"setting-{field.name}-line",
+                classes="-setting-line",
+                name=field.name,
+            )
 
     def on_mount(self) -> None:
         self._update_setting_lines()

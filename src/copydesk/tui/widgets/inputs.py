@@ -110,9 +110,14 @@ class SafeInput(LineInput):
         super().replace(clean(text), start, end)
 
 
+def label_line(label: str) -> Static:
+    """Return the label of a field. It starts with a capital, while errors use the same word inside a sentence."""
+    return Static(Content(label[:1].upper() + label[1:]), classes="-label")
+
+
 def with_label(label: str, field: Widget) -> Horizontal:
     """Return a field preceded by its label."""
-    return Horizontal(Static(Content(label), classes="-label"), field, classes="-line", id=f"{field.id}-line")
+    return Horizontal(label_line(label), field, classes="-line", id=f"{field.id}-line")
 
 
 def describe_refusal(error: CopydeskError, label_of: Callable[[str], str]) -> str:
