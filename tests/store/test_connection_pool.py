@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -873,3 +874,21 @@ async def test_second_desk_of_a_process_keeps_the_locks_of_the_first(tmp_path: P
         await asyncio.to_thread(subprocess.run, (sys.executable, "-c", script), check=True)
         assert file.with_name("copydesk.db-wal").exists()
         await first.drafts.create({"text": "Another thing."})
+
+
+async def test_log_is_turned_on_once_nobody_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process turns it on, too, as for a desk that is new or was just restored."""
+    with closing(sqlite3.connect(tmp_path / "desk.db", isolation_level=None, check_same_thread=False)) as other:
+        other.execute("CREATE TABLE note (text)")
+        other.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(time, "sleep", lambda _: other.execute("ROLLBACK"))
+        database = open_database(tmp_path / "desk.db")
+        try:
+            assert await database.read(journal_mode) == "wal"
+        finally:
+            await database.close()
+
+
+def journal_mode(connection: Connection) -> str:
+    """Return the kind of journal that the database has."""
+    return str(connection.exec_driver_sql("PRAGMA journal_mode").scalar_one())

@@ -6,6 +6,7 @@ statement to its last: crossing threads for every statement costs more than the 
 
 import asyncio
 import sqlite3
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
@@ -35,7 +36,7 @@ from copydesk.store.connection_pool import (
     is_read_only,
     reject_network_file_system,
 )
-from copydesk.store.database_file import connect_readonly, restore_hint
+from copydesk.store.database_file import LOCK_POLL_INTERVAL, connect_readonly, restore_hint
 from copydesk.store.raw_sql import dbapi_connection
 
 ERROR_CONTEXT_LENGTH = 20
@@ -487,8 +488,24 @@ def _engine(path: Path, busy_timeout: float, script: str, **options: Any) -> Eng
         poolclass=NullPool,
         **options,
     )
-    event.listen(engine, "connect", lambda driver, _record: driver.executescript(script))
+    event.listen(engine, "connect", lambda driver, _record: _execute_script(driver, script, busy_timeout))
     return engine
+
+
+def _execute_script(driver: sqlite3.Connection, script: str, busy_timeout: float) -> None:
+    """Execute the pragmas of a new connection. Raise sqlite3.OperationalError if other processes do not let it."""
+    deadline = time.monotonic() + busy_timeout
+    while True:
+        try:
+            driver.executescript(script)
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait for the lock to turn the log on, in a new or a restored file: the connection has read
+            # the database by then, and two such would wait for each other.
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _BUSY or time.monotonic() >= deadline:
+                raise
+        else:
+            return
+        time.sleep(LOCK_POLL_INTERVAL)
 
 
 def _start_immediate(connection: Connection) -> None:
