@@ -441,7 +441,8 @@ class Jobs:
         )
 
     def _may_clean_up(self) -> bool:
-        return self._backup_delay is not None and self._clock() - self._started >= self._backup_delay
+        # Also if the clock has been set back since: that is no reason to wait for the time to come again.
+        return self._backup_delay is not None and abs(self._clock() - self._started) >= self._backup_delay
 
     async def _check_clock(self) -> None:
         """Check the wall clock; report a jump once."""

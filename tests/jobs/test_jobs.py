@@ -638,6 +638,15 @@ async def test_nothing_is_deleted_while_the_clock_is_in_doubt(tmp_path: Path) ->
         assert "retention" in {state.name for state in await desk.job_leases.states()}
 
 
+async def test_old_data_is_deleted_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    watch = Watch()
+    async with open_desk_at(tmp_path, clock=watch) as desk:
+        jobs = Jobs(desk, backup_delay=timedelta(0))
+        watch.now -= 8 * HOUR
+        await tick_and_finish(jobs)
+        assert "retention" in {state.name for state in await desk.job_leases.states()}
+
+
 async def test_no_metrics_are_read_while_the_clock_is_in_doubt(tmp_path: Path) -> None:
     """By a clock that was a month ahead, each reading would have been the last one of its post."""
     from copydesk.desk.clock_guard import MonotonicReading
