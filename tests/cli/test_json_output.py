@@ -153,7 +153,10 @@ def test_jq_expression_that_does_not_suit_the_output_is_wrong_usage(home):
     assert_one_line_error(result, 2)
     problem = json.loads(result.err)
     assert problem["status"] == 400
-    assert """Invalid value for '--jq': Cannot index array with string ("id").""" in problem["detail"]
+    assert (
+        """Invalid value for '--jq': Cannot index array with string ("id"). The command itself succeeded."""
+        in problem["detail"]
+    )
 
 
 def test_interrupt_ends_an_endless_jq_program(home, monkeypatch):

@@ -155,7 +155,8 @@ def _filter(program: Any, text: str) -> Iterator[str]:
         with _default_interrupt():
             results = program.input_text(text).all()
     except ValueError as error:
-        raise click.BadParameter(f"{error}.", param_hint="'--jq'") from None
+        # The user must not run `draft new` again because of it.
+        raise click.BadParameter(f"{error}. The command itself succeeded.", param_hint="'--jq'") from None
     for result in results:
         if not isinstance(result, str):
             yield _escape(to_json(result))
