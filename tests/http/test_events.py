@@ -3,9 +3,10 @@
 import asyncio
 import json
 import tempfile
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -14,12 +15,12 @@ from hypothesis import strategies as st
 
 from copydesk.desk import open_desks
 from copydesk.http import event_stream
-from copydesk.http.event_stream import find_start
-from copydesk.model.event import EventRange
+from copydesk.http.event_stream import EventStream, find_start
+from copydesk.model.event import Event, EventRange, EventType
 from copydesk.model.token import Scope
 from copydesk.settings import load
 from delayed_responses import wait_until
-from desk_fixtures import Watch
+from desk_fixtures import NOW, Watch
 from event_streams import open_stream
 from http_service import run_server, run_service
 from sampling import sample_size
@@ -89,6 +90,28 @@ async def test_chosen_types(service, monkeypatch):
             if block.id is not None:
                 assert (block.id, block.event, block.comment) == (5, "", "keep-alive")
                 break
+
+
+async def test_comments_are_sent_between_events_of_other_types(monkeypatch):
+    """A proxy closes a connection on which nothing is sent."""
+    monkeypatch.setattr(event_stream, "KEEP_ALIVE", 0.05)
+
+    async def wait(after: int) -> tuple[Event, ...]:
+        return (Event(id=after + 1, type=EventType.DRAFT_CREATED, timestamp=NOW, data={}),)
+
+    async def is_token_valid() -> bool:
+        return True
+
+    stream = EventStream(
+        SimpleNamespace(events=SimpleNamespace(wait=wait)),
+        0,
+        {EventType.RUN_ENDED},
+        stopping=asyncio.Event(),
+        is_token_valid=is_token_valid,
+    )
+    async with aclosing(stream.read()) as pieces, asyncio.timeout(ANSWER_TIME):
+        assert (await anext(pieces)).startswith(b"retry:")
+        assert (await anext(pieces)).startswith(b": keep-alive")
 
 
 @pytest.mark.parametrize(

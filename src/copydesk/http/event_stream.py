@@ -137,19 +137,23 @@ class EventStream:
         # One task for the whole stream; a new one for each wait would cost more than reading the events.
         stopped = asyncio.create_task(self._stopping.wait())
         waiting = None
+        now = asyncio.get_running_loop().time
+        keep_alive_at = now() + KEEP_ALIVE
         try:
             while not stopped.done():
                 if waiting is None:
                     waiting = asyncio.create_task(self._desk.events.wait(self._position))
-                await asyncio.wait((waiting, stopped), timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED)
+                timeout = max(0.0, keep_alive_at - now())
+                await asyncio.wait((waiting, stopped), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
                 if stopped.done() or not await self._is_token_valid():
                     break
+                piece = b""
                 if waiting.done():
                     piece, waiting = self._format(waiting.result()), None
-                else:
-                    piece = self._format_keep_alive()
-                if piece:
-                    yield piece
+                # Also between events of other types, which the client does not get.
+                if piece or now() >= keep_alive_at:
+                    yield piece or self._format_keep_alive()
+                    keep_alive_at = now() + KEEP_ALIVE
         except CopydeskError:
             # The database cannot be read, or the user was removed: the client reconnects, and is told.
             pass
