@@ -6,6 +6,7 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx
 import pytest
@@ -13,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.credentials.vault import FOLDER_NAME
+from copydesk.desk.backups import restore_desk
 from copydesk.desk.doctor import Verdict, examine
+from copydesk.desk.webhooks import sender
 from copydesk.desk.webhooks.sender import DISABLE_AFTER, MAX_PAUSE, RETRY_DELAYS, result_of_attempt
 from copydesk.desk.webhooks.service import MAX_WEBHOOKS
 from copydesk.desk.webhooks.signature import new_secret, signed_headers
@@ -144,7 +147,6 @@ async def test_failed_attempt_is_repeated_under_the_same_id(tmp_path):
     [
         (httpx.ConnectError("refused"), "hooks.example"),
         (httpx.Response(302, headers={"location": OTHER_URL}, stream=httpx.ByteStream(b"")), "status 302"),
-        (httpx.Response(200, stream=httpx.ByteStream(b"a" * 200_000)), "larger"),
     ],
 )
 async def test_unusable_answer_is_a_failure(tmp_path, answer, error):
@@ -158,6 +160,67 @@ async def test_unusable_answer_is_a_failure(tmp_path, answer, error):
         assert delivery.delivered_at is None
         assert error in delivery.error
         assert len(receiver.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        httpx.Response(200, stream=httpx.ByteStream(b"a" * 200_000)),
+        httpx.Response(200, headers={"content-encoding": "br"}, stream=httpx.ByteStream(b"a")),
+    ],
+    ids=["large", "unknown compression"],
+)
+async def test_body_of_a_response_does_not_matter(tmp_path, response):
+    receiver = Receiver()
+    receiver.answers[URL] = [response]
+    async with open_desk_at(tmp_path, receiver) as desk:
+        created = await desk.webhooks.create({"url": URL})
+        await insert_drafts(desk, ["pending_review"])
+        await desk.webhooks.send_due()
+        (delivery,) = (await desk.webhooks.list_deliveries(created.id)).items
+        assert (delivery.status, delivery.error, delivery.delivered_at) == (200, None, NOW)
+
+
+async def test_slow_server_does_not_hold_up_later_events_of_others(tmp_path, monkeypatch):
+    """The backlog of one webhook takes hours, and the other one has a new event meanwhile."""
+    receiver, seconds = Receiver(), 0.0
+    monkeypatch.setattr(sender, "monotonic", lambda: seconds)
+
+    async with open_desk_at(tmp_path, receiver) as desk:
+        await desk.webhooks.create({"url": URL})
+        await insert_drafts(desk, ["pending_review"] * 20)
+        await desk.webhooks.create({"url": OTHER_URL})
+
+        async def take_long() -> None:
+            nonlocal seconds
+            seconds += 3.0
+            if len(receiver.requests) == 1:
+                await desk.drafts.create({"text": "A ferry."})
+
+        receiver.on_request = take_long
+        await desk.webhooks.send_due()
+        await desk.webhooks.send_due()
+        assert len(receiver.bodies(OTHER_URL)) == 1
+        assert len(receiver.bodies(URL)) < 20
+
+
+async def test_restored_desk_sends_new_events_under_new_ids(tmp_path):
+    """Its next events get the numbers of later ones, which were sent, and receivers skip what they have."""
+    receiver, watch = Receiver(), Watch()
+    settings = settings_at(tmp_path)
+    async with open_desk_at(tmp_path, receiver, watch) as desk:
+        await desk.webhooks.create({"url": URL})
+        backup = await desk.backups.create()
+        await insert_drafts(desk, ["pending_review"])
+        await desk.webhooks.send_due()
+    await restore_desk(settings, Path(backup.path))
+    watch.now += timedelta(hours=1)
+    async with open_desk_at(tmp_path, receiver, watch) as desk:
+        await desk.drafts.create({"text": "A ferry."})
+        await desk.webhooks.send_due()
+    first, second = receiver.requests
+    assert [body["id"] for body in receiver.bodies()] == [1, 1]
+    assert first.headers["webhook-id"] != second.headers["webhook-id"]
 
 
 async def test_server_that_is_down_is_asked_once_in_a_while(tmp_path):
@@ -513,3 +576,32 @@ async def test_forged_cursor_of_the_log_is_refused(tmp_path, last):
         cursor = encode_cursor(last, "webhook deliveries", desk.user.id, created.id)
         with pytest.raises(InvalidCursorError):
             await desk.webhooks.list_deliveries(created.id, 3, cursor)
+
+
+async def test_clock_that_was_ahead_does_not_hold_up_events(tmp_path):
+    receiver, watch = Receiver(), Watch()
+    receiver.fail(URL, 500)
+    async with open_desk_at(tmp_path, receiver, watch) as desk:
+        await desk.webhooks.create({"url": URL})
+        await insert_drafts(desk, ["pending_review"])
+        watch.now += timedelta(days=365)
+        await desk.webhooks.send_due()
+        watch.now -= timedelta(days=365)
+        await insert_drafts(desk, ["pending_review"])
+        jobs = Jobs(desk)
+        await jobs.tick()
+        await jobs.drain()
+        await jobs.stop()
+        assert [body["id"] for body in receiver.bodies()] == [1, 2, 1]
+
+
+async def test_clock_that_is_ahead_disables_no_webhook(tmp_path):
+    receiver, watch = Receiver(), Watch()
+    receiver.fail(URL, 500, 500)
+    async with open_desk_at(tmp_path, receiver, watch) as desk:
+        created = await desk.webhooks.create({"url": URL})
+        await insert_drafts(desk, ["pending_review"])
+        await desk.webhooks.send_due()
+        watch.now += timedelta(days=365)
+        assert (await desk.webhooks.send_due()).attempts == 1
+        assert (await desk.webhooks.get(created.id)).disabled_at is None

@@ -34,6 +34,7 @@ from copydesk.store import confidence, deliveries
 from copydesk.store.column_types import UtcDateTime, json_text
 from copydesk.store.raw_sql import upsert
 from copydesk.store.tables import account, delivery, draft, engagement, job, source, user, webhook, webhook_delivery
+from copydesk.store.webhooks import LONGEST_WAIT
 
 
 class MissedCutoffs(Struct, frozen=True):
@@ -57,6 +58,7 @@ _SOON = bindparam("b_soon", type_=UtcDateTime)
 _LATEST = bindparam("b_latest", type_=UtcDateTime)
 _LONGEST_WAIT = bindparam("b_longest_wait", type_=UtcDateTime)
 _DAY_AGO = bindparam("b_day_ago", type_=UtcDateTime)
+_LONGEST_WEBHOOK_WAIT = bindparam("b_longest_webhook_wait", type_=UtcDateTime)
 DAY = timedelta(days=1)
 DAILY_JOBS = (JobName.ZONES, JobName.RETENTION)
 """Jobs that are due for each user a day after they began."""
@@ -121,6 +123,10 @@ _HAS_EXPIRED = (
         ),
     ),
 )
+_IS_WEBHOOK_READY = and_(
+    webhook.c.id == webhook_delivery.c.webhook_id,
+    or_(_is_passed(webhook.c.not_before), webhook.c.not_before > _LONGEST_WEBHOOK_WAIT),
+)
 _WORK: Final = {
     "due": (_scheduled_before(_NOW),),
     "late": (
@@ -153,14 +159,9 @@ _WORK: Final = {
         ),
     ),
     "to_notify": (
-        _Rows(
-            webhook_delivery.c.user_id,
-            (
-                webhook_delivery.c.next_at <= _NOW,
-                webhook.c.id == webhook_delivery.c.webhook_id,
-                _is_passed(webhook.c.not_before),
-            ),
-        ),
+        _Rows(webhook_delivery.c.user_id, (webhook_delivery.c.next_at <= _NOW, _IS_WEBHOOK_READY)),
+        # As in `copydesk.store.webhooks`; a range of its own, which an index finds.
+        _Rows(webhook_delivery.c.user_id, (webhook_delivery.c.next_at > _LONGEST_WEBHOOK_WAIT, _IS_WEBHOOK_READY)),
     ),
 }
 """By the name in DueWork."""
@@ -266,8 +267,8 @@ def list_users_with_texts(conn: Connection) -> tuple[str, ...]:
 def _times(now: datetime, cutoffs: MissedCutoffs) -> dict[str, datetime]:
     by_name = {f"b_{format_.lower()}": getattr(cutoffs, format_.lower()) for format_ in Format}
     retried = {f"{name}_retried": cutoff - cutoffs.retry_window for name, cutoff in by_name.items()}
-    longest_wait = now + timedelta(seconds=MAX_WAIT)
-    return {"b_now": now, "b_latest": cutoffs.latest, "b_longest_wait": longest_wait, **by_name, **retried}
+    waits = {"b_longest_wait": now + timedelta(seconds=MAX_WAIT), "b_longest_webhook_wait": now + LONGEST_WAIT}
+    return {"b_now": now, "b_latest": cutoffs.latest, **waits, **by_name, **retried}
 
 
 def list_states(conn: Connection, user_id: str) -> tuple[JobState, ...]:

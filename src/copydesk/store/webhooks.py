@@ -1,7 +1,7 @@
 """Webhooks and their deliveries, which a trigger inserts with each event."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -14,9 +14,13 @@ from copydesk.store.events import make_event
 from copydesk.store.raw_sql import execute_sql
 from copydesk.store.tables import webhook, webhook_delivery
 
+MAX_RETRY_AFTER = timedelta(days=1)
+"""Longest wait that a server may ask for."""
+LONGEST_WAIT = MAX_RETRY_AFTER + timedelta(minutes=5)
+"""A later attempt was planned while the clock was wrong, and is due. The clocks of machines may differ by minutes."""
 _PUBLIC = tuple(webhook.c[name] for name in Webhook.__struct_fields__)
-_IS_READY = """webhook_delivery.user_id = :user AND next_at <= :now AND webhook.id = webhook_id
-    AND (not_before IS NULL OR not_before <= :now)"""
+_IS_READY = """webhook_delivery.user_id = :user AND next_at IS NOT NULL AND (next_at <= :now OR next_at > :latest)
+    AND webhook.id = webhook_id AND (not_before IS NULL OR not_before <= :now OR not_before > :latest)"""
 _READY_WEBHOOKS = f"SELECT DISTINCT webhook_id FROM webhook_delivery JOIN webhook ON {_IS_READY}"  # noqa: S608
 _DUE = f"""SELECT attempts, event.id, event.type, event.created_at, event.data
     FROM webhook_delivery JOIN webhook ON {_IS_READY}
@@ -125,8 +129,12 @@ def _time(microseconds: int | None) -> datetime | None:
 
 def list_ready(conn: Connection, user_id: str, now: datetime) -> tuple[str, ...]:
     """Return the ids of the webhooks to which something can be sent now."""
-    rows = execute_sql(conn, _READY_WEBHOOKS, {"user": user_id, "now": to_microseconds(now)})
+    rows = execute_sql(conn, _READY_WEBHOOKS, {"user": user_id, **_times(now)})
     return tuple(webhook_id for (webhook_id,) in rows)
+
+
+def _times(now: datetime) -> dict[str, int]:
+    return {"now": to_microseconds(now), "latest": to_microseconds(now + LONGEST_WAIT)}
 
 
 def get_target(conn: Connection, user_id: str, webhook_id: str) -> WebhookTarget | None:
@@ -138,7 +146,7 @@ def get_target(conn: Connection, user_id: str, webhook_id: str) -> WebhookTarget
 
 def list_due(conn: Connection, user_id: str, webhook_id: str, now: datetime, limit: int) -> tuple[PendingDelivery, ...]:
     """Return at most `limit` events to send to the webhook now, those that are due for longest first."""
-    values = {"user": user_id, "webhook": webhook_id, "now": to_microseconds(now), "limit": limit}
+    values = {"user": user_id, "webhook": webhook_id, **_times(now), "limit": limit}
     rows = execute_sql(conn, _DUE, values)
     return tuple(PendingDelivery(event=make_event(*columns), attempts=attempts) for attempts, *columns in rows)
 

@@ -1,7 +1,9 @@
 """Send events to webhooks: each at least once, under the same id, until the server accepts it or it is given up."""
 
 import asyncio
+from contextlib import suppress
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -14,10 +16,10 @@ from copydesk.model.webhook import Webhook
 from copydesk.network import user_agent
 from copydesk.network.response import retry_after, status_phrase
 from copydesk.store import webhooks
-from copydesk.store.webhooks import AttemptResult, PendingDelivery, WebhookTarget
+from copydesk.store.webhooks import MAX_RETRY_AFTER, AttemptResult, PendingDelivery, WebhookTarget
 
 if TYPE_CHECKING:
-    from copydesk.network.client import HttpResponse
+    from copydesk.network.client import HttpResponse, OpenResponse
 
 BATCH_SIZE = 100
 """Events that are read at once."""
@@ -34,14 +36,14 @@ RETRY_DELAYS = (
 MAX_PAUSE = RETRY_DELAYS[1]
 """Between attempts for different events while none succeeds: a server that is down is not asked for each."""
 DISABLE_AFTER = timedelta(days=5)
-"""A webhook that failed for so long, without one success, is disabled."""
-MAX_RETRY_AFTER = timedelta(days=1)
-"""Longest wait that a server may ask for."""
+"""A webhook that failed for so long, and more often than an event is sent again, is disabled."""
+MAX_ROUND = 5.0
+"""Seconds after which a round begins no further attempt: another webhook may have new events by then."""
 REQUEST_TIMEOUT = 15.0
 """Seconds until the complete response has arrived."""
 CONNECT_TIMEOUT = 5.0
 MAX_RESPONSE = 64 * 2**10
-"""Bytes of a response, which is not read for anything but its status."""
+"""Bytes that are read of a response, so that its connection can be used again."""
 GONE = 410
 """The server asks never to be called again."""
 MAX_ERROR_LENGTH = 300
@@ -68,8 +70,9 @@ def result_of_attempt(
     if error is None:
         return AttemptResult(at=at, status=status, error=None, next_at=None, not_before=None)
     # Measured by time, not by attempts: a webhook with few events would otherwise take months to be disabled.
-    failing_since = target.failing_since or at
-    if status == GONE or at - failing_since >= DISABLE_AFTER:
+    # Not by time alone: a clock that is set ahead turns two failures into days of them.
+    has_failed_long = at - (target.failing_since or at) >= DISABLE_AFTER and target.failures >= len(RETRY_DELAYS)
+    if status == GONE or has_failed_long:
         return AttemptResult(at=at, status=status, error=error, next_at=None, not_before=None, disabled=True)
     wait = min(wait, MAX_RETRY_AFTER)
     next_at = None
@@ -89,10 +92,12 @@ class EventSender:
         """By webhook id: a credential store may be slow."""
 
     async def send_due(self) -> SendReport:
-        """Send what is due to each webhook, in order, until one attempt fails. Raise StoreError."""
+        """Send what is due to each webhook, in order, until one fails or the round is over. Raise StoreError."""
         webhook_ids = await self._ctx.read(webhooks.list_ready, self._ctx.clock())
+        ends_at = monotonic() + MAX_ROUND
         # Side by side: a server that takes its time must not hold up the events of the others.
-        results = await asyncio.gather(*map(self._drain, webhook_ids), return_exceptions=True)
+        drains = [self._drain(webhook_id, ends_at) for webhook_id in webhook_ids]
+        results = await asyncio.gather(*drains, return_exceptions=True)
         # Raise only after all have ended: the lease is released then, and another process may send the same events.
         for result in results:
             if isinstance(result, BaseException):
@@ -105,7 +110,7 @@ class EventSender:
         attempts = sum(count for count in results if not isinstance(count, BaseException))
         return SendReport(attempts=attempts, disabled=tuple(disabled))
 
-    async def _drain(self, webhook_id: str) -> int:
+    async def _drain(self, webhook_id: str, ends_at: float) -> int:
         """Send to one webhook; return the number of attempts."""
         count = 0
         while True:
@@ -119,7 +124,7 @@ class EventSender:
                 # Stored after the response: killed before, it is sent again under the same id.
                 exists = await self._ctx.write(webhooks.save_attempt, target, delivery.event.id, result)
                 # The server may be down: the events after this one wait for the pause, not until this one is accepted.
-                if not exists or result.error is not None:
+                if not exists or result.error is not None or monotonic() >= ends_at:
                     return count
                 target = replace(target, failures=0, failing_since=None)
 
@@ -137,25 +142,33 @@ class EventSender:
         return result_of_attempt(target, delivery, now, status=response.status, error=message, wait=wait)
 
     async def _post(self, target: WebhookTarget, delivery: PendingDelivery) -> "HttpResponse":
-        from copydesk.network.client import send_new  # noqa: PLC0415 - httpx is slow to import
+        from copydesk.network.client import HttpResponse, exchange, new_request, parse_url  # noqa: PLC0415 - httpx is slow to import
 
         body = to_json(delivery.event).encode()
-        # The same for every attempt, so that a receiver can recognize a repetition.
-        message_id = f"msg_{target.id}_{delivery.event.id}"
-        return await send_new(
-            self._ctx.transport or self._ctx.shared.http_transport,
+        # The same for every attempt, so that a receiver can recognize a repetition. With the time, because a restored
+        # backup gives its next events the numbers of later ones that were sent.
+        created_at = int(delivery.event.timestamp.timestamp() * 1000)
+        message_id = f"msg_{target.id}_{delivery.event.id}_{created_at}"
+        request = new_request(
             "POST",
-            target.url,
+            parse_url(target.url),
             headers={
                 "content-type": "application/json",
                 "user-agent": user_agent(self._ctx.settings.network.contact),
                 **signed_headers(await self.load_secret(target), message_id, body, self._ctx.clock()),
             },
             content=body,
-            max_body=MAX_RESPONSE,
-            timeout_seconds=REQUEST_TIMEOUT,
-            connect_seconds=CONNECT_TIMEOUT,
+            extensions={"timeout": {"connect": CONNECT_TIMEOUT}},
         )
+
+        async def read(response: "OpenResponse") -> HttpResponse:
+            # The status decides: an event that was accepted is not sent again because of what the page says about it.
+            with suppress(FetchError):
+                await response.read(max_wire=MAX_RESPONSE, max_body=MAX_RESPONSE)
+            return HttpResponse(status=response.status, headers=response.headers, body=b"")
+
+        transport = self._ctx.transport or self._ctx.shared.http_transport
+        return await exchange(transport, request, read, timeout_seconds=REQUEST_TIMEOUT)
 
     async def load_secret(self, target: WebhookTarget) -> str:
         """Return the secret that signs the events sent to the webhook. Raise CredentialsError."""
