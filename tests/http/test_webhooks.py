@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from copydesk.desk.webhooks.service import MAX_WEBHOOKS
+from copydesk.model.role import Role
 from copydesk.model.token import Scope
 
 URL = "https://hooks.example/copydesk"
@@ -87,3 +88,13 @@ async def test_secret_is_not_kept_with_an_idempotency_key(service, tmp_path):
     await client.delete(f"/webhooks/{created.json()['id']}")
     removed = await client.post("/webhooks", json=body, headers=key)
     assert removed.json() == created.json() | {"secret": ""}
+
+
+async def test_secret_is_not_repeated_for_a_writer(service):
+    client, writer = await service.client(), await service.client()
+    key, body = {"Idempotency-Key": "k-1"}, {"url": URL}
+    assert (await client.post("/webhooks", json=body, headers=key)).status_code == 201
+    desk = await service.desks.get(service.desks.owner)
+    await desk.reviewers.set_role((await desk.tokens.list())[-1].name, Role.WRITER)
+    repeated = await writer.post("/webhooks", json=body, headers=key)
+    assert (repeated.status_code, repeated.json()["type"]) == (403, "/problems/insufficient-role")

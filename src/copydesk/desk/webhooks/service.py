@@ -88,6 +88,7 @@ class Webhooks:
             raise _not_found(webhook_id)
         return found
 
+    @needs(Scope.PUBLISH)
     @operation
     async def get_created(self, webhook_id: str) -> CreatedWebhook:
         """Return a webhook with its secret, for whoever repeats the request that created it.
