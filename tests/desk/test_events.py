@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from copydesk.desk.event_watcher import EventWatcher
+from copydesk.desk.webhooks.sender import RETRY_DELAYS
 from copydesk.errors import DeskClosedError
 from copydesk.model.event import EventRange, EventType
 from copydesk.posting.fake import FakePlatform, FakeServer
@@ -199,6 +200,16 @@ async def test_old_events_are_deleted_but_not_the_newest(tmp_path):
         assert (await desk.retention.prune()).events == 1
         await insert_drafts(desk, ["pending_review"])
         assert await desk.events.range() == EventRange(oldest=122, newest=123)
+
+
+async def test_event_is_kept_until_webhooks_had_all_attempts(tmp_path):
+    watch = Watch()
+    async with open_desk_at(tmp_path, clock=watch, retention__events_days="1") as desk:
+        await insert_drafts(desk, ["pending_review"] * 2)
+        watch.now += sum(RETRY_DELAYS, timedelta()) + timedelta(hours=1)
+        assert (await desk.retention.prune()).events == 0
+        watch.now += timedelta(days=1)
+        assert (await desk.retention.prune()).events == 1
 
 
 class Waiters:

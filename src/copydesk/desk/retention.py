@@ -26,6 +26,8 @@ PAUSE = 0.02
 """Seconds between two transactions, in which others write."""
 MIN_RUN_AGE = timedelta(days=31)
 """Statistics report the runs of the last 30 days."""
+MIN_EVENT_AGE = timedelta(days=2)
+"""Attempts to send an event to a webhook go on for 28 hours."""
 PAGES_PER_STEP = 256
 """Pages of 4 KiB that are returned to the disk in one transaction."""
 FREE_PAGES = 1_024
@@ -61,7 +63,9 @@ class Retention:
             idempotency_keys=await self._prune_batches(
                 self._ctx.clock() - KEY_LIFETIME, idempotency.list_old, idempotency.delete
             ),
-            events=await self._prune_batches(self._before(days.events_days), events.list_old, events.delete),
+            events=await self._prune_batches(
+                self._before(days.events_days, at_least=MIN_EVENT_AGE), events.list_old, events.delete
+            ),
         )
         has_more = True
         while has_more:
