@@ -8,6 +8,7 @@ import pytest
 
 from copydesk.model.draft import Status
 from copydesk.tui.review.screen import ReviewScreen
+from copydesk.tui.runtime import desk_tasks
 from copydesk.tui.schedule.week import GridPosition, Hour
 from copydesk.tui.schedule.week_pane import WeekLoaded
 from desk_fixtures import Watch, open_desk_at
@@ -239,6 +240,19 @@ async def test_plan_is_previewed_and_applied_as_one_change(tmp_path: Path) -> No
         assert len(await scheduled_times(ui.desk)) == 3
         await ui.press("u")
         assert await scheduled_times(ui.desk) == {}
+
+
+async def test_plan_offers_the_slot_that_a_draft_has_just_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The move is still being written when the plan is requested."""
+    monkeypatch.setattr(desk_tasks, "WRITE_PATIENCE", 60.0)
+    slot_time = datetime(2026, 3, 26, 8, tzinfo=UTC)
+    await fill_schedule(tmp_path, slots=[make_slot(THU, 9)], at=[slot_time], approved=1)
+    async with open_schedule(tmp_path) as ui:
+        await ui.move_to("03-26 09")
+        for key in ("shift+right", "Q"):
+            ui.app.simulate_key(key)
+        await ui.wait()
+        assert "Thu 26 Mar 09:00" in ui.text
 
 
 async def test_plan_ends_a_cut_text_with_an_ellipsis(tmp_path: Path) -> None:

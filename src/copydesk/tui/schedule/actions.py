@@ -207,6 +207,8 @@ class DraftActions:
         """Compute the automatic schedule and show it for confirmation."""
 
         async def plan(desk: "Desk") -> None:
+            # A draft that was moved a moment ago has left its slot.
+            await self._app.desk_tasks.wait_for_writes()
             self._screen.post_message(PlanReady(await desk.schedule.auto_schedule(dry_run=True)))
 
         self._app.run_desk_task(plan, hold_keys=Hold.SCREEN)
