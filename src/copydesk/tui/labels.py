@@ -1698,12 +1698,12 @@ def slot_deletion(slot: str) -> str:
 
 def time_zone_changed(zone: str) -> str:
     """Return the result of a change of the time zone."""
-    return f"Time zone changed to {zone} · {schedule_undo_hint()}"
+    return f"Time zone changed to {zone_name(zone)} · {schedule_undo_hint()}"
 
 
 def time_zone_change(old: str, new: str) -> str:
     """Name a change of the time zone in the result of an undo."""
-    return f"time zone change from {old} to {new}"
+    return f"time zone change from {zone_name(old)} to {zone_name(new)}"
 
 
 def no_approved_drafts() -> str:
@@ -2420,7 +2420,7 @@ def change(difference: float) -> str:
     """Return the change of a value against the period before."""
     if abs(difference) < 0.005:
         return "no change"
-    return f"{'▲' if difference > 0 else '▼'} {abs(difference):.0%}"
+    return f"{'▲' if difference > 0 else '▼'} {abs(difference):,.0%}"
 
 
 def period_before(before: "PeriodFigures", growing_hours: int, *, is_compared: bool) -> str:
@@ -2983,7 +2983,7 @@ def voice_unsupported(aspects: Sequence[str]) -> str:
 
 
 def zone_saved(zone: str) -> str:
-    return f"Time zone set to {zone}."
+    return f"Time zone set to {zone_name(zone)}."
 
 
 # Help

@@ -11,6 +11,7 @@ from console_driver import ConsoleDriver, FakeDesk, make_console, wait_until_idl
 from copydesk.errors import StoreBusyError
 from copydesk.model.delivery import PostMetrics
 from copydesk.posting.fake import FakeServer
+from copydesk.tui import labels
 from copydesk.tui.themes import LIGHT
 from posted_desk import POSTS, insert_post, make_posted_console, open_posted_desk
 from posting_fixtures import connect_account, create_approved_draft
@@ -52,6 +53,10 @@ async def test_changes_say_that_new_posts_still_gain(tmp_path: Path, monkeypatch
         text = " ".join(ui.text.split())
         assert "▲ ▼ against the 30 days before" in text
         assert "1 post. Posts of the last 48 hours still gain interactions." in text
+
+
+def test_change_of_thousands_of_percent_has_a_separator() -> None:
+    assert labels.change(19.13) == "▲ 1,913%"
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 132, 160, 200])

@@ -7,6 +7,7 @@ from textual.widgets import Input, Static
 
 from copydesk.model.job import ClockWarning
 from copydesk.model.schedule import Slot
+from copydesk.tui import labels
 from schedule_driver import HOUR, NOW, fill_schedule, open_schedule
 from schedule_fixtures import MON, SUN, TUE, WED, make_slot, scheduled_times
 
@@ -149,6 +150,18 @@ async def test_zone_change_is_undone(tmp_path: Path) -> None:
         assert "Asia/Kathmandu, UTC+05:45" in ui.title
         await ui.press("u")
         assert "Europe/Prague" in ui.title
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        labels.time_zone_changed("Etc/UTC"),
+        labels.time_zone_change("Etc/UTC", "Asia/Tokyo"),
+        labels.zone_saved("Etc/UTC"),
+    ],
+)
+def test_messages_call_utc_what_the_title_calls_it(message: str) -> None:
+    assert " UTC" in message
 
 
 async def test_unique_zone_suggestion_is_filled_in(tmp_path: Path) -> None:
