@@ -94,7 +94,7 @@ def test_duplicate_label_is_usage_error(tmp_path):
     result = run_in_process(tmp_path, "experiment", "new", "Twice", "hashtags", "--variant", "a=0", "--variant", "a=2")
 
     assert_one_line_error(result, 2)
-    assert "--variant: two variants are labelled “a”" in result.err
+    assert "--variant: need different labels, not “a” twice" in result.err
 
 
 def test_variants_from_json(tmp_path):

@@ -380,7 +380,7 @@ def parse_variants(definitions: Sequence[str], parameter: str) -> tuple[Variant,
         if not equals:
             raise InvalidError(FieldError("variants", f"{definition!r} is not LABEL=VALUE"))
         if any(variant.label == label for variant in variants):
-            raise InvalidError(FieldError("variants", f"two variants are labelled “{label}”"))
+            raise InvalidError(FieldError("variants", f"need different labels, not “{label}” twice"))
         config = {parameter.strip(): parse_variant_value(value.strip())}
         variants.append(Variant(id=ascii_lowercase[index % 26], label=label, config=config))
     return tuple(variants)

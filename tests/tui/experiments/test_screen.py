@@ -133,7 +133,7 @@ async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
         (["X", "", "1", "2"], "Enter a parameter, for example hashtags."),
         (["X", "hashtags", "1"], "takes 2 to 5 entries, not 1"),
         (["X", "hashtags", "1", "9"], "takes a whole number from 0 to 5"),
-        (["X", "tone", "a=b", "a=c"], "two variants are labelled “a”"),
+        (["X", "tone", "a=b", "a=c"], "need different labels, not “a” twice"),
     ],
 )
 async def test_invalid_experiment_keeps_typed_values(tmp_path: Path, values: list[str], message: str) -> None:
