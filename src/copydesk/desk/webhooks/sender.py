@@ -43,7 +43,7 @@ REQUEST_TIMEOUT = 15.0
 """Seconds until the complete response has arrived."""
 CONNECT_TIMEOUT = 5.0
 MAX_RESPONSE = 64 * 2**10
-"""Bytes that are read of a response, so that its connection can be used again."""
+"""Bytes that are read of a response: some servers stop their work when nobody reads it."""
 GONE = 410
 """The server asks never to be called again."""
 MAX_ERROR_LENGTH = 300
