@@ -524,6 +524,25 @@ async def test_webhook_is_removed_without_the_passphrase_of_its_secret(tmp_path,
         assert await desk.webhooks.list() == ()
 
 
+@pytest.mark.sqlite("the vault")
+async def test_webhook_is_not_given_up_while_its_secret_is_locked(tmp_path, monkeypatch):
+    receiver, watch, options = Receiver(), Watch(), {"secrets__keyring": "false"}
+    monkeypatch.setenv("COPYDESK_PASSPHRASE", "correct horse battery")
+    async with open_desk_at(tmp_path, receiver, watch, **options) as desk:
+        created = await desk.webhooks.create({"url": URL})
+        await insert_drafts(desk, ["pending_review"])
+    monkeypatch.delenv("COPYDESK_PASSPHRASE")
+    async with open_desk_at(tmp_path, receiver, watch, **options) as desk:
+        for _ in range(12):
+            assert (await desk.webhooks.send_due()).attempts == 1
+            watch.now += DISABLE_AFTER / 10
+        assert (await desk.webhooks.get(created.id)).disabled_at is None
+    monkeypatch.setenv("COPYDESK_PASSPHRASE", "correct horse battery")
+    async with open_desk_at(tmp_path, receiver, watch, **options) as desk:
+        await desk.webhooks.send_due()
+        assert [body["id"] for body in receiver.bodies()] == [1]
+
+
 async def test_webhook_that_is_removed_gets_nothing_more(tmp_path):
     receiver = Receiver()
     async with open_desk_at(tmp_path, receiver) as desk:
