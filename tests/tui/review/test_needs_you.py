@@ -261,7 +261,7 @@ async def test_sign_in_opens_the_form_with_the_server_of_the_account(tmp_path: P
         for key, account_id in zip("gG", account_ids, strict=True):
             await ui.press("0", key, "A")
             assert (app.current_mode, ui.toasts) == ("setup", [])
-            assert any(line.split()[-2:] == ["server", f"▌{servers[account_id]}"] for line in ui.lines), ui.text
+            assert any(line.split()[-2:] == ["Server", f"▌{servers[account_id]}"] for line in ui.lines), ui.text
             await ui.press("escape")
 
 
