@@ -536,11 +536,14 @@ async def test_webhook_is_not_given_up_while_its_secret_is_locked(tmp_path, monk
         for _ in range(12):
             assert (await desk.webhooks.send_due()).attempts == 1
             watch.now += DISABLE_AFTER / 10
-        assert (await desk.webhooks.get(created.id)).disabled_at is None
+        assert (await desk.webhooks.get(created.id)).failing_since is None
     monkeypatch.setenv("COPYDESK_PASSPHRASE", "correct horse battery")
+    receiver.fail(URL, 500)
     async with open_desk_at(tmp_path, receiver, watch, **options) as desk:
-        await desk.webhooks.send_due()
-        assert [body["id"] for body in receiver.bodies()] == [1]
+        for _ in range(2):
+            await desk.webhooks.send_due()
+            watch.now += RETRY_DELAYS[0]
+        assert [body["id"] for body in receiver.bodies()] == [1, 1]
 
 
 async def test_webhook_that_is_removed_gets_nothing_more(tmp_path):

@@ -64,6 +64,8 @@ class AttemptResult(Struct, frozen=True):
     not_before: datetime | None
     """The time before which nothing is sent to this webhook."""
     disabled: bool = False
+    sent: bool = True
+    """False if the attempt does not count, since nothing was sent: the secret of the webhook could not be read."""
 
 
 def add(conn: Connection, user_id: str, new: Webhook, secret: str | None) -> None:
@@ -162,7 +164,7 @@ def save_attempt(conn: Connection, user_id: str, target: WebhookTarget, event_id
         update(webhook_delivery)
         .where(*own, webhook_delivery.c.event_id == event_id)
         .values(
-            attempts=webhook_delivery.c.attempts + 1,
+            attempts=webhook_delivery.c.attempts + (1 if result.sent else 0),
             attempted_at=result.at,
             status=result.status,
             error=result.error,
@@ -171,7 +173,9 @@ def save_attempt(conn: Connection, user_id: str, target: WebhookTarget, event_id
         )
     )
     state: dict[str, Any] = {"failures": 0, "failing_since": None, "not_before": None}
-    if not delivered:
+    if not result.sent:
+        state = {"not_before": result.not_before}
+    elif not delivered:
         state = {
             "failures": target.failures + 1,
             "failing_since": target.failing_since or result.at,

@@ -136,11 +136,9 @@ class EventSender:
             return result_of_attempt(target, delivery, self._ctx.clock(), status=None, error=message)
         except CredentialsError as error:
             # No failure of the server: neither the event nor the webhook is given up because the secret is locked.
-            now = self._ctx.clock()
-            next_at = now + MAX_PAUSE
-            return AttemptResult(
-                at=now, status=None, error=str(error)[:MAX_ERROR_LENGTH], next_at=next_at, not_before=next_at
-            )
+            now, message = self._ctx.clock(), str(error)[:MAX_ERROR_LENGTH]
+            later = now + MAX_PAUSE
+            return AttemptResult(at=now, status=None, error=message, next_at=later, not_before=later, sent=False)
         now = self._ctx.clock()
         if 200 <= response.status < 300:
             return result_of_attempt(target, delivery, now, status=response.status, error=None)
