@@ -7,7 +7,8 @@ CopydeskError
 │   ├── KeyReusedError        the idempotency key was used with another request
 │   └── UnknownTimeZoneError  unknown time zone name
 ├── NotFoundError             the id does not exist, or belongs to another user
-│   └── DraftNotFoundError    the id of a draft
+│   ├── DraftNotFoundError    the id of a draft
+│   └── SourceNotFoundError   the id of a source
 ├── ConflictError             not allowed in the current state
 │   ├── EditedByOtherError    another reviewer is editing the draft
 │   ├── RequestInProgressError another process is carrying out the request with this idempotency key
@@ -133,6 +134,13 @@ class NotFoundError(CopydeskError):
 
 class DraftNotFoundError(NotFoundError):
     """No draft with this id. It may have been deleted with its source."""
+
+
+class SourceNotFoundError(NotFoundError):
+    """No source with this id."""
+
+    def __init__(self, source_id: str) -> None:
+        super().__init__(f"No source {source_id!r}.", hint="List all sources: `copydesk source list`.")
 
 
 class ConflictError(CopydeskError):

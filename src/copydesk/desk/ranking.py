@@ -22,7 +22,7 @@ from copydesk.desk.pipeline.ranking_inputs import (
     ranking_context,
 )
 from copydesk.desk.saved_ranking import apply_change, build_profile, load_settings, merge_changes
-from copydesk.errors import FieldError, InvalidError, NotFoundError
+from copydesk.errors import FieldError, InvalidError, SourceNotFoundError
 from copydesk.ingest.registry import SOURCE_TYPES
 from copydesk.model.draft import STATUS_LABELS
 from copydesk.model.item import DECLINED_REASON, FAILED_REASON, STORY_DRAFTED_REASON, Item, ItemState
@@ -105,7 +105,7 @@ class Rankings:
     async def preview(self, request: RankingPreviewRequest) -> RankingPreview:
         """Replay the items of 30 days as the settings are, and with a change.
 
-        Raise InvalidError for an invalid change, NotFoundError for an unknown source.
+        Raise InvalidError for an invalid change, SourceNotFoundError for an unknown source.
         """
         now = self._ctx.clock()
         stored, inputs, approved = await self._ctx.read(_load_preview, now - timedelta(days=PREVIEW_DAYS))
@@ -193,7 +193,7 @@ class _FoundItem(NamedTuple):
 
 
 def _change(options: _Options, request: RankingPreviewRequest) -> _Options:
-    """Return the options with the change. Raise InvalidError, or NotFoundError for an unknown source."""
+    """Return the options with the change. Raise InvalidError, or SourceNotFoundError for an unknown source."""
     if (request.source_id is None) is not (request.source_config is None):
         raise InvalidError(FieldError("sourceConfig", "sourceId and sourceConfig belong together"))
     return _Options(apply_change(options.settings, request), _change_source(options.sources, request), options.excluded)
@@ -203,7 +203,7 @@ def _change_source(all_sources: tuple[Source, ...], request: RankingPreviewReque
     if request.source_id is None:
         return all_sources
     if all(source.id != request.source_id for source in all_sources):
-        raise NotFoundError(f"No source {request.source_id!r}.", hint="List all sources: `copydesk source list`.")
+        raise SourceNotFoundError(request.source_id)
     return tuple(
         msgspec.structs.replace(source, config=request.source_config) if source.id == request.source_id else source
         for source in all_sources

@@ -571,6 +571,7 @@ NO_CHANGES = "No changes"
 NO_EDITOR = "This terminal cannot open an editor."
 MAX_FAILED_LINES = 3
 """The last lines of a failed command that its toast shows."""
+SOURCE_DELETED = "This source was deleted."
 SOURCE_WITHOUT_LINK = "The source has no link."
 
 RESTORE = "restore"

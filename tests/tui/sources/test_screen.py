@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from textual.widgets import Input, Static
 
 from console_driver import type_text
+from copydesk.errors import SourceNotFoundError
 from copydesk.tui.keys import KeyContext, footer_entries
 from copydesk.tui.sources import feed_transfer
 from delayed_responses import wait_until
@@ -319,6 +320,19 @@ async def test_delete_confirms_and_defaults_to_no(tmp_path: Path) -> None:
         assert "Sources · 3" in ui.text
         await ui.press("D", "y")
         await wait_for_text(ui, "Sources · 2")
+
+
+async def test_key_on_a_source_that_was_deleted_names_no_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_sources(tmp_path, add_three_sources) as ui:
+        assert ui.app.desk is not None
+        # Deleted elsewhere, and still displayed.
+        monkeypatch.setattr(type(ui.app.desk.sources), "update", _fail_as_deleted)
+        await ui.press("space")
+        assert ui.toasts == ["This source was deleted."]
+
+
+async def _fail_as_deleted(*_: object, **__: object) -> None:
+    raise SourceNotFoundError("01a2")
 
 
 async def test_opml_import_reports_per_feed(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from copydesk.errors import (
     DeskClosedError,
     NotFoundError,
     RunCancelledError,
+    SourceNotFoundError,
     StoreError,
 )
 from copydesk.model.page import Page, PageSize, decode_cursor, encode_cursor
@@ -68,7 +69,7 @@ class Pipeline:
     async def queue(self, request: RunRequest | Mapping[str, object] | None = None) -> Run:
         """Append a run to the queue and return it.
 
-        Raise InvalidError for invalid fields, NotFoundError for an unknown source.
+        Raise InvalidError for invalid fields, SourceNotFoundError for an unknown source.
         """
         request = validate_run(RunRequest() if request is None else request)
         await self._check_sources(request)
@@ -214,13 +215,13 @@ class Pipeline:
             self._unsaved_results.pop(run_id, None)
 
     async def _check_sources(self, request: RunRequest) -> None:
-        """Raise NotFoundError for an unknown source."""
+        """Raise SourceNotFoundError for an unknown source."""
         if request.source_ids is None:
             return
         existing_ids = {row.source.id for row in await self._ctx.read(sources.list_to_fetch, request.source_ids)}
         for source_id in request.source_ids:
             if source_id not in existing_ids:
-                raise NotFoundError(f"No source {source_id!r}.", hint="List all sources: `copydesk source list`.")
+                raise SourceNotFoundError(source_id)
 
     async def _enqueue(self, run_id: str, request: RunRequest) -> None:
         await self.save_pending_results()

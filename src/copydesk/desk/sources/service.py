@@ -18,7 +18,7 @@ from copydesk.desk.sources.feed_import import (
     feed_identity,
     import_feeds,
 )
-from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, SourceNotFoundError
 from copydesk.ingest.fetch_context import FetchResult
 from copydesk.model.serialization import Struct
 from copydesk.model.source import (
@@ -123,10 +123,10 @@ class Sources:
 
     @operation
     async def get(self, source_id: str) -> Source:
-        """Return a source. Raise NotFoundError if the user has none with this id."""
+        """Return a source. Raise SourceNotFoundError if the user has none with this id."""
         source = await self._ctx.read(sources.get, source_id)
         if source is None:
-            raise _source_not_found(source_id)
+            raise SourceNotFoundError(source_id)
         return source
 
     @needs(Scope.REVIEW)
@@ -137,7 +137,7 @@ class Sources:
         """Update name, type, url, enabled or config; other fields keep their values. Return the source.
 
         If the source is then fetched from elsewhere, its fetch state is reset after a test fetch. Raise InvalidError
-        with the field, NotFoundError, or the FetchError of the test; nothing is changed then.
+        with the field, SourceNotFoundError, or the FetchError of the test; nothing is changed then.
         """
         changes = wire_fields(changes)
         # Refuse unknown fields: ignoring a misspelled one would look like success.
@@ -184,7 +184,8 @@ class Sources:
     async def delete(self, source_id: str) -> None:
         """Delete a source with its items and drafts.
 
-        Raise NotFoundError, or ConflictError while one of its drafts is being posted, since its outcome would be lost.
+        Raise SourceNotFoundError, or ConflictError while one of its drafts is being posted, since its outcome would be
+        lost.
         """
         await self._ctx.write_durable(_delete, source_id)
 
@@ -344,7 +345,7 @@ def _add_missing(conn: Transaction, user_id: str, candidate_sources: Sequence[So
 def _update(conn: Transaction, user_id: str, source_id: str, values: Mapping[str, Any]) -> None:
     before = sources.get(conn, user_id, source_id)
     if before is None:
-        raise _source_not_found(source_id)
+        raise SourceNotFoundError(source_id)
     location = {name: value for name, value in values.items() if name in {"type", "url", "config"}}
     after = msgspec.structs.replace(before, **location)
     if _identity(after) != _identity(before):
@@ -369,8 +370,4 @@ def _delete(conn: Transaction, user_id: str, source_id: str) -> None:
         hint = "Try again when its deliveries are finished."
         raise ConflictError("A draft of this source is being posted; the source was not deleted.", hint=hint)
     if not sources.remove(conn, user_id, source_id):
-        raise _source_not_found(source_id)
-
-
-def _source_not_found(source_id: str) -> NotFoundError:
-    return NotFoundError(f"No source {source_id!r}.", hint="List all sources: `copydesk source list`.")
+        raise SourceNotFoundError(source_id)

@@ -11,7 +11,7 @@ from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from copydesk.errors import CopydeskError, DraftNotFoundError, NotFoundError
+from copydesk.errors import CopydeskError, DraftNotFoundError, NotFoundError, SourceNotFoundError
 from copydesk.tui import labels
 from copydesk.tui.runtime.key_buffer import MAX_WRITE_HOLD, Hold, TypeAhead
 
@@ -223,6 +223,8 @@ def to_copydesk_error(error: Exception) -> CopydeskError:
     """Return `error` as a CopydeskError with a message for a user who sees no ids."""
     if isinstance(error, DraftNotFoundError):
         return NotFoundError(labels.DRAFT_DELETED)
+    if isinstance(error, SourceNotFoundError):
+        return NotFoundError(labels.SOURCE_DELETED)
     if isinstance(error, CopydeskError):
         return error
     return CopydeskError(labels.unexpected_error(error))
